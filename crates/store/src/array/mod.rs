@@ -1,0 +1,177 @@
+//! The array layout: `inboxes/<name>.json`, one JSON array.
+
+mod content;
+mod salvage;
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use atm_wire::json::{self, Patch};
+use atm_wire::{Draft, Message};
+use serde_json::value::RawValue;
+
+use crate::commit::{Content, Look, Plan, SharedFile};
+use crate::error::StoreError;
+use crate::files::{Snapshot, ensure_folder, resolve};
+use crate::lock::LockTimes;
+use crate::mailbox::{Appended, Listing, Receipt, Warning};
+use crate::paths::State;
+use crate::quarantine::Quarantine;
+use content::{Entries, Reading};
+
+/// How often, and after which waits, a reader looks again at a file that seems torn: a client that writes in place
+/// is done within milliseconds.
+const TORN_RETRY_MS: [u64; 5] = [2, 5, 10, 20, 40];
+
+/// An inbox that is one JSON array.
+#[derive(Debug)]
+pub struct ArrayInbox {
+    file: SharedFile,
+    folder: PathBuf,
+    quarantine: Quarantine,
+}
+
+impl ArrayInbox {
+    /// The inbox at `path`.
+    pub fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let file = SharedFile::new(path, state, times).with_flock(folder.join(".lock")).with_directory_lock();
+        Self { file, folder, quarantine: state.quarantine() }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Makes an empty inbox, if there is none.
+    pub fn create(&self) -> Result<(), StoreError> {
+        ensure_folder(&self.folder)?;
+        self.file.update(|look| match look.content {
+            Content::Missing => Ok(Plan::Replace("[]".to_owned(), ())),
+            _ => Ok(Plan::Keep(())),
+        })
+    }
+
+    /// Adds messages behind the last one; the bytes before stay as they are.
+    pub fn append(&self, drafts: &[Draft], strict: bool) -> Result<Appended, StoreError> {
+        ensure_folder(&self.folder)?;
+        self.edit(strict, |text, entries| {
+            let known = entries.ids_among(text, drafts);
+            let new: Vec<_> = drafts.iter().filter(|draft| !known.contains(&draft.id)).map(Draft::entry).collect();
+            let patch = json::append(text, text.trim(), &entries.raw, &new).map_err(|error| self.bad(&error))?;
+            let appended = Appended { known, warnings: Vec::new() };
+            Ok((patch, appended))
+        })
+        .map(|(mut appended, warning)| {
+            appended.warnings.extend(warning);
+            appended
+        })
+    }
+
+    /// Marks as read what the receipts name: only the flags' bytes change.
+    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
+        self.edit(false, |text, entries| {
+            let mut patch = Patch::default();
+            let mut marked = 0;
+            for raw in &entries.raw {
+                let Ok(message) = Message::from_entry(raw) else { continue };
+                if !message.read && receipts.contains(&Receipt::of(&message)) {
+                    let flag = json::set_member(text, raw.get(), "read", &true).map_err(|error| self.bad(&error))?;
+                    patch.merge(flag);
+                    marked += 1;
+                }
+            }
+            Ok((patch, marked))
+        })
+        .map(|(marked, _)| marked)
+    }
+
+    /// Takes messages out of the file, whole; the other entries stay as they are.
+    pub fn remove(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
+        self.edit(false, |text, entries| {
+            let named = |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|m| receipts.contains(&Receipt::of(&m)));
+            let gone: BTreeSet<_> =
+                entries.raw.iter().enumerate().filter(|(_, raw)| named(raw)).map(|(index, _)| index).collect();
+            if gone.is_empty() {
+                return Ok((Patch::default(), 0));
+            }
+            Ok((json::remove(text, text.trim(), &entries.raw, &gone), gone.len()))
+        })
+        .map(|(removed, _)| removed)
+    }
+
+    /// Looks, without any lock, and changes nothing.
+    pub fn list(&self) -> Result<Listing, StoreError> {
+        let target = resolve(self.path())?;
+        let mut waits = TORN_RETRY_MS.iter();
+        loop {
+            let seen = Snapshot::read(&target)?;
+            let Some(bytes) = seen.bytes() else { return Ok(Listing::default()) };
+            let text = String::from_utf8_lossy(bytes);
+            match Entries::parse(&text) {
+                Ok(entries) => return Ok(self.listing(entries.raw.iter().copied())),
+                Err(why) => match waits.next() {
+                    Some(wait) => thread::sleep(Duration::from_millis(*wait)),
+                    None => {
+                        let saved = salvage::salvage(&text);
+                        let mut listing = self.listing(saved.iter().map(AsRef::as_ref));
+                        listing.warnings.push(Warning::Unparsable { path: self.path().to_owned(), why: why.text });
+                        return Ok(listing);
+                    }
+                },
+            }
+        }
+    }
+
+    fn listing<'a>(&self, raw: impl Iterator<Item = &'a RawValue>) -> Listing {
+        let mut listing = Listing::default();
+        for (index, raw) in raw.enumerate() {
+            match Message::from_entry(raw) {
+                Ok(message) => listing.messages.push(message),
+                Err(flaw) => {
+                    let path = self.path().to_owned();
+                    listing.warnings.push(Warning::SkippedEntry { path, position: index + 1, flaw });
+                }
+            }
+        }
+        listing
+    }
+
+    /// Runs an edit on the entries; a file that surely does not parse is set aside and mended first.
+    fn edit<T>(
+        &self,
+        strict: bool,
+        mut edit: impl FnMut(&str, &Entries) -> Result<(Patch, T), StoreError>,
+    ) -> Result<(T, Option<Warning>), StoreError> {
+        let missing = "[]";
+        self.file.update(|look: Look| match content::read(look.content) {
+            Reading::Entries(text, entries) => {
+                let (patch, value) = edit(text, &entries)?;
+                Ok(if patch.is_empty() { Plan::Keep((value, None)) } else { Plan::Patch(patch, (value, None)) })
+            }
+            Reading::Missing => {
+                let (patch, value) = edit(missing, &Entries::default())?;
+                let done = (value, None);
+                Ok(if patch.is_empty() { Plan::Keep(done) } else { Plan::Replace(patch.apply(missing), done) })
+            }
+            Reading::Broken(_) if !look.sure => Ok(Plan::Unsure),
+            Reading::Broken(why) if strict => Err(StoreError::bad(self.path(), why.text)),
+            Reading::Broken(why) => {
+                let saved = salvage::salvage(&String::from_utf8_lossy(why.bytes));
+                let mended = salvage::as_array(&saved);
+                let (patch, value) = edit(&mended, &Entries::parse(&mended).unwrap_or_default())?;
+                let kept = self.quarantine.keep(self.path(), why.bytes, why.slug)?;
+                let path = self.path().to_owned();
+                let warning = Warning::SetAside { path, kept, why: why.text, salvaged: saved.len() };
+                Ok(Plan::Replace(patch.apply(&mended), (value, Some(warning))))
+            }
+        })
+    }
+
+    fn bad(&self, error: &serde_json::Error) -> StoreError {
+        StoreError::bad(self.path(), error.to_string())
+    }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong with the files, with the file and the cause.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// An error of the store. Unless a variant says otherwise, nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A lock could not be had in time.
+    #[error("{} is held by another program (waited {} ms)", lock.display(), waited.as_millis())]
+    Busy {
+        /// The lock's path.
+        lock: PathBuf,
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// Something that is not a lock stands where the lock belongs, and it is not safe to move it away.
+    #[error("{} is in the way of a lock: {why}", lock.display())]
+    LockBlocked {
+        /// The lock's path.
+        lock: PathBuf,
+        /// What is there.
+        why: String,
+    },
+    /// The file changed every time we were about to replace it: somebody writes without any lock.
+    #[error("{} is being rewritten without a lock, again and again", path.display())]
+    Unsettled {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The content is not what the file should hold.
+    #[error("{}: {why}", path.display())]
+    BadContent {
+        /// The file.
+        path: PathBuf,
+        /// Place and reason.
+        why: String,
+    },
+    /// There is a file or folder of that name already.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// Which.
+        path: PathBuf,
+    },
+    /// There is no such member in the team's `config.json`.
+    #[error("{} has no member {name:?}", path.display())]
+    NoMember {
+        /// The team's file.
+        path: PathBuf,
+        /// The name that was asked for.
+        name: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn bad(path: &Path, why: impl Into<String>) -> Self {
+        Self::BadContent { path: path.to_owned(), why: why.into() }
+    }
+}
+
+/// Says with which file an I/O error happened.
+pub(crate) trait IoContext<T> {
+    fn doing(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn doing(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Io { action, path: path.to_owned(), source })
+    }
+}
+
+impl<T> IoContext<T> for rustix::io::Result<T> {
+    fn doing(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(io::Error::from).doing(action, path)
+    }
+}

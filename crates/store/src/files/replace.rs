@@ -1,0 +1,182 @@
+//! Temp file, write, fsync, rename, fsync of the folder: the one place that writes shared files.
+//!
+//! After a crash at any instruction the file is either the old one or the new one, whole. What can be left over is
+//! the temp file; its name is in the queue's note (see [`crate::lock`]), and the next writer of that inbox removes it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::Snapshot;
+use crate::error::{IoContext, StoreError};
+use crate::interrupt;
+
+/// Files that we create are for their owner alone.
+const NEW_FILE_MODE: u32 = 0o600;
+const NEW_FOLDER_MODE: u32 = 0o700;
+const TEMP_MARK: &str = ".atm-";
+
+/// A complete, synced new version of a file, not yet in its place.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    temp: PathBuf,
+    target: PathBuf,
+}
+
+impl Staged {
+    /// The name that a temp file for `target` will have: hidden, beside it, and recognisable.
+    pub(crate) fn name_for(target: &Path) -> PathBuf {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        target.with_file_name(format!(".{name}{TEMP_MARK}{}", Uuid::now_v7().simple()))
+    }
+
+    /// Writes and syncs the new version under the name `temp`, with the old one's mode and owner.
+    pub(crate) fn write(
+        temp: PathBuf,
+        target: &Path,
+        old: &Snapshot,
+        pieces: &[&str],
+    ) -> Result<Self, StoreError> {
+        let mode = old.metadata().map_or(NEW_FILE_MODE, |metadata| metadata.mode() & 0o7777);
+        let file = {
+            let _critical = interrupt::critical();
+            let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temp);
+            if file.is_ok() {
+                interrupt::register(&temp);
+            }
+            file.doing("create", &temp)?
+        };
+        // From here on, dropping it removes the temp file.
+        let staged = Self { temp, target: target.to_owned() };
+        let mut writer = BufWriter::with_capacity(1 << 16, file);
+        for piece in pieces {
+            writer.write_all(piece.as_bytes()).doing("write", &staged.temp)?;
+        }
+        let file = writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;
+        if let Some(metadata) = old.metadata() {
+            keep_owner(&file, metadata.uid(), metadata.gid());
+            if file.metadata().doing("look at", &staged.temp)?.mode() & 0o7777 != mode {
+                file.set_permissions(Permissions::from_mode(mode)).doing("set the mode of", &staged.temp)?;
+            }
+        }
+        file.sync_all().doing("sync", &staged.temp)?;
+        Ok(staged)
+    }
+
+    /// The instant of commit: the new version takes the old one's place.
+    pub(crate) fn commit(self) -> Result<(), StoreError> {
+        fs::rename(&self.temp, &self.target).doing("replace", &self.target)?;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // After the rename there is nothing of that name any more.
+        let _ = fs::remove_file(&self.temp);
+        interrupt::forget(&self.temp);
+    }
+}
+
+/// Another user's file stays theirs where we may give it back (as root); otherwise it becomes ours, as with any editor.
+fn keep_owner(file: &File, uid: u32, gid: u32) {
+    if file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (uid, gid)) {
+        let _ = std::os::unix::fs::fchown(file, Some(uid), Some(gid));
+    }
+}
+
+/// Whether a file name is one that [`Staged::name_for`] makes.
+pub(crate) fn is_temp_of_ours(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with('.')
+        && name.rsplit_once(TEMP_MARK).is_some_and(|(_, id)| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Makes a rename in `folder` survive a power cut.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder).and_then(|handle| handle.sync_all()).doing("sync", folder)
+}
+
+/// Creates `folder` if it is missing, but not its parents: a deleted team is not brought back to life by a send.
+pub(crate) fn ensure_folder(folder: &Path) -> Result<(), StoreError> {
+    match DirBuilder::new().mode(NEW_FOLDER_MODE).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.doing("create", folder),
+    }
+}
+
+/// Creates and syncs a file that must not exist yet.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(NEW_FILE_MODE)
+        .open(path)
+        .doing("create", path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all()).doing("write", path);
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+/// The real file behind `path`: links are followed, also one whose target is yet to be made.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf, StoreError> {
+    let mut real = path.to_owned();
+    for _ in 0..40 {
+        match fs::read_link(&real) {
+            Ok(target) => real = real.parent().unwrap_or(Path::new("/")).join(target),
+            Err(_) => return Ok(real),
+        }
+    }
+    Err(StoreError::bad(path, "is a link that leads to itself"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temp_names_are_recognised_and_others_are_not() {
+        assert!(is_temp_of_ours(&Staged::name_for(Path::new("/x/bob.json"))));
+        for other in ["bob.json", ".bob.json", "bob.json.tmp.0123abcd", ".x.atm-", ".x.atm-nothex"] {
+            assert!(!is_temp_of_ours(Path::new(other)), "{other}");
+        }
+    }
+
+    #[test]
+    fn dropping_a_staged_file_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("bob.json");
+        let old = Snapshot::read(&target).unwrap();
+        drop(Staged::write(Staged::name_for(&target), &target, &old, &["[]"]).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn mode_is_kept_and_new_files_are_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("bob.json");
+        for wanted in [0o600, 0o644, 0o440] {
+            if wanted != 0o600 {
+                fs::set_permissions(&target, Permissions::from_mode(wanted)).unwrap();
+            }
+            let old = Snapshot::read(&target).unwrap();
+            Staged::write(Staged::name_for(&target), &target, &old, &["[", "]"]).unwrap().commit().unwrap();
+            assert_eq!(target.metadata().unwrap().mode() & 0o777, wanted);
+        }
+    }
+
+    #[test]
+    fn links_are_followed_even_when_dangling() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link.json");
+        std::os::unix::fs::symlink("real.json", &link).unwrap();
+        assert_eq!(resolve(&link).unwrap(), folder.path().join("real.json"));
+        std::os::unix::fs::symlink("loop", folder.path().join("loop")).unwrap();
+        assert!(resolve(&folder.path().join("loop")).is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! Mailboxes and teams as files, safe beside every other program that writes the same files.
+//!
+//! All of it blocks, nothing prints, nothing reads the environment. The one way to change a shared file is
+//! [`commit`]: our own queue, preparation under no foreign lock, then the foreign locks for compare-and-rename
+//! alone. Everything else builds on that.
+
+pub mod array;
+pub mod commit;
+pub mod error;
+pub mod files;
+pub mod interrupt;
+pub mod lock;
+pub mod log;
+pub mod mailbox;
+pub mod paths;
+pub mod quarantine;
+pub mod team;
+pub mod watch;
+
+pub use error::StoreError;
+pub use lock::LockTimes;
+pub use mailbox::{Appended, Listing, Mailbox, Receipt, Warning};
+pub use paths::{Layout, Root, State};
+pub use team::TeamFolder;

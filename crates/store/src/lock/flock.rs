@@ -1,0 +1,140 @@
+//! `flock` on a lock file, with a bounded wait.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use super::Deadline;
+use crate::error::{IoContext, StoreError};
+
+/// An exclusive `flock`, released on drop.
+#[derive(Debug)]
+pub(crate) struct Flock {
+    file: File,
+    /// False where the file system knows no `flock`: then nobody there can hold one either.
+    real: bool,
+}
+
+impl Flock {
+    /// Takes the lock on the file at `path`, which is made if it is missing.
+    ///
+    /// The lock file gets the read and write bits of its folder, so that whoever may write there may lock too.
+    pub(crate) fn take(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
+        loop {
+            let file = match OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode(path)).open(path) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+                opened => opened,
+            };
+            let file = match file {
+                Ok(file) => file,
+                Err(_) if path.is_dir() => {
+                    let why = "it is a folder, where programs expect a file to `flock`".to_owned();
+                    return Err(StoreError::LockBlocked { lock: path.to_owned(), why });
+                }
+                Err(error) => return Err(error).doing("open the lock", path),
+            };
+            let (file, real) = lock_within(file, path, deadline)?;
+            // Somebody may have removed the file while we waited: then our lock excludes nobody.
+            if same_file(&file, path) {
+                return Ok(Self { file, real });
+            }
+        }
+    }
+
+    pub(crate) fn is_real(&self) -> bool {
+        self.real
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Whether somebody holds an `flock` on the file at `path` at this moment.
+pub(crate) fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Waits in the kernel's own line, which is fair; polling would starve beside programs that wait there.
+///
+/// `flock` has no time limit, so the wait happens in a thread. If we give up, that thread gets the lock some time
+/// later, finds nobody to hand it to, and drops it.
+fn lock_within(file: File, path: &Path, deadline: &Deadline) -> Result<(File, bool), StoreError> {
+    match file.try_lock() {
+        Ok(()) => return Ok((file, true)),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) if is_unsupported(&error) => return Ok((file, false)),
+        Err(TryLockError::Error(error)) => return Err(error).doing("lock", path),
+    }
+    let (hand_over, receive) = mpsc::channel();
+    thread::Builder::new()
+        .name("flock".to_owned())
+        .spawn(move || {
+            let locked = file.lock().map(|()| file);
+            let _ = hand_over.send(locked);
+        })
+        .doing("wait for", path)?;
+    match receive.recv_timeout(deadline.left()) {
+        Ok(locked) => Ok((locked.doing("lock", path)?, true)),
+        Err(_) => Err(deadline.busy(path)),
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported
+        || error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error())
+        || error.raw_os_error() == Some(rustix::io::Errno::NOSYS.raw_os_error())
+}
+
+fn same_file(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    path.parent().and_then(|folder| fs::metadata(folder).ok()).map_or(0o600, |folder| folder.mode() & 0o666)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LockTimes;
+    use std::time::Duration;
+
+    fn deadline(ms: u64) -> Deadline {
+        LockTimes { wait: Duration::from_millis(ms), ..LockTimes::default() }.deadline()
+    }
+
+    #[test]
+    fn a_held_lock_is_busy_in_time_and_free_again_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".lock");
+        let held = Flock::take(&path, &deadline(0)).unwrap();
+        assert!(is_held(&path));
+        assert!(matches!(Flock::take(&path, &deadline(30)), Err(StoreError::Busy { .. })));
+        drop(held);
+        // The waiter that gave up may get it first, and must let it go by itself.
+        Flock::take(&path, &deadline(5_000)).unwrap();
+    }
+
+    #[test]
+    fn a_removed_lock_file_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".lock");
+        let first = Flock::take(&path, &deadline(0)).unwrap();
+        fs::remove_file(&path).unwrap();
+        let second = Flock::take(&path, &deadline(0)).unwrap();
+        assert!(same_file(&second.file, &path) && !same_file(&first.file, &path));
+    }
+
+    #[test]
+    fn a_folder_in_its_place_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Flock::take(folder.path(), &deadline(0)), Err(StoreError::LockBlocked { .. })));
+    }
+}

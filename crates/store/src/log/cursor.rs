@@ -1,0 +1,164 @@
+//! The log layout's cursor, `state.json`.
+//!
+//! Shell recipes keep `lastProcessedLine` and `lastProcessedTimestamp`, for `inbox` alone. We keep both, and below
+//! `atm` the same for the other queues, with a mark (inode and a hash of the last line) that survives rotation.
+//! A recipe that moves the number makes our mark stale, which shows by the number not being the one we told.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use atm_wire::cursor::Cursor as WireCursor;
+use atm_wire::json::{self, Object};
+use atm_wire::message::Priority;
+use atm_wire::{Message, Stamp};
+use serde::{Deserialize, Serialize};
+
+use super::lines::{QueueFiles, hash};
+use crate::commit::{Content, Look, Plan, SharedFile};
+use crate::error::StoreError;
+use crate::files::Snapshot;
+use crate::mailbox::Receipt;
+
+/// How far each queue was read.
+#[derive(Debug, Clone, Default)]
+pub struct Cursor {
+    wire: Option<WireCursor>,
+    ours: Ours,
+}
+
+/// How far one queue was read.
+#[derive(Debug, Clone)]
+pub(super) struct QueueCursor {
+    pub(super) line: usize,
+    pub(super) time: Option<Stamp>,
+    pub(super) mark: Option<Mark>,
+}
+
+/// Which file a line number is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    line: usize,
+    /// What we told the recipes. They count in the newest file only, so for an older one it is 0.
+    told: usize,
+    pub(super) inode: u64,
+    pub(super) last: u64,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Ours {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    normal: Option<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<Mark>,
+}
+
+impl Ours {
+    fn slot(&mut self, queue: Priority) -> &mut Option<Mark> {
+        match queue {
+            Priority::High => &mut self.high,
+            Priority::Normal => &mut self.normal,
+            Priority::Low => &mut self.low,
+        }
+    }
+}
+
+impl Cursor {
+    pub(super) fn load(path: &Path) -> Result<Self, StoreError> {
+        let seen = Snapshot::read(path)?;
+        Ok(seen.bytes().map(|bytes| Self::parse(&String::from_utf8_lossy(bytes))).unwrap_or_default())
+    }
+
+    /// A cursor that cannot be read is none: mail is then shown again, not passed over.
+    fn parse(text: &str) -> Self {
+        let ours = Object::parse(text).ok().and_then(|object| serde_json::from_str(object.get("atm")?.get()).ok());
+        Self { wire: WireCursor::parse(text).ok(), ours: ours.unwrap_or_default() }
+    }
+
+    pub(super) fn of(&self, queue: Priority) -> Option<QueueCursor> {
+        let mut ours = self.ours.clone();
+        let mark = ours.slot(queue).take();
+        if queue != Priority::Normal {
+            return mark.map(|mark| QueueCursor { line: mark.line, time: None, mark: Some(mark) });
+        }
+        let wire = self.wire.as_ref()?;
+        let line = usize::try_from(wire.last_processed_line).unwrap_or(usize::MAX);
+        let mark = mark.filter(|mark| mark.told == line);
+        let line = mark.map_or(line, |mark| mark.line);
+        Some(QueueCursor { line, time: wire.last_processed_timestamp, mark })
+    }
+}
+
+/// Makes a cursor at the start, if there is none.
+pub(super) fn create(file: &SharedFile) -> Result<(), StoreError> {
+    file.update(|look| match look.content {
+        Content::Missing => Ok(Plan::Replace(fresh(), ())),
+        _ => Ok(Plan::Keep(())),
+    })
+}
+
+fn fresh() -> String {
+    "{\n  \"lastProcessedLine\": 0,\n  \"lastProcessedTimestamp\": null\n}\n".to_owned()
+}
+
+/// Plans the move of all queues' cursors over the lines that `receipts` name.
+pub(super) fn advance(
+    file: &SharedFile,
+    look: Look,
+    queues: &[(Priority, PathBuf)],
+    receipts: &HashSet<Receipt>,
+) -> Result<Plan<usize>, StoreError> {
+    let bad = |error: &serde_json::Error| StoreError::bad(file.path(), error.to_string());
+    let text = match look.content {
+        Content::Text(text) if Object::parse(text).is_ok() => text.to_owned(),
+        Content::Missing => fresh(),
+        _ if look.sure => fresh(),
+        _ => return Ok(Plan::Unsure),
+    };
+    let cursor = Cursor::parse(&text);
+    let mut ours = cursor.ours.clone();
+    let mut normal = None;
+    let mut marked = 0;
+    for (queue, path) in queues {
+        let files = QueueFiles::read(path)?;
+        let place = files.place(cursor.of(*queue).as_ref());
+        let mut last = None;
+        for line in files.lines().skip_while(|line| line.at < place) {
+            let message = Message::from_line(line.text).ok();
+            if let Some(message) = &message {
+                if !receipts.contains(&Receipt::of(message)) {
+                    break;
+                }
+                marked += 1;
+                last = Some((line, message.sent_at));
+            } else if let Some((_, time)) = last {
+                last = Some((line, time));
+            }
+        }
+        if let Some((line, time)) = last {
+            let told = if line.at.0 == files.newest() { line.number } else { 0 };
+            *ours.slot(*queue) = Some(Mark { line: line.number, told, inode: line.inode, last: hash(line.text) });
+            if *queue == Priority::Normal {
+                normal = Some((told, time));
+            }
+        }
+    }
+    if marked == 0 {
+        return Ok(Plan::Keep(0));
+    }
+    let mut text = text;
+    let mut set = |key: &str, value: &serde_json::Value| -> Result<(), StoreError> {
+        text = json::set_member(&text, text.trim(), key, value).map_err(|error| bad(&error))?.apply(&text);
+        Ok(())
+    };
+    if let Some((line, time)) = normal {
+        set("lastProcessedLine", &line.into())?;
+        if let Some(time) = time {
+            set("lastProcessedTimestamp", &time.to_string().into())?;
+        }
+    }
+    set("atm", &serde_json::to_value(&ours).map_err(|error| bad(&error))?)?;
+    Ok(Plan::Replace(text, marked))
+}

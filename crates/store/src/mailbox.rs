@@ -1,0 +1,213 @@
+//! One member's mail, whichever layout it is kept in.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use atm_wire::message::{Flaw, Priority};
+use atm_wire::{Draft, MemberName, Message};
+
+use crate::array::ArrayInbox;
+use crate::error::StoreError;
+use crate::lock::LockTimes;
+use crate::lock::queue::Queue;
+use crate::log::LogInbox;
+use crate::paths::{self, Layout, State};
+
+/// Something that a reader or writer should be told, while the operation went on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// An entry is no message; its bytes stay where they are.
+    SkippedEntry {
+        /// The file.
+        path: PathBuf,
+        /// Which entry or line, counted from 1.
+        position: usize,
+        /// Why.
+        flaw: Flaw,
+    },
+    /// The file did not parse; what could be read of it is shown, nothing was changed.
+    Unparsable {
+        /// The file.
+        path: PathBuf,
+        /// Place and reason.
+        why: String,
+    },
+    /// The file did not parse: it was set aside, and what could be read was saved into a new one.
+    SetAside {
+        /// The file.
+        path: PathBuf,
+        /// Where the old bytes are now.
+        kept: PathBuf,
+        /// Place and reason.
+        why: String,
+        /// How many messages were saved.
+        salvaged: usize,
+    },
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::SkippedEntry { path, position, flaw } => {
+                write!(f, "{}: entry {position} {flaw}: skipped, left as it is", path.display())
+            }
+            Self::Unparsable { path, why } => {
+                write!(f, "{}: {why}; showing what can be read, nothing was changed", path.display())
+            }
+            Self::SetAside { path, kept, why, salvaged } => write!(
+                f,
+                "{}: {why}; its bytes are kept in {}, {salvaged} readable messages were carried over",
+                path.display(),
+                kept.display()
+            ),
+        }
+    }
+}
+
+/// What is in a mailbox.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The messages, in reading order.
+    pub messages: Vec<Message>,
+    /// What was passed over.
+    pub warnings: Vec<Warning>,
+}
+
+/// What an append did.
+#[derive(Debug, Default)]
+pub struct Appended {
+    /// Ids that were in the inbox already and were not written again.
+    pub known: Vec<String>,
+    /// What went on beside it.
+    pub warnings: Vec<Warning>,
+}
+
+/// Names one message that was handed out, so that exactly that one is marked as read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Receipt {
+    id: String,
+    content: u64,
+}
+
+impl Receipt {
+    /// The receipt for `message`.
+    pub fn of(message: &Message) -> Self {
+        // Ids of foreign programs are not always unique: the content counts too.
+        let mut hasher = DefaultHasher::new();
+        (&message.from, &message.timestamp, &message.text).hash(&mut hasher);
+        Self { id: message.id.clone(), content: hasher.finish() }
+    }
+}
+
+/// One member's mail.
+#[derive(Debug)]
+pub struct Mailbox {
+    inbox: Inbox,
+    readers: PathBuf,
+    times: LockTimes,
+}
+
+#[derive(Debug)]
+enum Inbox {
+    Array(ArrayInbox),
+    Log(LogInbox),
+}
+
+/// The turn of one reader of a mailbox; ends on drop. Writers do not wait for it.
+#[derive(Debug)]
+pub struct Turn(#[expect(dead_code, reason = "held for its drop")] Queue);
+
+impl Mailbox {
+    /// The mailbox of `member` in the team at `team`: in the layout that it is kept in, else in the team's.
+    pub fn open(team: &Path, member: &MemberName, state: &State, times: LockTimes) -> Self {
+        let array = paths::array_inbox(team, member);
+        let log = paths::log_folder(team, member);
+        let layout = if array.is_file() {
+            Layout::Array
+        } else if log.join("inbox").is_file() {
+            Layout::Log
+        } else {
+            team_layout(team)
+        };
+        let (inbox, file) = match layout {
+            Layout::Array => (Inbox::Array(ArrayInbox::new(array.clone(), state, times)), array),
+            Layout::Log => (Inbox::Log(LogInbox::new(log.clone(), state, times)), log.join("inbox")),
+        };
+        Self { inbox, readers: state.readers(&file), times }
+    }
+
+    /// The layout that this mailbox is kept in.
+    pub fn layout(&self) -> Layout {
+        match &self.inbox {
+            Inbox::Array(_) => Layout::Array,
+            Inbox::Log(_) => Layout::Log,
+        }
+    }
+
+    /// The file that mail is written to.
+    pub fn file(&self) -> PathBuf {
+        match &self.inbox {
+            Inbox::Array(array) => array.path().to_owned(),
+            Inbox::Log(log) => log.file(Priority::Normal),
+        }
+    }
+
+    /// Whether there is such a file.
+    pub fn exists(&self) -> bool {
+        self.file().is_file()
+    }
+
+    /// Makes an empty inbox, if there is none.
+    pub fn create(&self) -> Result<(), StoreError> {
+        match &self.inbox {
+            Inbox::Array(array) => array.create(),
+            Inbox::Log(log) => log.create(),
+        }
+    }
+
+    /// Adds messages behind the last one, durably. With `strict`, a file that does not parse is an error.
+    pub fn append(&self, drafts: &[Draft], strict: bool) -> Result<Appended, StoreError> {
+        match &self.inbox {
+            Inbox::Array(array) => array.append(drafts, strict),
+            Inbox::Log(log) => log.append(drafts),
+        }
+    }
+
+    /// Looks, and changes nothing.
+    pub fn list(&self) -> Result<Listing, StoreError> {
+        match &self.inbox {
+            Inbox::Array(array) => array.list(),
+            Inbox::Log(log) => log.list(),
+        }
+    }
+
+    /// Waits for the turn to take mail: two readers of one name never get the same message.
+    pub fn turn(&self) -> Result<Turn, StoreError> {
+        Queue::enter(&self.readers, &self.times.deadline()).map(Turn)
+    }
+
+    /// Marks as read what was handed out, and nothing else. Says how many it found unread.
+    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
+        match &self.inbox {
+            _ if receipts.is_empty() => Ok(0),
+            Inbox::Array(array) => array.mark_read(receipts),
+            Inbox::Log(log) => log.mark_read(receipts),
+        }
+    }
+
+    /// Hands out the first `limit` unread messages and marks them as read, in one step.
+    pub fn take(&self, limit: usize) -> Result<Listing, StoreError> {
+        let _turn = self.turn()?;
+        let mut listing = self.list()?;
+        listing.messages.retain(|message| !message.read);
+        listing.messages.truncate(limit);
+        self.mark_read(&listing.messages.iter().map(Receipt::of).collect())?;
+        Ok(listing)
+    }
+}
+
+/// The layout of a team: the log layout only where there are member folders and no `inboxes`.
+pub fn team_layout(team: &Path) -> Layout {
+    if team.join("members").is_dir() && !team.join("inboxes").is_dir() { Layout::Log } else { Layout::Array }
+}

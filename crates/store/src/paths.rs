@@ -1,0 +1,122 @@
+//! Where everything is.
+
+use std::fs::{DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use atm_wire::{MemberName, TeamName};
+
+use crate::error::{IoContext, StoreError};
+use crate::quarantine::Quarantine;
+
+/// How a team keeps its members' mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// `inboxes/<name>.json`: one JSON array.
+    Array,
+    /// `members/<name>/inbox`: JSON Lines.
+    Log,
+}
+
+/// The shared tree, usually `~/.claude`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root(PathBuf);
+
+impl Root {
+    /// The tree below `path`.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The tree's top.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The folder of all teams.
+    pub fn teams(&self) -> PathBuf {
+        self.0.join("teams")
+    }
+
+    /// A team's folder: the one of that very name, else the one that a client would have made for it.
+    pub fn team(&self, team: &TeamName) -> PathBuf {
+        let exact = self.teams().join(team.as_str());
+        if exact.is_dir() { exact } else { self.teams().join(team.folder()) }
+    }
+
+    /// A team's task folder.
+    pub fn tasks(&self, team: &TeamName) -> PathBuf {
+        self.0.join("tasks").join(team.file_stem())
+    }
+}
+
+/// Our own state, which outlives every team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State(PathBuf);
+
+impl State {
+    /// The state below `path`; folders in it are made when they are needed.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// The state's top.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where things go that cannot stay and must not be lost.
+    pub fn quarantine(&self) -> Quarantine {
+        Quarantine::new(self.0.join("quarantine"))
+    }
+
+    /// Where deleted teams go.
+    pub fn deleted(&self) -> PathBuf {
+        self.0.join("deleted")
+    }
+
+    /// The queue for a shared file: one name per file, whatever root it is below.
+    pub(crate) fn queue(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "queue")
+    }
+
+    /// The turn of those who take mail out of a shared file.
+    pub(crate) fn readers(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "readers")
+    }
+
+    fn queue_named(&self, shared: &Path, kind: &str) -> PathBuf {
+        let real = shared.parent().and_then(|folder| folder.canonicalize().ok());
+        let folder = real.as_deref().or(shared.parent()).unwrap_or(Path::new(""));
+        let key = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, folder.as_os_str().as_encoded_bytes());
+        let name = shared.file_name().unwrap_or_default();
+        self.0.join(kind).join(key.simple().to_string()).join(name)
+    }
+}
+
+/// The array inbox of a member.
+pub fn array_inbox(team: &Path, member: &MemberName) -> PathBuf {
+    team.join("inboxes").join(format!("{}.json", member.file_stem()))
+}
+
+/// The folder of a member in the log layout.
+pub fn log_folder(team: &Path, member: &MemberName) -> PathBuf {
+    team.join("members").join(member.file_stem())
+}
+
+/// `<path><suffix>`: the way lock files are named.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Creates a folder of ours and its parents, for the owner alone.
+pub(crate) fn create_private_folders(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).doing("create", folder)?;
+    // A parent's default rules may have widened it.
+    std::fs::set_permissions(folder, Permissions::from_mode(0o700)).doing("set the mode of", folder)
+}

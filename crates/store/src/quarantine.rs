@@ -1,0 +1,60 @@
+//! Where things go that cannot stay and must not be lost.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use atm_wire::Stamp;
+
+use crate::error::{IoContext, StoreError};
+use crate::files::{sync_folder, write_new};
+use crate::paths::create_private_folders;
+
+/// The quarantine folder. What is in it says by its name where it is from, when it came, and why.
+#[derive(Debug, Clone)]
+pub struct Quarantine {
+    folder: PathBuf,
+}
+
+impl Quarantine {
+    /// The quarantine at `folder`, which is made when something has to go there.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Keeps a copy of `bytes`, durably, and says where.
+    pub(crate) fn keep(&self, origin: &Path, bytes: &[u8], why: &str) -> Result<PathBuf, StoreError> {
+        let place = self.place_for(origin, why)?;
+        write_new(&place, bytes)?;
+        sync_folder(&self.folder)?;
+        Ok(place)
+    }
+
+    /// Moves a file away, also to another file system.
+    pub(crate) fn move_in(&self, origin: &Path, why: &str) -> Result<PathBuf, StoreError> {
+        let place = self.place_for(origin, why)?;
+        if fs::rename(origin, &place).is_err() {
+            let bytes = fs::read(origin).doing("read", origin)?;
+            write_new(&place, &bytes)?;
+            fs::remove_file(origin).doing("remove", origin)?;
+        }
+        sync_folder(&self.folder)?;
+        Ok(place)
+    }
+
+    fn place_for(&self, origin: &Path, why: &str) -> Result<PathBuf, StoreError> {
+        create_private_folders(&self.folder)?;
+        let parts: Vec<_> = origin.iter().rev().take(3).map(|part| part.to_string_lossy()).collect();
+        let name = parts.into_iter().rev().collect::<Vec<_>>().join("_");
+        let stem = format!("{name}.{}.{why}", now().file_name());
+        Ok((0u32..)
+            .map(|n| self.folder.join(if n == 0 { stem.clone() } else { format!("{stem}.{n}") }))
+            .find(|place| !place.exists())
+            .unwrap_or_else(|| self.folder.join(&stem)))
+    }
+}
+
+fn now() -> Stamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Stamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

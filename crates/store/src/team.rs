@@ -1,0 +1,229 @@
+//! A team's folder and its `config.json`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use atm_wire::json::{self, Object, Style};
+use atm_wire::team::TeamConfig;
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::commit::{Content, Plan, SharedFile};
+use crate::error::{IoContext, StoreError};
+use crate::files::{Snapshot, ensure_folder, resolve, sync_folder};
+use crate::lock::LockTimes;
+use crate::paths::{Layout, Root, State, create_private_folders};
+
+/// Waits before a `config.json` that seems torn is believed to be so.
+const TORN_RETRY_MS: [u64; 5] = [2, 5, 10, 20, 40];
+
+/// One team on disk.
+#[derive(Debug)]
+pub struct TeamFolder {
+    path: PathBuf,
+    config: SharedFile,
+}
+
+impl TeamFolder {
+    /// The folder of `team`, whether it exists or not.
+    pub fn new(root: &Root, team: &TeamName, state: &State, times: LockTimes) -> Self {
+        let path = root.team(team);
+        let config = SharedFile::new(path.join("config.json"), state, times).with_directory_lock();
+        Self { path, config }
+    }
+
+    /// The names of all teams below `root`: folders with a `config.json`, or with mail.
+    pub fn list(root: &Root) -> Result<Vec<TeamName>, StoreError> {
+        let teams = root.teams();
+        let entries = match fs::read_dir(&teams) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).doing("list", &teams),
+        };
+        let mut names: Vec<TeamName> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| is_team(&entry.path()))
+            .filter_map(|entry| TeamName::parse(entry.file_name().to_str()?).ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The team's `config.json`.
+    pub fn config_file(&self) -> &Path {
+        self.config.path()
+    }
+
+    /// Whether there is such a team.
+    pub fn exists(&self) -> bool {
+        is_team(&self.path)
+    }
+
+    /// The team's members and more. A team that has mail but no `config.json` is an empty one.
+    pub fn load(&self) -> Result<TeamConfig, StoreError> {
+        let target = resolve(self.config.path())?;
+        let mut waits = TORN_RETRY_MS.iter();
+        loop {
+            let seen = Snapshot::read(&target)?;
+            let Some(bytes) = seen.bytes() else { return Ok(TeamConfig::default()) };
+            match (TeamConfig::parse(&String::from_utf8_lossy(bytes)), waits.next()) {
+                (Ok(config), _) => return Ok(config),
+                (Err(_), Some(wait)) => thread::sleep(Duration::from_millis(*wait)),
+                (Err(error), None) => return Err(StoreError::bad(self.config.path(), error.to_string())),
+            }
+        }
+    }
+
+    /// Makes the team: its folder, its `config.json`, and the folder that its mail is kept in.
+    pub fn create<T: Serialize>(&self, config: &T, layout: Layout) -> Result<(), StoreError> {
+        if let Some(teams) = self.path.parent() {
+            create_private_folders(teams)?;
+        }
+        ensure_folder(&self.path)?;
+        let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
+        self.config.update(|look| match look.content {
+            Content::Missing => Ok(Plan::Replace(text.clone(), ())),
+            _ => Err(StoreError::Exists { path: self.config.path().to_owned() }),
+        })?;
+        ensure_folder(&self.path.join(match layout {
+            Layout::Array => "inboxes",
+            Layout::Log => "members",
+        }))?;
+        sync_folder(&self.path)
+    }
+
+    /// Adds a member behind the last one.
+    pub fn add_member<T: Serialize>(&self, name: &str, member: &T) -> Result<(), StoreError> {
+        self.edit(|text| {
+            let root = Object::parse(text).map_err(|error| self.bad(&error))?;
+            let Some(members) = root.get("members") else {
+                return json::set_member(text, text.trim(), "members", &[member]).map_err(|error| self.bad(&error));
+            };
+            let entries = json::elements(members.get()).map_err(|error| self.bad(&error))?;
+            if position(&entries, name).is_some() {
+                return Err(StoreError::Exists { path: self.config.path().join(name) });
+            }
+            json::append(text, members.get(), &entries, &[member]).map_err(|error| self.bad(&error))
+        })
+    }
+
+    /// Takes a member out of the list; the mail stays.
+    pub fn remove_member(&self, name: &str) -> Result<(), StoreError> {
+        self.edit(|text| {
+            let (members, entries) = self.members(text)?;
+            let index = position(&entries, name).ok_or_else(|| self.no_member(name))?;
+            Ok(json::remove(text, members.get(), &entries, &BTreeSet::from([index])))
+        })
+    }
+
+    /// Sets fields of a member, in place.
+    pub fn set_member(&self, name: &str, fields: &[(&str, serde_json::Value)]) -> Result<(), StoreError> {
+        self.config.update(|look| {
+            let mut text = self.text(look.content)?.to_owned();
+            for (key, value) in fields {
+                let patch = {
+                    let (_, entries) = self.members(&text)?;
+                    let index = position(&entries, name).ok_or_else(|| self.no_member(name))?;
+                    json::set_member(&text, entries[index].get(), key, value).map_err(|error| self.bad(&error))?
+                };
+                text = patch.apply(&text);
+            }
+            Ok(Plan::Replace(text, ()))
+        })
+    }
+
+    /// Moves the team's folder, and its tasks, out of the shared tree into our state, and says where.
+    pub fn delete(&self, root: &Root, team: &TeamName, state: &State, now: Stamp) -> Result<PathBuf, StoreError> {
+        let grave = state.deleted().join(format!("{}.{}", team.file_stem(), now.file_name()));
+        create_private_folders(&grave)?;
+        let tasks = root.tasks(team);
+        if tasks.is_dir() {
+            move_folder(&tasks, &grave.join("tasks"))?;
+        }
+        move_folder(&self.path, &grave.join("team"))?;
+        Ok(grave)
+    }
+
+    fn edit(
+        &self,
+        mut edit: impl FnMut(&str) -> Result<json::Patch, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.config.update(|look| {
+            let text = match self.text(look.content) {
+                Ok(text) if Object::parse(text).is_ok() || look.sure => text,
+                Err(error) if look.sure => return Err(error),
+                _ => return Ok(Plan::Unsure),
+            };
+            Ok(Plan::Patch(edit(text)?, ()))
+        })
+    }
+
+    fn text<'a>(&self, content: Content<'a>) -> Result<&'a str, StoreError> {
+        match content {
+            Content::Text(text) => Ok(text),
+            Content::Missing => Err(StoreError::bad(self.config.path(), "does not exist")),
+            Content::NotUtf8(_) => Err(StoreError::bad(self.config.path(), "is not UTF-8")),
+        }
+    }
+
+    fn members<'a>(&self, text: &'a str) -> Result<(&'a RawValue, Vec<&'a RawValue>), StoreError> {
+        let root = Object::parse(text).map_err(|error| self.bad(&error))?;
+        let members = root.get("members").ok_or_else(|| StoreError::bad(self.config.path(), "has no `members`"))?;
+        Ok((members, json::elements(members.get()).map_err(|error| self.bad(&error))?))
+    }
+
+    fn bad(&self, error: &serde_json::Error) -> StoreError {
+        StoreError::bad(self.config.path(), error.to_string())
+    }
+
+    fn no_member(&self, name: &str) -> StoreError {
+        StoreError::NoMember { path: self.config.path().to_owned(), name: name.to_owned() }
+    }
+}
+
+fn position(entries: &[&RawValue], name: &str) -> Option<usize> {
+    entries
+        .iter()
+        .position(|raw| Object::parse(raw.get()).ok().and_then(|m| m.string("name")).is_some_and(|n| n == name))
+}
+
+fn is_team(path: &Path) -> bool {
+    path.join("config.json").is_file() || path.join("inboxes").is_dir() || path.join("members").is_dir()
+}
+
+/// Renames a folder, or copies and removes it where it has to cross file systems.
+fn move_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
+    match fs::rename(from, to) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            copy_folder(from, to)?;
+            fs::remove_dir_all(from).doing("remove", from)
+        }
+        Err(error) => Err(error).doing("move", from),
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
+    create_private_folders(to)?;
+    for entry in fs::read_dir(from).doing("list", from)? {
+        let entry = entry.doing("list", from)?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type().doing("look at", &source)?.is_dir() {
+            copy_folder(&source, &target)?;
+        } else {
+            fs::copy(&source, &target).doing("copy", &source)?;
+            fs::File::open(&target).and_then(|file| file.sync_all()).doing("sync", &target)?;
+        }
+    }
+    sync_folder(to)
+}

@@ -1,0 +1,254 @@
+//! A message that we write.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::json::Object;
+use crate::payload::{Content, classify};
+use crate::stamp::Stamp;
+
+/// How urgent a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// Read first.
+    High,
+    /// Read after that.
+    #[default]
+    Normal,
+    /// Read last.
+    Low,
+}
+
+impl Priority {
+    fn is_normal(&self) -> bool {
+        *self == Self::Normal
+    }
+}
+
+/// Whether the recipient was there when the message was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Delivery {
+    /// The recipient is on.
+    #[default]
+    Delivered,
+    /// The recipient was off: it waits.
+    Queued,
+}
+
+impl Delivery {
+    /// The spelling in files and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Queued => "queued",
+        }
+    }
+}
+
+/// What is ours in a message, below `metadata.atm`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ours {
+    /// The message that this one answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+    /// The first message of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// How urgent it is.
+    #[serde(skip_serializing_if = "Priority::is_normal")]
+    pub priority: Priority,
+}
+
+/// A message to be written, in either layout.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// A UUID of version 7.
+    pub id: String,
+    /// The sender.
+    pub from: String,
+    /// The recipient.
+    pub to: String,
+    /// Plain text, or a protocol message's JSON object as text.
+    pub text: String,
+    /// The short version; protocol messages have none.
+    pub summary: Option<String>,
+    /// When it was sent.
+    pub timestamp: Stamp,
+    /// The sender's colour.
+    pub color: Option<String>,
+    /// Whether the recipient was there.
+    pub delivery: Delivery,
+    /// What is ours in it.
+    pub ours: Ours,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    atm: &'a Ours,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    from: &'a str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+    timestamp: Stamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    color: Option<&'a str>,
+    #[serde(rename = "messageId")]
+    message_id: &'a str,
+    #[serde(rename = "msgV")]
+    version: u8,
+    msg_id: &'a str,
+    r#type: &'static str,
+    delivery_status: Delivery,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Metadata<'a>>,
+    read: bool,
+}
+
+#[derive(Serialize)]
+struct Line<'a, C: Serialize> {
+    r#type: &'a str,
+    from: &'a str,
+    to: &'a str,
+    timestamp: Stamp,
+    #[serde(rename = "messageId")]
+    message_id: &'a str,
+    #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    color: Option<&'a str>,
+    delivery_status: Delivery,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Metadata<'a>>,
+    content: C,
+}
+
+#[derive(Serialize)]
+struct PlainContent<'a> {
+    text: &'a str,
+}
+
+impl Draft {
+    /// The entry for an array inbox: the superset that every generation of client accepts.
+    pub fn entry(&self) -> impl Serialize + '_ {
+        Entry {
+            from: &self.from,
+            text: &self.text,
+            summary: self.summary.as_deref(),
+            timestamp: self.timestamp,
+            color: self.color.as_deref(),
+            message_id: &self.id,
+            version: 1,
+            msg_id: &self.id,
+            r#type: "message",
+            delivery_status: self.delivery,
+            metadata: self.metadata(),
+            read: false,
+        }
+    }
+
+    /// The line for a log inbox, with its newline.
+    pub fn line(&self) -> Result<String, serde_json::Error> {
+        let mut line = match classify(&self.text, None) {
+            Content::Text => serde_json::to_string(&self.as_line("message", None, PlainContent { text: &self.text }))?,
+            Content::Protocol(parsed) => {
+                let content = without_type(parsed.raw())?;
+                let request = parsed.payload.request_id();
+                serde_json::to_string(&self.as_line(parsed.payload.kind(), request, content))?
+            }
+        };
+        line.push('\n');
+        Ok(line)
+    }
+
+    fn as_line<'a, C: Serialize>(&'a self, kind: &'a str, request_id: Option<&'a str>, content: C) -> Line<'a, C> {
+        Line {
+            r#type: kind,
+            from: &self.from,
+            to: &self.to,
+            timestamp: self.timestamp,
+            message_id: &self.id,
+            request_id,
+            summary: self.summary.as_deref(),
+            color: self.color.as_deref(),
+            delivery_status: self.delivery,
+            metadata: self.metadata(),
+            content,
+        }
+    }
+
+    fn metadata(&self) -> Option<Metadata<'_>> {
+        (self.ours != Ours::default()).then_some(Metadata { atm: &self.ours })
+    }
+}
+
+/// A payload's members without `type`, which a log line has outside.
+fn without_type(payload: &str) -> Result<Members<'_>, serde_json::Error> {
+    Ok(Members(Object::parse(payload)?))
+}
+
+struct Members<'a>(Object<'a>);
+
+impl Serialize for Members<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = self.0.iter().filter(|(key, _)| *key != "type");
+        serializer.collect_map(members.map(|(key, raw): (&str, &RawValue)| (key, raw)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Style;
+    use crate::message::Message;
+
+    fn draft(text: &str) -> Draft {
+        Draft {
+            id: "019a8b7e-0000-7000-8000-000000000001".into(),
+            from: "team-lead".into(),
+            to: "bob".into(),
+            text: text.into(),
+            summary: Some("s".into()),
+            timestamp: Stamp::from_millis(1_794_768_140_463),
+            color: Some("yellow".into()),
+            delivery: Delivery::Delivered,
+            ours: Ours { reply_to: Some("m-1".into()), ..Ours::default() },
+        }
+    }
+
+    #[test]
+    fn the_keys_of_an_entry_stand_in_the_agreed_order() {
+        let text = Style::Compact.render(&draft("hi").entry()).unwrap();
+        assert_eq!(
+            text,
+            concat!(
+                r#"{"from":"team-lead","text":"hi","summary":"s","timestamp":"2026-11-15T18:42:20.463Z","color":"yellow","#,
+                r#""messageId":"019a8b7e-0000-7000-8000-000000000001","msgV":1,"msg_id":"019a8b7e-0000-7000-8000-000000000001","#,
+                r#""type":"message","delivery_status":"delivered","metadata":{"atm":{"reply_to":"m-1"}},"read":false}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_log_line_reads_back_as_the_same_message() {
+        for text in ["hi\nthere", r#"{"type":"task_status_request","requestId":"r1","taskId":"7"}"#] {
+            let line = draft(text).line().unwrap();
+            assert!(line.ends_with('\n') && line.matches('\n').count() == 1);
+            let back = Message::from_line(line.trim_end()).unwrap();
+            assert_eq!(back.id, draft(text).id);
+            assert_eq!(back.ours().reply_to.as_deref(), Some("m-1"));
+            assert_eq!(back.content().is_protocol(), text.starts_with('{'));
+            if !back.content().is_protocol() {
+                assert_eq!(back.text, text);
+            }
+        }
+    }
+}

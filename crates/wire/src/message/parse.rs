@@ -1,0 +1,200 @@
+//! Reading a message from an array entry or a log line.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::{Flaw, Message};
+use crate::json::{self, Object};
+use crate::payload::Parsed;
+use crate::stamp::Stamp;
+
+/// Makes ids for messages that came without one: the same message has the same id at every look.
+const ID_NAMESPACE: Uuid = Uuid::from_u128(0x6d1f_9c53_0f0e_5a7c_9b52_61f2_54e1_aa10);
+
+impl Message {
+    /// Reads an entry of an array inbox.
+    pub fn from_entry(raw: &RawValue) -> Result<Self, Flaw> {
+        let object = object(raw.get())?;
+        let from = required_string(&object, "from")?;
+        let text = required_string(&object, "text")?;
+        Self::build(&object, from.into_owned(), text.into_owned(), &ENTRY_KEYS)
+    }
+
+    /// Reads a line of a log inbox; an array entry that strayed there is understood too.
+    pub fn from_line(line: &str) -> Result<Self, Flaw> {
+        let object = object(line)?;
+        let from = required_string(&object, "from")?.into_owned();
+        let Some(content) = object.get("content") else {
+            let text = required_string(&object, "text").map_err(|_| Flaw::Missing("content"))?;
+            return Self::build(&object, from, text.into_owned(), &ENTRY_KEYS);
+        };
+        let kind = required_string(&object, "type")?;
+        let text = match (kind.as_ref(), json::string(content)) {
+            (_, Some(text)) => text.into_owned(),
+            ("message" | "team_broadcast", None) if plain_text(content).is_some() => {
+                plain_text(content).unwrap_or_default().into_owned()
+            }
+            (kind, None) => {
+                let request = object.string("requestId").or_else(|| object.string("request_id"));
+                Parsed::from_log(kind, content, request.as_deref()).raw().to_owned()
+            }
+        };
+        Self::build(&object, from, text, &LINE_KEYS)
+    }
+
+    fn build(object: &Object, from: String, text: String, known: &[&str]) -> Result<Self, Flaw> {
+        let (timestamp, sent_at) = time(object)?;
+        let given = ["messageId", "msg_id"].iter().find_map(|key| object.string(key)).filter(|id| !id.is_empty());
+        let id = match &given {
+            Some(id) => id.to_string(),
+            None => derived_id(&from, &timestamp, &text),
+        };
+        let owned = |key| object.string(key).map(Cow::into_owned);
+        Ok(Self {
+            id,
+            id_given: given.is_some(),
+            to: owned("to"),
+            summary: owned("summary"),
+            color: owned("color"),
+            read: object.get("read").is_some_and(|raw| matches!(raw.get(), "true" | "1" | "\"true\"")),
+            outer_type: owned("type"),
+            delivery_status: owned("delivery_status"),
+            metadata: object.get("metadata").map(ToOwned::to_owned),
+            extra: object
+                .iter()
+                .filter(|(key, _)| !known.contains(key))
+                .map(|(key, raw)| (key.to_owned(), raw.to_owned()))
+                .collect(),
+            from,
+            text,
+            timestamp,
+            sent_at,
+        })
+    }
+}
+
+const ENTRY_KEYS: [&str; 12] = [
+    "from",
+    "text",
+    "summary",
+    "timestamp",
+    "color",
+    "read",
+    "messageId",
+    "msg_id",
+    "msgV",
+    "type",
+    "delivery_status",
+    "metadata",
+];
+
+const LINE_KEYS: [&str; 13] = [
+    "from",
+    "to",
+    "content",
+    "summary",
+    "timestamp",
+    "color",
+    "read",
+    "messageId",
+    "msg_id",
+    "msgV",
+    "type",
+    "delivery_status",
+    "metadata",
+];
+
+fn object(text: &str) -> Result<Object<'_>, Flaw> {
+    if text.starts_with('{') {
+        Object::parse(text).map_err(|error| Flaw::NotJson(error.to_string()))
+    } else if let Err(error) = serde_json::from_str::<&RawValue>(text) {
+        Err(Flaw::NotJson(error.to_string()))
+    } else {
+        Err(Flaw::not_an_object(text))
+    }
+}
+
+fn required_string<'a>(object: &Object<'a>, field: &'static str) -> Result<Cow<'a, str>, Flaw> {
+    let raw = object.get(field).ok_or(Flaw::Missing(field))?;
+    json::string(raw).ok_or(Flaw::WrongType { field, wanted: "a string" })
+}
+
+fn plain_text(content: &RawValue) -> Option<Cow<'_, str>> {
+    Object::parse(content.get()).ok()?.string("text")
+}
+
+fn time(object: &Object) -> Result<(String, Option<Stamp>), Flaw> {
+    let raw = object.get("timestamp").ok_or(Flaw::Missing("timestamp"))?;
+    let stamp = Stamp::from_json(raw.get()).ok();
+    match (json::string(raw), stamp) {
+        (Some(text), stamp) => Ok((text.into_owned(), stamp)),
+        (None, Some(stamp)) => Ok((stamp.to_string(), Some(stamp))),
+        (None, None) => Err(Flaw::WrongType { field: "timestamp", wanted: "a time" }),
+    }
+}
+
+fn derived_id(from: &str, timestamp: &str, text: &str) -> String {
+    let seed = [from, timestamp, text].join("\0");
+    Uuid::new_v5(&ID_NAMESPACE, seed.as_bytes()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry(text: &str) -> Result<Message, Flaw> {
+        Message::from_entry(&RawValue::from_string(text.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn both_spellings_of_the_id_are_read() {
+        let with = |id: &str| entry(&format!(r#"{{"from":"a","text":"t","timestamp":"2026-01-01T00:00:00Z"{id}}}"#));
+        assert_eq!(with(r#","messageId":"m1""#).unwrap().id, "m1");
+        assert_eq!(with(r#","msg_id":"m2""#).unwrap().id, "m2");
+        let derived = with("").unwrap();
+        assert!(!derived.id_given);
+        assert_eq!(derived.id, with(r#","read":true"#).unwrap().id, "reading must not change the id");
+    }
+
+    #[test]
+    fn flaws_name_the_field() {
+        assert_eq!(entry("null").unwrap_err(), Flaw::NotAnObject("null"));
+        assert_eq!(entry(r#"{"text":"t","timestamp":"x"}"#).unwrap_err(), Flaw::Missing("from"));
+        assert_eq!(
+            entry(r#"{"from":1,"text":"t","timestamp":"x"}"#).unwrap_err().to_string(),
+            "has a `from` that is not a string"
+        );
+        assert_eq!(entry(r#"{"from":"a","text":"t"}"#).unwrap_err(), Flaw::Missing("timestamp"));
+    }
+
+    #[test]
+    fn epoch_times_are_understood() {
+        let message = entry(r#"{"from":"a","text":"t","timestamp":1794768140463}"#).unwrap();
+        assert_eq!(message.timestamp, "2026-11-15T18:42:20.463Z");
+    }
+
+    #[test]
+    fn log_lines_give_text_and_payloads() {
+        let plain = r#"{"type":"message","from":"c","to":"bob","timestamp":"2026-02-15T11:15:00Z","content":{"text":"hi"}}"#;
+        let message = Message::from_line(plain).unwrap();
+        assert_eq!((message.text.as_str(), message.to.as_deref(), message.kind().as_ref()), ("hi", Some("bob"), "message"));
+
+        let assigned = r#"{"type":"task_assignment","from":"c","to":"bob","timestamp":"2026-02-15T11:15:00Z","ackId":"m-1","content":{"taskId":"7","subject":"s"}}"#;
+        let message = Message::from_line(assigned).unwrap();
+        assert_eq!(message.kind(), "task_assignment");
+        assert_eq!(message.extra[0].0, "ackId");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_the_readers_panic(text in ".{0,80}") {
+            let _ = Message::from_line(&text);
+            if let Ok(raw) = RawValue::from_string(text) {
+                let _ = Message::from_entry(&raw);
+            }
+        }
+    }
+}

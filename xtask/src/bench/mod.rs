@@ -1,0 +1,109 @@
+//! `cargo xtask bench`: what the binary costs beside what the machine can do at best.
+//!
+//! A slow result is a result; only a wrong one (lost or doubled mail, a command that fails) is an error.
+
+mod lock;
+mod measure;
+mod parallel;
+mod read;
+mod report;
+mod send;
+mod wake;
+mod world;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use self::report::Row;
+use self::world::World;
+use crate::repo;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Put the results into docs/BENCHMARKS.md
+    #[arg(long, conflicts_with = "only")]
+    write: bool,
+    /// Run one scenario only
+    #[arg(long, value_name = "NAME")]
+    only: Option<Scenario>,
+    /// Measure this binary instead of a fresh release build
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Scenario {
+    /// Sends into small, large and huge inboxes
+    Send,
+    /// Taking 5,000 messages at once
+    Read,
+    /// Eight senders at a time
+    Parallel,
+    /// From a foreign write to the answer of a waiting reader
+    Wake,
+    /// How long the clients' lock is held
+    Lock,
+}
+
+impl Scenario {
+    fn run(self, bench: &Bench) -> Result<Vec<Row>> {
+        match self {
+            Self::Send => send::run(bench),
+            Self::Read => read::run(bench),
+            Self::Parallel => parallel::run(bench),
+            Self::Wake => wake::run(bench),
+            Self::Lock => lock::run(bench),
+        }
+    }
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// What is measured, and where.
+struct Bench {
+    atm: PathBuf,
+    scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    fn world(&self, name: &str) -> Result<World> {
+        World::new(&self.atm, self.scratch.path(), name)
+    }
+
+    fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let atm = match &args.binary {
+        Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
+        None => build()?,
+    };
+    // Below the build folder: the system's own place for temporary files may be in memory.
+    let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(repo::target()?)?;
+    let bench = Bench { atm, scratch };
+    let mut rows = Vec::new();
+    for scenario in Scenario::value_variants() {
+        if args.only.is_none_or(|only| only == *scenario) {
+            eprintln!("bench: {}", scenario.name());
+            let more = scenario.run(&bench).with_context(|| format!("scenario \"{}\"", scenario.name()))?;
+            rows.extend(more);
+        }
+    }
+    print!("{}", report::table(&rows));
+    if args.write {
+        let document = repo::root()?.join("docs").join("BENCHMARKS.md");
+        report::write(&document, &rows, bench.scratch())?;
+    }
+    Ok(())
+}
+
+fn build() -> Result<PathBuf> {
+    repo::run(&mut repo::cargo(["build", "--release", "--locked", "--package", "atm"])?)?;
+    Ok(repo::target()?.join("release").join("atm"))
+}

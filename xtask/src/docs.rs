@@ -1,0 +1,153 @@
+//! `cargo xtask docs`: are the Markdown documents in order?
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::repo;
+
+/// What a newcomer needs first: how to run it, and how to test it.
+const README_NAMES: [&str; 2] = ["cargo run", "cargo xtask test"];
+
+pub(crate) fn run() -> Result<()> {
+    let root = repo::root()?;
+    let mut documents = Vec::new();
+    collect(root, &mut documents)?;
+    let mut problems = Vec::new();
+    for document in &documents {
+        let text = read(document)?;
+        let name = document.strip_prefix(root).unwrap_or(document).display();
+        let broken = links(&text).into_iter().filter(|link| !resolves(root, document, &text, link));
+        problems.extend(broken.map(|link| format!("{name}: the link `{link}` leads nowhere")));
+    }
+    let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
+    let unnamed = README_NAMES.iter().filter(|command| !readme.contains(**command));
+    problems.extend(unnamed.map(|command| format!("README.md: does not name `{command}`")));
+    if !problems.is_empty() {
+        bail!("the documents need mending:\n  {}", problems.join("\n  "));
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// All Markdown files below `folder`, but for hidden and built ones.
+fn collect(folder: &Path, documents: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        let name = entry.file_name();
+        if entry.file_type()?.is_dir() {
+            let skipped = name == "target" || name.to_string_lossy().starts_with('.');
+            if !skipped {
+                collect(&path, documents)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            documents.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The targets of all links that are not web addresses.
+fn links(text: &str) -> Vec<String> {
+    let mut targets = Vec::new();
+    for line in prose(text) {
+        if let Some((label, target)) = line.split_once("]: ")
+            && label.starts_with('[')
+        {
+            targets.push(target.to_owned());
+        }
+        let inline = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        targets.extend(inline.map(str::to_owned));
+    }
+    let bare =
+        |target: String| target.split_whitespace().next().map(|t| t.trim_matches(['<', '>']).to_owned());
+    let relative = |target: &String| !target.contains("://") && !target.starts_with("mailto:");
+    targets.into_iter().filter_map(bare).filter(relative).collect()
+}
+
+/// The lines outside of code blocks, without their code spans.
+fn prose(text: &str) -> Vec<String> {
+    let mut in_code = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+            in_code = !in_code;
+        } else if !in_code {
+            lines.push(line.split('`').step_by(2).collect());
+        }
+    }
+    lines
+}
+
+fn resolves(root: &Path, document: &Path, text: &str, link: &str) -> bool {
+    let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let file = match path.strip_prefix('/') {
+        Some(from_root) => root.join(from_root),
+        None => document.with_file_name("").join(path),
+    };
+    if anchor.is_empty() {
+        return file.exists();
+    }
+    if path.is_empty() {
+        return anchors(text).contains(anchor);
+    }
+    fs::read_to_string(file).is_ok_and(|text| anchors(&text).contains(anchor))
+}
+
+/// The anchors that a forge makes from the headings.
+fn anchors(text: &str) -> HashSet<String> {
+    let mut in_code = false;
+    let mut anchors = HashSet::new();
+    for line in text.lines() {
+        in_code ^= line.trim_start().starts_with("```");
+        if !in_code && line.starts_with('#') {
+            let slug = slug(line.trim_start_matches('#').trim());
+            let repeated = (1..).map(|n| format!("{slug}-{n}"));
+            let free = std::iter::once(slug.clone()).chain(repeated).find(|name| !anchors.contains(name));
+            anchors.extend(free);
+        }
+    }
+    anchors
+}
+
+fn slug(heading: &str) -> String {
+    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading.to_lowercase().chars().filter(kept).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_found_in_prose_only() {
+        let text = "See [a](docs/A.md), [`b`](B.md#part \"title\") and [web](https://example.org).\n\
+                    `[no](span.md)`\n```\n[no](block.md)\n```\n[ref]: <C.md>\n";
+        assert_eq!(links(text), ["docs/A.md", "B.md#part", "C.md"]);
+    }
+
+    #[test]
+    fn anchors_are_made_as_forges_make_them() {
+        let text = "# The `lock` order, twice\n## Part\n## Part\n```\n# not a heading\n```\n";
+        let expected = ["the-lock-order-twice", "part", "part-1"].map(str::to_owned);
+        assert_eq!(anchors(text), HashSet::from(expected));
+    }
+
+    #[test]
+    fn a_link_must_lead_to_a_file_and_to_its_heading() {
+        let folder = tempfile::tempdir().unwrap();
+        let document = folder.path().join("README.md");
+        let text = "# Top\n";
+        fs::write(&document, text).unwrap();
+        let resolves = |link: &str| super::resolves(folder.path(), &document, text, link);
+        assert!(resolves("README.md") && resolves("/README.md#top") && resolves("#top") && resolves("."));
+        assert!(!resolves("MISSING.md") && !resolves("README.md#bottom") && !resolves("#bottom"));
+    }
+}

@@ -1,0 +1,46 @@
+//! Project chores, run as `cargo xtask <chore>`.
+
+mod bench;
+mod docs;
+mod repo;
+mod setup;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Project chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Check everything: format, lints, documents, and all tests
+    Test(test::Args),
+    /// Measure the release binary against what the machine can do at best
+    Bench(bench::Args),
+    /// Install what the tests need, where it is missing
+    Setup,
+    /// Check the Markdown documents
+    Docs,
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().chore {
+        Chore::Test(args) => test::run(&args),
+        Chore::Bench(args) => bench::run(&args),
+        Chore::Setup => setup::run().map(drop),
+        Chore::Docs => docs::run(),
+    };
+    if let Err(error) = result {
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        eprintln!("error: {}", causes.join("\nbecause: "));
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,110 @@
+//! `cargo xtask setup`: what the tests need beside Rust, installed only where it is missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use nix::unistd::Uid;
+
+use crate::repo;
+
+/// A program that tests run, and the packages that bring it.
+struct Tool {
+    program: &'static str,
+    debian: &'static str,
+    brew: &'static str,
+}
+
+const TOOLS: [Tool; 5] = [
+    Tool { program: "jq", debian: "jq", brew: "jq" },
+    Tool { program: "tmux", debian: "tmux", brew: "tmux" },
+    Tool { program: "node", debian: "nodejs", brew: "node" },
+    Tool { program: "npm", debian: "npm", brew: "node" },
+    Tool { program: "python3", debian: "python3", brew: "python" },
+];
+
+/// The lock library of the agent clients, for the stand-in client in `crates/support/foreign`.
+const LOCK_LIBRARY: &str = r#"{"private":true,"dependencies":{"proper-lockfile":"4.1.2"}}"#;
+
+/// What the tests have to be told.
+pub(crate) struct Tools {
+    /// For `ATM_TEST_NODE_MODULES`.
+    pub(crate) node_modules: PathBuf,
+}
+
+pub(crate) fn run() -> Result<Tools> {
+    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| !repo::has_program(tool.program)).collect();
+    if !missing.is_empty() {
+        install(&missing)?;
+    }
+    let node = repo::target()?.join("test-tools").join("node");
+    install_lock_library(&node)?;
+    Ok(Tools { node_modules: node.join("node_modules") })
+}
+
+fn install(missing: &[&Tool]) -> Result<()> {
+    let debian = packages(missing, |tool| tool.debian);
+    let by_hand = if cfg!(target_os = "macos") {
+        format!("brew install {}", packages(missing, |tool| tool.brew).join(" "))
+    } else {
+        format!("apt-get install {} (or what your system calls them)", debian.join(" "))
+    };
+    let Some(apt_get) = apt_get() else {
+        bail!("the tests need programs that are not here. Install them, then run this again:\n  {by_hand}");
+    };
+    eprintln!("setup: apt-get install {}", debian.join(" "));
+    let install =
+        || run_apt(&apt_get, &[&["install", "-y", "--no-install-recommends"], &debian[..]].concat());
+    if install().is_err() {
+        run_apt(&apt_get, &["update"])
+            .and_then(|()| install())
+            .with_context(|| format!("by hand: {by_hand}"))?;
+    }
+    Ok(())
+}
+
+/// The packages of the missing tools, each once.
+fn packages(missing: &[&Tool], name: impl Fn(&Tool) -> &'static str) -> Vec<&'static str> {
+    let mut names: Vec<_> = missing.iter().map(|tool| name(tool)).collect();
+    names.dedup();
+    names
+}
+
+/// How `apt-get` is called here, if this is a Debian on which we may.
+fn apt_get() -> Option<Vec<&'static str>> {
+    if !Path::new("/etc/debian_version").exists() || !repo::has_program("apt-get") {
+        return None;
+    }
+    if Uid::effective().is_root() {
+        return Some(vec!["apt-get"]);
+    }
+    let sudo = Command::new("sudo").args(["-n", "true"]).stderr(Stdio::null()).status();
+    sudo.is_ok_and(|status| status.success()).then(|| vec!["sudo", "-n", "apt-get"])
+}
+
+fn run_apt(apt_get: &[&str], args: &[&str]) -> Result<()> {
+    let mut command = Command::new(apt_get[0]);
+    command.args(&apt_get[1..]).args(args).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+    repo::run(&mut command)
+}
+
+/// The marker is the manifest of what is installed, written last: the same again means nothing to do.
+fn install_lock_library(folder: &Path) -> Result<()> {
+    let marker = folder.join("installed");
+    if fs::read_to_string(&marker).is_ok_and(|installed| installed == LOCK_LIBRARY) {
+        return Ok(());
+    }
+    eprintln!("setup: npm install, for the stand-in client of the tests");
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let write = |path: &Path| {
+        fs::write(path, LOCK_LIBRARY).with_context(|| format!("cannot write {}", path.display()))
+    };
+    write(&folder.join("package.json"))?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
+        .arg(folder)
+        .stdout(Stdio::null());
+    repo::run(&mut npm).context("npm could not install it; is the package registry reachable?")?;
+    write(&marker)
+}

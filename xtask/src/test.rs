@@ -1,0 +1,82 @@
+//! `cargo xtask test`: every check of the project, the tests last.
+
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::{docs, repo, setup};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only the tests: no format check, lints, documents or licences
+    #[arg(long)]
+    fast: bool,
+    /// Only tests whose name contains one of these
+    filter: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let tools = step("setup", "cargo xtask setup", setup::run)?;
+    if !args.fast {
+        checks()?;
+    }
+    let mut tests = tests()?;
+    tests.env("ATM_TEST_NODE_MODULES", &tools.node_modules);
+    if !args.filter.is_empty() {
+        tests.arg("--").args(&args.filter);
+    }
+    // The runner's summary is the last thing to be seen, so nothing is said after it.
+    let alone = repo::shown(&tests);
+    announce("tests", &alone);
+    repo::run(&mut tests).with_context(|| failure("tests", &alone))
+}
+
+fn checks() -> Result<()> {
+    command_step("format", repo::cargo(["fmt", "--all", "--check"])?)?;
+    command_step(
+        "lints",
+        repo::cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?,
+    )?;
+    step("documents", "cargo xtask docs", docs::run)?;
+    let mut doc = repo::cargo(["doc", "--workspace", "--no-deps", "--locked"])?;
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    command_step("API documents", doc)?;
+    command_step("documented examples", repo::cargo(["test", "--doc", "--workspace", "--locked"])?)?;
+    if repo::has_cargo("deny")? {
+        command_step("licences", repo::cargo(["deny", "check", "licenses", "bans", "sources"])?)
+    } else {
+        announce("licences", "skipped: cargo-deny is not installed (cargo install --locked cargo-deny)");
+        Ok(())
+    }
+}
+
+fn tests() -> Result<Command> {
+    if repo::has_cargo("nextest")? {
+        repo::cargo(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"])
+    } else {
+        repo::cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests"])
+    }
+}
+
+fn command_step(name: &str, mut command: Command) -> Result<()> {
+    let alone = repo::shown(&command);
+    step(name, &alone, || repo::run(&mut command))
+}
+
+/// Announces, runs and times one step; `alone` is how to run just that.
+fn step<T>(name: &str, alone: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    announce(name, alone);
+    let start = Instant::now();
+    let result = work().with_context(|| failure(name, alone))?;
+    announce(name, &format!("ok, {:.1} s", start.elapsed().as_secs_f64()));
+    Ok(result)
+}
+
+fn announce(name: &str, what: &str) {
+    eprintln!("== {name}: {what}");
+}
+
+fn failure(name: &str, alone: &str) -> String {
+    format!("step \"{name}\" failed. To run it alone:\n  {alone}")
+}
