@@ -1,1 +1,23 @@
-//! x
+//! The rules of mail: teams and members, sending, looking, reading, waiting.
+//!
+//! Every front (the command line, servers, hooks) parses its input, calls the [`Office`] and shows the answer; what is
+//! allowed and what happens is decided here, once. The office never prints, never reads the environment, and gets
+//! its clock as an argument.
+
+pub mod broadcast;
+pub mod clock;
+pub mod error;
+pub mod inbox;
+pub mod members;
+pub mod nearest;
+pub mod office;
+pub mod read;
+pub mod reply;
+pub mod send;
+pub mod summary;
+pub mod teams;
+pub mod view;
+pub mod watch;
+
+pub use error::{ExitCode, OfficeError};
+pub use office::Office;

@@ -116,7 +116,8 @@ impl SharedFile {
             }
             let held = self.lock(&deadline)?;
             if seen.is_current(&target)? {
-                return self.finish(&queue, &target, staged, held, value);
+                finish(&queue, &target, staged, held)?;
+                return Ok(value);
             }
         }
         let held = self.lock(&deadline)?;
@@ -125,7 +126,8 @@ impl SharedFile {
             match self.stage(&queue, &target, &seen, true, &mut planner)? {
                 Step::Done(value) => return Ok(value),
                 Step::Staged(staged, value) if seen.is_current(&target)? => {
-                    return self.finish(&queue, &target, staged, held, value);
+                    finish(&queue, &target, staged, held)?;
+                    return Ok(value);
                 }
                 Step::Staged(..) | Step::LookAgain => {}
             }
@@ -175,21 +177,14 @@ impl SharedFile {
         let mkdir = self.mkdir.as_deref().map(|path| MkdirLock::take(path, &terms)).transpose()?;
         Ok(Held { _mkdir: mkdir, _flock: flock })
     }
+}
 
-    fn finish<T>(
-        &self,
-        queue: &Queue,
-        target: &Path,
-        staged: Staged,
-        held: Held,
-        value: T,
-    ) -> Result<T, StoreError> {
-        staged.commit()?;
-        drop(held);
-        sync_folder(target.parent().unwrap_or(Path::new("/")))?;
-        queue.clear()?;
-        Ok(value)
-    }
+/// Rename, release, sync of the folder.
+fn finish(queue: &Queue, target: &Path, staged: Staged, held: Held) -> Result<(), StoreError> {
+    staged.commit()?;
+    drop(held);
+    sync_folder(target.parent().unwrap_or(Path::new("/")))?;
+    queue.clear()
 }
 
 enum Step<T> {

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// An error of the store. Unless a variant says otherwise, nothing was changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -15,7 +16,7 @@ pub enum StoreError {
         /// With which file.
         path: PathBuf,
         /// Why not.
-        source: io::Error,
+        source: Arc<io::Error>,
     },
     /// A lock could not be had in time.
     #[error("{} is held by another program (waited {} ms)", lock.display(), waited.as_millis())]
@@ -76,7 +77,7 @@ pub(crate) trait IoContext<T> {
 
 impl<T> IoContext<T> for io::Result<T> {
     fn doing(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::Io { action, path: path.to_owned(), source })
+        self.map_err(|source| StoreError::Io { action, path: path.to_owned(), source: Arc::new(source) })
     }
 }
 

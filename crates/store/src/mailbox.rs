@@ -1,7 +1,9 @@
 //! One member's mail, whichever layout it is kept in.
 
 use std::collections::HashSet;
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use atm_wire::message::{Flaw, Priority};
@@ -100,6 +102,10 @@ impl Receipt {
     }
 }
 
+/// What a mailbox's files looked like from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature(Vec<Option<(u64, u64, i64, i64)>>);
+
 /// One member's mail.
 #[derive(Debug)]
 pub struct Mailbox {
@@ -180,6 +186,19 @@ impl Mailbox {
             Inbox::Array(array) => array.list(),
             Inbox::Log(log) => log.list(),
         }
+    }
+
+    /// What changes whenever the mailbox may have changed: cheap to ask, so that waiting need not read.
+    pub fn signature(&self) -> Signature {
+        let files = match &self.inbox {
+            Inbox::Array(array) => vec![array.path().to_owned()],
+            Inbox::Log(log) => log.files(),
+        };
+        let look = |path: PathBuf| {
+            let found = fs::metadata(path).ok()?;
+            Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+        };
+        Signature(files.into_iter().map(look).collect())
     }
 
     /// Waits for the turn to take mail: two readers of one name never get the same message.

@@ -47,10 +47,8 @@ impl Quarantine {
         let parts: Vec<_> = origin.iter().rev().take(3).map(|part| part.to_string_lossy()).collect();
         let name = parts.into_iter().rev().collect::<Vec<_>>().join("_");
         let stem = format!("{name}.{}.{why}", now().file_name());
-        Ok((0u32..)
-            .map(|n| self.folder.join(if n == 0 { stem.clone() } else { format!("{stem}.{n}") }))
-            .find(|place| !place.exists())
-            .unwrap_or_else(|| self.folder.join(&stem)))
+        let taken = self.folder.join(&stem).exists();
+        Ok(self.folder.join(if taken { format!("{stem}.{}", uuid::Uuid::now_v7().simple()) } else { stem }))
     }
 }
 

@@ -107,7 +107,8 @@ impl TeamFolder {
         self.edit(|text| {
             let root = Object::parse(text).map_err(|error| self.bad(&error))?;
             let Some(members) = root.get("members") else {
-                return json::set_member(text, text.trim(), "members", &[member]).map_err(|error| self.bad(&error));
+                return json::set_member(text, text.trim(), "members", &[member])
+                    .map_err(|error| self.bad(&error));
             };
             let entries = json::elements(members.get()).map_err(|error| self.bad(&error))?;
             if position(&entries, name).is_some() {
@@ -134,7 +135,8 @@ impl TeamFolder {
                 let patch = {
                     let (_, entries) = self.members(&text)?;
                     let index = position(&entries, name).ok_or_else(|| self.no_member(name))?;
-                    json::set_member(&text, entries[index].get(), key, value).map_err(|error| self.bad(&error))?
+                    json::set_member(&text, entries[index].get(), key, value)
+                        .map_err(|error| self.bad(&error))?
                 };
                 text = patch.apply(&text);
             }
@@ -143,7 +145,13 @@ impl TeamFolder {
     }
 
     /// Moves the team's folder, and its tasks, out of the shared tree into our state, and says where.
-    pub fn delete(&self, root: &Root, team: &TeamName, state: &State, now: Stamp) -> Result<PathBuf, StoreError> {
+    pub fn delete(
+        &self,
+        root: &Root,
+        team: &TeamName,
+        state: &State,
+        now: Stamp,
+    ) -> Result<PathBuf, StoreError> {
         let grave = state.deleted().join(format!("{}.{}", team.file_stem(), now.file_name()));
         create_private_folders(&grave)?;
         let tasks = root.tasks(team);
@@ -154,10 +162,7 @@ impl TeamFolder {
         Ok(grave)
     }
 
-    fn edit(
-        &self,
-        mut edit: impl FnMut(&str) -> Result<json::Patch, StoreError>,
-    ) -> Result<(), StoreError> {
+    fn edit(&self, mut edit: impl FnMut(&str) -> Result<json::Patch, StoreError>) -> Result<(), StoreError> {
         self.config.update(|look| {
             let text = match self.text(look.content) {
                 Ok(text) if Object::parse(text).is_ok() || look.sure => text,
@@ -178,7 +183,8 @@ impl TeamFolder {
 
     fn members<'a>(&self, text: &'a str) -> Result<(&'a RawValue, Vec<&'a RawValue>), StoreError> {
         let root = Object::parse(text).map_err(|error| self.bad(&error))?;
-        let members = root.get("members").ok_or_else(|| StoreError::bad(self.config.path(), "has no `members`"))?;
+        let members =
+            root.get("members").ok_or_else(|| StoreError::bad(self.config.path(), "has no `members`"))?;
         Ok((members, json::elements(members.get()).map_err(|error| self.bad(&error))?))
     }
 
@@ -192,9 +198,9 @@ impl TeamFolder {
 }
 
 fn position(entries: &[&RawValue], name: &str) -> Option<usize> {
-    entries
-        .iter()
-        .position(|raw| Object::parse(raw.get()).ok().and_then(|m| m.string("name")).is_some_and(|n| n == name))
+    entries.iter().position(|raw| {
+        Object::parse(raw.get()).ok().and_then(|m| m.string("name")).is_some_and(|n| n == name)
+    })
 }
 
 fn is_team(path: &Path) -> bool {

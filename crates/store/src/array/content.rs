@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use atm_wire::json::{self, Object};
 use atm_wire::Draft;
+use atm_wire::json::{self, Object};
 use memchr::memmem;
 use serde_json::value::RawValue;
 
@@ -58,7 +58,8 @@ impl<'a> Entries<'a> {
         let may_be_there = |draft: &&Draft| {
             drafts.len() > SEARCH_AT_MOST || memmem::find(text.as_bytes(), draft.id.as_bytes()).is_some()
         };
-        let candidates: HashSet<&str> = drafts.iter().filter(may_be_there).map(|draft| draft.id.as_str()).collect();
+        let candidates: HashSet<&str> =
+            drafts.iter().filter(may_be_there).map(|draft| draft.id.as_str()).collect();
         if candidates.is_empty() {
             return Vec::new();
         }

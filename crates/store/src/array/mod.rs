@@ -60,8 +60,10 @@ impl ArrayInbox {
         ensure_folder(&self.folder)?;
         self.edit(strict, |text, entries| {
             let known = entries.ids_among(text, drafts);
-            let new: Vec<_> = drafts.iter().filter(|draft| !known.contains(&draft.id)).map(Draft::entry).collect();
-            let patch = json::append(text, text.trim(), &entries.raw, &new).map_err(|error| self.bad(&error))?;
+            let new: Vec<_> =
+                drafts.iter().filter(|draft| !known.contains(&draft.id)).map(Draft::entry).collect();
+            let patch =
+                json::append(text, text.trim(), &entries.raw, &new).map_err(|error| self.bad(&error))?;
             let appended = Appended { known, warnings: Vec::new() };
             Ok((patch, appended))
         })
@@ -79,7 +81,8 @@ impl ArrayInbox {
             for raw in &entries.raw {
                 let Ok(message) = Message::from_entry(raw) else { continue };
                 if !message.read && receipts.contains(&Receipt::of(&message)) {
-                    let flag = json::set_member(text, raw.get(), "read", &true).map_err(|error| self.bad(&error))?;
+                    let flag =
+                        json::set_member(text, raw.get(), "read", &true).map_err(|error| self.bad(&error))?;
                     patch.merge(flag);
                     marked += 1;
                 }
@@ -92,9 +95,15 @@ impl ArrayInbox {
     /// Takes messages out of the file, whole; the other entries stay as they are.
     pub fn remove(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
         self.edit(false, |text, entries| {
-            let named = |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|m| receipts.contains(&Receipt::of(&m)));
-            let gone: BTreeSet<_> =
-                entries.raw.iter().enumerate().filter(|(_, raw)| named(raw)).map(|(index, _)| index).collect();
+            let named =
+                |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|m| receipts.contains(&Receipt::of(&m)));
+            let gone: BTreeSet<_> = entries
+                .raw
+                .iter()
+                .enumerate()
+                .filter(|(_, raw)| named(raw))
+                .map(|(index, _)| index)
+                .collect();
             if gone.is_empty() {
                 return Ok((Patch::default(), 0));
             }
@@ -111,18 +120,17 @@ impl ArrayInbox {
             let seen = Snapshot::read(&target)?;
             let Some(bytes) = seen.bytes() else { return Ok(Listing::default()) };
             let text = String::from_utf8_lossy(bytes);
-            match Entries::parse(&text) {
+            let broken = match Entries::parse(&text) {
                 Ok(entries) => return Ok(self.listing(entries.raw.iter().copied())),
-                Err(why) => match waits.next() {
-                    Some(wait) => thread::sleep(Duration::from_millis(*wait)),
-                    None => {
-                        let saved = salvage::salvage(&text);
-                        let mut listing = self.listing(saved.iter().map(AsRef::as_ref));
-                        listing.warnings.push(Warning::Unparsable { path: self.path().to_owned(), why: why.text });
-                        return Ok(listing);
-                    }
-                },
-            }
+                Err(broken) => broken,
+            };
+            let Some(wait) = waits.next() else {
+                let saved = salvage::salvage(&text);
+                let mut listing = self.listing(saved.iter().map(AsRef::as_ref));
+                listing.warnings.push(Warning::Unparsable { path: self.path().to_owned(), why: broken.text });
+                return Ok(listing);
+            };
+            thread::sleep(Duration::from_millis(*wait));
         }
     }
 
@@ -150,12 +158,20 @@ impl ArrayInbox {
         self.file.update(|look: Look| match content::read(look.content) {
             Reading::Entries(text, entries) => {
                 let (patch, value) = edit(text, &entries)?;
-                Ok(if patch.is_empty() { Plan::Keep((value, None)) } else { Plan::Patch(patch, (value, None)) })
+                Ok(if patch.is_empty() {
+                    Plan::Keep((value, None))
+                } else {
+                    Plan::Patch(patch, (value, None))
+                })
             }
             Reading::Missing => {
                 let (patch, value) = edit(missing, &Entries::default())?;
                 let done = (value, None);
-                Ok(if patch.is_empty() { Plan::Keep(done) } else { Plan::Replace(patch.apply(missing), done) })
+                Ok(if patch.is_empty() {
+                    Plan::Keep(done)
+                } else {
+                    Plan::Replace(patch.apply(missing), done)
+                })
             }
             Reading::Broken(_) if !look.sure => Ok(Plan::Unsure),
             Reading::Broken(why) if strict => Err(StoreError::bad(self.path(), why.text)),
@@ -164,8 +180,12 @@ impl ArrayInbox {
                 let mended = salvage::as_array(&saved);
                 let (patch, value) = edit(&mended, &Entries::parse(&mended).unwrap_or_default())?;
                 let kept = self.quarantine.keep(self.path(), why.bytes, why.slug)?;
-                let path = self.path().to_owned();
-                let warning = Warning::SetAside { path, kept, why: why.text, salvaged: saved.len() };
+                let warning = Warning::SetAside {
+                    path: self.path().to_owned(),
+                    kept,
+                    why: why.text,
+                    salvaged: saved.len(),
+                };
                 Ok(Plan::Replace(patch.apply(&mended), (value, Some(warning))))
             }
         })

@@ -78,8 +78,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ONE: &str = r#"{"from":"a","text":"one {","timestamp":"2026-01-01T00:00:00Z","read":false,"n":1E2}"#;
-    const TWO: &str = r#"{"from":"b","text":"{\"type\":\"x\"}","timestamp":"2026-01-01T00:00:01Z","read":true}"#;
+    const ONE: &str =
+        r#"{"from":"a","text":"one {","timestamp":"2026-01-01T00:00:00Z","read":false,"n":1E2}"#;
+    const TWO: &str =
+        r#"{"from":"b","text":"{\"type\":\"x\"}","timestamp":"2026-01-01T00:00:01Z","read":true}"#;
 
     fn saved(text: &str) -> Vec<String> {
         salvage(text).iter().map(|raw| raw.get().to_owned()).collect()

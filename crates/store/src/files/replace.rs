@@ -55,7 +55,8 @@ impl Staged {
         for piece in pieces {
             writer.write_all(piece.as_bytes()).doing("write", &staged.temp)?;
         }
-        let file = writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;
+        let file =
+            writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;
         if let Some(metadata) = old.metadata() {
             keep_owner(&file, metadata.uid(), metadata.gid());
             if file.metadata().doing("look at", &staged.temp)?.mode() & 0o7777 != mode {
@@ -92,7 +93,9 @@ fn keep_owner(file: &File, uid: u32, gid: u32) {
 pub(crate) fn is_temp_of_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.starts_with('.')
-        && name.rsplit_once(TEMP_MARK).is_some_and(|(_, id)| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()))
+        && name
+            .rsplit_once(TEMP_MARK)
+            .is_some_and(|(_, id)| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Makes a rename in `folder` survive a power cut.

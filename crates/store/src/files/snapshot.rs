@@ -53,6 +53,9 @@ struct Seen {
     identity: Identity,
     metadata: Metadata,
     bytes: Vec<u8>,
+    /// Stays open until the commit is over: a rename over a file that nobody has open frees its blocks there and
+    /// then, which for 10 MB takes milliseconds that a client would wait for us.
+    _file: File,
     /// Too young for its mtime to betray the next change: then only the bytes can.
     young: bool,
 }
@@ -74,8 +77,9 @@ impl Snapshot {
         let identity = Identity::of(&metadata);
         // A writer was at work while we read: these bytes are no version of the file. They may serve as a first
         // look; the comparison at the commit will fail.
-        let young = identity.is_young(now) || Identity::of(&file.metadata().doing("look at", path)?) != identity;
-        Ok(Self { file: Some(Seen { identity, metadata, bytes, young }) })
+        let young =
+            identity.is_young(now) || Identity::of(&file.metadata().doing("look at", path)?) != identity;
+        Ok(Self { file: Some(Seen { identity, metadata, bytes, _file: file, young }) })
     }
 
     pub(crate) fn bytes(&self) -> Option<&[u8]> {

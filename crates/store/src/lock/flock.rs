@@ -24,7 +24,14 @@ impl Flock {
     /// The lock file gets the read and write bits of its folder, so that whoever may write there may lock too.
     pub(crate) fn take(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
         loop {
-            let file = match OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode(path)).open(path) {
+            let file = match OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(mode(path))
+                .open(path)
+            {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
                 opened => opened,
             };

@@ -162,7 +162,8 @@ mod tests {
         }
 
         fn take(&self, wait_ms: u64, stale_ms: u64, sole: bool) -> Result<MkdirLock, StoreError> {
-            let times = LockTimes { wait: Duration::from_millis(wait_ms), stale: Duration::from_millis(stale_ms) };
+            let times =
+                LockTimes { wait: Duration::from_millis(wait_ms), stale: Duration::from_millis(stale_ms) };
             let deadline = times.deadline();
             let terms = Terms { deadline: &deadline, times: &times, sole, quarantine: &self.quarantine };
             MkdirLock::take(&self.path(), &terms)

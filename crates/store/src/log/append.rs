@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
 use std::io::Read;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -117,7 +117,10 @@ fn write_lines(file: &mut File, text: &str) -> io::Result<()> {
     if file.metadata()?.len() == before + written as u64 {
         file.set_len(before)?;
     }
-    Err(io::Error::new(io::ErrorKind::StorageFull, "only a part of the line could be written; it was taken back"))
+    Err(io::Error::new(
+        io::ErrorKind::StorageFull,
+        "only a part of the line could be written; it was taken back",
+    ))
 }
 
 /// Whether what we wrote can still be found: in the file itself, or in the one that it was rotated to.

@@ -73,7 +73,8 @@ impl Cursor {
 
     /// A cursor that cannot be read is none: mail is then shown again, not passed over.
     fn parse(text: &str) -> Self {
-        let ours = Object::parse(text).ok().and_then(|object| serde_json::from_str(object.get("atm")?.get()).ok());
+        let ours =
+            Object::parse(text).ok().and_then(|object| serde_json::from_str(object.get("atm")?.get()).ok());
         Self { wire: WireCursor::parse(text).ok(), ours: ours.unwrap_or_default() }
     }
 
@@ -139,7 +140,8 @@ pub(super) fn advance(
         }
         if let Some((line, time)) = last {
             let told = if line.at.0 == files.newest() { line.number } else { 0 };
-            *ours.slot(*queue) = Some(Mark { line: line.number, told, inode: line.inode, last: hash(line.text) });
+            *ours.slot(*queue) =
+                Some(Mark { line: line.number, told, inode: line.inode, last: hash(line.text) });
             if *queue == Priority::Normal {
                 normal = Some((told, time));
             }

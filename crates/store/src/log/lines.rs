@@ -83,7 +83,8 @@ impl QueueFiles {
                     return (index, line);
                 }
             }
-            let find = |file: &LogFile| (0..file.ends.len()).rfind(|line| hash(file.line(*line)) == mark.last);
+            let find =
+                |file: &LogFile| (0..file.ends.len()).rfind(|line| hash(file.line(*line)) == mark.last);
             if let Some((index, line)) =
                 self.files.iter().enumerate().rev().find_map(|(index, file)| Some((index, find(file)?)))
             {
@@ -104,7 +105,10 @@ impl QueueFiles {
     fn first_after(&self, time: Stamp) -> Option<Place> {
         self.lines()
             .find(|line| {
-                Message::from_line(line.text).ok().and_then(|message| message.sent_at).is_some_and(|sent| sent >= time)
+                Message::from_line(line.text)
+                    .ok()
+                    .and_then(|message| message.sent_at)
+                    .is_some_and(|sent| sent >= time)
             })
             .map(|line| line.at)
     }
@@ -159,5 +163,8 @@ pub(super) fn siblings(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
 
 fn is_rotation_time(suffix: &str) -> bool {
     suffix.len() == 15
-        && suffix.bytes().enumerate().all(|(at, byte)| if at == 8 { byte == b'-' } else { byte.is_ascii_digit() })
+        && suffix
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if at == 8 { byte == b'-' } else { byte.is_ascii_digit() })
 }

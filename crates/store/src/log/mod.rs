@@ -48,6 +48,11 @@ impl LogInbox {
         })
     }
 
+    /// The files that mail and cursor are in.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        QUEUES.map(|queue| self.file(queue)).into_iter().chain([self.cursor_path()]).collect()
+    }
+
     /// Makes an empty inbox and its cursor, if there is none.
     pub fn create(&self) -> Result<(), StoreError> {
         self.ensure_folders()?;
@@ -63,7 +68,9 @@ impl LogInbox {
             let mut text = String::new();
             let mut ids: HashSet<&str> = HashSet::new();
             for draft in drafts.iter().filter(|draft| draft.ours.priority == queue) {
-                text.push_str(&draft.line().map_err(|error| StoreError::bad(&self.file(queue), error.to_string()))?);
+                text.push_str(
+                    &draft.line().map_err(|error| StoreError::bad(&self.file(queue), error.to_string()))?,
+                );
                 ids.insert(&draft.id);
             }
             let known = append::append_new(self, queue, drafts, &text, &ids)?;

@@ -176,7 +176,10 @@ mod tests {
     #[test]
     fn the_files_own_layout_is_followed() {
         let pretty = "[\n  {\n    \"z\": 1E2\n  }\n]";
-        assert_eq!(appended(pretty), "[\n  {\n    \"z\": 1E2\n  },\n  {\n    \"a\": 1,\n    \"b\": \"x\"\n  }\n]");
+        assert_eq!(
+            appended(pretty),
+            "[\n  {\n    \"z\": 1E2\n  },\n  {\n    \"a\": 1,\n    \"b\": \"x\"\n  }\n]"
+        );
         assert_eq!(appended(r#"[{"z":"y"}]"#), r#"[{"z":"y"},{"a":1,"b":"x"}]"#);
         assert_eq!(appended(r#"[{"z": "y"}, {"z": 2}]"#), r#"[{"z": "y"}, {"z": 2}, {"a": 1, "b": "x"}]"#);
         assert_eq!(appended("[\n{\"z\":\"y\"}\n]"), "[\n{\"z\":\"y\"},\n{\"a\":1,\"b\":\"x\"}\n]");

@@ -21,6 +21,7 @@ pub enum Priority {
 }
 
 impl Priority {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_normal(&self) -> bool {
         *self == Self::Normal
     }
@@ -60,6 +61,9 @@ pub struct Ours {
     /// How urgent it is.
     #[serde(skip_serializing_if = "Priority::is_normal")]
     pub priority: Priority,
+    /// The sender's team, where it is not the recipient's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// A message to be written, in either layout.
@@ -158,7 +162,9 @@ impl Draft {
     /// The line for a log inbox, with its newline.
     pub fn line(&self) -> Result<String, serde_json::Error> {
         let mut line = match classify(&self.text, None) {
-            Content::Text => serde_json::to_string(&self.as_line("message", None, PlainContent { text: &self.text }))?,
+            Content::Text => {
+                serde_json::to_string(&self.as_line("message", None, PlainContent { text: &self.text }))?
+            }
             Content::Protocol(parsed) => {
                 let content = without_type(parsed.raw())?;
                 let request = parsed.payload.request_id();
@@ -169,7 +175,12 @@ impl Draft {
         Ok(line)
     }
 
-    fn as_line<'a, C: Serialize>(&'a self, kind: &'a str, request_id: Option<&'a str>, content: C) -> Line<'a, C> {
+    fn as_line<'a, C: Serialize>(
+        &'a self,
+        kind: &'a str,
+        request_id: Option<&'a str>,
+        content: C,
+    ) -> Line<'a, C> {
         Line {
             r#type: kind,
             from: &self.from,

@@ -46,7 +46,8 @@ impl Message {
 
     fn build(object: &Object, from: String, text: String, known: &[&str]) -> Result<Self, Flaw> {
         let (timestamp, sent_at) = time(object)?;
-        let given = ["messageId", "msg_id"].iter().find_map(|key| object.string(key)).filter(|id| !id.is_empty());
+        let given =
+            ["messageId", "msg_id"].iter().find_map(|key| object.string(key)).filter(|id| !id.is_empty());
         let id = match &given {
             Some(id) => id.to_string(),
             None => derived_id(&from, &timestamp, &text),
@@ -90,10 +91,12 @@ const ENTRY_KEYS: [&str; 12] = [
     "metadata",
 ];
 
-const LINE_KEYS: [&str; 13] = [
+const LINE_KEYS: [&str; 15] = [
     "from",
     "to",
     "content",
+    "requestId",
+    "request_id",
     "summary",
     "timestamp",
     "color",
@@ -151,7 +154,8 @@ mod tests {
 
     #[test]
     fn both_spellings_of_the_id_are_read() {
-        let with = |id: &str| entry(&format!(r#"{{"from":"a","text":"t","timestamp":"2026-01-01T00:00:00Z"{id}}}"#));
+        let with =
+            |id: &str| entry(&format!(r#"{{"from":"a","text":"t","timestamp":"2026-01-01T00:00:00Z"{id}}}"#));
         assert_eq!(with(r#","messageId":"m1""#).unwrap().id, "m1");
         assert_eq!(with(r#","msg_id":"m2""#).unwrap().id, "m2");
         let derived = with("").unwrap();
@@ -180,7 +184,10 @@ mod tests {
     fn log_lines_give_text_and_payloads() {
         let plain = r#"{"type":"message","from":"c","to":"bob","timestamp":"2026-02-15T11:15:00Z","content":{"text":"hi"}}"#;
         let message = Message::from_line(plain).unwrap();
-        assert_eq!((message.text.as_str(), message.to.as_deref(), message.kind().as_ref()), ("hi", Some("bob"), "message"));
+        assert_eq!(
+            (message.text.as_str(), message.to.as_deref(), message.kind().as_ref()),
+            ("hi", Some("bob"), "message")
+        );
 
         let assigned = r#"{"type":"task_assignment","from":"c","to":"bob","timestamp":"2026-02-15T11:15:00Z","ackId":"m-1","content":{"taskId":"7","subject":"s"}}"#;
         let message = Message::from_line(assigned).unwrap();

@@ -1,0 +1,166 @@
+//! What the office refuses or could not do, and the exit code that says so.
+
+use atm_store::StoreError;
+use atm_wire::team::FieldError;
+use atm_wire::{NameError, TeamName};
+
+/// How a command ends. These numbers are a promise to scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ExitCode {
+    /// Done.
+    Done = 0,
+    /// The command line is wrong.
+    Usage = 2,
+    /// No such team, member or message.
+    NotFound = 3,
+    /// Refused by policy or for want of authority.
+    Refused = 4,
+    /// A lock could not be had; nothing was written.
+    Busy = 5,
+    /// The data is bad; nothing was changed.
+    BadData = 6,
+    /// Input or output failed.
+    Io = 7,
+    /// Written, but the awaited stage did not come in time.
+    TimedOut = 8,
+}
+
+impl From<ExitCode> for u8 {
+    fn from(code: ExitCode) -> u8 {
+        code as u8
+    }
+}
+
+/// An error of the office.
+#[derive(Debug, thiserror::Error)]
+pub enum OfficeError {
+    /// There is no team of that name.
+    #[error("there is no team {wanted:?}")]
+    NoTeam {
+        /// What was asked for.
+        wanted: String,
+        /// The most similar names.
+        nearest: Vec<String>,
+    },
+    /// There is no team at all.
+    #[error("there is no team below {root}")]
+    NoTeams {
+        /// Where was looked.
+        root: String,
+    },
+    /// There are several teams, and nothing says which.
+    #[error("there are several teams, and nothing says which one is meant")]
+    WhichTeam {
+        /// All of them.
+        choices: Vec<String>,
+    },
+    /// There is no member of that name, and no inbox.
+    #[error("team {team} has no member {wanted:?}")]
+    NoMember {
+        /// Where was looked.
+        team: TeamName,
+        /// What was asked for.
+        wanted: String,
+        /// The most similar names.
+        nearest: Vec<String>,
+    },
+    /// There is no message with that id.
+    #[error("{who} has no message {id:?} in team {team}")]
+    NoMessage {
+        /// Where was looked.
+        team: TeamName,
+        /// In whose inbox.
+        who: String,
+        /// What was asked for.
+        id: String,
+    },
+    /// The start of an id that fits several messages.
+    #[error("{id:?} is the start of {} messages' ids", choices.len())]
+    WhichMessage {
+        /// What was asked for.
+        id: String,
+        /// The ids that fit.
+        choices: Vec<String>,
+    },
+    /// There is nothing in the message.
+    #[error("the message is empty")]
+    EmptyMessage,
+    /// There is nobody to send to.
+    #[error("team {team} has nobody else to send to")]
+    NobodyElse {
+        /// The team.
+        team: TeamName,
+    },
+    /// A team that still has unread mail is not deleted just so.
+    #[error("team {team} has {unread} unread messages")]
+    UnreadMail {
+        /// The team.
+        team: TeamName,
+        /// How many.
+        unread: usize,
+    },
+    /// There is a team or member of that name already.
+    #[error("{what} exists already")]
+    Exists {
+        /// Which.
+        what: String,
+    },
+    /// A name that cannot be one.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A field of something new breaks a rule.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// The files.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OfficeError {
+    /// The exit code for this error.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::EmptyMessage | Self::Name(_) | Self::Field(_) => ExitCode::Usage,
+            Self::NoTeam { .. }
+            | Self::NoTeams { .. }
+            | Self::WhichTeam { .. }
+            | Self::NoMember { .. }
+            | Self::NoMessage { .. }
+            | Self::WhichMessage { .. }
+            | Self::NobodyElse { .. }
+            | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
+            Self::UnreadMail { .. } | Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => {
+                ExitCode::Refused
+            }
+            Self::Store(
+                StoreError::Busy { .. } | StoreError::LockBlocked { .. } | StoreError::Unsettled { .. },
+            ) => ExitCode::Busy,
+            Self::Store(StoreError::BadContent { .. }) => ExitCode::BadData,
+            Self::Store(StoreError::Io { .. }) => ExitCode::Io,
+        }
+    }
+
+    /// A short, stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoTeam { .. } => "no_such_team",
+            Self::NoTeams { .. } => "no_teams",
+            Self::WhichTeam { .. } => "which_team",
+            Self::NoMember { .. } | Self::Store(StoreError::NoMember { .. }) => "no_such_member",
+            Self::NoMessage { .. } => "no_such_message",
+            Self::WhichMessage { .. } => "which_message",
+            Self::NobodyElse { .. } => "nobody_else",
+            Self::EmptyMessage => "empty_message",
+            Self::UnreadMail { .. } => "unread_mail",
+            Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => "exists",
+            Self::Name(_) => "bad_name",
+            Self::Field(_) => "bad_field",
+            Self::Store(StoreError::Busy { .. }) => "busy",
+            Self::Store(StoreError::LockBlocked { .. }) => "lock_blocked",
+            Self::Store(StoreError::Unsettled { .. }) => "unsettled",
+            Self::Store(StoreError::BadContent { .. }) => "bad_data",
+            Self::Store(StoreError::Io { .. }) => "io",
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Members: adding, changing, and who is on.
+
+use std::path::PathBuf;
+
+use atm_wire::team::{Member, NewMember, TeamConfig};
+use atm_wire::{Color, MemberName, Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::office::Office;
+
+/// A member to be added. What is left out gets a sensible default.
+#[derive(Debug, Clone, Default)]
+pub struct MemberPlan {
+    /// Its name.
+    pub name: String,
+    /// `general-purpose` unless said.
+    pub agent_type: Option<String>,
+    /// `sonnet` unless said.
+    pub model: Option<String>,
+    /// What it is started with.
+    pub prompt: Option<String>,
+    /// The next in turn unless said.
+    pub color: Option<String>,
+    /// Its tmux pane.
+    pub pane: Option<String>,
+    /// Where it works.
+    pub cwd: Option<PathBuf>,
+    /// Whether it does not run yet.
+    pub inactive: bool,
+}
+
+impl MemberPlan {
+    /// A member with defaults.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    pub(crate) fn lead(name: &str) -> Self {
+        Self {
+            agent_type: Some("team-lead".to_owned()),
+            color: Some(Color::LEAD.to_string()),
+            pane: Some("leader".to_owned()),
+            ..Self::new(name)
+        }
+    }
+
+    pub(crate) fn resolve(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        now: Stamp,
+    ) -> Result<NewMember, OfficeError> {
+        let lead = config.lead().map(|lead| lead.name.as_str());
+        let turn = config.members.iter().filter(|member| Some(member.name.as_str()) != lead).count();
+        let or = |value: &Option<String>, default: &str| value.clone().unwrap_or_else(|| default.to_owned());
+        let member = NewMember {
+            name: MemberName::create(&self.name)?,
+            team: team.clone(),
+            agent_type: or(&self.agent_type, "general-purpose"),
+            model: or(&self.model, "sonnet"),
+            prompt: or(&self.prompt, ""),
+            color: self.color.as_deref().map_or_else(|| Color::in_turn(turn), Color::parse),
+            plan_mode_required: None,
+            joined_at: now,
+            tmux_pane_id: or(&self.pane, ""),
+            cwd: self.cwd.as_ref().map(|cwd| cwd.display().to_string()),
+            backend_type: if self.pane.as_deref().is_some_and(|pane| pane.starts_with('%')) {
+                "tmux"
+            } else {
+                "in-process"
+            }
+            .to_owned(),
+            is_active: !self.inactive,
+            spawned_at: (!self.inactive).then_some(now),
+        };
+        member.validate()?;
+        Ok(member)
+    }
+}
+
+/// What can be changed of a member. `None` leaves it as it is.
+#[derive(Debug, Clone, Default)]
+pub struct MemberChange {
+    /// Its type.
+    pub agent_type: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its prompt.
+    pub prompt: Option<String>,
+    /// Its colour.
+    pub color: Option<String>,
+    /// Its tmux pane.
+    pub pane: Option<String>,
+    /// Where it works.
+    pub cwd: Option<PathBuf>,
+    /// Whether it runs.
+    pub active: Option<bool>,
+}
+
+/// Whether somebody is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    /// Running.
+    Online,
+    /// Running, with nothing to do.
+    Idle,
+    /// Running, and not answering.
+    Stalled,
+    /// Not running.
+    Offline,
+    /// Nothing says.
+    Unknown,
+}
+
+/// A member as a front shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemberView {
+    /// The name.
+    pub name: String,
+    /// `name@team`.
+    #[serde(rename = "agentId")]
+    pub agent_id: String,
+    /// Whether it is there.
+    pub state: Presence,
+    /// Why we say so.
+    pub evidence: Vec<String>,
+    /// Messages that it has not read.
+    pub unread: usize,
+    /// Of these, what was written while it was off.
+    pub pending: usize,
+    /// What it does.
+    #[serde(rename = "agentType")]
+    pub agent_type: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its colour.
+    pub color: Option<String>,
+    /// Whether it leads the team.
+    pub lead: bool,
+    /// What is wrong with its mail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Office {
+    /// Adds a member and makes its inbox.
+    pub fn add_member(&self, team: &TeamName, plan: &MemberPlan) -> Result<MemberName, OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        if config.member(&plan.name).is_some() {
+            return Err(OfficeError::Exists { what: format!("member {} of team {team}", plan.name) });
+        }
+        let member = plan.resolve(team, &config, self.now())?;
+        folder.add_member(member.name.as_str(), &member.render())?;
+        self.mailbox(team, &member.name).create()?;
+        Ok(member.name)
+    }
+
+    /// Takes a member off the list. Its inbox stays.
+    pub fn remove_member(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        if config.member(name.as_str()).is_none() {
+            return Err(self.no_member(team, &config, name.as_str()));
+        }
+        Ok(folder.remove_member(name.as_str())?)
+    }
+
+    /// Changes a member; every other key of it stays as it is.
+    pub fn set_member(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        change: &MemberChange,
+    ) -> Result<(), OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        let Some(member) = config.member(name.as_str()) else {
+            return Err(self.no_member(team, &config, name.as_str()));
+        };
+        change.check(team, member, self.now())?;
+        let text = |key, value: &Option<String>| value.as_ref().map(|value| (key, value.clone().into()));
+        let mut fields: Vec<(&str, serde_json::Value)> = [
+            text("agentType", &change.agent_type),
+            text("model", &change.model),
+            text("prompt", &change.prompt),
+            text("color", &change.color.as_deref().map(|color| Color::parse(color).to_string())),
+            text("tmuxPaneId", &change.pane),
+            text("cwd", &change.cwd.as_ref().map(|cwd| cwd.display().to_string())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if let Some(active) = change.active {
+            fields.push(("isActive", active.into()));
+            fields.push((if active { "spawnedAt" } else { "shutdownAt" }, self.now().to_string().into()));
+        }
+        if fields.is_empty() { Ok(()) } else { Ok(folder.set_member(name.as_str(), &fields)?) }
+    }
+
+    /// All members with what waits for them.
+    pub fn members(&self, team: &TeamName) -> Result<Vec<MemberView>, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        let lead = config.lead().map(|lead| lead.name.clone());
+        Ok(config.members.iter().map(|member| self.member_view(team, member, lead.as_deref())).collect())
+    }
+
+    fn member_view(&self, team: &TeamName, member: &Member, lead: Option<&str>) -> MemberView {
+        let (state, evidence) = presence(member);
+        let listing = member
+            .checked_name()
+            .map_err(OfficeError::from)
+            .and_then(|name| Ok(self.mailbox(team, &name).list()?));
+        let (messages, warnings) = match listing {
+            Ok(listing) => (listing.messages, listing.warnings.iter().map(ToString::to_string).collect()),
+            Err(error) => (Vec::new(), vec![error.to_string()]),
+        };
+        MemberView {
+            name: member.name.clone(),
+            agent_id: member.agent_id.clone().unwrap_or_else(|| format!("{}@{team}", member.name)),
+            state,
+            evidence,
+            unread: messages.iter().filter(|message| !message.read).count(),
+            pending: messages.iter().filter(|message| message.is_pending()).count(),
+            agent_type: member.agent_type.clone(),
+            model: member.model.clone(),
+            color: member.color.as_ref().map(ToString::to_string),
+            lead: lead == Some(member.name.as_str()),
+            warnings,
+        }
+    }
+}
+
+impl MemberChange {
+    /// Holds what is changed to the rules for new members.
+    fn check(&self, team: &TeamName, member: &Member, now: Stamp) -> Result<(), OfficeError> {
+        let checked = MemberPlan {
+            // The name is not changed, so it is not judged.
+            name: "member".to_owned(),
+            agent_type: self.agent_type.clone(),
+            model: self.model.clone(),
+            prompt: self.prompt.clone(),
+            color: self.color.clone().or_else(|| member.color.as_ref().map(ToString::to_string)),
+            pane: self.pane.clone(),
+            cwd: self.cwd.clone(),
+            inactive: false,
+        };
+        checked.resolve(team, &TeamConfig::default(), now).map(drop)
+    }
+}
+
+fn presence(member: &Member) -> (Presence, Vec<String>) {
+    let (state, mut evidence) = match member.is_active {
+        Some(true) => (Presence::Online, vec!["isActive is true in config.json".to_owned()]),
+        Some(false) => (Presence::Offline, vec!["isActive is false in config.json".to_owned()]),
+        None => (Presence::Unknown, vec!["config.json does not say isActive".to_owned()]),
+    };
+    if let (Presence::Offline, Some(at)) = (state, member.shutdown_at) {
+        evidence.push(format!("shutdownAt is {at}"));
+    }
+    (state, evidence)
+}

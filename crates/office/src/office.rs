@@ -1,0 +1,133 @@
+//! The office itself: where the files are, what time it is, how patient it is.
+
+use std::sync::Arc;
+
+use atm_store::{LockTimes, Mailbox, Root, State, TeamFolder};
+use atm_wire::team::TeamConfig;
+use atm_wire::{MemberName, TeamName};
+
+use crate::clock::{Clock, SystemClock};
+use crate::error::OfficeError;
+use crate::nearest::nearest;
+
+/// The person at the keyboard: sends without being a member, and can always be answered.
+pub const USER: &str = "user";
+
+/// The rules of mail over one shared tree.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use atm_office::{Office, send::{Letter, SendOptions}, teams::TeamPlan};
+/// use atm_store::{Root, State};
+///
+/// let folder = tempfile::tempdir()?;
+/// let office = Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")));
+/// let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+/// office.add_member(&team, &atm_office::members::MemberPlan::new("bob"))?;
+///
+/// let letter = Letter::new("bob".parse()?, "please look at the build");
+/// let sent = office.send(&team, &"user".parse()?, &letter, SendOptions::default())?;
+///
+/// let reading = office.begin_read(&team, &"bob".parse()?, usize::MAX)?;
+/// assert_eq!(reading.messages()[0].id, sent.id);
+/// reading.confirm()?; // only now is it marked as read
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Office {
+    pub(crate) root: Root,
+    pub(crate) state: State,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) times: LockTimes,
+}
+
+impl Office {
+    /// An office over the tree at `root`, with its own things in `state`.
+    pub fn new(root: Root, state: State) -> Self {
+        Self { root, state, clock: Arc::new(SystemClock), times: LockTimes::default() }
+    }
+
+    /// With another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// With another patience.
+    #[must_use]
+    pub fn with_lock_times(mut self, times: LockTimes) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// The shared tree.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Our own state.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The time, by this office's clock.
+    pub fn now(&self) -> atm_wire::Stamp {
+        self.clock.now()
+    }
+
+    /// The team's folder, which must exist.
+    pub fn folder(&self, team: &TeamName) -> Result<TeamFolder, OfficeError> {
+        let folder = self.folder_of(team);
+        if folder.exists() {
+            return Ok(folder);
+        }
+        let known = TeamFolder::list(&self.root)?;
+        let nearest = nearest(team.as_str(), known.iter().map(TeamName::as_str));
+        Err(OfficeError::NoTeam { wanted: team.to_string(), nearest })
+    }
+
+    /// The mailbox of a name, whether there is one or not.
+    pub fn mailbox(&self, team: &TeamName, name: &MemberName) -> Mailbox {
+        Mailbox::open(&self.root.team(team), name, &self.state, self.times)
+    }
+
+    pub(crate) fn folder_of(&self, team: &TeamName) -> TeamFolder {
+        TeamFolder::new(&self.root, team, &self.state, self.times)
+    }
+
+    /// The mailbox of somebody who is a member, has an inbox, or is the user.
+    pub(crate) fn known_mailbox(&self, team: &TeamName, name: &MemberName) -> Result<Mailbox, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        let mailbox = self.mailbox(team, name);
+        if config.member(name.as_str()).is_some() || mailbox.exists() || name.as_str() == USER {
+            return Ok(mailbox);
+        }
+        Err(self.no_member(team, &config, name.as_str()))
+    }
+
+    pub(crate) fn no_member(&self, team: &TeamName, config: &TeamConfig, wanted: &str) -> OfficeError {
+        let inboxes = self.inbox_names(team);
+        let members = config.members.iter().map(|member| member.name.as_str());
+        let nearest = nearest(wanted, members.chain(inboxes.iter().map(MemberName::as_str)));
+        OfficeError::NoMember { team: team.clone(), wanted: wanted.to_owned(), nearest }
+    }
+
+    /// The names that have an inbox file.
+    pub fn inbox_names(&self, team: &TeamName) -> Vec<MemberName> {
+        let folder = self.root.team(team);
+        let list =
+            |sub: &str| std::fs::read_dir(folder.join(sub)).into_iter().flatten().filter_map(Result::ok);
+        let array = list("inboxes").filter_map(|entry| {
+            entry.file_name().to_str()?.strip_suffix(".json").and_then(|stem| MemberName::parse(stem).ok())
+        });
+        let log = list("members")
+            .filter(|entry| entry.path().join("inbox").is_file())
+            .filter_map(|entry| MemberName::parse(entry.file_name().to_str()?).ok());
+        let mut names: Vec<_> = array.chain(log).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}

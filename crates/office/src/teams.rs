@@ -1,0 +1,201 @@
+//! Teams: making, listing, choosing, deleting.
+
+use std::path::{Path, PathBuf};
+
+use atm_store::{Layout, TeamFolder};
+use atm_wire::team::{NewTeam, TeamConfig};
+use atm_wire::{Stamp, TeamName};
+
+use crate::error::OfficeError;
+use crate::members::MemberPlan;
+use crate::nearest::nearest;
+use crate::office::Office;
+
+/// Teams that a client made by itself are called so.
+const IMPLICIT_PREFIX: &str = "session-";
+
+/// A team to be made.
+#[derive(Debug, Clone)]
+pub struct TeamPlan {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// How its mail is kept.
+    pub layout: Layout,
+    /// The name of its lead.
+    pub lead: Option<String>,
+    /// Where the lead works.
+    pub cwd: Option<PathBuf>,
+}
+
+impl TeamPlan {
+    /// A team with array inboxes and a lead called `team-lead`.
+    pub fn new(name: &str, description: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            layout: Layout::Array,
+            lead: Some("team-lead".to_owned()),
+            cwd: None,
+        }
+    }
+}
+
+/// What one wants to know of a team.
+#[derive(Debug, Clone)]
+pub struct TeamBrief {
+    /// Its name: the folder's.
+    pub name: TeamName,
+    /// Its folder.
+    pub path: PathBuf,
+    /// How its mail is kept.
+    pub layout: Layout,
+    /// A name for people: where the lead works, for teams that a client made by itself.
+    pub label: Option<String>,
+    /// Its members and more.
+    pub config: TeamConfig,
+    /// Why the configuration could not be read, if it could not.
+    pub trouble: Option<String>,
+}
+
+impl TeamBrief {
+    /// Where the lead works.
+    pub fn lead_folder(&self) -> Option<&Path> {
+        self.config.lead().and_then(|lead| lead.cwd.as_deref()).map(Path::new)
+    }
+
+    /// When it was made.
+    pub fn created_at(&self) -> Option<Stamp> {
+        self.config.created_at
+    }
+}
+
+impl Office {
+    /// Makes a team with its lead.
+    pub fn create_team(&self, plan: &TeamPlan) -> Result<TeamName, OfficeError> {
+        let name = TeamName::create(&plan.name)?;
+        let folder = self.folder_of(&name);
+        if folder.exists() {
+            return Err(OfficeError::Exists { what: format!("team {name}") });
+        }
+        let lead = match &plan.lead {
+            Some(lead) => {
+                let lead = MemberPlan { cwd: plan.cwd.clone(), ..MemberPlan::lead(lead) };
+                Some(lead.resolve(&name, &TeamConfig::default(), self.now())?)
+            }
+            None => None,
+        };
+        let new = NewTeam {
+            name: name.clone(),
+            description: plan.description.clone(),
+            created_at: self.now(),
+            lead_session_id: None,
+            lead,
+        };
+        new.validate()?;
+        folder.create(&new.render(), plan.layout)?;
+        if let Some(lead) = &new.lead {
+            self.mailbox(&name, &lead.name).create()?;
+        }
+        Ok(name)
+    }
+
+    /// All teams. One that cannot be read is listed with its trouble, not left out.
+    pub fn teams(&self) -> Result<Vec<TeamBrief>, OfficeError> {
+        Ok(TeamFolder::list(&self.root)?.into_iter().map(|name| self.brief(name)).collect())
+    }
+
+    /// One team.
+    pub fn team(&self, name: &TeamName) -> Result<TeamBrief, OfficeError> {
+        self.folder(name)?;
+        Ok(self.brief(name.clone()))
+    }
+
+    fn brief(&self, name: TeamName) -> TeamBrief {
+        let folder = self.folder_of(&name);
+        let (config, trouble) = match folder.load() {
+            Ok(config) => (config, None),
+            Err(error) => (TeamConfig::default(), Some(error.to_string())),
+        };
+        let label = name.as_str().starts_with(IMPLICIT_PREFIX).then(|| label(&config)).flatten();
+        let layout = atm_store::mailbox::team_layout(folder.path());
+        TeamBrief { path: folder.path().to_owned(), layout, label, config, trouble, name }
+    }
+
+    /// The team that is meant: the one that was named, the only one, or the one whose lead works in `cwd`.
+    pub fn choose_team(&self, wanted: Option<&str>, cwd: &Path) -> Result<TeamName, OfficeError> {
+        if let Some(wanted) = wanted {
+            let name = TeamName::parse(wanted)?;
+            if self.folder_of(&name).exists() {
+                return Ok(name);
+            }
+            return self.labelled(wanted);
+        }
+        let names = TeamFolder::list(&self.root)?;
+        match names.as_slice() {
+            [] => return Err(OfficeError::NoTeams { root: self.root.path().display().to_string() }),
+            [only] => return Ok(only.clone()),
+            _ => {}
+        }
+        let teams = self.teams()?;
+        let here = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        let works_here = |team: &&TeamBrief| {
+            team.lead_folder()
+                .is_some_and(|folder| folder.canonicalize().unwrap_or(folder.to_owned()) == here)
+        };
+        let mut here = teams.iter().filter(works_here);
+        match (here.next(), here.next()) {
+            (Some(team), None) => Ok(team.name.clone()),
+            _ => Err(OfficeError::WhichTeam { choices: teams.iter().map(describe).collect() }),
+        }
+    }
+
+    /// A team that a client made by itself may be called by the name of the folder its lead works in.
+    fn labelled(&self, wanted: &str) -> Result<TeamName, OfficeError> {
+        let teams = self.teams()?;
+        let called = |team: &&TeamBrief| team.label.as_deref() == Some(wanted);
+        let mut fitting = teams.iter().filter(called);
+        match (fitting.next(), fitting.next()) {
+            (Some(team), None) => Ok(team.name.clone()),
+            (Some(_), Some(_)) => {
+                let choices = teams.iter().filter(called).map(describe).collect();
+                Err(OfficeError::WhichTeam { choices })
+            }
+            (None, _) => {
+                let known = teams.iter().flat_map(|team| [Some(team.name.as_str()), team.label.as_deref()]);
+                Err(OfficeError::NoTeam {
+                    wanted: wanted.to_owned(),
+                    nearest: nearest(wanted, known.flatten()),
+                })
+            }
+        }
+    }
+
+    /// Takes a team out of the tree; its files move into our state. Unread mail keeps it from happening, unless `force`.
+    pub fn delete_team(&self, team: &TeamName, force: bool) -> Result<PathBuf, OfficeError> {
+        let folder = self.folder(team)?;
+        let unread: usize = self
+            .inbox_names(team)
+            .iter()
+            .filter_map(|name| self.mailbox(team, name).list().ok())
+            .map(|listing| listing.messages.iter().filter(|message| !message.read).count())
+            .sum();
+        if unread > 0 && !force {
+            return Err(OfficeError::UnreadMail { team: team.clone(), unread });
+        }
+        Ok(folder.delete(&self.root, team, &self.state, self.now())?)
+    }
+}
+
+fn label(config: &TeamConfig) -> Option<String> {
+    let folder = Path::new(config.lead()?.cwd.as_deref()?);
+    Some(folder.file_name()?.to_string_lossy().into_owned())
+}
+
+fn describe(team: &TeamBrief) -> String {
+    match (&team.label, team.lead_folder()) {
+        (Some(label), Some(folder)) => format!("{} ({label}, {})", team.name, folder.display()),
+        _ => team.name.to_string(),
+    }
+}

@@ -1,0 +1,102 @@
+//! A message as fronts show it: the `--json` shape, which is a promise.
+
+use atm_wire::payload::Content;
+use atm_wire::{MemberName, Message, TeamName};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Text for people, or protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Words.
+    Text,
+    /// A payload.
+    Protocol,
+}
+
+/// A message as fronts show it.
+#[derive(Debug, Clone, Serialize)]
+pub struct MessageView {
+    /// Its id.
+    pub id: String,
+    /// The sender.
+    pub from: String,
+    /// The recipient.
+    pub to: String,
+    /// The recipient's team.
+    pub team: String,
+    /// When it was sent: UTC with milliseconds, or as it was spelled where that is no time.
+    pub timestamp: String,
+    /// Whether its reader has it.
+    pub read: bool,
+    /// Text or protocol.
+    pub kind: Kind,
+    /// What kind of message: the payload's type, else the entry's.
+    pub r#type: String,
+    /// The text as it stands.
+    pub text: String,
+    /// The short version.
+    pub summary: Option<String>,
+    /// The sender's colour.
+    pub color: Option<String>,
+    /// The payload of a protocol message, as it stands.
+    pub payload: Option<Box<RawValue>>,
+    /// `delivered` or `queued`.
+    pub delivery_status: Option<String>,
+    /// Written while the recipient was off, and not read since.
+    pub pending: bool,
+    /// Keys that we do not know, and `metadata`, as they stand.
+    #[serde(skip_serializing_if = "Extra::is_empty")]
+    pub extra: Extra,
+}
+
+/// Keys in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Extra(Vec<(String, Box<RawValue>)>);
+
+impl Extra {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Serialize for Extra {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+impl MessageView {
+    /// `message` as it stands in the inbox of `to`.
+    pub fn new(message: &Message, to: &MemberName, team: &TeamName) -> Self {
+        let (kind, r#type, payload) = match message.content() {
+            Content::Text => {
+                (Kind::Text, message.outer_type.clone().unwrap_or_else(|| "message".to_owned()), None)
+            }
+            Content::Protocol(parsed) => {
+                let raw = RawValue::from_string(parsed.raw().to_owned()).ok();
+                (Kind::Protocol, parsed.payload.kind().to_owned(), raw)
+            }
+        };
+        let mut extra = message.extra.clone();
+        extra.extend(message.metadata.clone().map(|metadata| ("metadata".to_owned(), metadata)));
+        Self {
+            id: message.id.clone(),
+            from: message.from.clone(),
+            to: to.to_string(),
+            team: team.to_string(),
+            timestamp: message.sent_at.map_or_else(|| message.timestamp.clone(), |at| at.to_string()),
+            read: message.read,
+            kind,
+            r#type,
+            text: message.text.clone(),
+            summary: message.summary.clone(),
+            color: message.color.clone(),
+            payload,
+            delivery_status: message.delivery_status.clone(),
+            pending: message.is_pending(),
+            extra: Extra(extra),
+        }
+    }
+}

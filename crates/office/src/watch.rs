@@ -1,0 +1,88 @@
+//! Mail as it comes. Watching consumes nothing.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use atm_store::mailbox::Signature;
+use atm_store::watch::FolderWatch;
+use atm_store::{Mailbox, Receipt};
+use atm_wire::{MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::view::MessageView;
+
+/// A stream of messages that come into some inboxes.
+#[derive(Debug)]
+pub struct MailStream {
+    team: TeamName,
+    boxes: Vec<Watched>,
+    watch: FolderWatch,
+}
+
+#[derive(Debug)]
+struct Watched {
+    name: MemberName,
+    mailbox: Mailbox,
+    signature: Option<Signature>,
+    shown: HashSet<Receipt>,
+}
+
+impl Office {
+    /// Watches the inboxes of `names`. What is there now is only given when `backlog` is set.
+    pub fn watch(
+        &self,
+        team: &TeamName,
+        names: &[MemberName],
+        backlog: bool,
+    ) -> Result<MailStream, OfficeError> {
+        let mut boxes = Vec::new();
+        for name in names {
+            let mailbox = self.known_mailbox(team, name)?;
+            boxes.push(Watched { name: name.clone(), mailbox, signature: None, shown: HashSet::new() });
+        }
+        let folders = boxes.iter().filter_map(|b| b.mailbox.file().parent().map(ToOwned::to_owned));
+        let watch = FolderWatch::new(folders);
+        let mut stream = MailStream { team: team.clone(), boxes, watch };
+        if !backlog {
+            stream.look()?;
+        }
+        Ok(stream)
+    }
+}
+
+impl MailStream {
+    /// Waits for the next messages; `None` when `deadline` is over.
+    pub fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Vec<MessageView>>, OfficeError> {
+        loop {
+            let new = self.look()?;
+            if !new.is_empty() {
+                return Ok(Some(new));
+            }
+            if !self.watch.wait(deadline) {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn look(&mut self) -> Result<Vec<MessageView>, OfficeError> {
+        let mut new = Vec::new();
+        for watched in &mut self.boxes {
+            let signature = watched.mailbox.signature();
+            if watched.signature.as_ref() == Some(&signature) {
+                continue;
+            }
+            let messages = watched.mailbox.list()?.messages;
+            // What left the inbox cannot come again under the same receipt, so only what is there is remembered.
+            let there: HashSet<Receipt> = messages.iter().map(Receipt::of).collect();
+            for message in &messages {
+                if !watched.shown.contains(&Receipt::of(message)) {
+                    new.push(MessageView::new(message, &watched.name, &self.team));
+                }
+            }
+            watched.shown = there;
+            watched.signature = Some(signature);
+        }
+        Ok(new)
+    }
+}
