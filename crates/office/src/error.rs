@@ -75,8 +75,8 @@ pub enum OfficeError {
         /// What was asked for.
         id: String,
     },
-    /// The start of an id that fits several messages.
-    #[error("{id:?} is the start of {} messages' ids", choices.len())]
+    /// A part of an id that fits several messages.
+    #[error("{id:?} fits {} messages' ids", choices.len())]
     WhichMessage {
         /// What was asked for.
         id: String,

@@ -6,16 +6,16 @@ use crate::error::OfficeError;
 use crate::office::Office;
 use crate::send::{Letter, SendOptions, Sent};
 
-/// The shortest start of an id that may stand for the whole.
-const SHORTEST_PREFIX: usize = 6;
+/// The shortest part of an id, its start or its end, that may stand for the whole.
+const SHORTEST_PART: usize = 6;
 
 impl Office {
-    /// Finds a message in somebody's inbox by its id, or by the start of it.
+    /// Finds a message in somebody's inbox by its id, or by the start or end of it.
     pub fn find_message(&self, team: &TeamName, who: &MemberName, id: &str) -> Result<Message, OfficeError> {
         let messages = self.known_mailbox(team, who)?.list()?.messages;
-        let fits = |message: &&Message| {
-            message.id == id || (id.len() >= SHORTEST_PREFIX && message.id.starts_with(id))
-        };
+        let is_part =
+            |whole: &str| id.len() >= SHORTEST_PART && (whole.starts_with(id) || whole.ends_with(id));
+        let fits = |message: &&Message| message.id == id || is_part(&message.id);
         let mut fitting: Vec<&Message> = messages.iter().filter(fits).collect();
         fitting.dedup_by_key(|message| message.id.clone());
         match fitting.as_slice() {

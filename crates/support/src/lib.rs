@@ -1,1 +1,18 @@
-//! x
+//! What every crate's tests stand on: a throw-away world of files, and the other programs that write them.
+//!
+//! [`TestEnv`] is one temp folder with a root, a state and a home of its own; nothing of the user's is seen or touched.
+//! [`Foreign`] runs the stand-ins in `foreign/` as real processes, with their own locks and their own bugs.
+//! [`wait_until`] takes the place of every sleep.
+#![expect(clippy::missing_panics_doc, reason = "a helper that fails is a test that fails")]
+
+mod env;
+mod fixtures;
+mod foreign;
+mod team;
+mod wait;
+
+pub use env::TestEnv;
+pub use fixtures::{client_fixtures, client_inboxes, draft, drafts};
+pub use foreign::{Foreign, Running, Said};
+pub use team::TestTeam;
+pub use wait::wait_until;

@@ -1,0 +1,76 @@
+//! `atm config`
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{safe, table};
+use crate::settings::Setting;
+
+#[derive(Debug, Args)]
+pub(crate) struct Config {}
+
+#[derive(Serialize)]
+struct Line {
+    key: &'static str,
+    value: Option<String>,
+    from: String,
+}
+
+#[derive(Serialize)]
+struct SettingsFile {
+    path: String,
+    found: bool,
+}
+
+impl Config {
+    #[expect(clippy::unused_self, reason = "every command is run the same way")]
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let settings = &context.settings;
+        let lines = [
+            line("root", &settings.root, |root| Some(root.display().to_string())),
+            line("state", &settings.state, |state| Some(state.display().to_string())),
+            line("team", &settings.team, Clone::clone),
+            line("as", &settings.who, Clone::clone),
+            line("color", &settings.color, |color| Some(format!("{color:?}").to_lowercase())),
+        ];
+        let files: Vec<SettingsFile> = settings
+            .files
+            .iter()
+            .map(|(path, found)| SettingsFile { path: path.display().to_string(), found: *found })
+            .collect();
+        // Which team a command would use here, though nothing names it.
+        let team = context.team();
+        let out = &mut context.out;
+        if out.json {
+            let team = team.as_ref().ok().map(ToString::to_string);
+            out.document(&serde_json::json!({ "settings": lines, "files": files, "team_here": team }))?;
+            return Ok(0);
+        }
+        let rows = lines.iter().map(|line| {
+            vec![
+                line.key.to_owned(),
+                safe::line(line.value.as_deref().unwrap_or("-")).into_owned(),
+                safe::line(&line.from).into_owned(),
+            ]
+        });
+        out.line(table::columns(&["KEY", "VALUE", "FROM"], rows))?;
+        for file in &files {
+            let found = if file.found { "read" } else { "not there" };
+            out.line(format!("settings file {} ({found})", safe::line(&file.path)))?;
+        }
+        match team {
+            Ok(team) => out.line(format!("commands here use team {}", safe::line(team.as_str())))?,
+            Err(Failure::Told(told)) => {
+                out.line(format!("commands here use no team: {}", safe::line(&told.message)))?;
+            }
+            Err(closed) => return Err(closed),
+        }
+        Ok(0)
+    }
+}
+
+fn line<T>(key: &'static str, setting: &Setting<T>, show: impl Fn(&T) -> Option<String>) -> Line {
+    Line { key, value: show(&setting.value), from: setting.origin.to_string() }
+}

@@ -1,0 +1,83 @@
+//! `atm inbox`
+#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
+
+use atm_office::inbox::Filter;
+use atm_wire::{Address, Stamp};
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{message, safe};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Times are ISO 8601, or how long ago: 30s, 10m, 2h, 7d.")]
+pub(crate) struct Inbox {
+    /// Whose inbox [default: yours]
+    name: Option<Address>,
+    /// Only what is not read
+    #[arg(long)]
+    unread: bool,
+    /// Only what was written while its reader was off, and is not read
+    #[arg(long)]
+    pending: bool,
+    /// Only from this sender
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
+    /// Only of this type, like task_assignment
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<String>,
+    /// Only sent then or later
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only sent then or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only the last N of those
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+}
+
+impl Inbox {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let now = context.office.now();
+        let (team, who) = match &self.name {
+            Some(Address { name, team: Some(team) }) => (team.clone(), name.clone()),
+            Some(Address { name, team: None }) => (context.team()?, name.clone()),
+            None => {
+                let who = context.identity()?.ok_or_else(|| {
+                    Failure::usage("whose inbox?").hint("`atm inbox NAME`, or --as NAME for your own")
+                })?;
+                (context.team()?, who.name)
+            }
+        };
+        let filter = Filter {
+            unread: self.unread,
+            pending: self.pending,
+            from: self.from,
+            r#type: self.r#type,
+            since: time("--since", self.since.as_deref(), now)?,
+            until: time("--until", self.until.as_deref(), now)?,
+            last: self.last,
+        };
+        let look = context.office.inbox(&team, &who, &filter)?;
+        let out = &mut context.out;
+        for warning in &look.warnings {
+            out.warn(warning)?;
+        }
+        if out.json {
+            out.document(&look.messages)?;
+        } else if look.messages.is_empty() {
+            out.note(format!("no such mail for {}@{}", safe::line(who.as_str()), safe::line(team.as_str())))?;
+        } else {
+            message::show(out, &look.messages)?;
+        }
+        Ok(0)
+    }
+}
+
+fn time(flag: &str, text: Option<&str>, now: Stamp) -> Result<Option<Stamp>, Failure> {
+    text.map(|text| Stamp::parse_relative(text, now)).transpose().map_err(|error| {
+        Failure::usage(format!("{flag}: {error}"))
+            .hint("like 2026-11-15T18:00:00Z, or 10m for ten minutes ago")
+    })
+}

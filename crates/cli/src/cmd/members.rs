@@ -1,0 +1,58 @@
+//! `atm members`
+
+use atm_office::members::{MemberView, Presence};
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::paint::Paint;
+use crate::output::{Out, safe, table};
+
+#[derive(Debug, Args)]
+pub(crate) struct Members {}
+
+impl Members {
+    #[expect(clippy::unused_self, reason = "every command is run the same way")]
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let team = context.team()?;
+        let members = context.office.members(&team)?;
+        if context.out.json {
+            context.out.document(&members)?;
+        } else if members.is_empty() {
+            context.out.note(format!("team {} has no members", safe::line(team.as_str())))?;
+        } else {
+            show(&mut context.out, &members)?;
+        }
+        Ok(0)
+    }
+}
+
+pub(super) fn show(out: &mut Out, members: &[MemberView]) -> Result<(), Failure> {
+    for warning in members.iter().flat_map(|member| &member.warnings) {
+        out.warn(warning)?;
+    }
+    let paint = out.paint;
+    let rows = members.iter().map(|member| {
+        let lead = if member.lead { " (lead)" } else { "" };
+        vec![
+            format!("{}{lead}", paint.name(&member.name, member.color.as_deref())),
+            state(paint, member.state),
+            member.unread.to_string(),
+            member.pending.to_string(),
+            safe::line(member.model.as_deref().unwrap_or("-")).into_owned(),
+            safe::line(&member.evidence.join("; ")).into_owned(),
+        ]
+    });
+    out.line(table::columns(&["NAME", "STATE", "UNREAD", "PENDING", "MODEL", "WHY"], rows))?;
+    Ok(())
+}
+
+fn state(paint: Paint, state: Presence) -> String {
+    match state {
+        Presence::Online => paint.good("Online"),
+        Presence::Idle => paint.good("Idle"),
+        Presence::Stalled => paint.attention("Stalled"),
+        Presence::Offline => paint.attention("Offline"),
+        Presence::Unknown => paint.dim("Unknown"),
+    }
+}

@@ -1,0 +1,75 @@
+//! `atm read`
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{brief, message};
+
+#[derive(Debug, Args)]
+pub(crate) struct Read {
+    /// Leave it unread
+    #[arg(long)]
+    peek: bool,
+    /// Wait for mail, at the most this long: 30, 30s, 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    wait: Option<Duration>,
+    /// At the most so many
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// How to show mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// As with --json
+    Json,
+    /// For an agent's prompt: short, and nothing at all when there is nothing
+    Context,
+}
+
+impl Read {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let who = context.reader()?;
+        let team = context.team()?;
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let office = &context.office;
+        if let Some(wait) = self.wait {
+            office.wait_for_mail(&team, &who, wait)?;
+        }
+        let reading = if self.peek {
+            office.peek(&team, &who, limit)?
+        } else {
+            office.begin_read(&team, &who, limit)?
+        };
+        let out = &mut context.out;
+        for warning in reading.warnings() {
+            out.warn(warning)?;
+        }
+        match self.format {
+            _ if out.json => out.document(reading.messages())?,
+            Format::Json => out.document(reading.messages())?,
+            Format::Context if reading.messages().is_empty() => {}
+            Format::Context => out.line(brief::context(reading.messages()))?,
+            Format::Text if reading.messages().is_empty() => out.note("no new mail")?,
+            Format::Text => message::show(out, reading.messages())?,
+        }
+        // Shown first, marked then: whatever stops us in between, nothing counts as read that nobody saw.
+        out.finish()?;
+        if !self.peek {
+            reading.confirm()?;
+        }
+        Ok(0)
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,32 @@
+//! `atm reply`
+
+use atm_office::send::SendOptions;
+use atm_wire::Address;
+use clap::Args;
+
+use super::send::tell;
+use super::text::{Manner, Words};
+use crate::context::Context;
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+pub(crate) struct Reply {
+    /// The message in your inbox: its id, or at least six characters of its start or end
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    words: Words,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Reply {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (team, who) = (context.team()?, context.sender()?);
+        let words = self.words.letter(Address { name: who.clone(), team: None })?;
+        let letter = |to| atm_office::send::Letter { to, ..words };
+        let sent = context.office.reply(&team, &who, &self.id, letter, SendOptions::from(&self.manner))?;
+        tell(context, &sent)?;
+        Ok(0)
+    }
+}

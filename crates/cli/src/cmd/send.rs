@@ -1,0 +1,178 @@
+//! `atm send`
+#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
+
+use atm_office::ExitCode;
+use atm_office::send::{Letter, Sent};
+use atm_office::{OfficeError, send::SendOptions};
+use atm_wire::message::Priority;
+use atm_wire::{Address, MemberName, TeamName};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+
+use super::text::{Manner, Words, stdin};
+use crate::context::Context;
+use crate::failure::{Failure, Told};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  atm send bob \"please look at the build\"
+  git diff | atm send reviewer - --summary \"diff to review\"
+  printf '%s\\n' '{\"to\":\"bob\",\"text\":\"one\"}' '{\"to\":\"eve\",\"text\":\"two\"}' | atm send --batch")]
+pub(crate) struct Send {
+    /// To whom: NAME or NAME@TEAM
+    #[arg(value_name = "TO", required_unless_present = "batch")]
+    to: Option<Address>,
+    #[command(flatten)]
+    words: Words,
+    /// The id of the message that this one answers
+    #[arg(long, value_name = "ID")]
+    reply_to: Option<String>,
+    /// Read many messages from stdin: JSON Lines with to, text and, if you like, summary, priority, reply_to, id
+    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary"])]
+    batch: bool,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+/// A line of `--batch`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchLine {
+    to: String,
+    text: String,
+    summary: Option<String>,
+    #[serde(default)]
+    priority: Priority,
+    reply_to: Option<String>,
+    id: Option<String>,
+}
+
+/// One answer of many.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answer<'a> {
+    Sent(&'a Sent),
+    Failed(crate::failure::ErrorDocument<'a>),
+}
+
+impl Send {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (team, from) = (context.team()?, context.sender()?);
+        let options = SendOptions::from(&self.manner);
+        let Some(to) = self.to else {
+            return send_batch(context, &team, &from, options);
+        };
+        if self.words.is_missing() {
+            return Err(Failure::usage(format!("there is no text to send to {to}"))
+                .hint("give the text as an argument, `-` for stdin, or --file FILE"));
+        }
+        let mut letter = self.words.letter(to)?;
+        letter.reply_to = self.reply_to;
+        let sent = context.office.send(&team, &from, &letter, options)?;
+        tell(context, &sent)?;
+        Ok(0)
+    }
+}
+
+fn send_batch(
+    context: &mut Context,
+    team: &TeamName,
+    from: &MemberName,
+    options: SendOptions,
+) -> Result<i32, Failure> {
+    let bytes =
+        stdin().map_err(|error| Failure::new(ExitCode::Io, "io", format!("cannot read stdin: {error}")))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<(usize, &str)> = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| (at + 1, line))
+        .filter(|(_, line)| !line.trim().is_empty())
+        .collect();
+    let letters = lines.iter().map(|(at, line)| parse_line(*at, line)).collect::<Result<Vec<_>, _>>()?;
+    let answers = context.office.send_all(team, from, &letters, options).map_err(|(index, error)| {
+        let at = lines.get(index).map_or(0, |(at, _)| *at);
+        Failure::from(error).within(&format!("line {at} of the batch; nothing was sent"))
+    })?;
+    tell_all(context, answers)
+}
+
+fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
+    let bad = |why: String| {
+        Failure::new(
+            ExitCode::BadData,
+            "bad_data",
+            format!("line {at} of the batch: {why}; nothing was sent"),
+        )
+        .hint("each line is one object with \"to\" and \"text\"")
+    };
+    let line: BatchLine = serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
+    let to: Address = line.to.parse().map_err(|error: atm_wire::NameError| bad(error.to_string()))?;
+    Ok(Letter {
+        summary: line.summary,
+        priority: line.priority,
+        reply_to: line.reply_to,
+        id: line.id,
+        ..Letter::new(to, line.text)
+    })
+}
+
+/// Tells what became of one letter.
+pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
+    let out = &mut context.out;
+    for warning in &sent.warnings {
+        out.warn(warning)?;
+    }
+    if out.json {
+        out.document(sent)?;
+    } else {
+        out.note(format!("{} for {}@{}, id {}", sent.status.as_str(), sent.to, sent.team, sent.id))?;
+    }
+    Ok(())
+}
+
+/// Tells what became of many; the exit code is that of the first that failed.
+pub(super) fn tell_all(
+    context: &mut Context,
+    answers: Vec<Result<Sent, OfficeError>>,
+) -> Result<i32, Failure> {
+    let mut code = 0;
+    let mut failed: Vec<Told> = Vec::new();
+    let mut sent: Vec<Result<Sent, usize>> = Vec::new();
+    for answer in answers {
+        match answer {
+            Ok(answer) => sent.push(Ok(answer)),
+            Err(error) => {
+                if let Failure::Told(told) = Failure::from(error) {
+                    sent.push(Err(failed.len()));
+                    failed.push(told);
+                }
+            }
+        }
+    }
+    if let Some(first) = failed.first() {
+        code = i32::from(u8::from(first.exit));
+    }
+    if context.out.json {
+        let answers: Vec<Answer> = sent
+            .iter()
+            .map(|answer| match answer {
+                Ok(sent) => Answer::Sent(sent),
+                Err(index) => Answer::Failed(failed[*index].document()),
+            })
+            .collect();
+        for warning in sent.iter().flatten().flat_map(|sent| &sent.warnings) {
+            context.out.warn(warning)?;
+        }
+        context.out.document(&answers)?;
+        return Ok(code);
+    }
+    for answer in &sent {
+        match answer {
+            Ok(sent) => tell(context, sent)?,
+            Err(index) => context.out.warn(&format!("not sent: {}", failed[*index].message))?,
+        }
+    }
+    Ok(code)
+}

@@ -1,0 +1,200 @@
+//! `atm team`
+
+use atm_office::teams::{TeamBrief, TeamPlan};
+use atm_store::Layout;
+use atm_wire::TeamName;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::members;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{safe, table};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Team {
+    /// Make a team
+    Create(Create),
+    /// List all teams, those that clients made by themselves too
+    List,
+    /// Show a team and its members
+    Show {
+        /// Which [default: the one that commands would use here]
+        name: Option<String>,
+    },
+    /// Take a team out of the tree; its files are kept in the state folder
+    Delete {
+        /// Which
+        name: String,
+        /// Even if there is unread mail
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The name: lower-case letters, digits and hyphens, 3 to 64 characters
+    name: String,
+    /// What it is for, 1 to 500 characters [default: the name]
+    #[arg(long)]
+    description: Option<String>,
+    /// How mail is kept
+    #[arg(long, value_enum, default_value_t = LayoutArg::Array)]
+    layout: LayoutArg,
+    /// The lead's name
+    #[arg(long, value_name = "NAME", default_value = "team-lead")]
+    lead: String,
+}
+
+/// How mail is kept.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LayoutArg {
+    /// inboxes/NAME.json, one JSON array: what agent clients use
+    Array,
+    /// members/NAME/inbox, JSON Lines: what shell scripts like
+    Log,
+}
+
+impl Team {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        match self {
+            Self::Create(create) => create.run(context)?,
+            Self::List => list(context)?,
+            Self::Show { name } => show(context, name.as_deref())?,
+            Self::Delete { name, force } => delete(context, &name, force)?,
+        }
+        Ok(0)
+    }
+}
+
+impl Create {
+    fn run(self, context: &mut Context) -> Result<(), Failure> {
+        let plan = TeamPlan {
+            description: self.description.unwrap_or_else(|| self.name.clone()),
+            name: self.name,
+            layout: match self.layout {
+                LayoutArg::Array => Layout::Array,
+                LayoutArg::Log => Layout::Log,
+            },
+            lead: Some(self.lead),
+            cwd: Some(context.cwd.clone()),
+        };
+        let name = context.office.create_team(&plan)?;
+        let team = context.office.team(&name)?;
+        if context.out.json {
+            context.out.document(&describe(&team))?;
+        } else {
+            context
+                .out
+                .note(format!("made team {name} in {}", safe::line(&team.path.display().to_string())))?;
+        }
+        Ok(())
+    }
+}
+
+fn list(context: &mut Context) -> Result<(), Failure> {
+    let teams = context.office.teams()?;
+    let out = &mut context.out;
+    for team in &teams {
+        if let Some(trouble) = &team.trouble {
+            out.warn(trouble)?;
+        }
+    }
+    if out.json {
+        out.document(&teams.iter().map(describe).collect::<Vec<_>>())?;
+    } else if teams.is_empty() {
+        let root = context.office.root().path().display().to_string();
+        out.note(format!("no teams below {}; `atm team create NAME` makes one", safe::line(&root)))?;
+    } else {
+        let text = |value: Option<&str>| safe::line(value.unwrap_or("-")).into_owned();
+        let rows = teams.iter().map(|team| {
+            vec![
+                text(Some(team.name.as_str())),
+                text(team.label.as_deref()),
+                layout(team.layout).to_owned(),
+                team.config.members.len().to_string(),
+                text(team.config.lead().map(|lead| lead.name.as_str())),
+                text(team.created_at().map(|at| at.to_string()).as_deref()),
+                text(team.config.description.as_deref()),
+            ]
+        });
+        let header = ["TEAM", "CALLED", "LAYOUT", "MEMBERS", "LEAD", "MADE", "DESCRIPTION"];
+        out.line(table::columns(&header, rows))?;
+    }
+    Ok(())
+}
+
+fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
+    let name = match name {
+        Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
+        None => context.team()?,
+    };
+    let team = context.office.team(&name)?;
+    if let Some(trouble) = &team.trouble {
+        context.out.warn(trouble)?;
+    }
+    let people = if team.trouble.is_some() { Vec::new() } else { context.office.members(&name)? };
+    for skipped in &team.config.skipped {
+        context.out.warn(&format!(
+            "{}: {skipped}: skipped, left as it is",
+            team.path.join("config.json").display()
+        ))?;
+    }
+    let out = &mut context.out;
+    if out.json {
+        let mut document = describe(&team);
+        document["members"] = serde_json::to_value(&people).unwrap_or_default();
+        out.document(&document)?;
+        return Ok(());
+    }
+    let mut fact = |key: &str, value: Option<String>| match value {
+        Some(value) => out.line(format!("{key:<12} {}", safe::line(&value))),
+        None => Ok(()),
+    };
+    fact("team", Some(name.to_string()))?;
+    fact("called", team.label.clone())?;
+    fact("description", team.config.description.clone())?;
+    fact("made", team.created_at().map(|at| at.to_string()))?;
+    fact("lead works in", team.lead_folder().map(|folder| folder.display().to_string()))?;
+    fact("layout", Some(layout(team.layout).to_owned()))?;
+    fact("folder", Some(team.path.display().to_string()))?;
+    if !people.is_empty() {
+        out.line("")?;
+        members::show(out, &people)?;
+    }
+    Ok(())
+}
+
+fn delete(context: &mut Context, name: &str, force: bool) -> Result<(), Failure> {
+    let name = TeamName::parse(name)?;
+    let kept = context.office.delete_team(&name, force)?;
+    if context.out.json {
+        context.out.document(&json!({ "team": name, "deleted": true, "kept": kept }))?;
+    } else {
+        context.out.note(format!("deleted team {name}; its files are in {}", kept.display()))?;
+    }
+    Ok(())
+}
+
+fn describe(team: &TeamBrief) -> Value {
+    json!({
+        "name": team.name,
+        "label": team.label,
+        "description": team.config.description,
+        "createdAt": team.created_at(),
+        "lead": team.config.lead().map(|lead| lead.name.clone()),
+        "cwd": team.lead_folder(),
+        "layout": layout(team.layout),
+        "path": team.path,
+        "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
+        "trouble": team.trouble,
+    })
+}
+
+fn layout(layout: Layout) -> &'static str {
+    match layout {
+        Layout::Array => "array",
+        Layout::Log => "log",
+    }
+}

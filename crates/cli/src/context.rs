@@ -1,0 +1,72 @@
+//! What a command works with: the office, who asks, and where the answer goes.
+
+use std::env;
+use std::path::PathBuf;
+
+use atm_office::office::USER;
+use atm_office::{ExitCode, Office};
+use atm_store::{Root, State};
+use atm_wire::{Address, MemberName, TeamName};
+
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::output::Out;
+use crate::settings::Settings;
+
+/// What a command works with.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) office: Office,
+    pub(crate) settings: Settings,
+    pub(crate) out: Out,
+    pub(crate) cwd: PathBuf,
+}
+
+impl Context {
+    pub(crate) fn new(global: &Global) -> Result<Self, Failure> {
+        let cwd = env::current_dir().map_err(|error| {
+            Failure::new(ExitCode::Io, "io", format!("cannot tell the current folder: {error}"))
+        })?;
+        let settings = Settings::load(global, &cwd)?;
+        let office = Office::new(
+            Root::new(cwd.join(&settings.root.value)),
+            State::new(cwd.join(&settings.state.value)),
+        );
+        let out = Out::new(global.json, global.quiet, settings.color.value);
+        Ok(Self { office, settings, out, cwd })
+    }
+
+    /// The team that is meant.
+    pub(crate) fn team(&self) -> Result<TeamName, Failure> {
+        let named = match (&self.settings.team.value, self.identity()?) {
+            (Some(team), _) => Some(team.clone()),
+            (None, Some(Address { team: Some(team), .. })) => Some(team.to_string()),
+            (None, _) => None,
+        };
+        Ok(self.office.choose_team(named.as_deref(), &self.cwd)?)
+    }
+
+    /// Who sends: `--as`, or the person at the keyboard.
+    pub(crate) fn sender(&self) -> Result<MemberName, Failure> {
+        match self.identity()? {
+            Some(address) => Ok(address.name),
+            None => Ok(MemberName::parse(USER)?),
+        }
+    }
+
+    /// Who reads: that has to be said.
+    pub(crate) fn reader(&self) -> Result<MemberName, Failure> {
+        self.identity()?.map(|address| address.name).ok_or_else(|| {
+            Failure::usage("whose mail? reading marks it as read, so it has to be said")
+                .hint("use --as NAME, or set ATM_AS; `atm inbox NAME` looks without marking")
+        })
+    }
+
+    pub(crate) fn identity(&self) -> Result<Option<Address>, Failure> {
+        let Some(who) = &self.settings.who.value else { return Ok(None) };
+        let address = who
+            .parse::<Address>()
+            .map_err(|error| Failure::from(error).within(&self.settings.who.origin.to_string()))?;
+        Ok(Some(address))
+    }
+}

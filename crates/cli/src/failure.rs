@@ -1,0 +1,162 @@
+//! Errors as words, hints and exit codes.
+
+use std::io::{self, Write};
+
+use atm_office::{ExitCode, OfficeError};
+use atm_store::StoreError;
+use serde::Serialize;
+
+use crate::output::safe;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Whoever read our output has gone: no reason to complain.
+    ClosedPipe,
+    /// Everything else.
+    Told(Told),
+}
+
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) exit: ExitCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct ErrorDocument<'a> {
+    error: ErrorBody<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    code: &'a str,
+    message: &'a str,
+    hint: Option<&'a str>,
+}
+
+impl Told {
+    pub(crate) fn document(&self) -> ErrorDocument<'_> {
+        ErrorDocument {
+            error: ErrorBody { code: self.code, message: &self.message, hint: self.hint.as_deref() },
+        }
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(exit: ExitCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self::Told(Told { exit, code, message: message.into(), hint: None })
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ExitCode::Usage, "usage", message)
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Self::ClosedPipe => self,
+            Self::Told(told) => Self::Told(Told { hint: Some(hint.into()), ..told }),
+        }
+    }
+
+    /// Puts words before the message.
+    pub(crate) fn within(self, place: &str) -> Self {
+        match self {
+            Self::ClosedPipe => self,
+            Self::Told(told) => Self::Told(Told { message: format!("{place}: {}", told.message), ..told }),
+        }
+    }
+
+    /// Says it on stderr and gives the exit code.
+    pub(crate) fn report(&self, json: bool) -> i32 {
+        let Self::Told(told) = self else { return 0 };
+        let text = if json {
+            serde_json::to_string(&told.document()).unwrap_or_default()
+        } else {
+            let hint =
+                told.hint.as_ref().map(|hint| format!("\n  hint: {}", safe::lines(hint))).unwrap_or_default();
+            format!("error: {}{hint}", safe::lines(&told.message))
+        };
+        // If stderr is gone too, the exit code still tells.
+        let _ = writeln!(io::stderr(), "{text}");
+        i32::from(u8::from(told.exit))
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Of our own output; files are the store's.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ClosedPipe;
+        }
+        Self::new(ExitCode::Io, "io", format!("cannot write the answer: {error}"))
+    }
+}
+
+impl From<OfficeError> for Failure {
+    fn from(error: OfficeError) -> Self {
+        let hint = hint(&error);
+        Self::Told(Told { exit: error.exit_code(), code: error.code(), message: error.to_string(), hint })
+    }
+}
+
+impl From<atm_wire::NameError> for Failure {
+    fn from(error: atm_wire::NameError) -> Self {
+        OfficeError::from(error).into()
+    }
+}
+
+/// What to do next.
+fn hint(error: &OfficeError) -> Option<String> {
+    let or = |nearest: &[String], otherwise: &str| match nearest {
+        [] => otherwise.to_owned(),
+        names => format!("did you mean {}?", names.join(", ")),
+    };
+    Some(match error {
+        OfficeError::NoTeam { nearest, .. } => or(nearest, "`atm team list` shows the teams"),
+        OfficeError::NoTeams { .. } => {
+            "`atm team create NAME` makes one; `atm config` shows which root is used, and why".to_owned()
+        }
+        OfficeError::WhichTeam { choices } => format!("use --team with one of: {}", choices.join(", ")),
+        OfficeError::NoMember { nearest, .. } => {
+            let otherwise = "`atm members` shows the names";
+            format!("{} (`send --create` makes an inbox for a new name)", or(nearest, otherwise))
+        }
+        OfficeError::NoMessage { .. } => "`atm inbox NAME` shows the ids".to_owned(),
+        OfficeError::WhichMessage { choices, .. } => format!("one of: {}", choices.join(", ")),
+        OfficeError::EmptyMessage => "give the text as an argument, `-` for stdin, or --file".to_owned(),
+        OfficeError::NobodyElse { .. } => "`atm member add NAME` adds somebody".to_owned(),
+        OfficeError::UnreadMail { .. } => {
+            "--force deletes it all the same; its files are kept in the state folder".to_owned()
+        }
+        OfficeError::Store(StoreError::Busy { .. }) => {
+            "nothing was written; try again, or look which program hangs".to_owned()
+        }
+        OfficeError::Store(StoreError::Unsettled { .. }) => {
+            "nothing was written; stop the program that rewrites this file without its lock".to_owned()
+        }
+        OfficeError::Store(StoreError::BadContent { .. }) => {
+            "nothing was changed; mend the file, or send without --strict to have it set aside".to_owned()
+        }
+        OfficeError::Store(StoreError::Io { .. }) => {
+            "nothing was changed; see disk space and permissions".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+/// Says a wrong command line, in the manner that was asked for, and gives the exit code.
+pub(crate) fn report_usage(error: &clap::Error) -> i32 {
+    let json = std::env::args_os().any(|arg| arg == "--json");
+    if !error.use_stderr() || !json {
+        // Help and version go to stdout with 0.
+        let _ = error.print();
+        return error.exit_code();
+    }
+    let text = error.render().to_string();
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let hint = "see `atm --help`".to_owned();
+    Failure::Told(Told { exit: ExitCode::Usage, code: "usage", message, hint: Some(hint) }).report(true)
+}

@@ -1,0 +1,45 @@
+//! `atm`: durable mail for teams of coding agents.
+
+mod args;
+mod cmd;
+mod context;
+mod failure;
+mod output;
+mod settings;
+
+use std::process;
+
+use clap::Parser;
+
+use args::Args;
+use context::Context;
+use failure::Failure;
+
+fn main() {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => process::exit(failure::report_usage(&error)),
+    };
+    // Told to stop: finish the commit that is under way, remove what was being prepared, and go.
+    let watching = ctrlc::set_handler(|| {
+        atm_store::interrupt::abandon();
+        cmd::demo::abandon();
+        process::exit(130);
+    });
+    if watching.is_err() {
+        eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
+    }
+    let json = args.global.json;
+    let code = match run(args) {
+        Ok(code) => code,
+        Err(failure) => failure.report(json),
+    };
+    process::exit(code);
+}
+
+fn run(args: Args) -> Result<i32, Failure> {
+    let mut context = Context::new(&args.global)?;
+    let done = cmd::run(args.command, &mut context);
+    context.out.finish()?;
+    done
+}

@@ -1,0 +1,169 @@
+//! Settings: files, then the environment, then flags; each value knows where it is from.
+
+use std::env;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use atm_office::ExitCode;
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+use serde::Deserialize;
+
+use crate::args::{ColorChoice, Global};
+use crate::failure::Failure;
+
+/// Where a value is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    File(PathBuf),
+    Environment(&'static str),
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment(name) => write!(f, "${name}"),
+            Self::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A value with its origin.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting<T> {
+    pub(crate) value: T,
+    pub(crate) origin: Origin,
+}
+
+/// All settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) root: Setting<PathBuf>,
+    pub(crate) state: Setting<PathBuf>,
+    pub(crate) team: Setting<Option<String>>,
+    pub(crate) who: Setting<Option<String>>,
+    pub(crate) color: Setting<ColorChoice>,
+    /// The files that were looked for, and whether they are there.
+    pub(crate) files: Vec<(PathBuf, bool)>,
+}
+
+/// What a settings file may hold.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    root: Option<PathBuf>,
+    state: Option<PathBuf>,
+    team: Option<String>,
+    #[serde(rename = "as")]
+    who: Option<String>,
+    color: Option<String>,
+}
+
+impl Settings {
+    pub(crate) fn load(global: &Global, cwd: &Path) -> Result<Self, Failure> {
+        let xdg = Xdg::new().map_err(|_| {
+            Failure::new(ExitCode::Io, "no_home", "there is no home folder")
+                .hint("set HOME, or both --root and --state")
+        })?;
+        let home_claude = xdg.home_dir().join(".claude");
+        let state_home = xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state"));
+        let mut settings = Self {
+            root: default(home_claude),
+            state: default(state_home.join("atm")),
+            team: default(None),
+            who: default(None),
+            color: default(ColorChoice::Auto),
+            files: Vec::new(),
+        };
+        settings.read_file(&xdg.config_dir().join("atm").join("config.toml"))?;
+        settings.read_file(&project_file(cwd))?;
+        settings.read_environment();
+        settings.read_flags(global);
+        Ok(settings)
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.files.push((path.to_owned(), false));
+                return Ok(());
+            }
+            Err(error) => return Err(bad_file(path, &error.to_string())),
+        };
+        let file: File =
+            toml::from_str(&text).map_err(|error| bad_file(path, error.to_string().trim_end()))?;
+        self.files.push((path.to_owned(), true));
+        let origin = || Origin::File(path.to_owned());
+        // A relative path in a file is meant from that file.
+        let from_here = |value: PathBuf| path.parent().unwrap_or(Path::new("")).join(expand_home(&value));
+        put(&mut self.root, file.root.map(from_here), origin());
+        put(&mut self.state, file.state.map(from_here), origin());
+        put(&mut self.team, file.team.map(Some), origin());
+        put(&mut self.who, file.who.map(Some), origin());
+        let color = file.color.map(|color| parse_color(&color).ok_or(color)).transpose();
+        let color = color
+            .map_err(|color| bad_file(path, &format!("color = {color:?}: must be auto, always or never")))?;
+        put(&mut self.color, color, origin());
+        Ok(())
+    }
+
+    fn read_environment(&mut self) {
+        let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let text = |name| env::var(name).ok().filter(|value| !value.is_empty()).map(Some);
+        // Weaker than a settings file would be odd: a variable is set for this very session.
+        put(&mut self.root, path("CLAUDE_CONFIG_DIR"), Origin::Environment("CLAUDE_CONFIG_DIR"));
+        put(&mut self.root, path("ATM_ROOT"), Origin::Environment("ATM_ROOT"));
+        put(&mut self.state, path("ATM_STATE"), Origin::Environment("ATM_STATE"));
+        put(&mut self.team, text("ATM_TEAM"), Origin::Environment("ATM_TEAM"));
+        put(&mut self.who, text("ATM_AS"), Origin::Environment("ATM_AS"));
+        if env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+            put(&mut self.color, Some(ColorChoice::Never), Origin::Environment("NO_COLOR"));
+        }
+    }
+
+    fn read_flags(&mut self, global: &Global) {
+        put(&mut self.root, global.root.clone(), Origin::Flag("--root"));
+        put(&mut self.state, global.state.clone(), Origin::Flag("--state"));
+        put(&mut self.team, global.team.clone().map(Some), Origin::Flag("--team"));
+        put(&mut self.who, global.who.clone().map(Some), Origin::Flag("--as"));
+        put(&mut self.color, global.color, Origin::Flag("--color"));
+    }
+}
+
+fn default<T>(value: T) -> Setting<T> {
+    Setting { value, origin: Origin::Default }
+}
+
+fn put<T>(setting: &mut Setting<T>, value: Option<T>, origin: Origin) {
+    if let Some(value) = value {
+        *setting = Setting { value, origin };
+    }
+}
+
+fn parse_color(text: &str) -> Option<ColorChoice> {
+    clap::ValueEnum::from_str(text, true).ok()
+}
+
+fn bad_file(path: &Path, why: &str) -> Failure {
+    Failure::new(ExitCode::BadData, "bad_settings", format!("{}: {why}", path.display()))
+        .hint("known keys: root, state, team, as, color")
+}
+
+/// The nearest `.atm.toml`, from here upwards; the one that would be here if there is none.
+fn project_file(cwd: &Path) -> PathBuf {
+    let candidates = cwd.ancestors().map(|folder| folder.join(".atm.toml"));
+    candidates.into_iter().find(|path| path.is_file()).unwrap_or_else(|| cwd.join(".atm.toml"))
+}
+
+fn expand_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), env::var_os("HOME")) {
+        (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => path.to_owned(),
+    }
+}

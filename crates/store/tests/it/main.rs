@@ -1,0 +1,20 @@
+//! The store as its users see it: real files, other programs beside it, processes that die.
+//!
+//! One binary, because each would be linked on its own.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod append;
+mod bad_content;
+mod beside_others;
+mod child;
+mod config;
+mod death;
+mod locks;
+mod log;
+mod log_recipes;
+mod log_rotation;
+mod marks;
+mod properties;
+mod readers;
+mod scene;
+mod torn_writer;
