@@ -61,6 +61,18 @@ impl Failure {
         }
     }
 
+    /// Of a letter that could not be sent: an unknown recipient can be made.
+    pub(crate) fn sending(error: OfficeError) -> Self {
+        let unknown = matches!(error, OfficeError::NoMember { .. });
+        match Self::from(error) {
+            Self::Told(Told { hint: Some(hint), exit, code, message }) if unknown => {
+                let hint = Some(format!("{hint} (--create makes an inbox for a new name)"));
+                Self::Told(Told { exit, code, message, hint })
+            }
+            other => other,
+        }
+    }
+
     /// Puts words before the message.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
@@ -120,10 +132,7 @@ fn hint(error: &OfficeError) -> Option<String> {
             "`atm team create NAME` makes one; `atm config` shows which root is used, and why".to_owned()
         }
         OfficeError::WhichTeam { choices } => format!("use --team with one of: {}", choices.join(", ")),
-        OfficeError::NoMember { nearest, .. } => {
-            let otherwise = "`atm members` shows the names";
-            format!("{} (`send --create` makes an inbox for a new name)", or(nearest, otherwise))
-        }
+        OfficeError::NoMember { nearest, .. } => or(nearest, "`atm members` shows the names"),
         OfficeError::NoMessage { .. } => "`atm inbox NAME` shows the ids".to_owned(),
         OfficeError::WhichMessage { choices, .. } => format!("one of: {}", choices.join(", ")),
         OfficeError::EmptyMessage => "give the text as an argument, `-` for stdin, or --file".to_owned(),

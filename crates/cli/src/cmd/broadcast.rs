@@ -26,7 +26,9 @@ impl Broadcast {
         let nobody = Address { name: from.clone(), team: None };
         let letter = self.words.letter(nobody)?;
         let options = SendOptions::from(&self.manner);
-        let answers = context.office.broadcast(&team, &from, &letter, self.to.as_deref(), options)?;
+        let only = self.to.as_deref();
+        let answers =
+            context.office.broadcast(&team, &from, &letter, only, options).map_err(Failure::sending)?;
         tell_all(context, answers)
     }
 }

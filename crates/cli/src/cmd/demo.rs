@@ -19,7 +19,8 @@ use serde::Serialize;
 use super::members;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Out, message, safe};
+use crate::output::message::{self, Flags};
+use crate::output::{Out, safe};
 
 const TEAM: &str = "demo-team";
 const SENDERS: usize = 8;
@@ -158,7 +159,7 @@ impl Stage<'_> {
             self.out.line(format!("  warning: {}", safe::line(warning)))?;
         }
         let look = self.office.inbox(&self.team, &bob, &Filter { pending: true, ..Filter::default() })?;
-        Ok(message::show(self.out, &look.messages)?)
+        Ok(message::show(self.out, &look.messages, Flags::Shown)?)
     }
 
     fn all_at_once(&mut self) -> Result<(), Failure> {
@@ -248,7 +249,7 @@ impl Stage<'_> {
 
     fn read(&mut self, who: &str) -> Result<(), Failure> {
         let reading = self.office.begin_read(&self.team, &name(who)?, usize::MAX)?;
-        message::show(self.out, reading.messages())?;
+        message::show(self.out, reading.messages(), Flags::Hidden)?;
         self.out.finish()?;
         reading.confirm()?;
         Ok(())

@@ -7,7 +7,8 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{message, safe};
+use crate::output::message::{self, Flags};
+use crate::output::safe;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Times are ISO 8601, or how long ago: 30s, 10m, 2h, 7d.")]
@@ -69,7 +70,7 @@ impl Inbox {
         } else if look.messages.is_empty() {
             out.note(format!("no such mail for {}@{}", safe::line(who.as_str()), safe::line(team.as_str())))?;
         } else {
-            message::show(out, &look.messages)?;
+            message::show(out, &look.messages, Flags::Shown)?;
         }
         Ok(0)
     }

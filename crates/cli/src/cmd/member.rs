@@ -56,8 +56,8 @@ struct Fields {
     #[arg(long)]
     prompt: Option<String>,
     /// blue, green, yellow, magenta, cyan, red, … or #rrggbb [default for a new one: the next in turn]
-    #[arg(long = "member-color", value_name = "COLOR")]
-    color: Option<String>,
+    #[arg(long, value_name = "COLOR")]
+    member_color: Option<String>,
     /// Its tmux pane, like %14
     #[arg(long)]
     pane: Option<String>,
@@ -76,7 +76,7 @@ impl Member {
                     agent_type: fields.agent_type,
                     model: fields.model,
                     prompt: fields.prompt,
-                    color: fields.color,
+                    color: fields.member_color,
                     pane: fields.pane,
                     cwd: fields.cwd,
                     inactive,
@@ -92,7 +92,7 @@ impl Member {
                     agent_type: fields.agent_type,
                     model: fields.model,
                     prompt: fields.prompt,
-                    color: fields.color,
+                    color: fields.member_color,
                     pane: fields.pane,
                     cwd: fields.cwd,
                     active,

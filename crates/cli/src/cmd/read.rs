@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{brief, message};
+use crate::output::{brief, message, message::Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -59,7 +59,7 @@ impl Read {
             Format::Context if reading.messages().is_empty() => {}
             Format::Context => out.line(brief::context(reading.messages()))?,
             Format::Text if reading.messages().is_empty() => out.note("no new mail")?,
-            Format::Text => message::show(out, reading.messages())?,
+            Format::Text => message::show(out, reading.messages(), Flags::Hidden)?,
         }
         // Shown first, marked then: whatever stops us in between, nothing counts as read that nobody saw.
         out.finish()?;

@@ -25,7 +25,8 @@ impl Reply {
         let (team, who) = (context.team()?, context.sender()?);
         let words = self.words.letter(Address { name: who.clone(), team: None })?;
         let letter = |to| atm_office::send::Letter { to, ..words };
-        let sent = context.office.reply(&team, &who, &self.id, letter, SendOptions::from(&self.manner))?;
+        let options = SendOptions::from(&self.manner);
+        let sent = context.office.reply(&team, &who, &self.id, letter, options).map_err(Failure::sending)?;
         tell(context, &sent)?;
         Ok(0)
     }

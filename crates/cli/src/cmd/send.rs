@@ -69,7 +69,7 @@ impl Send {
         }
         let mut letter = self.words.letter(to)?;
         letter.reply_to = self.reply_to;
-        let sent = context.office.send(&team, &from, &letter, options)?;
+        let sent = context.office.send(&team, &from, &letter, options).map_err(Failure::sending)?;
         tell(context, &sent)?;
         Ok(0)
     }
@@ -93,7 +93,7 @@ fn send_batch(
     let letters = lines.iter().map(|(at, line)| parse_line(*at, line)).collect::<Result<Vec<_>, _>>()?;
     let answers = context.office.send_all(team, from, &letters, options).map_err(|(index, error)| {
         let at = lines.get(index).map_or(0, |(at, _)| *at);
-        Failure::from(error).within(&format!("line {at} of the batch; nothing was sent"))
+        Failure::sending(error).within(&format!("line {at} of the batch; nothing was sent"))
     })?;
     tell_all(context, answers)
 }

@@ -149,7 +149,7 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
         return Ok(());
     }
     let mut fact = |key: &str, value: Option<String>| match value {
-        Some(value) => out.line(format!("{key:<12} {}", safe::line(&value))),
+        Some(value) => out.line(format!("{key:<14} {}", safe::line(&value))),
         None => Ok(()),
     };
     fact("team", Some(name.to_string()))?;

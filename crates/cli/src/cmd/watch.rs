@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message;
+use crate::output::message::{self, Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
@@ -51,7 +51,7 @@ impl Watch {
                     context.out.json_line(message)?;
                 }
             } else {
-                message::show(&mut context.out, &messages)?;
+                message::show(&mut context.out, &messages, Flags::Shown)?;
                 context.out.finish()?;
             }
         }

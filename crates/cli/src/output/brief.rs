@@ -1,5 +1,7 @@
 //! Mail for an agent's prompt: all of it, in few tokens.
 
+use std::fmt::Write;
+
 use atm_office::view::{Kind, MessageView};
 
 use super::message::{fold_idle, is_idle, text};
@@ -16,7 +18,7 @@ pub(crate) fn context(messages: &[MessageView]) -> String {
         let [.., last] = run else { continue };
         if is_idle(last) {
             let times = if run.len() > 1 { format!(" x{}", run.len()) } else { String::new() };
-            out.push_str(&format!("\n- {} is idle{times}", safe::line(&last.from)));
+            let _ = write!(out, "\n- {} is idle{times}", safe::line(&last.from));
             continue;
         }
         let kind = if last.kind == Kind::Protocol {
@@ -25,12 +27,13 @@ pub(crate) fn context(messages: &[MessageView]) -> String {
             String::new()
         };
         let pending = if last.pending { " (waited while you were off)" } else { "" };
-        out.push_str(&format!(
+        let _ = write!(
+            out,
             "\n- from {}{kind} at {} [{}]{pending}",
             safe::line(&last.from),
             clock_time(&last.timestamp),
             short_id(&last.id)
-        ));
+        );
         for line in text(last).lines() {
             out.push_str("\n  ");
             out.push_str(&safe::line(line));

@@ -6,11 +6,20 @@ use atm_office::view::{Kind, MessageView};
 
 use super::{Out, safe};
 
+/// What a reader wants to see of each message's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flags {
+    /// Whether it is read.
+    Shown,
+    /// All of it is unread, so that goes without saying.
+    Hidden,
+}
+
 /// Shows messages; runs of idle notices from one sender are folded into one line.
-pub(crate) fn show(out: &mut Out, messages: &[MessageView]) -> io::Result<()> {
+pub(crate) fn show(out: &mut Out, messages: &[MessageView], flags: Flags) -> io::Result<()> {
     for run in fold_idle(messages) {
         match run {
-            [message] => show_one(out, message)?,
+            [message] => show_one(out, message, flags)?,
             [.., last] => {
                 let name = out.paint.name(&last.from, last.color.as_deref());
                 let line =
@@ -23,7 +32,7 @@ pub(crate) fn show(out: &mut Out, messages: &[MessageView]) -> io::Result<()> {
     Ok(())
 }
 
-fn show_one(out: &mut Out, message: &MessageView) -> io::Result<()> {
+fn show_one(out: &mut Out, message: &MessageView, flags: Flags) -> io::Result<()> {
     let paint = out.paint;
     let mut head = format!(
         "{} → {}  {}",
@@ -31,7 +40,7 @@ fn show_one(out: &mut Out, message: &MessageView) -> io::Result<()> {
         safe::line(&message.to),
         paint.dim(&safe::line(&message.timestamp)),
     );
-    for (flag, shown) in [("unread", !message.read), ("pending", message.pending)] {
+    for (flag, shown) in [("unread", flags == Flags::Shown && !message.read), ("pending", message.pending)] {
         if shown {
             head = format!("{head}  {}", paint.attention(flag));
         }

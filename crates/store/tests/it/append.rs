@@ -3,9 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::thread;
 
 use atm_store::StoreError;
-use atm_support::{TestTeam, client_inboxes, draft, drafts};
+use atm_support::{TestTeam, client_inboxes, draft, drafts, wait_until};
 
 use crate::scene::{array_team, entry};
 
@@ -213,9 +214,13 @@ fn something_that_is_no_file_is_reported_and_not_waited_for() {
     assert!(made.success());
     let (bob, carol) = (team.mailbox("bob"), team.mailbox("carol"));
     fs::create_dir(team.inbox("carol")).unwrap();
-    for mailbox in [bob, carol] {
-        assert!(matches!(mailbox.list(), Err(StoreError::BadContent { .. })));
-        assert!(matches!(mailbox.append(&[draft("m")], false), Err(StoreError::BadContent { .. })));
-    }
+    let asked = thread::spawn(move || {
+        for mailbox in [bob, carol] {
+            assert!(matches!(mailbox.list(), Err(StoreError::BadContent { .. })));
+            assert!(matches!(mailbox.append(&[draft("m")], false), Err(StoreError::BadContent { .. })));
+        }
+    });
+    wait_until("the store has looked at a pipe", || asked.is_finished());
+    asked.join().unwrap();
     assert!(team.litter("bob").is_empty());
 }
