@@ -26,8 +26,6 @@ use crate::quarantine::Quarantine;
 const OPTIMISTIC_TRIES: usize = 2;
 /// Tries inside the locks; only a writer without any lock can make one fail.
 const LOCKED_TRIES: usize = 20;
-/// From this size on, a young file is looked at again before the locks instead of inside them.
-const LARGE: usize = 1 << 16;
 
 /// A file that other programs write too, with the locks that they take.
 #[derive(Debug, Clone)]
@@ -68,6 +66,65 @@ pub(crate) enum Plan<T> {
     Unsure,
 }
 
+/// A new version and the one that it was made from.
+pub(crate) struct Prepared<T> {
+    pub(crate) staged: Staged,
+    pub(crate) seen: Snapshot,
+    pub(crate) value: T,
+}
+
+/// What came of preparing a new version.
+pub(crate) enum Step<T> {
+    /// There is nothing to commit.
+    Done(T),
+    /// Only a look under the locks can tell.
+    LookAgain,
+    /// It waits for its commit.
+    Ready(Box<Prepared<T>>),
+}
+
+/// Where a new version is prepared.
+pub(crate) struct Desk<'a> {
+    /// The real file.
+    pub(crate) target: &'a Path,
+    /// Prepared under the locks: what looks torn now is torn.
+    pub(crate) sure: bool,
+    queue: &'a Queue,
+}
+
+impl Desk<'_> {
+    /// A name for the temp file, noted so that it is removed should we die.
+    pub(crate) fn temp(&self) -> Result<PathBuf, StoreError> {
+        let temp = Staged::name_for(self.target);
+        self.queue.note(&temp)?;
+        Ok(temp)
+    }
+
+    /// Prepares a new version from a look at the whole file in memory.
+    pub(crate) fn plan<T>(
+        &self,
+        planner: &mut impl FnMut(Look) -> Result<Plan<T>, StoreError>,
+    ) -> Result<Step<T>, StoreError> {
+        let seen = Snapshot::read(self.target)?;
+        let content = match seen.bytes().map(|bytes| (bytes, std::str::from_utf8(bytes))) {
+            None => Content::Missing,
+            Some((_, Ok(text))) => Content::Text(text),
+            Some((bytes, Err(_))) => Content::NotUtf8(bytes),
+        };
+        let write = |pieces: &[&str]| Staged::write(self.temp()?, self.target, seen.metadata(), pieces);
+        let (staged, value) = match (planner(Look { content, sure: self.sure })?, content) {
+            (Plan::Keep(value), _) => return Ok(Step::Done(value)),
+            (Plan::Unsure, _) => return Ok(Step::LookAgain),
+            (Plan::Replace(text, value), _) => (write(&[&text])?, value),
+            (Plan::Patch(mut patch, value), Content::Text(text)) => (write(&patch.pieces(text))?, value),
+            (Plan::Patch(..), _) => {
+                return Err(StoreError::bad(self.target, "is not a text that can be changed"));
+            }
+        };
+        Ok(Step::Ready(Box::new(Prepared { staged, seen, value })))
+    }
+}
+
 struct Held {
     _mkdir: Option<MkdirLock>,
     _flock: Option<Flock>,
@@ -101,69 +158,42 @@ impl SharedFile {
         &self,
         mut planner: impl FnMut(Look) -> Result<Plan<T>, StoreError>,
     ) -> Result<T, StoreError> {
+        self.commit(|desk| desk.plan(&mut planner))
+    }
+
+    /// Prepares a new version, in whatever way, and puts it in place, durably.
+    pub(crate) fn commit<T>(
+        &self,
+        mut prepare: impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
+    ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
         let queue = Queue::enter(&self.queue, &deadline)?;
         let target = resolve(&self.path)?;
+        let mut desk = Desk { target: &target, sure: false, queue: &queue };
         for _ in 0..OPTIMISTIC_TRIES {
-            let mut seen = Snapshot::read(&target)?;
-            let (staged, value) = match self.stage(&queue, &target, &seen, false, &mut planner)? {
+            let mut prepared = match prepare(&desk)? {
                 Step::Done(value) => return Ok(value),
                 Step::LookAgain => break,
-                Step::Staged(staged, value) => (staged, value),
+                Step::Ready(prepared) => prepared,
             };
-            if seen.bytes().is_some_and(|bytes| bytes.len() >= LARGE) {
-                seen.settle(&target)?;
-            }
+            prepared.seen.settle(&target)?;
             let held = self.lock(&deadline)?;
-            if seen.is_current(&target)? {
-                finish(&queue, &target, staged, held)?;
-                return Ok(value);
+            if prepared.seen.is_current(&target)? {
+                return finish(&desk, *prepared, held);
             }
         }
         let held = self.lock(&deadline)?;
+        desk.sure = true;
         for _ in 0..LOCKED_TRIES {
-            let seen = Snapshot::read(&target)?;
-            match self.stage(&queue, &target, &seen, true, &mut planner)? {
+            match prepare(&desk)? {
                 Step::Done(value) => return Ok(value),
-                Step::Staged(staged, value) if seen.is_current(&target)? => {
-                    finish(&queue, &target, staged, held)?;
-                    return Ok(value);
+                Step::Ready(prepared) if prepared.seen.is_current(&target)? => {
+                    return finish(&desk, *prepared, held);
                 }
-                Step::Staged(..) | Step::LookAgain => {}
+                Step::Ready(_) | Step::LookAgain => {}
             }
         }
         Err(StoreError::Unsettled { path: self.path.clone() })
-    }
-
-    fn stage<T>(
-        &self,
-        queue: &Queue,
-        target: &Path,
-        seen: &Snapshot,
-        sure: bool,
-        planner: &mut impl FnMut(Look) -> Result<Plan<T>, StoreError>,
-    ) -> Result<Step<T>, StoreError> {
-        let content = match seen.bytes().map(|bytes| (bytes, std::str::from_utf8(bytes))) {
-            None => Content::Missing,
-            Some((_, Ok(text))) => Content::Text(text),
-            Some((bytes, Err(_))) => Content::NotUtf8(bytes),
-        };
-        let write = |pieces: &[&str]| {
-            let temp = Staged::name_for(target);
-            queue.note(&temp)?;
-            Staged::write(temp, target, seen, pieces)
-        };
-        Ok(match planner(Look { content, sure })? {
-            Plan::Keep(value) => Step::Done(value),
-            Plan::Unsure => Step::LookAgain,
-            Plan::Replace(text, value) => Step::Staged(write(&[&text])?, value),
-            Plan::Patch(mut patch, value) => {
-                let Content::Text(text) = content else {
-                    return Err(StoreError::bad(&self.path, "is not a text that can be changed"));
-                };
-                Step::Staged(write(&patch.pieces(text))?, value)
-            }
-        })
     }
 
     fn lock(&self, deadline: &Deadline) -> Result<Held, StoreError> {
@@ -179,16 +209,13 @@ impl SharedFile {
     }
 }
 
-/// Rename, release, sync of the folder.
-fn finish(queue: &Queue, target: &Path, staged: Staged, held: Held) -> Result<(), StoreError> {
+/// Rename, release, sync of the folder. The old version's file is closed last, outside the locks.
+fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<T, StoreError> {
+    let Prepared { staged, seen, value } = prepared;
     staged.commit()?;
     drop(held);
-    sync_folder(target.parent().unwrap_or(Path::new("/")))?;
-    queue.clear()
-}
-
-enum Step<T> {
-    Done(T),
-    LookAgain,
-    Staged(Staged, T),
+    sync_folder(desk.target.parent().unwrap_or(Path::new("/")))?;
+    desk.queue.clear()?;
+    drop(seen);
+    Ok(value)
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use atm_wire::message::{Flaw, Priority};
+use atm_wire::message::{Flaw, Priority, Sketch};
 use atm_wire::{Draft, MemberName, Message};
 
 use crate::array::ArrayInbox;
@@ -95,10 +95,18 @@ pub struct Receipt {
 impl Receipt {
     /// The receipt for `message`.
     pub fn of(message: &Message) -> Self {
+        Self::new(&message.id, &message.from, &message.timestamp, &message.text)
+    }
+
+    pub(crate) fn of_sketch(sketch: &Sketch) -> Self {
+        Self::new(&sketch.id, &sketch.from, &sketch.timestamp, &sketch.text)
+    }
+
+    fn new(id: &str, from: &str, timestamp: &str, text: &str) -> Self {
         // Ids of foreign programs are not always unique: the content counts too.
         let mut hasher = DefaultHasher::new();
-        (&message.from, &message.timestamp, &message.text).hash(&mut hasher);
-        Self { id: message.id.clone(), content: hasher.finish() }
+        (from, timestamp, text).hash(&mut hasher);
+        Self { id: id.to_owned(), content: hasher.finish() }
     }
 }
 

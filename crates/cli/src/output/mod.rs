@@ -83,8 +83,9 @@ impl Out {
 
     /// One JSON document.
     pub(crate) fn document<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.stdout, value)?;
-        writeln!(self.stdout)
+        let mut text = serde_json::to_vec_pretty(value)?;
+        text.push(b'\n');
+        self.stdout.write_all(&text)
     }
 
     /// One line of JSON Lines, seen at once by whoever reads the stream.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::commit::Content;
 
 /// Above this many drafts it is cheaper to read all ids once than to search the text for each.
-const SEARCH_AT_MOST: usize = 8;
+pub(super) const SEARCH_AT_MOST: usize = 8;
 
 /// The entries of an inbox where they stand in its text.
 #[derive(Debug, Default)]

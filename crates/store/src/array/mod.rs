@@ -2,24 +2,27 @@
 
 mod content;
 mod salvage;
+mod stream;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use atm_wire::json::{self, Patch};
+use atm_wire::json::{self, Object, Patch};
+use atm_wire::message::Sketch;
 use atm_wire::{Draft, Message};
 use serde_json::value::RawValue;
 
-use crate::commit::{Content, Look, Plan, SharedFile};
+use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step};
 use crate::error::StoreError;
 use crate::files::{Snapshot, ensure_folder, resolve};
 use crate::lock::LockTimes;
 use crate::mailbox::{Appended, Listing, Receipt, Warning};
 use crate::paths::State;
 use crate::quarantine::Quarantine;
-use content::{Entries, Reading};
+use content::{Entries, Reading, SEARCH_AT_MOST};
 
 /// How often, and after which waits, a reader looks again at a file that seems torn: a client that writes in place
 /// is done within milliseconds.
@@ -58,43 +61,56 @@ impl ArrayInbox {
     /// Adds messages behind the last one; the bytes before stay as they are.
     pub fn append(&self, drafts: &[Draft], strict: bool) -> Result<Appended, StoreError> {
         ensure_folder(&self.folder)?;
-        self.edit(strict, |text, entries| {
+        let mut edit = |text: &str, entries: &Entries| {
             let known = entries.ids_among(text, drafts);
             let new: Vec<_> =
                 drafts.iter().filter(|draft| !known.contains(&draft.id)).map(Draft::entry).collect();
             let patch =
                 json::append(text, text.trim(), &entries.raw, &new).map_err(|error| self.bad(&error))?;
-            let appended = Appended { known, warnings: Vec::new() };
-            Ok((patch, appended))
-        })
-        .map(|(mut appended, warning)| {
-            appended.warnings.extend(warning);
-            appended
-        })
+            Ok((patch, known))
+        };
+        let (known, warning) = self.file.commit(|desk: &Desk| {
+            if drafts.len() <= SEARCH_AT_MOST
+                && let Some(prepared) = stream::prepare(desk, drafts, (Vec::new(), None))?
+            {
+                return Ok(Step::Ready(Box::new(prepared)));
+            }
+            desk.plan(&mut |look| self.plan(look, strict, &mut edit))
+        })?;
+        Ok(Appended { known, warnings: warning.into_iter().collect() })
     }
 
     /// Marks as read what the receipts name: only the flags' bytes change.
     pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
-        self.edit(false, |text, entries| {
+        self.edit(|text, entries| {
             let mut patch = Patch::default();
             let mut marked = 0;
             for raw in &entries.raw {
-                let Ok(message) = Message::from_entry(raw) else { continue };
-                if !message.read && receipts.contains(&Receipt::of(&message)) {
-                    let flag =
+                let Ok(entry) = Object::parse(raw.get()) else { continue };
+                let Some(unread) = Sketch::of_unread(&entry) else { continue };
+                if !receipts.contains(&Receipt::of_sketch(&unread)) {
+                    continue;
+                }
+                marked += 1;
+                let flags = entry
+                    .iter()
+                    .filter(|(key, _)| *key == "read")
+                    .map(|(_, flag)| json::span(text, flag.get()));
+                let before = patch.len();
+                flags.for_each(|place| patch.replace(place, "true"));
+                if patch.len() == before {
+                    let added =
                         json::set_member(text, raw.get(), "read", &true).map_err(|error| self.bad(&error))?;
-                    patch.merge(flag);
-                    marked += 1;
+                    patch.merge(added);
                 }
             }
             Ok((patch, marked))
         })
-        .map(|(marked, _)| marked)
     }
 
     /// Takes messages out of the file, whole; the other entries stay as they are.
     pub fn remove(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
-        self.edit(false, |text, entries| {
+        self.edit(|text, entries| {
             let named =
                 |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|m| receipts.contains(&Receipt::of(&m)));
             let gone: BTreeSet<_> = entries
@@ -109,7 +125,6 @@ impl ArrayInbox {
             }
             Ok((json::remove(text, text.trim(), &entries.raw, &gone), gone.len()))
         })
-        .map(|(removed, _)| removed)
     }
 
     /// Looks, without any lock, and changes nothing.
@@ -119,7 +134,10 @@ impl ArrayInbox {
         loop {
             let seen = Snapshot::read(&target)?;
             let Some(bytes) = seen.bytes() else { return Ok(Listing::default()) };
-            let text = String::from_utf8_lossy(bytes);
+            let text = match std::str::from_utf8(bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(bytes),
+            };
             let broken = match Entries::parse(&text) {
                 Ok(entries) => return Ok(self.listing(entries.raw.iter().copied())),
                 Err(broken) => broken,
@@ -148,14 +166,22 @@ impl ArrayInbox {
         listing
     }
 
-    /// Runs an edit on the entries; a file that surely does not parse is set aside and mended first.
+    /// Runs an edit on the entries, whatever shape the file is in.
     fn edit<T>(
         &self,
-        strict: bool,
         mut edit: impl FnMut(&str, &Entries) -> Result<(Patch, T), StoreError>,
-    ) -> Result<(T, Option<Warning>), StoreError> {
-        let missing = "[]";
-        self.file.update(|look: Look| match content::read(look.content) {
+    ) -> Result<T, StoreError> {
+        self.file.update(|look| self.plan(look, false, &mut edit)).map(|(value, _)| value)
+    }
+
+    /// Plans an edit on the entries; a file that surely does not parse is set aside and mended first.
+    fn plan<T>(
+        &self,
+        look: Look,
+        strict: bool,
+        edit: &mut impl FnMut(&str, &Entries) -> Result<(Patch, T), StoreError>,
+    ) -> Result<Plan<(T, Option<Warning>)>, StoreError> {
+        match content::read(look.content) {
             Reading::Entries(text, entries) => {
                 let (patch, value) = edit(text, &entries)?;
                 Ok(if patch.is_empty() {
@@ -165,13 +191,10 @@ impl ArrayInbox {
                 })
             }
             Reading::Missing => {
-                let (patch, value) = edit(missing, &Entries::default())?;
+                let empty = "[]";
+                let (patch, value) = edit(empty, &Entries::default())?;
                 let done = (value, None);
-                Ok(if patch.is_empty() {
-                    Plan::Keep(done)
-                } else {
-                    Plan::Replace(patch.apply(missing), done)
-                })
+                Ok(if patch.is_empty() { Plan::Keep(done) } else { Plan::Replace(patch.apply(empty), done) })
             }
             Reading::Broken(_) if !look.sure => Ok(Plan::Unsure),
             Reading::Broken(why) if strict => Err(StoreError::bad(self.path(), why.text)),
@@ -188,7 +211,7 @@ impl ArrayInbox {
                 };
                 Ok(Plan::Replace(patch.apply(&mended), (value, Some(warning))))
             }
-        })
+        }
     }
 
     fn bad(&self, error: &serde_json::Error) -> StoreError {

@@ -3,14 +3,13 @@
 //! After a crash at any instruction the file is either the old one or the new one, whole. What can be left over is
 //! the temp file; its name is in the queue's note (see [`crate::lock`]), and the next writer of that inbox removes it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::Snapshot;
 use crate::error::{IoContext, StoreError};
 use crate::interrupt;
 
@@ -37,34 +36,47 @@ impl Staged {
     pub(crate) fn write(
         temp: PathBuf,
         target: &Path,
-        old: &Snapshot,
+        old: Option<&Metadata>,
         pieces: &[&str],
     ) -> Result<Self, StoreError> {
-        let mode = old.metadata().map_or(NEW_FILE_MODE, |metadata| metadata.mode() & 0o7777);
-        let file = {
-            let _critical = interrupt::critical();
-            let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temp);
-            if file.is_ok() {
-                interrupt::register(&temp);
-            }
-            file.doing("create", &temp)?
-        };
-        // From here on, dropping it removes the temp file.
-        let staged = Self { temp, target: target.to_owned() };
+        let (staged, file) = Self::begin(temp, target, old)?;
         let mut writer = BufWriter::with_capacity(1 << 16, file);
         for piece in pieces {
             writer.write_all(piece.as_bytes()).doing("write", &staged.temp)?;
         }
         let file =
             writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;
-        if let Some(metadata) = old.metadata() {
+        file.sync_all().doing("sync", &staged.temp)?;
+        Ok(staged)
+    }
+
+    /// Makes the empty temp file; whoever asked fills and syncs it. Dropping the answer removes the file.
+    pub(crate) fn begin(
+        temp: PathBuf,
+        target: &Path,
+        old: Option<&Metadata>,
+    ) -> Result<(Self, File), StoreError> {
+        let mode = old.map_or(NEW_FILE_MODE, |metadata| metadata.mode() & 0o7777);
+        let file = {
+            let _critical = interrupt::critical();
+            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&temp);
+            if file.is_ok() {
+                interrupt::register(&temp);
+            }
+            file.doing("create", &temp)?
+        };
+        let staged = Self { temp, target: target.to_owned() };
+        if let Some(metadata) = old {
             keep_owner(&file, metadata.uid(), metadata.gid());
             if file.metadata().doing("look at", &staged.temp)?.mode() & 0o7777 != mode {
                 file.set_permissions(Permissions::from_mode(mode)).doing("set the mode of", &staged.temp)?;
             }
         }
-        file.sync_all().doing("sync", &staged.temp)?;
-        Ok(staged)
+        Ok((staged, file))
+    }
+
+    pub(crate) fn temp(&self) -> &Path {
+        &self.temp
     }
 
     /// The instant of commit: the new version takes the old one's place.
@@ -154,8 +166,7 @@ mod tests {
     fn dropping_a_staged_file_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("bob.json");
-        let old = Snapshot::read(&target).unwrap();
-        drop(Staged::write(Staged::name_for(&target), &target, &old, &["[]"]).unwrap());
+        drop(Staged::write(Staged::name_for(&target), &target, None, &["[]"]).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -167,8 +178,9 @@ mod tests {
             if wanted != 0o600 {
                 fs::set_permissions(&target, Permissions::from_mode(wanted)).unwrap();
             }
-            let old = Snapshot::read(&target).unwrap();
-            Staged::write(Staged::name_for(&target), &target, &old, &["[", "]"]).unwrap().commit().unwrap();
+            let old = fs::metadata(&target).ok();
+            let staged = Staged::write(Staged::name_for(&target), &target, old.as_ref(), &["[", "]"]);
+            staged.unwrap().commit().unwrap();
             assert_eq!(target.metadata().unwrap().mode() & 0o777, wanted);
         }
     }

@@ -2,14 +2,18 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{IoContext, StoreError};
 
 /// Kernels stamp changes with a clock that ticks every 1 to 10 ms: two changes in one tick have one mtime.
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(11);
+/// From this size on, bytes are compared before the locks are taken, if they have to be at all.
+const LARGE: u64 = 1 << 16;
+/// How much is compared at a time.
+const PIECE: usize = 1 << 16;
 /// Some file systems keep whole seconds, or pairs of them.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
@@ -52,38 +56,68 @@ pub(crate) struct Snapshot {
 struct Seen {
     identity: Identity,
     metadata: Metadata,
-    bytes: Vec<u8>,
+    kept: Kept,
     /// Stays open until the commit is over: a rename over a file that nobody has open frees its blocks there and
     /// then, which for 10 MB takes milliseconds that a client would wait for us.
-    _file: File,
+    file: File,
     /// Too young for its mtime to betray the next change: then only the bytes can.
     young: bool,
+}
+
+/// The bytes that were read.
+#[derive(Debug)]
+enum Kept {
+    Memory(Vec<u8>),
+    /// In another file, which has `gap` bytes more from `split` on.
+    Copy {
+        file: File,
+        split: u64,
+        gap: u64,
+    },
 }
 
 impl Snapshot {
     pub(crate) fn read(path: &Path) -> Result<Self, StoreError> {
         let now = SystemTime::now();
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self { file: None }),
-            Err(error) => return Err(error).doing("open", path),
-        };
-        let metadata = file.metadata().doing("look at", path)?;
-        if !metadata.is_file() {
-            return Err(StoreError::bad(path, "is not a regular file"));
-        }
+        let Some((mut file, metadata)) = open(path)? else { return Ok(Self { file: None }) };
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
         file.read_to_end(&mut bytes).doing("read", path)?;
+        Self::seen(path, file, metadata, now, Kept::Memory(bytes))
+    }
+
+    /// A file that was opened by [`open`] at `opened` and copied since, with `gap` bytes put in at `split`.
+    pub(crate) fn copied(
+        path: &Path,
+        (file, metadata): (File, Metadata),
+        opened: SystemTime,
+        copy: File,
+        split: u64,
+        gap: u64,
+    ) -> Result<Self, StoreError> {
+        Self::seen(path, file, metadata, opened, Kept::Copy { file: copy, split, gap })
+    }
+
+    fn seen(
+        path: &Path,
+        file: File,
+        metadata: Metadata,
+        opened: SystemTime,
+        kept: Kept,
+    ) -> Result<Self, StoreError> {
         let identity = Identity::of(&metadata);
         // A writer was at work while we read: these bytes are no version of the file. They may serve as a first
         // look; the comparison at the commit will fail.
-        let young =
-            identity.is_young(now) || Identity::of(&file.metadata().doing("look at", path)?) != identity;
-        Ok(Self { file: Some(Seen { identity, metadata, bytes, _file: file, young }) })
+        let changed = Identity::of(&file.metadata().doing("look at", path)?) != identity;
+        let young = identity.is_young(opened) || changed;
+        Ok(Self { file: Some(Seen { identity, metadata, kept, file, young }) })
     }
 
+    /// The content, where it was read into memory.
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
-        self.file.as_ref().map(|seen| seen.bytes.as_slice())
+        match &self.file.as_ref()?.kept {
+            Kept::Memory(bytes) => Some(bytes),
+            Kept::Copy { .. } => None,
+        }
     }
 
     pub(crate) fn metadata(&self) -> Option<&Metadata> {
@@ -100,23 +134,78 @@ impl Snapshot {
         Ok(match (&self.file, now) {
             (None, None) => true,
             (Some(seen), Some(now)) if seen.identity == now => {
-                !seen.young || Self::read(path)?.bytes() == Some(&seen.bytes)
+                !seen.young || seen.has_same_bytes().doing("read", path)?
             }
             _ => false,
         })
     }
 
-    /// Looks again while no lock is held, so that the look under the lock need not read the bytes of a file whose
-    /// mtime has come of age meanwhile. Changes nothing when the file is no longer the same.
+    /// Looks again while no lock is held, so that the look under the lock need not read the bytes of a large file
+    /// whose mtime has come of age meanwhile.
     pub(crate) fn settle(&mut self, path: &Path) -> Result<(), StoreError> {
-        if self.file.as_ref().is_some_and(|seen| seen.young) {
-            let again = Self::read(path)?;
-            if again.bytes() == self.bytes() {
-                *self = again;
-            }
+        let now = SystemTime::now();
+        let Some(seen) = self.file.as_mut().filter(|seen| seen.young && seen.identity.size >= LARGE) else {
+            return Ok(());
+        };
+        if !seen.identity.is_young(now) && seen.has_same_bytes().doing("read", path)? {
+            seen.young = false;
         }
         Ok(())
     }
+}
+
+impl Seen {
+    /// Whether the file that we have open still holds what was read from it.
+    fn has_same_bytes(&self) -> io::Result<bool> {
+        match self.compare() {
+            // It got shorter while we looked.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            compared => compared,
+        }
+    }
+
+    fn compare(&self) -> io::Result<bool> {
+        let length = self.identity.size;
+        let mut there = vec![0; PIECE];
+        let mut other = vec![0; PIECE];
+        let mut at = 0;
+        while at < length {
+            let piece = usize::try_from(length - at).unwrap_or(PIECE).min(PIECE);
+            self.file.read_exact_at(&mut there[..piece], at)?;
+            match &self.kept {
+                Kept::Memory(bytes) => {
+                    let start = usize::try_from(at).unwrap_or(usize::MAX);
+                    if bytes.get(start..start.saturating_add(piece)) != Some(&there[..piece]) {
+                        return Ok(false);
+                    }
+                }
+                Kept::Copy { file, split, gap } => {
+                    let before = usize::try_from(split.saturating_sub(at)).unwrap_or(PIECE).min(piece);
+                    file.read_exact_at(&mut other[..before], at)?;
+                    file.read_exact_at(&mut other[before..piece], at + before as u64 + gap)?;
+                    if other[..piece] != there[..piece] {
+                        return Ok(false);
+                    }
+                }
+            }
+            at += piece as u64;
+        }
+        Ok(true)
+    }
+}
+
+/// Opens a regular file and says what it is; `None` where there is none.
+pub(crate) fn open(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).doing("open", path),
+    };
+    let metadata = file.metadata().doing("look at", path)?;
+    if !metadata.is_file() {
+        return Err(StoreError::bad(path, "is not a regular file"));
+    }
+    Ok(Some((file, metadata)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::thread;
 
 use atm_support::{TestTeam, draft, wait_until};
 
-use crate::scene::{array_team, entry, listed};
+use crate::scene::{array_team, entry};
 
 /// Whether an append has come to the locks: it then holds the `flock` beside the inbox.
 fn is_at_the_locks(team: &TestTeam) -> bool {
@@ -65,23 +65,4 @@ fn what_the_lock_holder_drains_after_we_looked_does_not_come_back() {
         append.join().unwrap()
     });
     assert_eq!(team.texts("bob"), ["new"]);
-}
-
-#[test]
-fn a_reader_looks_again_before_it_believes_that_a_file_is_broken() {
-    // The file is empty at the reader's first look, and whole before its last.
-    let team = array_team();
-    let whole = format!("[{}]", entry("one"));
-    let bob = team.mailbox("bob");
-    thread::scope(|scope| {
-        let rewriting = scope.spawn(|| {
-            for _ in 0..200 {
-                team.write_inbox("bob", &whole);
-            }
-        });
-        wait_until("there is an inbox", || bob.exists());
-        while !rewriting.is_finished() {
-            assert_eq!(listed(&bob), ["one"]);
-        }
-    });
 }

@@ -26,6 +26,11 @@ impl Patch {
         self.splices.extend(other.splices);
     }
 
+    /// How many replacements there are.
+    pub fn len(&self) -> usize {
+        self.splices.len()
+    }
+
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.splices.is_empty()
@@ -71,23 +76,29 @@ pub fn append<T: Serialize>(
         patch.replace(place.start + 1..place.end - 1, format!("\n{parent}  {body}\n{parent}"));
         return Ok(patch);
     };
+    let model = elements.iter().rev().find(|element| element.get().starts_with('{')).unwrap_or(last);
+    let end = span(text, last.get()).end;
+    patch.replace(end..end, addition(array, model.get(), new)?);
+    Ok(patch)
+}
+
+/// What has to stand behind the last element of an array to add `new`: `array` begins with its bracket and may be
+/// cut, `model` is the start of one of its elements.
+pub fn addition<T: Serialize>(array: &str, model: &str, new: &[T]) -> Result<String, serde_json::Error> {
     let gap = opening_gap(array);
     let base = indent_of(gap);
-    let model = elements.iter().rev().find(|element| element.get().starts_with('{')).unwrap_or(last);
-    let style = Style::of_value(model.get(), base.unwrap_or_default());
+    let style = Style::of_value(model, base.unwrap_or_default());
     let separator = match base {
         Some(base) => format!(",{}{base}", newline_of(gap)),
         None if style == Style::Compact => ",".to_owned(),
         None => ", ".to_owned(),
     };
-    let end = span(text, last.get()).end;
     let mut added = String::new();
     for value in new {
         added.push_str(&separator);
         added.push_str(&style.render(value)?);
     }
-    patch.replace(end..end, added);
-    Ok(patch)
+    Ok(added)
 }
 
 /// Takes the elements at `indices` out of `array`, a value that stands in `text`.

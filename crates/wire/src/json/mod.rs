@@ -4,10 +4,12 @@
 //! stays the text it is; [`scan`] finds the spans of elements and members, [`style`] sees how the file is laid out,
 //! and [`edit`] makes a [`Patch`]: a list of replacements that leaves every other byte alone.
 
+pub mod check;
 pub mod edit;
 pub mod scan;
 pub mod style;
 
-pub use edit::{Patch, append, remove, set_member};
+pub use check::{ArrayCheck, Outline};
+pub use edit::{Patch, addition, append, remove, set_member};
 pub use scan::{Object, elements, integer, span, string};
 pub use style::Style;

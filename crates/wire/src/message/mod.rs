@@ -14,6 +14,7 @@ use crate::stamp::Stamp;
 
 pub use draft::{Delivery, Draft, Ours, Priority};
 pub use flaw::Flaw;
+pub use parse::Sketch;
 
 /// A message as it was read from an inbox of either layout.
 #[derive(Debug, Clone)]

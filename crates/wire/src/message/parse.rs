@@ -46,20 +46,16 @@ impl Message {
 
     fn build(object: &Object, from: String, text: String, known: &[&str]) -> Result<Self, Flaw> {
         let (timestamp, sent_at) = time(object)?;
-        let given =
-            ["messageId", "msg_id"].iter().find_map(|key| object.string(key)).filter(|id| !id.is_empty());
-        let id = match &given {
-            Some(id) => id.to_string(),
-            None => derived_id(&from, &timestamp, &text),
-        };
+        let timestamp = timestamp.into_owned();
+        let given = given_id(object);
         let owned = |key| object.string(key).map(Cow::into_owned);
         Ok(Self {
-            id,
             id_given: given.is_some(),
+            id: given.map_or_else(|| derived_id(&from, &timestamp, &text), Cow::into_owned),
             to: owned("to"),
             summary: owned("summary"),
             color: owned("color"),
-            read: object.get("read").is_some_and(|raw| matches!(raw.get(), "true" | "1" | "\"true\"")),
+            read: is_read(object),
             outer_type: owned("type"),
             delivery_status: owned("delivery_status"),
             metadata: object.get("metadata").map(ToOwned::to_owned),
@@ -74,6 +70,40 @@ impl Message {
             sent_at,
         })
     }
+}
+
+/// As much of an array entry as it takes to recognise it, without copying its text.
+#[derive(Debug)]
+pub struct Sketch<'a> {
+    /// As [`Message::id`].
+    pub id: Cow<'a, str>,
+    /// As [`Message::from`].
+    pub from: Cow<'a, str>,
+    /// As [`Message::timestamp`].
+    pub timestamp: Cow<'a, str>,
+    /// As [`Message::text`].
+    pub text: Cow<'a, str>,
+}
+
+impl<'a> Sketch<'a> {
+    /// The sketch of an entry that is a message and not read.
+    pub fn of_unread(entry: &Object<'a>) -> Option<Self> {
+        if is_read(entry) {
+            return None;
+        }
+        let (from, text) = (required_string(entry, "from").ok()?, required_string(entry, "text").ok()?);
+        let (timestamp, _) = time(entry).ok()?;
+        let id = given_id(entry).unwrap_or_else(|| Cow::Owned(derived_id(&from, &timestamp, &text)));
+        Some(Self { id, from, timestamp, text })
+    }
+}
+
+fn given_id<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
+    ["messageId", "msg_id"].iter().find_map(|key| object.string(key)).filter(|id| !id.is_empty())
+}
+
+fn is_read(object: &Object) -> bool {
+    object.get("read").is_some_and(|raw| matches!(raw.get(), "true" | "1" | "\"true\""))
 }
 
 const ENTRY_KEYS: [&str; 12] = [
@@ -128,12 +158,12 @@ fn plain_text(content: &RawValue) -> Option<Cow<'_, str>> {
     Object::parse(content.get()).ok()?.string("text")
 }
 
-fn time(object: &Object) -> Result<(String, Option<Stamp>), Flaw> {
+fn time<'a>(object: &Object<'a>) -> Result<(Cow<'a, str>, Option<Stamp>), Flaw> {
     let raw = object.get("timestamp").ok_or(Flaw::Missing("timestamp"))?;
     let stamp = Stamp::from_json(raw.get()).ok();
     match (json::string(raw), stamp) {
-        (Some(text), stamp) => Ok((text.into_owned(), stamp)),
-        (None, Some(stamp)) => Ok((stamp.to_string(), Some(stamp))),
+        (Some(text), stamp) => Ok((text, stamp)),
+        (None, Some(stamp)) => Ok((Cow::Owned(stamp.to_string()), Some(stamp))),
         (None, None) => Err(Flaw::WrongType { field: "timestamp", wanted: "a time" }),
     }
 }

@@ -1,0 +1,122 @@
+//! Appending to a large inbox: it is copied in pieces, checked on the way by a second thread, read once and written
+//! once, and never in memory as a whole.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::SystemTime;
+
+use atm_wire::Draft;
+use atm_wire::json::{self, ArrayCheck, Outline};
+use memchr::memmem;
+
+use crate::commit::{Desk, Prepared};
+use crate::error::{IoContext, StoreError};
+use crate::files::{Snapshot, Staged, open};
+
+/// Smaller files are cheaper to handle in memory.
+const LARGE: u64 = 1 << 20;
+const PIECE: usize = 1 << 17;
+/// Pieces that may wait for the checking thread.
+const AHEAD: usize = 3;
+/// How much of the start is kept to see how the file is laid out.
+const HEAD: usize = 1 << 12;
+/// More behind the last element than this is not how anybody writes an inbox.
+const LONGEST_TAIL: u64 = 1 << 12;
+
+/// Prepares the append, or `None` if this is not a plain case: then the way through memory has to see to it.
+pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Option<Prepared<T>>, StoreError> {
+    let opened_at = SystemTime::now();
+    let Some((source, metadata)) = open(desk.target)? else { return Ok(None) };
+    if metadata.len() < LARGE {
+        return Ok(None);
+    }
+    let (staged, mut copy) = Staged::begin(desk.temp()?, desk.target, Some(&metadata))?;
+    let ids: Vec<&str> = drafts.iter().map(|draft| draft.id.as_str()).collect();
+    let Some((outline, head)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)? else {
+        return Ok(None);
+    };
+    let (Some(end), Some(added)) = (outline.last_end, addition(&head, drafts)) else { return Ok(None) };
+    let length = metadata.len();
+    if outline.close >= length || length - end > LONGEST_TAIL {
+        return Ok(None);
+    }
+    // What stands behind the last element moves behind the new one.
+    let mut rest = vec![0; usize::try_from(length - end).unwrap_or_default()];
+    source.read_exact_at(&mut rest, end).doing("read", desk.target)?;
+    let written = copy
+        .seek(SeekFrom::Start(end))
+        .and_then(|_| copy.write_all(added.as_bytes()))
+        .and_then(|()| copy.write_all(&rest))
+        .and_then(|()| copy.sync_all());
+    written.doing("write", staged.temp())?;
+    let gap = added.len() as u64;
+    let seen = Snapshot::copied(desk.target, (source, metadata), opened_at, copy, end, gap)?;
+    Ok(Some(Prepared { staged, seen, value }))
+}
+
+fn addition(head: &[u8], drafts: &[Draft]) -> Option<String> {
+    let head = String::from_utf8_lossy(head);
+    let array = head.trim_start();
+    let model = array.get(1..)?.trim_start();
+    let new: Vec<_> = drafts.iter().map(Draft::entry).collect();
+    model.starts_with('{').then(|| json::addition(array, model, &new).ok()).flatten()
+}
+
+/// Copies the whole file and syncs it, while a second thread checks it. `None` if it is no array, or has one of the
+/// ids in it.
+fn copy_checked(
+    source: &File,
+    source_path: &Path,
+    copy: &mut File,
+    copy_path: &Path,
+    ids: &[&str],
+) -> Result<Option<(Outline, Vec<u8>)>, StoreError> {
+    let mut head = Vec::new();
+    let outline = thread::scope(|scope| -> Result<Option<Outline>, StoreError> {
+        let (to_check, pieces) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
+        let (give_back, returned) = mpsc::channel();
+        let checking = scope.spawn(move || check(&pieces, &give_back, ids));
+        loop {
+            let mut piece: Vec<u8> = returned.try_recv().unwrap_or_else(|_| Vec::with_capacity(PIECE));
+            piece.clear();
+            let read = source.take(PIECE as u64).read_to_end(&mut piece).doing("read", source_path)?;
+            if read == 0 {
+                break;
+            }
+            copy.write_all(&piece).doing("write", copy_path)?;
+            if head.is_empty() {
+                head.extend_from_slice(&piece[..piece.len().min(HEAD)]);
+            }
+            if to_check.send(piece).is_err() {
+                break;
+            }
+        }
+        drop(to_check);
+        // The disk works while the other thread still checks; the end, which changes, is synced again later.
+        copy.sync_data().doing("sync", copy_path)?;
+        Ok(checking.join().unwrap_or(None))
+    })?;
+    Ok(outline.map(|outline| (outline, head)))
+}
+
+fn check(pieces: &Receiver<Vec<u8>>, give_back: &Sender<Vec<u8>>, ids: &[&str]) -> Option<Outline> {
+    let mut check = ArrayCheck::default();
+    let finders: Vec<_> = ids.iter().map(memmem::Finder::new).collect();
+    let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
+    // The end of the piece before: an id may lie across the cut.
+    let mut cut: Vec<u8> = Vec::new();
+    let mut found = false;
+    for piece in pieces {
+        check.feed(&piece);
+        cut.extend_from_slice(&piece[..piece.len().min(longest)]);
+        found |= finders.iter().any(|finder| finder.find(&cut).is_some() || finder.find(&piece).is_some());
+        cut.clear();
+        cut.extend_from_slice(&piece[piece.len().saturating_sub(longest)..]);
+        let _ = give_back.send(piece);
+    }
+    check.finish().filter(|_| !found)
+}

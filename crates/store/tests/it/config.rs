@@ -1,0 +1,202 @@
+//! A team's `config.json`: several programs edit it, and nobody's edit is undone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use atm_store::{StoreError, TeamFolder};
+use atm_support::{TestTeam, client_fixtures, wait_until};
+use serde_json::{Value, json};
+
+use crate::scene::{HASTY, array_team};
+
+/// Keys in an order of their own, and numbers that a parser and printer would change.
+const FOREIGN: &str = r#"{
+  "zeta": 1E2,
+  "name": "demo",
+  "counter": 0,
+  "members": [
+    {"name": "bob", "big": 12345678901234567890.10, "isActive": true, "color": "\u00e9"},
+    {
+      "x": {},
+      "name": "carol"
+    }
+  ],
+  "alpha": [ 1.0 ]
+}
+"#;
+
+fn team_with(config: &str) -> TestTeam {
+    let team = array_team();
+    fs::write(team.config_file(), config).unwrap();
+    team
+}
+
+fn text(team: &TestTeam) -> String {
+    fs::read_to_string(team.config_file()).unwrap()
+}
+
+fn names(team: &TestTeam) -> Vec<String> {
+    team.store().load().unwrap().members.into_iter().map(|member| member.name).collect()
+}
+
+fn lock_of(team: &TestTeam) -> PathBuf {
+    team.config_file().with_file_name("config.json.lock")
+}
+
+fn is_queued(team: &TestTeam) -> bool {
+    fn held(folder: &Path) -> bool {
+        fs::read_dir(folder).is_ok_and(|mut entries| {
+            entries.any(|entry| {
+                let path = entry.unwrap().path();
+                let is_lock = path.ends_with("config.json") && path.is_file();
+                let taken = || fs::File::open(&path).is_ok_and(|file| file.try_lock().is_err());
+                (is_lock && taken()) || held(&path)
+            })
+        })
+    }
+    held(&team.env().state().join("queue"))
+}
+
+#[test]
+fn an_edit_changes_what_it_names_and_no_other_byte() {
+    let team = team_with(FOREIGN);
+    team.store().set_member("bob", &[("isActive", json!(false))]).unwrap();
+    let expected = FOREIGN.replace("\"isActive\": true", "\"isActive\": false");
+    assert_eq!(text(&team), expected);
+
+    team.store().add_member("dave", &json!({"name": "dave"})).unwrap();
+    let expected = expected.replace(
+        "\"name\": \"carol\"\n    }\n",
+        "\"name\": \"carol\"\n    },\n    {\n      \"name\": \"dave\"\n    }\n",
+    );
+    assert_eq!(text(&team), expected);
+
+    team.store().remove_member("carol").unwrap();
+    let expected = expected.replace("    {\n      \"x\": {},\n      \"name\": \"carol\"\n    },\n", "");
+    assert_eq!(text(&team), expected);
+}
+
+#[test]
+fn files_of_real_clients_lose_nothing_by_an_edit_and_its_undoing() {
+    for team_path in ["claude-code-2.1.77/teams/demo", "claude-code-2.1.325/teams/session-ed8ca403"] {
+        let before = fs::read_to_string(client_fixtures().join(team_path).join("config.json")).unwrap();
+        let team = team_with(&before);
+        team.store().add_member("dave", &json!({"name": "dave", "isActive": false})).unwrap();
+        team.store().set_member("dave", &[("isActive", json!(true))]).unwrap();
+        assert_eq!(names(&team).last().unwrap(), "dave");
+        team.store().remove_member("dave").unwrap();
+        assert_eq!(text(&team), before);
+    }
+}
+
+#[test]
+fn the_same_name_twice_is_refused_and_an_unknown_one_is_said() {
+    let team = team_with(FOREIGN);
+    let store = team.store();
+    assert!(matches!(store.add_member("bob", &json!({"name": "bob"})), Err(StoreError::Exists { .. })));
+    assert!(matches!(store.set_member("eve", &[("x", json!(1))]), Err(StoreError::NoMember { .. })));
+    assert!(matches!(store.remove_member("eve"), Err(StoreError::NoMember { .. })));
+    assert_eq!(text(&team), FOREIGN);
+}
+
+#[test]
+fn a_broken_file_is_refused_and_not_one_byte_changes() {
+    for broken in ["", "{\"members\": [", "[]", "null", "{\"members\": 7}"] {
+        let team = team_with(broken);
+        let store = team.store();
+        let member = json!({"name": "dave"});
+        assert!(matches!(store.add_member("dave", &member), Err(StoreError::BadContent { .. })), "{broken}");
+        assert!(
+            matches!(store.set_member("dave", &[("x", json!(1))]), Err(StoreError::BadContent { .. })),
+            "{broken}"
+        );
+        assert_eq!(text(&team), broken);
+    }
+}
+
+#[test]
+fn a_held_lock_is_busy_and_nothing_is_written() {
+    let team = team_with(FOREIGN);
+    fs::create_dir(lock_of(&team)).unwrap();
+    let edit = team.store_with(HASTY).set_member("bob", &[("isActive", json!(false))]);
+    assert!(matches!(edit, Err(StoreError::Busy { lock, .. }) if lock == lock_of(&team)));
+    assert_eq!(text(&team), FOREIGN);
+    let mut there: Vec<_> =
+        fs::read_dir(team.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    there.sort();
+    assert_eq!(there, ["config.json", "config.json.lock", "inboxes"]);
+}
+
+#[test]
+fn a_file_that_is_half_written_under_the_lock_is_waited_for() {
+    let edits: [fn(&TeamFolder) -> Result<(), StoreError>; 3] = [
+        |store| store.add_member("dave", &json!({"name": "dave"})),
+        |store| store.set_member("bob", &[("isActive", json!(false))]),
+        |store| store.remove_member("bob"),
+    ];
+    for edit in edits {
+        for torn in [0, FOREIGN.len() / 2] {
+            let team = team_with(FOREIGN);
+            fs::create_dir(lock_of(&team)).unwrap();
+            fs::write(team.config_file(), &FOREIGN[..torn]).unwrap();
+            thread::scope(|scope| {
+                let edited = scope.spawn(|| edit(&team.store()));
+                wait_until("the edit waits", || is_queued(&team) || edited.is_finished());
+                fs::write(team.config_file(), FOREIGN.replace("\"counter\": 0", "\"counter\": 1")).unwrap();
+                fs::remove_dir(lock_of(&team)).unwrap();
+                edited.join().unwrap().unwrap();
+            });
+            assert!(text(&team).contains("\"counter\": 1"));
+        }
+    }
+}
+
+/// A client that counts up in the file, in place and under its lock.
+fn count_up(team: &TestTeam, times: usize) {
+    for number in 0..times {
+        wait_until("the lock is free", || fs::create_dir(lock_of(team)).is_ok());
+        let counted = text(team)
+            .replace(&format!("\"counter\": {number},"), &format!("\"counter\": {},", number + 1));
+        fs::write(team.config_file(), counted).unwrap();
+        fs::remove_dir(lock_of(team)).unwrap();
+    }
+}
+
+#[test]
+fn edits_of_many_at_once_are_all_kept() {
+    let team = team_with(FOREIGN);
+    thread::scope(|scope| {
+        scope.spawn(|| count_up(&team, 30));
+        for thread in 0..3 {
+            let team = &team;
+            scope.spawn(move || {
+                let store = team.store();
+                for number in 0..10 {
+                    let name = format!("new-{thread}-{number}");
+                    store.add_member(&name, &json!({"name": name})).unwrap();
+                    store.set_member("bob", &[(format!("seen{thread}").as_str(), json!(number))]).unwrap();
+                    store.set_member(&name, &[("isActive", json!(true))]).unwrap();
+                }
+            });
+        }
+    });
+
+    let after = text(&team);
+    let value: Value = serde_json::from_str(&after).unwrap();
+    assert_eq!(value["counter"], 30, "the client's edits");
+    let members = value["members"].as_array().unwrap();
+    assert_eq!(members.len(), 2 + 30);
+    assert!(members[2..].iter().all(|member| member["isActive"] == true));
+    for thread in 0..3 {
+        assert_eq!(members[0][format!("seen{thread}")], 9);
+    }
+    for kept in [
+        "{\n  \"zeta\": 1E2,\n  \"name\": \"demo\",\n  \"counter\": 30,\n  \"members\": [\n    {\"name\": \"bob\", ",
+        "\"big\": 12345678901234567890.10, \"isActive\": true, \"color\": \"\\u00e9\"",
+        "{\n      \"x\": {},\n      \"name\": \"carol\"\n    },",
+        "  ],\n  \"alpha\": [ 1.0 ]\n}\n",
+    ] {
+        assert!(after.contains(kept), "{kept}\nis not in\n{after}");
+    }
+}
