@@ -149,6 +149,9 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::Store(StoreError::BadContent { .. }) => {
             "nothing was changed; mend the file, or send without --strict to have it set aside".to_owned()
         }
+        OfficeError::Store(StoreError::Io { action: "sync", .. }) => {
+            "it may or may not have been written: look, then see to the disk".to_owned()
+        }
         OfficeError::Store(StoreError::Io { .. }) => {
             "nothing was changed; see disk space and permissions".to_owned()
         }

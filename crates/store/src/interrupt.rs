@@ -4,33 +4,65 @@
 //! waited for (they take milliseconds), new ones do not start, and temp files that are being prepared are removed.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-static GATE: RwLock<()> = RwLock::new(());
+static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, closed: false });
+static MOVED: Condvar = Condvar::new();
 static TEMPS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Held while something is on disk that must not stay if we die.
-#[derive(Debug)]
-pub(crate) struct Critical(#[expect(dead_code, reason = "held for its drop")] RwLockReadGuard<'static, ()>);
-
-pub(crate) fn critical() -> Critical {
-    Critical(GATE.read().unwrap_or_else(PoisonError::into_inner))
+struct Gate {
+    inside: usize,
+    closed: bool,
 }
 
-pub(crate) fn register(temp: &Path) {
-    TEMPS.lock().unwrap_or_else(PoisonError::into_inner).push(temp.to_owned());
+/// Held while something is on disk that must not stay if we die. Whoever is inside may enter again.
+#[derive(Debug)]
+pub(crate) struct Critical(());
+
+pub(crate) fn critical() -> Critical {
+    let mut gate = lock(&GATE);
+    // Once closed, only what is under way goes on: a commit takes a second step before it is done.
+    while gate.closed && gate.inside == 0 {
+        gate = MOVED.wait(gate).unwrap_or_else(PoisonError::into_inner);
+    }
+    gate.inside += 1;
+    Critical(())
+}
+
+impl Drop for Critical {
+    fn drop(&mut self) {
+        lock(&GATE).inside -= 1;
+        MOVED.notify_all();
+    }
+}
+
+/// Makes a temp file, so that there is no instant at which [`abandon`] would not know of it.
+pub(crate) fn create<T>(temp: &Path, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let _critical = critical();
+    let file = make()?;
+    lock(&TEMPS).push(temp.to_owned());
+    Ok(file)
 }
 
 pub(crate) fn forget(temp: &Path) {
-    TEMPS.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| known != temp);
+    lock(&TEMPS).retain(|known| known != temp);
 }
 
 /// Waits for commits that are under way, keeps new ones from starting, and removes our temp files.
-/// After this the store must not be used any more.
+/// After this the store must not be used any more: whoever tries waits for the end of the process.
 pub fn abandon() {
-    std::mem::forget(GATE.write().unwrap_or_else(PoisonError::into_inner));
-    for temp in TEMPS.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    let mut gate = lock(&GATE);
+    gate.closed = true;
+    while gate.inside > 0 {
+        gate = MOVED.wait(gate).unwrap_or_else(PoisonError::into_inner);
+    }
+    for temp in lock(&TEMPS).drain(..) {
         let _ = fs::remove_file(temp);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

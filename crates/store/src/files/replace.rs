@@ -57,14 +57,9 @@ impl Staged {
         old: Option<&Metadata>,
     ) -> Result<(Self, File), StoreError> {
         let mode = old.map_or(NEW_FILE_MODE, |metadata| metadata.mode() & 0o7777);
-        let file = {
-            let _critical = interrupt::critical();
-            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&temp);
-            if file.is_ok() {
-                interrupt::register(&temp);
-            }
-            file.doing("create", &temp)?
-        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(mode);
+        let file = interrupt::create(&temp, || options.open(&temp)).doing("create", &temp)?;
         let staged = Self { temp, target: target.to_owned() };
         if let Some(metadata) = old {
             keep_owner(&file, metadata.uid(), metadata.gid());
@@ -110,9 +105,12 @@ pub(crate) fn is_temp_of_ours(path: &Path) -> bool {
             .is_some_and(|(_, id)| id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Makes a rename in `folder` survive a power cut.
+/// Makes a rename in `folder` survive a power cut, on file systems that can be asked to.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    File::open(folder).and_then(|handle| handle.sync_all()).doing("sync", folder)
+    match File::open(folder).and_then(|handle| handle.sync_all()) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        synced => synced.doing("sync", folder),
+    }
 }
 
 /// Creates `folder` if it is missing, but not its parents: a deleted team is not brought back to life by a send.

@@ -9,11 +9,14 @@ use std::path::Path;
 
 use atm_wire::message::Priority;
 use atm_wire::{Draft, Message};
+use memchr::memmem;
+use uuid::Uuid;
 
 use super::LogInbox;
 use super::lines::siblings;
 use crate::error::{IoContext, StoreError};
 use crate::files::sync_folder;
+use crate::lock::Deadline;
 use crate::lock::flock::Flock;
 use crate::lock::queue::Queue;
 use crate::paths::with_suffix;
@@ -21,74 +24,88 @@ use crate::paths::with_suffix;
 /// How often a line is written again when the file was replaced under the write.
 const TRIES: usize = 5;
 
-/// Appends those of the drafts of one queue whose ids are not there yet; says which were.
-pub(super) fn append_new(
-    inbox: &LogInbox,
-    queue: Priority,
-    drafts: &[Draft],
-    text: &str,
-    ids: &HashSet<&str>,
-) -> Result<Vec<String>, StoreError> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
+/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were.
+pub(super) fn append(inbox: &LogInbox, queue: Priority, drafts: &[&Draft]) -> Result<Vec<String>, StoreError> {
     let path = inbox.file(queue);
-    let known: HashSet<String> = match fs::read_to_string(&path) {
-        Ok(there) => known_ids(&there, ids),
-        Err(_) => HashSet::new(),
-    };
-    if known.is_empty() {
-        append(inbox, queue, text)?;
-        return Ok(Vec::new());
+    let deadline = inbox.times.deadline();
+    let _queue = Queue::enter(&inbox.state.queue(&path), &deadline)?;
+    let known = known_ids(&path, drafts)?;
+    let mut left: Vec<&Draft> = drafts.iter().copied().filter(|draft| !known.contains(&draft.id)).collect();
+    for _ in 0..TRIES {
+        if left.is_empty() {
+            return Ok(known.into_iter().collect());
+        }
+        let mut text = String::new();
+        for draft in &left {
+            text.push_str(&draft.line().map_err(|error| StoreError::bad(&path, error.to_string()))?);
+        }
+        let file = write(inbox, &path, &text, &deadline)?;
+        if is_still_there(&file, &path)? {
+            return Ok(known.into_iter().collect());
+        }
+        // The file is another one now. Whoever made it may have had our lines already.
+        let there = known_ids(&path, &left)?;
+        left.retain(|draft| !there.contains(&draft.id));
     }
-    let mut rest = String::new();
-    for draft in drafts.iter().filter(|draft| draft.ours.priority == queue && !known.contains(&draft.id)) {
-        rest.push_str(&draft.line().map_err(|error| StoreError::bad(&path, error.to_string()))?);
-    }
-    append(inbox, queue, &rest)?;
-    Ok(known.into_iter().collect())
+    if left.is_empty() { Ok(known.into_iter().collect()) } else { Err(StoreError::Unsettled { path }) }
 }
 
-fn known_ids(there: &str, ids: &HashSet<&str>) -> HashSet<String> {
-    let maybe = ids.iter().any(|id| memchr::memmem::find(there.as_bytes(), id.as_bytes()).is_some());
-    if !maybe {
-        return HashSet::new();
-    }
-    let messages = there.lines().filter_map(|line| Message::from_line(line).ok());
-    messages.map(|message| message.id).filter(|id| ids.contains(id.as_str())).collect()
-}
-
-/// Appends `text` (whole lines, or nothing at all to only make the file) to one queue, durably.
-pub(super) fn append(inbox: &LogInbox, queue: Priority, text: &str) -> Result<(), StoreError> {
+/// Makes the queue's file, if there is none.
+pub(super) fn create(inbox: &LogInbox, queue: Priority) -> Result<(), StoreError> {
     let path = inbox.file(queue);
-    if text.is_empty() && path.is_file() {
+    if path.is_file() {
         return Ok(());
     }
     let deadline = inbox.times.deadline();
     let _queue = Queue::enter(&inbox.state.queue(&path), &deadline)?;
-    for _ in 0..TRIES {
-        let is_new = !path.exists();
-        let file = {
-            let _flock = Flock::take(&with_suffix(&path, ".lock"), &deadline)?;
-            let mut file = OpenOptions::new()
-                .read(true)
-                .append(true)
-                .create(true)
-                .mode(0o600)
-                .open(&path)
-                .doing("open", &path)?;
-            write_lines(&mut file, text).doing("append to", &path)?;
-            file
-        };
-        file.sync_data().doing("sync", &path)?;
-        if is_new {
-            sync_folder(&inbox.folder)?;
+    write(inbox, &path, "", &deadline).map(drop)
+}
+
+/// Writes whole lines, or nothing at all to only make the file, and syncs them.
+fn write(inbox: &LogInbox, path: &Path, text: &str, deadline: &Deadline) -> Result<File, StoreError> {
+    let is_new = !path.exists();
+    let file = {
+        let _flock = Flock::take(&with_suffix(path, ".lock"), deadline)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)
+            .doing("open", path)?;
+        write_lines(&mut file, text).doing("append to", path)?;
+        file
+    };
+    file.sync_data().doing("sync", path)?;
+    if is_new {
+        sync_folder(&inbox.folder)?;
+    }
+    Ok(file)
+}
+
+/// Which of the drafts' ids stand in the queue already, in its file or in one that was rotated since.
+fn known_ids(path: &Path, drafts: &[&Draft]) -> Result<HashSet<String>, StoreError> {
+    let oldest = drafts.iter().map(|draft| made_at(&draft.id)).min().unwrap_or_default();
+    let mut known = HashSet::new();
+    for file in siblings(path)?.into_iter().chain([path.to_owned()]) {
+        // What was last written before an id was made does not have it. So a first try reads no rotated file.
+        if file != path && fs::metadata(&file).is_ok_and(|metadata| metadata.mtime() < oldest) {
+            continue;
         }
-        if is_still_there(&file, &path)? {
-            return Ok(());
+        let Ok(bytes) = fs::read(&file) else { continue };
+        if drafts.iter().any(|draft| memmem::find(&bytes, draft.id.as_bytes()).is_some()) {
+            let text = String::from_utf8_lossy(&bytes);
+            let ids = text.lines().filter_map(|line| Message::from_line(line).ok()).map(|message| message.id);
+            known.extend(ids.filter(|id| drafts.iter().any(|draft| draft.id == *id)));
         }
     }
-    Err(StoreError::Unsettled { path })
+    Ok(known)
+}
+
+/// When an id was made, in seconds since 1970; 0 where it does not say.
+fn made_at(id: &str) -> i64 {
+    let stamp = Uuid::parse_str(id).ok().and_then(|id| id.get_timestamp());
+    stamp.and_then(|stamp| i64::try_from(stamp.to_unix().0).ok()).unwrap_or(0)
 }
 
 /// One write. A last line without its newline (its writer died) gets one first, so that ours is not glued to it.

@@ -56,7 +56,7 @@ impl LogInbox {
     /// Makes an empty inbox and its cursor, if there is none.
     pub fn create(&self) -> Result<(), StoreError> {
         self.ensure_folders()?;
-        append::append(self, Priority::Normal, "")?;
+        append::create(self, Priority::Normal)?;
         cursor::create(&self.cursor_file())
     }
 
@@ -65,15 +65,11 @@ impl LogInbox {
         self.create()?;
         let mut appended = Appended::default();
         for queue in QUEUES {
-            let mut text = String::new();
-            let mut ids: HashSet<&str> = HashSet::new();
-            for draft in drafts.iter().filter(|draft| draft.ours.priority == queue) {
-                text.push_str(
-                    &draft.line().map_err(|error| StoreError::bad(&self.file(queue), error.to_string()))?,
-                );
-                ids.insert(&draft.id);
+            let drafts: Vec<_> = drafts.iter().filter(|draft| draft.ours.priority == queue).collect();
+            if drafts.is_empty() {
+                continue;
             }
-            let known = append::append_new(self, queue, drafts, &text, &ids)?;
+            let known = append::append(self, queue, &drafts)?;
             appended.known.extend(known);
         }
         Ok(appended)
