@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use atm_office::{ExitCode, OfficeError};
 use atm_store::StoreError;
+use clap::error::ErrorKind;
 use serde::Serialize;
 
 use crate::output::safe;
@@ -85,10 +86,11 @@ impl Failure {
     pub(crate) fn report(&self, json: bool) -> i32 {
         let Self::Told(told) = self else { return 0 };
         let text = if json {
-            serde_json::to_string(&told.document()).unwrap_or_default()
+            let text = serde_json::to_string(&told.document()).unwrap_or_default();
+            safe::json_line(&text).into_owned()
         } else {
             let hint =
-                told.hint.as_ref().map(|hint| format!("\n  hint: {}", safe::lines(hint))).unwrap_or_default();
+                told.hint.as_ref().map(|hint| format!("\n  hint: {}", safe::line(hint))).unwrap_or_default();
             format!("error: {}{hint}", safe::lines(&told.message))
         };
         // If stderr is gone too, the exit code still tells.
@@ -122,17 +124,18 @@ impl From<atm_wire::NameError> for Failure {
 
 /// What to do next.
 fn hint(error: &OfficeError) -> Option<String> {
-    let or = |nearest: &[String], otherwise: &str| match nearest {
-        [] => otherwise.to_owned(),
-        names => format!("did you mean {}?", names.join(", ")),
+    let or = |nearest: &[String], wanted: &str, otherwise: &str| {
+        // Somebody who is no member but has an inbox is no help to who asked for a member of that name.
+        let others: Vec<_> = nearest.iter().filter(|name| *name != wanted).map(String::as_str).collect();
+        if others.is_empty() { otherwise.to_owned() } else { format!("did you mean {}?", others.join(", ")) }
     };
     Some(match error {
-        OfficeError::NoTeam { nearest, .. } => or(nearest, "`atm team list` shows the teams"),
+        OfficeError::NoTeam { nearest, wanted } => or(nearest, wanted, "`atm team list` shows the teams"),
         OfficeError::NoTeams { .. } => {
             "`atm team create NAME` makes one; `atm config` shows which root is used, and why".to_owned()
         }
         OfficeError::WhichTeam { choices } => format!("use --team with one of: {}", choices.join(", ")),
-        OfficeError::NoMember { nearest, .. } => or(nearest, "`atm members` shows the names"),
+        OfficeError::NoMember { nearest, wanted, .. } => or(nearest, wanted, "`atm members` shows the names"),
         OfficeError::NoMessage { .. } => "`atm inbox NAME` shows the ids".to_owned(),
         OfficeError::WhichMessage { choices, .. } => format!("one of: {}", choices.join(", ")),
         OfficeError::EmptyMessage => "give the text as an argument, `-` for stdin, or --file".to_owned(),
@@ -145,6 +148,9 @@ fn hint(error: &OfficeError) -> Option<String> {
         }
         OfficeError::Store(StoreError::Unsettled { .. }) => {
             "nothing was written; stop the program that rewrites this file without its lock".to_owned()
+        }
+        OfficeError::Store(StoreError::BadContent { path, .. }) if path.ends_with("config.json") => {
+            "nothing was changed; mend the file".to_owned()
         }
         OfficeError::Store(StoreError::BadContent { .. }) => {
             "nothing was changed; mend the file, or send without --strict to have it set aside".to_owned()
@@ -161,14 +167,20 @@ fn hint(error: &OfficeError) -> Option<String> {
 
 /// Says a wrong command line, in the manner that was asked for, and gives the exit code.
 pub(crate) fn report_usage(error: &clap::Error) -> i32 {
-    let json = std::env::args_os().any(|arg| arg == "--json");
+    let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
     if !error.use_stderr() || !json {
         // Help and version go to stdout with 0.
         let _ = error.print();
         return error.exit_code();
     }
     let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let hint = "see `atm --help`".to_owned();
+    let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        "there is no command".to_owned()
+    } else {
+        let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
+        lines.collect::<Vec<_>>().join(" ").trim_start_matches("error: ").to_owned()
+    };
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let hint = tip.unwrap_or("see `atm --help`").to_owned();
     Failure::Told(Told { exit: ExitCode::Usage, code: "usage", message, hint: Some(hint) }).report(true)
 }

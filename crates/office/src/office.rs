@@ -116,18 +116,6 @@ impl Office {
 
     /// The names that have an inbox file.
     pub fn inbox_names(&self, team: &TeamName) -> Vec<MemberName> {
-        let folder = self.root.team(team);
-        let list =
-            |sub: &str| std::fs::read_dir(folder.join(sub)).into_iter().flatten().filter_map(Result::ok);
-        let array = list("inboxes").filter_map(|entry| {
-            entry.file_name().to_str()?.strip_suffix(".json").and_then(|stem| MemberName::parse(stem).ok())
-        });
-        let log = list("members")
-            .filter(|entry| entry.path().join("inbox").is_file())
-            .filter_map(|entry| MemberName::parse(entry.file_name().to_str()?).ok());
-        let mut names: Vec<_> = array.chain(log).collect();
-        names.sort();
-        names.dedup();
-        names
+        self.folder_of(team).inbox_names()
     }
 }

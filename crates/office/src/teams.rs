@@ -76,7 +76,8 @@ impl Office {
     pub fn create_team(&self, plan: &TeamPlan) -> Result<TeamName, OfficeError> {
         let name = TeamName::create(&plan.name)?;
         let folder = self.folder_of(&name);
-        if folder.exists() {
+        // A folder without a configuration, with mail in it or half made, becomes the new team's.
+        if folder.config_file().exists() {
             return Err(OfficeError::Exists { what: format!("team {name}") });
         }
         let lead = match &plan.lead {

@@ -54,6 +54,16 @@ pub(crate) enum Content<'a> {
     NotUtf8(&'a [u8]),
 }
 
+impl<'a> Content<'a> {
+    pub(crate) fn of(seen: &'a Snapshot) -> Self {
+        match seen.bytes().map(|bytes| (bytes, std::str::from_utf8(bytes))) {
+            None => Self::Missing,
+            Some((_, Ok(text))) => Self::Text(text),
+            Some((bytes, Err(_))) => Self::NotUtf8(bytes),
+        }
+    }
+}
+
 /// What a planner wants done.
 pub(crate) enum Plan<T> {
     /// Nothing to write.
@@ -106,11 +116,7 @@ impl Desk<'_> {
         planner: &mut impl FnMut(Look) -> Result<Plan<T>, StoreError>,
     ) -> Result<Step<T>, StoreError> {
         let seen = Snapshot::read(self.target)?;
-        let content = match seen.bytes().map(|bytes| (bytes, std::str::from_utf8(bytes))) {
-            None => Content::Missing,
-            Some((_, Ok(text))) => Content::Text(text),
-            Some((bytes, Err(_))) => Content::NotUtf8(bytes),
-        };
+        let content = Content::of(&seen);
         let write = |pieces: &[&str]| Staged::write(self.temp()?, self.target, seen.metadata(), pieces);
         let (staged, value) = match (planner(Look { content, sure: self.sure })?, content) {
             (Plan::Keep(value), _) => return Ok(Step::Done(value)),

@@ -1,6 +1,7 @@
 //! Where things go that cannot stay and must not be lost.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -34,7 +35,11 @@ impl Quarantine {
     pub(crate) fn move_in(&self, origin: &Path, why: &str) -> Result<PathBuf, StoreError> {
         let place = self.place_for(origin, why)?;
         if fs::rename(origin, &place).is_err() {
-            let bytes = fs::read(origin).doing("read", origin)?;
+            let bytes = match fs::read(origin) {
+                // Whoever made it removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),
+                read => read.doing("read", origin)?,
+            };
             write_new(&place, &bytes)?;
             fs::remove_file(origin).doing("remove", origin)?;
         }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use atm_wire::json::{self, Object, Style};
 use atm_wire::team::TeamConfig;
-use atm_wire::{Stamp, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::commit::{Content, Plan, SharedFile};
+use crate::commit::{Content, Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, ensure_folder, resolve, sync_folder};
 use crate::lock::LockTimes;
@@ -90,23 +90,23 @@ impl TeamFolder {
             create_private_folders(teams)?;
         }
         ensure_folder(&self.path)?;
-        let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
-        self.config.update(|look| match look.content {
-            Content::Missing => Ok(Plan::Replace(text.clone(), ())),
-            _ => Err(StoreError::Exists { path: self.config.path().to_owned() }),
-        })?;
+        // The layout shows by this folder, so it is there before the team is.
         ensure_folder(&self.path.join(match layout {
             Layout::Array => "inboxes",
             Layout::Log => "members",
         }))?;
-        sync_folder(&self.path)
+        let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
+        self.config.update(|look| match look.content {
+            Content::Missing => Ok(Plan::Replace(text.clone(), ())),
+            _ => Err(StoreError::Exists { path: self.config.path().to_owned() }),
+        })
     }
 
     /// Adds a member behind the last one.
     pub fn add_member<T: Serialize>(&self, name: &str, member: &T) -> Result<(), StoreError> {
         self.edit(|text| {
             let root = Object::parse(text).map_err(|error| self.bad(&error))?;
-            let Some(members) = root.get("members") else {
+            let Some(members) = root.get("members").filter(|members| members.get().starts_with('[')) else {
                 return json::set_member(text, text.trim(), "members", &[member])
                     .map_err(|error| self.bad(&error));
             };
@@ -130,7 +130,8 @@ impl TeamFolder {
     /// Sets fields of a member, in place.
     pub fn set_member(&self, name: &str, fields: &[(&str, serde_json::Value)]) -> Result<(), StoreError> {
         self.config.update(|look| {
-            let mut text = self.text(look.content)?.to_owned();
+            let Some(text) = self.whole(look)? else { return Ok(Plan::Unsure) };
+            let mut text = text.to_owned();
             for (key, value) in fields {
                 let patch = {
                     let (_, entries) = self.members(&text)?;
@@ -156,28 +157,45 @@ impl TeamFolder {
         create_private_folders(&grave)?;
         let tasks = root.tasks(team);
         if tasks.is_dir() {
-            move_folder(&tasks, &grave.join("tasks"))?;
+            move_out(&tasks, &grave.join("tasks"))?;
         }
-        move_folder(&self.path, &grave.join("team"))?;
+        move_out(&self.path, &grave.join("team"))?;
         Ok(grave)
     }
 
+    /// The names that have an inbox file.
+    pub fn inbox_names(&self) -> Vec<MemberName> {
+        let list = |sub: &str| fs::read_dir(self.path.join(sub)).into_iter().flatten().filter_map(Result::ok);
+        let array = list("inboxes").filter_map(|entry| {
+            entry.file_name().to_str()?.strip_suffix(".json").and_then(|stem| MemberName::parse(stem).ok())
+        });
+        let log = list("members")
+            .filter(|entry| entry.path().join("inbox").is_file())
+            .filter_map(|entry| MemberName::parse(entry.file_name().to_str()?).ok());
+        let mut names: Vec<_> = array.chain(log).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     fn edit(&self, mut edit: impl FnMut(&str) -> Result<json::Patch, StoreError>) -> Result<(), StoreError> {
-        self.config.update(|look| {
-            let text = match self.text(look.content) {
-                Ok(text) if Object::parse(text).is_ok() || look.sure => text,
-                Err(error) if look.sure => return Err(error),
-                _ => return Ok(Plan::Unsure),
-            };
-            Ok(Plan::Patch(edit(text)?, ()))
+        self.config.update(|look| match self.whole(look)? {
+            Some(text) => Ok(Plan::Patch(edit(text)?, ())),
+            None => Ok(Plan::Unsure),
         })
     }
 
-    fn text<'a>(&self, content: Content<'a>) -> Result<&'a str, StoreError> {
-        match content {
+    /// The text, or `None` where somebody may be in the middle of writing it.
+    fn whole<'a>(&self, look: Look<'a>) -> Result<Option<&'a str>, StoreError> {
+        let text = match look.content {
             Content::Text(text) => Ok(text),
             Content::Missing => Err(StoreError::bad(self.config.path(), "does not exist")),
             Content::NotUtf8(_) => Err(StoreError::bad(self.config.path(), "is not UTF-8")),
+        };
+        match text {
+            text if look.sure => text.map(Some),
+            Ok(text) if Object::parse(text).is_ok() => Ok(Some(text)),
+            _ => Ok(None),
         }
     }
 
@@ -207,16 +225,17 @@ fn is_team(path: &Path) -> bool {
     path.join("config.json").is_file() || path.join("inboxes").is_dir() || path.join("members").is_dir()
 }
 
-/// Renames a folder, or copies and removes it where it has to cross file systems.
-fn move_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
-    match fs::rename(from, to) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            copy_folder(from, to)?;
-            fs::remove_dir_all(from).doing("remove", from)
-        }
-        Err(error) => Err(error).doing("move", from),
+/// Takes a folder out of its place in one step, so that nobody writes into what is half gone, then brings it to
+/// `to`, which may be on another file system. If that fails, the folder stays beside its old place, hidden and whole.
+fn move_out(from: &Path, to: &Path) -> Result<(), StoreError> {
+    if fs::rename(from, to).is_ok() {
+        return Ok(());
     }
+    let name = from.file_name().unwrap_or_default().to_string_lossy();
+    let aside = from.with_file_name(format!(".{name}.atm-deleted-{}", uuid::Uuid::now_v7().simple()));
+    fs::rename(from, &aside).doing("move", from)?;
+    copy_folder(&aside, to)?;
+    fs::remove_dir_all(&aside).doing("remove", &aside)
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<(), StoreError> {

@@ -83,7 +83,14 @@ fn send_batch(
 ) -> Result<i32, Failure> {
     let bytes =
         stdin().map_err(|error| Failure::new(ExitCode::Io, "io", format!("cannot read stdin: {error}")))?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(
+            ExitCode::BadData,
+            "bad_data",
+            format!("stdin is not UTF-8 at byte {at}; nothing was sent"),
+        )
+    })?;
     let lines: Vec<(usize, &str)> = text
         .lines()
         .enumerate()
@@ -107,7 +114,12 @@ fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
         )
         .hint("each line is one object with \"to\" and \"text\"")
     };
-    let line: BatchLine = serde_json::from_str(line).map_err(|error| bad(error.to_string()))?;
+    if !line.trim_start().starts_with('{') {
+        return Err(bad("is not an object".to_owned()));
+    }
+    // The parser only knows this one line, and would call it the first.
+    let line: BatchLine = serde_json::from_str(line)
+        .map_err(|error| bad(error.to_string().replace(" at line 1 column ", " at column ")))?;
     let to: Address = line.to.parse().map_err(|error: atm_wire::NameError| bad(error.to_string()))?;
     Ok(Letter {
         summary: line.summary,

@@ -83,15 +83,14 @@ impl Out {
 
     /// One JSON document.
     pub(crate) fn document<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(value)?;
-        text.push(b'\n');
-        self.stdout.write_all(&text)
+        let text = serde_json::to_string_pretty(value)?;
+        writeln!(self.stdout, "{}", safe::json(&text))
     }
 
     /// One line of JSON Lines, seen at once by whoever reads the stream.
     pub(crate) fn json_line<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
-        serde_json::to_writer(&mut self.stdout, value)?;
-        writeln!(self.stdout)?;
+        let text = serde_json::to_string(value)?;
+        writeln!(self.stdout, "{}", safe::json_line(&text))?;
         self.stdout.flush()
     }
 

@@ -82,7 +82,7 @@ fn broken<'a>(text: &'a str, error: &serde_json::Error) -> Broken<'a> {
         ("empty", "is empty, not even `[]`".to_owned())
     } else if start.starts_with('\u{feff}') {
         ("byte-order-mark", "starts with a byte order mark".to_owned())
-    } else if start.starts_with('{') && error.is_syntax() && error.line() > 1 {
+    } else if is_json_lines(start) {
         ("json-lines", "is JSON Lines, not one array".to_owned())
     } else if start.starts_with('{') {
         ("not-an-array", "is an object, not an array".to_owned())
@@ -94,4 +94,11 @@ fn broken<'a>(text: &'a str, error: &serde_json::Error) -> Broken<'a> {
         ("bad-json", format!("does not parse: {error}"))
     };
     Broken { bytes: text.as_bytes(), text: what, slug }
+}
+
+/// Whether a second object follows the first.
+fn is_json_lines(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let first = values.next().and_then(Result::ok).is_some_and(|value| value.get().starts_with('{'));
+    first && text[values.byte_offset()..].trim_start().starts_with('{')
 }

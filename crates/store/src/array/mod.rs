@@ -4,7 +4,6 @@ mod content;
 mod salvage;
 mod stream;
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -133,17 +132,13 @@ impl ArrayInbox {
         let mut waits = TORN_RETRY_MS.iter();
         loop {
             let seen = Snapshot::read(&target)?;
-            let Some(bytes) = seen.bytes() else { return Ok(Listing::default()) };
-            let text = match std::str::from_utf8(bytes) {
-                Ok(text) => Cow::Borrowed(text),
-                Err(_) => String::from_utf8_lossy(bytes),
-            };
-            let broken = match Entries::parse(&text) {
-                Ok(entries) => return Ok(self.listing(entries.raw.iter().copied())),
-                Err(broken) => broken,
+            let broken = match content::read(Content::of(&seen)) {
+                Reading::Missing => return Ok(Listing::default()),
+                Reading::Entries(_, entries) => return Ok(self.listing(entries.raw.iter().copied())),
+                Reading::Broken(broken) => broken,
             };
             let Some(wait) = waits.next() else {
-                let saved = salvage::salvage(&text);
+                let saved = salvage::salvage(&String::from_utf8_lossy(broken.bytes));
                 let mut listing = self.listing(saved.iter().map(AsRef::as_ref));
                 listing.warnings.push(Warning::Unparsable { path: self.path().to_owned(), why: broken.text });
                 return Ok(listing);

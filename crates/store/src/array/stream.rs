@@ -1,8 +1,9 @@
 //! Appending to a large inbox: it is copied in pieces, checked on the way by a second thread, read once and written
 //! once, and never in memory as a whole.
 
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -36,17 +37,24 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     }
     let (staged, mut copy) = Staged::begin(desk.temp()?, desk.target, Some(&metadata))?;
     let ids: Vec<&str> = drafts.iter().map(|draft| draft.id.as_str()).collect();
-    let Some((outline, head)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)? else {
+    if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
+        return Ok(None);
+    }
+    let Some((outline, head, copied)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)? else {
         return Ok(None);
     };
     let (Some(end), Some(added)) = (outline.last_end, addition(&head, drafts)) else { return Ok(None) };
     let length = metadata.len();
-    if outline.close >= length || length - end > LONGEST_TAIL {
+    if copied != length || outline.close >= length || length - end > LONGEST_TAIL {
         return Ok(None);
     }
     // What stands behind the last element moves behind the new one.
     let mut rest = vec![0; usize::try_from(length - end).unwrap_or_default()];
-    source.read_exact_at(&mut rest, end).doing("read", desk.target)?;
+    match source.read_exact_at(&mut rest, end) {
+        // Somebody rewrites it in place at this moment: the other way waits for that.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        read => read.doing("read", desk.target)?,
+    }
     let written = copy
         .seek(SeekFrom::Start(end))
         .and_then(|_| copy.write_all(added.as_bytes()))
@@ -74,8 +82,9 @@ fn copy_checked(
     copy: &mut File,
     copy_path: &Path,
     ids: &[&str],
-) -> Result<Option<(Outline, Vec<u8>)>, StoreError> {
+) -> Result<Option<(Outline, Vec<u8>, u64)>, StoreError> {
     let mut head = Vec::new();
+    let mut copied = 0;
     let outline = thread::scope(|scope| -> Result<Option<Outline>, StoreError> {
         let (to_check, pieces) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
         let (give_back, returned) = mpsc::channel();
@@ -88,6 +97,7 @@ fn copy_checked(
                 break;
             }
             copy.write_all(&piece).doing("write", copy_path)?;
+            copied += read as u64;
             if head.is_empty() {
                 head.extend_from_slice(&piece[..piece.len().min(HEAD)]);
             }
@@ -100,7 +110,7 @@ fn copy_checked(
         copy.sync_data().doing("sync", copy_path)?;
         Ok(checking.join().unwrap_or(None))
     })?;
-    Ok(outline.map(|outline| (outline, head)))
+    Ok(outline.map(|outline| (outline, head, copied)))
 }
 
 fn check(pieces: &Receiver<Vec<u8>>, give_back: &Sender<Vec<u8>>, ids: &[&str]) -> Option<Outline> {

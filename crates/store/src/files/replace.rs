@@ -108,7 +108,9 @@ pub(crate) fn is_temp_of_ours(path: &Path) -> bool {
 /// Makes a rename in `folder` survive a power cut, on file systems that can be asked to.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
     match File::open(folder).and_then(|handle| handle.sync_all()) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
         synced => synced.doing("sync", folder),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -196,7 +196,9 @@ impl Seen {
 
 /// Opens a regular file and says what it is; `None` where there is none.
 pub(crate) fn open(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
-    let file = match File::open(path) {
+    // Without waiting for a writer, should it be a pipe.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = match File::options().read(true).custom_flags(nonblocking).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).doing("open", path),

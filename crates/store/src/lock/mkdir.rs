@@ -23,7 +23,8 @@ const OUR_MODE: u32 = 0o500;
 #[derive(Debug)]
 pub(crate) struct MkdirLock {
     path: PathBuf,
-    inode: u64,
+    /// As we made it. An inode's number alone may be somebody else's by now: it is used again at once.
+    made: Watched,
     _critical: Critical,
 }
 
@@ -44,8 +45,8 @@ impl MkdirLock {
             let critical = interrupt::critical();
             match DirBuilder::new().mode(OUR_MODE).create(path) {
                 Ok(()) => {
-                    let inode = fs::symlink_metadata(path).doing("look at", path)?.ino();
-                    return Ok(Self { path: path.to_owned(), inode, _critical: critical });
+                    let made = Watched::new(&fs::symlink_metadata(path).doing("look at", path)?);
+                    return Ok(Self { path: path.to_owned(), made, _critical: critical });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error).doing("make the lock", path),
@@ -75,10 +76,16 @@ impl MkdirLock {
     }
 }
 
+impl MkdirLock {
+    /// Whether nobody judged us dead and took the lock.
+    pub(crate) fn is_still_ours(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|there| self.made.is(&there) && is_ours(&there))
+    }
+}
+
 impl Drop for MkdirLock {
     fn drop(&mut self) {
-        // If somebody judged us dead and took the lock, it is theirs now.
-        if fs::symlink_metadata(&self.path).is_ok_and(|there| there.ino() == self.inode) {
+        if self.is_still_ours() {
             let _ = fs::remove_dir(&self.path);
         }
     }
@@ -86,6 +93,7 @@ impl Drop for MkdirLock {
 
 /// The lock as it stood at the first look: one that stays the same for the whole time of staleness is stale
 /// whatever the clocks say.
+#[derive(Debug)]
 struct Watched {
     inode: u64,
     mtime: (i64, i64),
@@ -207,6 +215,17 @@ mod tests {
         assert!(matches!(bench.take(40, 10_000, false), Err(StoreError::Busy { .. })));
         // The wait is shorter than the time of staleness.
         drop(bench.take(5_000, 10_000, true).unwrap());
+    }
+
+    #[test]
+    fn a_lock_that_was_taken_over_is_not_removed() {
+        let bench = Bench::new();
+        let ours = bench.take(0, 10_000, true).unwrap();
+        fs::remove_dir(bench.path()).unwrap();
+        fs::create_dir(bench.path()).unwrap();
+        assert!(!ours.is_still_ours());
+        drop(ours);
+        assert!(bench.path().is_dir(), "it is somebody else's now");
     }
 
     #[test]

@@ -23,9 +23,15 @@ use crate::paths::with_suffix;
 
 /// How often a line is written again when the file was replaced under the write.
 const TRIES: usize = 5;
+/// Above this many ids it is cheaper to read all lines once than to search the file for each.
+const SEARCH_AT_MOST: usize = 8;
 
 /// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were.
-pub(super) fn append(inbox: &LogInbox, queue: Priority, drafts: &[&Draft]) -> Result<Vec<String>, StoreError> {
+pub(super) fn append(
+    inbox: &LogInbox,
+    queue: Priority,
+    drafts: &[&Draft],
+) -> Result<Vec<String>, StoreError> {
     let path = inbox.file(queue);
     let deadline = inbox.times.deadline();
     let _queue = Queue::enter(&inbox.state.queue(&path), &deadline)?;
@@ -85,7 +91,8 @@ fn write(inbox: &LogInbox, path: &Path, text: &str, deadline: &Deadline) -> Resu
 
 /// Which of the drafts' ids stand in the queue already, in its file or in one that was rotated since.
 fn known_ids(path: &Path, drafts: &[&Draft]) -> Result<HashSet<String>, StoreError> {
-    let oldest = drafts.iter().map(|draft| made_at(&draft.id)).min().unwrap_or_default();
+    let ids: HashSet<&str> = drafts.iter().map(|draft| draft.id.as_str()).collect();
+    let oldest = ids.iter().map(|id| made_at(id)).min().unwrap_or_default();
     let mut known = HashSet::new();
     for file in siblings(path)?.into_iter().chain([path.to_owned()]) {
         // What was last written before an id was made does not have it. So a first try reads no rotated file.
@@ -93,10 +100,10 @@ fn known_ids(path: &Path, drafts: &[&Draft]) -> Result<HashSet<String>, StoreErr
             continue;
         }
         let Ok(bytes) = fs::read(&file) else { continue };
-        if drafts.iter().any(|draft| memmem::find(&bytes, draft.id.as_bytes()).is_some()) {
+        if ids.len() > SEARCH_AT_MOST || ids.iter().any(|id| memmem::find(&bytes, id.as_bytes()).is_some()) {
             let text = String::from_utf8_lossy(&bytes);
-            let ids = text.lines().filter_map(|line| Message::from_line(line).ok()).map(|message| message.id);
-            known.extend(ids.filter(|id| drafts.iter().any(|draft| draft.id == *id)));
+            let there = text.lines().filter_map(|line| Message::from_line(line).ok());
+            known.extend(there.map(|message| message.id).filter(|id| ids.contains(id.as_str())));
         }
     }
     Ok(known)

@@ -5,6 +5,8 @@
 //! A recipe that moves the number makes our mark stale, which shows by the number not being the one we told.
 
 use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use atm_wire::cursor::Cursor as WireCursor;
@@ -13,7 +15,7 @@ use atm_wire::message::Priority;
 use atm_wire::{Message, Stamp};
 use serde::{Deserialize, Serialize};
 
-use super::lines::{QueueFiles, hash};
+use super::lines::{Line, QueueFiles, hash};
 use crate::commit::{Content, Look, Plan, SharedFile};
 use crate::error::StoreError;
 use crate::files::Snapshot;
@@ -24,14 +26,19 @@ use crate::mailbox::Receipt;
 pub struct Cursor {
     wire: Option<WireCursor>,
     ours: Ours,
+    noted: (i64, i64),
 }
 
 /// How far one queue was read.
 #[derive(Debug, Clone)]
 pub(super) struct QueueCursor {
     pub(super) line: usize,
+    /// The number as the recipes see it.
+    told: usize,
     pub(super) time: Option<Stamp>,
     pub(super) mark: Option<Mark>,
+    /// When the cursor's file was written last.
+    pub(super) noted: (i64, i64),
 }
 
 /// Which file a line number is about.
@@ -68,27 +75,38 @@ impl Ours {
 impl Cursor {
     pub(super) fn load(path: &Path) -> Result<Self, StoreError> {
         let seen = Snapshot::read(path)?;
-        Ok(seen.bytes().map(|bytes| Self::parse(&String::from_utf8_lossy(bytes))).unwrap_or_default())
+        let (Some(bytes), Some(metadata)) = (seen.bytes(), seen.metadata()) else {
+            return Ok(Self::default());
+        };
+        Ok(Self::parse(&String::from_utf8_lossy(bytes), Some(metadata)))
     }
 
     /// A cursor that cannot be read is none: mail is then shown again, not passed over.
-    fn parse(text: &str) -> Self {
+    fn parse(text: &str, metadata: Option<&Metadata>) -> Self {
+        let noted = metadata.map_or((0, 0), |metadata| (metadata.mtime(), metadata.mtime_nsec()));
         let ours =
             Object::parse(text).ok().and_then(|object| serde_json::from_str(object.get("atm")?.get()).ok());
-        Self { wire: WireCursor::parse(text).ok(), ours: ours.unwrap_or_default() }
+        Self { wire: WireCursor::parse(text).ok(), ours: ours.unwrap_or_default(), noted }
     }
 
     pub(super) fn of(&self, queue: Priority) -> Option<QueueCursor> {
         let mut ours = self.ours.clone();
         let mark = ours.slot(queue).take();
+        let noted = self.noted;
         if queue != Priority::Normal {
-            return mark.map(|mark| QueueCursor { line: mark.line, time: None, mark: Some(mark) });
+            return mark.map(|mark| QueueCursor {
+                line: mark.line,
+                told: mark.told,
+                time: None,
+                mark: Some(mark),
+                noted,
+            });
         }
         let wire = self.wire.as_ref()?;
-        let line = usize::try_from(wire.last_processed_line).unwrap_or(usize::MAX);
-        let mark = mark.filter(|mark| mark.told == line);
-        let line = mark.map_or(line, |mark| mark.line);
-        Some(QueueCursor { line, time: wire.last_processed_timestamp, mark })
+        let told = usize::try_from(wire.last_processed_line).unwrap_or(usize::MAX);
+        let mark = mark.filter(|mark| mark.told == told);
+        let line = mark.map_or(told, |mark| mark.line);
+        Some(QueueCursor { line, told, time: wire.last_processed_timestamp, mark, noted })
     }
 }
 
@@ -118,33 +136,35 @@ pub(super) fn advance(
         _ if look.sure => fresh(),
         _ => return Ok(Plan::Unsure),
     };
-    let cursor = Cursor::parse(&text);
+    let cursor = Cursor::parse(&text, fs::metadata(file.path()).ok().as_ref());
     let mut ours = cursor.ours.clone();
     let mut normal = None;
     let mut marked = 0;
     for (queue, path) in queues {
         let files = QueueFiles::read(path)?;
-        let place = files.place(cursor.of(*queue).as_ref());
+        let at = cursor.of(*queue);
+        let place = files.place(at.as_ref());
         let mut last = None;
         for line in files.lines().skip_while(|line| line.at < place) {
-            let message = Message::from_line(line.text).ok();
-            if let Some(message) = &message {
-                if !receipts.contains(&Receipt::of(message)) {
-                    break;
-                }
-                marked += 1;
-                last = Some((line, message.sent_at));
-            } else if let Some((_, time)) = last {
-                last = Some((line, time));
+            // Only messages are marks: one malformed or empty line looks like another.
+            let Ok(message) = Message::from_line(line.text) else { continue };
+            if !receipts.contains(&Receipt::of(&message)) {
+                break;
             }
+            marked += 1;
+            last = Some((line, message.sent_at));
         }
+        let mark =
+            |line: &Line, told| Mark { line: line.number, told, inode: line.inode, last: hash(line.text) };
         if let Some((line, time)) = last {
             let told = if line.at.0 == files.newest() { line.number } else { 0 };
-            *ours.slot(*queue) =
-                Some(Mark { line: line.number, told, inode: line.inode, last: hash(line.text) });
+            *ours.slot(*queue) = Some(mark(&line, told));
             if *queue == Priority::Normal {
                 normal = Some((told, time));
             }
+        } else if let Some(QueueCursor { mark: None, told, .. }) = at {
+            // A recipe's number, which would look newer than it is once we wrote the file: say what it is about.
+            *ours.slot(*queue) = files.before(place).map(|line| mark(&line, told));
         }
     }
     if marked == 0 {

@@ -1,6 +1,6 @@
 //! The lines of one queue: its rotated files, oldest first, then the file itself.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -10,6 +10,10 @@ use atm_wire::{Message, Stamp};
 
 use super::cursor::QueueCursor;
 use crate::error::{IoContext, StoreError};
+use crate::files::Snapshot;
+
+/// How often the files are read again when one was rotated meanwhile.
+const TRIES: usize = 5;
 
 /// A place between lines: which file, and how many of its lines are before.
 pub(super) type Place = (usize, usize);
@@ -24,6 +28,8 @@ pub(super) struct QueueFiles {
 struct LogFile {
     path: PathBuf,
     inode: u64,
+    /// When its inode changed last, which a rename does too: for a rotated file, not before it was rotated.
+    changed: (i64, i64),
     text: String,
     /// Where each complete line ends, newline included.
     ends: Vec<usize>,
@@ -43,15 +49,20 @@ pub(super) struct Line<'a> {
 
 impl QueueFiles {
     pub(super) fn read(path: &Path) -> Result<Self, StoreError> {
-        let mut files = Vec::new();
-        for path in siblings(path)?.into_iter().chain([path.to_owned()]) {
-            match fs::metadata(&path).and_then(|metadata| Ok((metadata, fs::read(&path)?))) {
-                Ok((metadata, bytes)) => files.push(LogFile::new(path, &metadata, &bytes)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error).doing("read", &path),
+        let mut rotated = siblings(path)?;
+        for _ in 0..TRIES {
+            let mut files = Vec::new();
+            for path in rotated.iter().map(PathBuf::as_path).chain([path]) {
+                files.extend(LogFile::read(path)?);
             }
+            // A file that was rotated while we read would be missing, and its unread rest passed over.
+            let again = siblings(path)?;
+            if again == rotated {
+                return Ok(Self { files });
+            }
+            rotated = again;
         }
-        Ok(Self { files })
+        Err(StoreError::Unsettled { path: path.to_owned() })
     }
 
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
@@ -72,33 +83,40 @@ impl QueueFiles {
     /// others may have rotated (`mv inbox inbox.<time>`) or rewritten (`tail … > tmp; mv`) since.
     pub(super) fn place(&self, cursor: Option<&QueueCursor>) -> Place {
         let Some(cursor) = cursor else { return (0, 0) };
-        let current = self.files.len().saturating_sub(1);
-        let Some(newest) = self.files.last() else { return (0, 0) };
+        let Some(current) = self.files.len().checked_sub(1) else { return (0, 0) };
         if let Some(mark) = &cursor.mark {
-            // Our own note says which file the number is about, and what its last line was.
-            if let Some(index) = self.files.iter().position(|file| file.inode == mark.inode) {
-                let file = &self.files[index];
-                let line = cursor.line.min(file.ends.len());
-                if line == 0 || hash(file.line(line - 1)) == mark.last {
-                    return (index, line);
-                }
+            // Our own note says which file the number is about, and what its last line was. A new file may have got
+            // the inode of an old one.
+            let is_it = |file: &LogFile| {
+                file.inode == mark.inode
+                    && (1..=file.ends.len()).contains(&cursor.line)
+                    && hash(file.line(cursor.line - 1)) == mark.last
+            };
+            if let Some(index) = self.files.iter().position(is_it) {
+                return (index, cursor.line);
             }
-            let find =
-                |file: &LogFile| (0..file.ends.len()).rfind(|line| hash(file.line(*line)) == mark.last);
-            if let Some((index, line)) =
-                self.files.iter().enumerate().rev().find_map(|(index, file)| Some((index, find(file)?)))
-            {
-                return (index, line + 1);
+            // Of several lines that are the same, the first.
+            if let Some(line) = self.lines().find(|line| hash(line.text) == mark.last) {
+                return (line.at.0, line.number);
             }
-        } else if cursor.line <= newest.ends.len() {
-            return (current, cursor.line);
-        } else if let Some(index) = self.files.iter().rposition(|file| file.ends.len() >= cursor.line) {
-            // The recipe's number is beyond the end: it is about the file that was rotated away.
-            return (index, cursor.line);
+        } else if cursor.line == 0 && cursor.time.is_none() {
+            // Nothing was ever read.
+            return (0, 0);
+        } else {
+            // A recipe's number is about the file that was the newest when the number was noted.
+            let rotated_since = self.files[..current].iter().position(|file| file.changed >= cursor.noted);
+            let index = rotated_since.unwrap_or(current);
+            if cursor.line <= self.files[index].ends.len() {
+                return (index, cursor.line);
+            }
+            if let Some(index) = self.files.iter().rposition(|file| file.ends.len() >= cursor.line) {
+                return (index, cursor.line);
+            }
         }
         match cursor.time {
-            Some(time) => self.first_after(time).unwrap_or((current, newest.ends.len())),
-            None => (current, 0),
+            // A sender's clock may be behind, so that nothing after that time does not mean that all was read.
+            Some(time) => self.first_after(time).unwrap_or((current, 0)),
+            None => (0, 0),
         }
     }
 
@@ -113,6 +131,11 @@ impl QueueFiles {
             .map(|line| line.at)
     }
 
+    /// The last line before a place.
+    pub(super) fn before(&self, place: Place) -> Option<Line<'_>> {
+        self.lines().take_while(|line| line.at < place).last()
+    }
+
     /// Where the newest file begins.
     pub(super) fn newest(&self) -> usize {
         self.files.len().saturating_sub(1)
@@ -120,10 +143,13 @@ impl QueueFiles {
 }
 
 impl LogFile {
-    fn new(path: PathBuf, metadata: &Metadata, bytes: &[u8]) -> Self {
+    fn read(path: &Path) -> Result<Option<Self>, StoreError> {
+        let seen = Snapshot::read(path)?;
+        let (Some(bytes), Some(metadata)) = (seen.bytes(), seen.metadata()) else { return Ok(None) };
         let text = String::from_utf8_lossy(bytes).into_owned();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1).collect();
-        Self { path, inode: metadata.ino(), text, ends }
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Ok(Some(Self { path: path.to_owned(), inode: metadata.ino(), changed, text, ends }))
     }
 
     fn line(&self, index: usize) -> &str {

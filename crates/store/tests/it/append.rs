@@ -20,6 +20,15 @@ fn added(team: &TestTeam, before: &str) -> String {
     added.unwrap_or_else(|| panic!("more than an entry changed:\n{before}\nbecame\n{after}")).to_owned()
 }
 
+/// The inbox with its one entry repeated until it is more than two megabytes.
+fn enlarged(inbox: &str, beginning: &str) -> String {
+    let (start, end) = (inbox.find('{').unwrap(), inbox.rfind('}').unwrap() + 1);
+    let entry = &inbox[start..end];
+    let separator = beginning.split('{').next().unwrap();
+    let entries = vec![entry; (2 << 20) / entry.len() + 1].join(separator);
+    format!("{}{entries}{}", &inbox[..start], &inbox[end..])
+}
+
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
@@ -42,7 +51,7 @@ fn inboxes_of_real_clients_keep_every_byte_and_their_layout() {
 fn every_style_is_followed_and_its_bytes_are_kept() {
     // Each has what a parser and printer would change: number spelling, escapes, duplicate keys, odd spaces.
     let odd = r#""n":1E2,"big":12345678901234567890.10,"e":"\u00e9\/","twice":1,"twice":2"#;
-    let compact = entry("old").replace("}", &format!(",{odd}}}"));
+    let compact = entry("old").replace('}', &format!(",{odd}}}"));
     let cases = [
         (format!("[{compact}]"), r#",{"from":"team-lead","text":"new","#),
         (format!("[{compact}]\n"), r#",{"from":"team-lead","text":"new","#),
@@ -74,6 +83,13 @@ fn every_style_is_followed_and_its_bytes_are_kept() {
         let added = added(&team, &before);
         assert!(added.starts_with(beginning), "{before}\ngot\n{added}");
         assert_eq!(team.texts("bob"), ["old", "new"]);
+
+        // Large files take another way.
+        let large = enlarged(&before, beginning);
+        team.write_inbox("bob", &large);
+        let added_to_large = self::added(&team, &large);
+        assert!(added_to_large.starts_with(beginning), "{before}\ngot\n{added_to_large}");
+        assert_eq!(team.texts("bob").last().unwrap(), "new");
     }
 }
 
@@ -122,6 +138,20 @@ fn an_id_that_is_there_already_is_not_written_again() {
 }
 
 #[test]
+fn an_id_that_is_in_a_large_inbox_already_is_not_written_again() {
+    let team = array_team();
+    let bob = team.mailbox("bob");
+    let batch = drafts(&"long ".repeat(100), 2_000);
+    bob.append(&batch, false).unwrap();
+    let before = team.inbox_bytes("bob");
+    assert!(before.len() > 2 << 20);
+    for draft in [&batch[0], &batch[999], &batch[1_999]] {
+        assert_eq!(bob.append(std::slice::from_ref(draft), false).unwrap().known, [draft.id.as_str()]);
+    }
+    assert_eq!(team.inbox_bytes("bob"), before);
+}
+
+#[test]
 fn the_id_of_a_new_client_counts_as_an_id() {
     let team = array_team();
     let sent = draft("m");
@@ -129,7 +159,7 @@ fn the_id_of_a_new_client_counts_as_an_id() {
         "bob",
         format!("[{}]", entry("m").replace("\"read\"", &format!("\"msg_id\":\"{}\",\"read\"", sent.id))),
     );
-    assert_eq!(team.mailbox("bob").append(&[sent.clone()], false).unwrap().known, [sent.id]);
+    assert_eq!(team.mailbox("bob").append(std::slice::from_ref(&sent), false).unwrap().known, [sent.id]);
     assert_eq!(team.entries("bob").len(), 1);
 }
 
@@ -189,7 +219,8 @@ fn a_deleted_team_is_not_brought_back_to_life() {
 #[test]
 fn a_name_with_odd_characters_has_the_file_that_clients_look_into() {
     let team = array_team();
-    for (name, file) in [("Léa.B 🦀", "L-a-B---.json"), ("x_y-Z9", "x_y-Z9.json"), ("a:b*c", "a-b-c.json")] {
+    for (name, file) in [("Léa.B 🦀", "L-a-B---.json"), ("x_y-Z9", "x_y-Z9.json"), ("a:b*c", "a-b-c.json")]
+    {
         team.mailbox(name).append(&[draft("hi")], false).unwrap();
         assert!(team.folder().join("inboxes").join(file).is_file(), "{name}");
     }

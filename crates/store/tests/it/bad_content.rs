@@ -131,6 +131,20 @@ fn what_was_set_aside_says_by_its_name_where_it_is_from_when_and_why() {
 }
 
 #[test]
+fn a_large_broken_file_is_set_aside_too() {
+    let team = array_team();
+    let entries = vec![entry(&"long ".repeat(100)); 5_000];
+    for broken in [format!("[{}", entries.join(",")), format!("[{}] x", entries.join(","))] {
+        assert!(broken.len() > 2 << 20);
+        team.write_inbox("bob", &broken);
+        let appended = team.mailbox("bob").append(&[draft("new")], false).unwrap();
+        assert!(matches!(appended.warnings.as_slice(), [Warning::SetAside { salvaged: 5_000, .. }]));
+        assert_eq!(team.texts("bob").len(), 5_001);
+    }
+    assert!(team.litter("bob").is_empty(), "{:?}", team.litter("bob"));
+}
+
+#[test]
 fn two_broken_files_of_one_inbox_are_both_kept() {
     let team = array_team();
     let bob = team.mailbox("bob");

@@ -47,7 +47,7 @@ fn beside_clients_that_write_in_place_and_by_rename() {
     team.mailbox("bob").create().unwrap();
     let client = |number: usize| {
         let client = Foreign::client(&inbox).sending(&format!("client {number} "), EACH);
-        if number % 2 == 0 { client } else { client.renaming().flag("--gen3") }
+        if number.is_multiple_of(2) { client } else { client.renaming().flag("--gen3") }
     };
     let clients = (0..WRITERS).map(|number| client(number).start()).collect();
     assert_all_arrive_once(&team, clients);
@@ -59,7 +59,7 @@ fn beside_python_tools_that_write_in_place_and_by_rename() {
     let inbox = team.inbox("bob");
     let tool = |number: usize| {
         let tool = Foreign::python(&inbox).sending(&format!("python {number} "), EACH);
-        if number % 2 == 0 { tool } else { tool.renaming().with("--indent", "2") }
+        if number.is_multiple_of(2) { tool } else { tool.renaming().with("--indent", "2") }
     };
     let tools = (0..WRITERS).map(|number| tool(number).start()).collect();
     assert_all_arrive_once(&team, tools);

@@ -130,12 +130,11 @@ fn a_held_lock_is_busy_and_nothing_is_written() {
 
 #[test]
 fn a_file_that_is_half_written_under_the_lock_is_waited_for() {
-    let edits: [fn(&TeamFolder) -> Result<(), StoreError>; 3] = [
-        |store| store.add_member("dave", &json!({"name": "dave"})),
-        |store| store.set_member("bob", &[("isActive", json!(false))]),
-        |store| store.remove_member("bob"),
-    ];
-    for edit in edits {
+    type Edit = fn(&TeamFolder) -> Result<(), StoreError>;
+    let add: Edit = |store| store.add_member("dave", &json!({"name": "dave"}));
+    let set: Edit = |store| store.set_member("bob", &[("isActive", json!(false))]);
+    let remove: Edit = |store| store.remove_member("bob");
+    for edit in [add, set, remove] {
         for torn in [0, FOREIGN.len() / 2] {
             let team = team_with(FOREIGN);
             fs::create_dir(lock_of(&team)).unwrap();
@@ -156,8 +155,8 @@ fn a_file_that_is_half_written_under_the_lock_is_waited_for() {
 fn count_up(team: &TestTeam, times: usize) {
     for number in 0..times {
         wait_until("the lock is free", || fs::create_dir(lock_of(team)).is_ok());
-        let counted = text(team)
-            .replace(&format!("\"counter\": {number},"), &format!("\"counter\": {},", number + 1));
+        let counted =
+            text(team).replace(&format!("\"counter\": {number},"), &format!("\"counter\": {},", number + 1));
         fs::write(team.config_file(), counted).unwrap();
         fs::remove_dir(lock_of(team)).unwrap();
     }

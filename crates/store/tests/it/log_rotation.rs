@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use atm_support::{Foreign, TestTeam, draft, drafts};
+use atm_wire::Draft;
+use atm_wire::message::{Ours, Priority};
 
-use crate::scene::{listed, log_team, sorted, take, unread};
+use crate::scene::{line, listed, log_team, sorted, take, unread};
 
 /// `mv inbox inbox.<time>; touch inbox`, as recipes do when it is large.
 fn rotate(inbox: &Path, number: usize) {
@@ -75,6 +77,50 @@ fn a_recipes_cursor_into_a_rotated_file_does_not_pass_over_new_mail() {
 }
 
 #[test]
+fn mail_that_was_rotated_before_anybody_read_it_is_not_passed_over() {
+    let team = log_team();
+    let bob = team.mailbox("bob");
+    bob.append(&drafts("old ", 2), false).unwrap();
+    rotate(&team.inbox("bob"), 0);
+    bob.append(&[draft("new")], false).unwrap();
+    assert_eq!(take(&bob, 9), ["old 0", "old 1", "new"]);
+
+    // Nor where there was no cursor until then.
+    let team = log_team();
+    team.write_inbox("bob", format!("{}\n", line("old")));
+    rotate(&team.inbox("bob"), 0);
+    let bob = team.mailbox("bob");
+    bob.append(&[draft("new")], false).unwrap();
+    assert_eq!(take(&bob, 9), ["old", "new"]);
+}
+
+#[test]
+fn reading_urgent_mail_moves_no_other_cursor() {
+    // Our writing the cursor's file must not make the recipe's number in it look newer than the rotation.
+    let team = log_team();
+    let bob = team.mailbox("bob");
+    bob.append(&drafts("old ", 2), false).unwrap();
+    rotate(&team.inbox("bob"), 0);
+    let urgent = Ours { priority: Priority::High, ..Ours::default() };
+    bob.append(&[Draft { ours: urgent, ..draft("urgent") }, draft("new")], false).unwrap();
+    assert_eq!(take(&bob, 1), ["urgent"]);
+    assert_eq!(take(&bob, 9), ["old 0", "old 1", "new"]);
+}
+
+#[test]
+fn a_retry_after_a_rotation_is_not_written_again() {
+    let team = log_team();
+    let bob = team.mailbox("bob");
+    let sent = drafts("m", 2);
+    bob.append(&sent, false).unwrap();
+    rotate(&team.inbox("bob"), 0);
+    bob.append(&[draft("new")], false).unwrap();
+    rotate(&team.inbox("bob"), 1);
+    assert_eq!(bob.append(&sent, false).unwrap().known.len(), 2);
+    assert_eq!(listed(&bob), ["m0", "m1", "new"]);
+}
+
+#[test]
 fn a_file_that_was_cut_is_read_on_where_we_were() {
     let team = log_team();
     let bob = team.mailbox("bob");
@@ -96,6 +142,18 @@ fn a_file_that_was_emptied_is_read_from_its_start() {
     team.write_inbox("bob", "");
     bob.append(&drafts("n", 4), false).unwrap();
     assert_eq!(take(&bob, 9), ["n0", "n1", "n2", "n3"]);
+}
+
+#[test]
+fn mail_of_a_clock_that_is_behind_is_not_passed_over() {
+    let team = log_team();
+    let bob = team.mailbox("bob");
+    let behind = draft("from the past");
+    bob.append(&drafts("m", 3), false).unwrap();
+    take(&bob, 9);
+    team.write_inbox("bob", "");
+    bob.append(&[behind], false).unwrap();
+    assert_eq!(take(&bob, 9), ["from the past"]);
 }
 
 #[test]

@@ -142,7 +142,8 @@ impl ArrayWorld {
         fs::create_dir(self.team.client_lock("bob")).unwrap();
         let mut entries = self.team.entries("bob");
         change(&mut entries);
-        let text = if pretty { serde_json::to_string_pretty(&entries) } else { serde_json::to_string(&entries) };
+        let text =
+            if pretty { serde_json::to_string_pretty(&entries) } else { serde_json::to_string(&entries) };
         if in_place {
             self.team.write_inbox("bob", text.unwrap());
         } else {
@@ -221,9 +222,8 @@ impl LogWorld {
         match step {
             LogStep::Append(priority, count) => {
                 let ours = Ours { priority: *priority, ..Ours::default() };
-                let drafts: Vec<_> = (0..*count)
-                    .map(|_| Draft { ours: ours.clone(), ..draft(&self.next_text()) })
-                    .collect();
+                let drafts: Vec<_> =
+                    (0..*count).map(|_| Draft { ours: ours.clone(), ..draft(&self.next_text()) }).collect();
                 assert!(self.bob.append(&drafts, false).unwrap().known.is_empty());
                 self.last = drafts.last().cloned();
             }

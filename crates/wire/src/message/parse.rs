@@ -99,7 +99,7 @@ impl<'a> Sketch<'a> {
 }
 
 fn given_id<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
-    ["messageId", "msg_id"].iter().find_map(|key| object.string(key)).filter(|id| !id.is_empty())
+    ["messageId", "msg_id"].iter().find_map(|key| object.string(key).filter(|id| !id.is_empty()))
 }
 
 fn is_read(object: &Object) -> bool {

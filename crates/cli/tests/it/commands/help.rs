@@ -1,0 +1,428 @@
+//! `--help`, `--version`, completions and manual pages.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::scene::{World, tree};
+
+/// Every command that can be typed, without `atm`.
+const COMMANDS: [&str; 20] = [
+    "demo",
+    "team",
+    "team create",
+    "team list",
+    "team show",
+    "team delete",
+    "member",
+    "member add",
+    "member remove",
+    "member set",
+    "members",
+    "send",
+    "broadcast",
+    "reply",
+    "inbox",
+    "read",
+    "watch",
+    "config",
+    "completions",
+    "man",
+];
+
+/// The short help of a command, without what every command takes. The long one must have all of it.
+fn help(world: &World, command: &str) -> String {
+    let ask = |flag| world.ok(&command.split(' ').chain([flag]).collect::<Vec<_>>());
+    let (short, long) = (ask("-h"), ask("--help"));
+    let words = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+    let long_words = words(&long);
+    for option in words(&short).iter().filter(|word| word.starts_with("--")) {
+        assert!(long_words.contains(option), "{command} --help does not name {option}");
+    }
+    let (own, global) = short.split_once("\nGlobal options:\n").expect("global options");
+    let after = global.split_once("\n\n").map_or(String::new(), |(_, after)| format!("\n{after}"));
+    let own: Vec<_> =
+        own.lines().filter(|line| !line.contains(" --help ") && !line.contains("--version ")).collect();
+    format!("== {}\n{after}", own.join("\n"))
+}
+
+fn helps(commands: &[&str]) -> String {
+    let world = World::new();
+    commands.iter().map(|command| help(&world, command)).collect()
+}
+
+#[test]
+fn the_first_help_names_every_command() {
+    let world = World::new();
+    assert_snapshot!(world.ok(&["-h"]), @"
+    Durable mail for teams of coding agents
+
+    Usage: atm [OPTIONS] <COMMAND>
+
+    Commands:
+      demo         Play a team's day in a throw-away root, with real files
+      team         Make, list, show and delete teams
+      member       Add, remove and change members
+      members      Who is in the team, who is on, and what waits for whom
+      send         Send a message
+      broadcast    Send a message to everybody else
+      reply        Answer a message
+      inbox        Look into an inbox; changes nothing
+      read         Read your unread mail, and mark it as read once it is shown
+      watch        Show mail as it comes; changes nothing
+      config       Show the settings and where each is from
+      completions  Print completions for a shell
+      man          Print the manual page, or write all of them to a folder
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Global options:
+          --root <DIR>    The shared tree [default: $ATM_ROOT, $CLAUDE_CONFIG_DIR, ~/.claude]
+          --state <DIR>   Our own state [default: $ATM_STATE, $XDG_STATE_HOME/atm]
+      -t, --team <TEAM>   The team [default: $ATM_TEAM, the only one, or the one whose lead works here]
+          --as <NAME>     Who you are [default: $ATM_AS]
+          --json          Answer with JSON on stdout, errors as JSON on stderr
+      -q, --quiet         Say only what was asked for
+          --color <WHEN>  Use colours [possible values: auto, always, never]
+
+    A name is NAME, or NAME@TEAM. Without --as you send as `user`; reading mail needs --as.
+    Environment: ATM_ROOT ATM_STATE ATM_TEAM ATM_AS. Settings: ~/.config/atm/config.toml, then .atm.toml
+    of the project.
+    Exit codes: 0 done, 2 usage, 3 no such team, member or message, 4 refused, 5 busy (nothing written),
+    6 bad data (nothing changed), 7 input or output failed, 8 written but the awaited stage did not
+    come.
+    ");
+    let version = concat!("atm ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(world.ok(&["--version"]), version);
+    assert!(world.ok(&["send", "--version"]).contains(env!("CARGO_PKG_VERSION")));
+    assert_eq!(world.ok(&["help"]), world.ok(&["--help"]));
+    assert_eq!(world.ok(&["help", "team", "create"]), world.ok(&["team", "create", "--help"]));
+}
+
+#[test]
+fn help_about_teams_and_members() {
+    let commands = ["demo", "team", "team create", "team list", "team show", "team delete"];
+    assert_snapshot!(helps(&commands), @"
+    == Play a team's day in a throw-away root, with real files
+
+    Usage: atm demo [OPTIONS]
+
+    Options:
+          --keep     Keep the files, and say where they are
+    == Make, list, show and delete teams
+
+    Usage: atm team [OPTIONS] <COMMAND>
+
+    Commands:
+      create  Make a team
+      list    List all teams, those that clients made by themselves too
+      show    Show a team and its members
+      delete  Take a team out of the tree; its files are kept in the state folder
+      help    Print this message or the help of the given subcommand(s)
+
+    Options:
+    == Make a team
+
+    Usage: atm team create [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  The name: lower-case letters, digits and hyphens, 3 to 64 characters
+
+    Options:
+          --description <DESCRIPTION>  What it is for, 1 to 500 characters [default: the name]
+          --layout <LAYOUT>            How mail is kept [default: array] [possible values: array, log]
+          --lead <NAME>                The lead's name [default: team-lead]
+    == List all teams, those that clients made by themselves too
+
+    Usage: atm team list [OPTIONS]
+
+    Options:
+    == Show a team and its members
+
+    Usage: atm team show [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Which [default: the one that commands would use here]
+
+    Options:
+    == Take a team out of the tree; its files are kept in the state folder
+
+    Usage: atm team delete [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  Which
+
+    Options:
+          --force    Even if there is unread mail
+    ");
+    assert_snapshot!(helps(&["member", "member add", "member remove", "member set", "members"]), @"
+    == Add, remove and change members
+
+    Usage: atm member [OPTIONS] <COMMAND>
+
+    Commands:
+      add     Add a member and make its inbox
+      remove  Take a member off the list; its inbox stays
+      set     Change a member
+      help    Print this message or the help of the given subcommand(s)
+
+    Options:
+    == Add a member and make its inbox
+
+    Usage: atm member add [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  The name: lower-case letters, digits and hyphens, 3 to 64 characters
+
+    Options:
+          --type <TYPE>           What kind of agent it is [default for a new one: general-purpose]
+          --model <MODEL>         haiku, sonnet, opus, or a model's full id [default for a new one:
+                                  sonnet]
+          --prompt <PROMPT>       What it is started with
+          --member-color <COLOR>  blue, green, yellow, magenta, cyan, red, … or #rrggbb [default for a
+                                  new one: the next in turn]
+          --pane <PANE>           Its tmux pane, like %14
+          --cwd <DIR>             Where it works
+          --inactive              It does not run yet
+    == Take a member off the list; its inbox stays
+
+    Usage: atm member remove [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  Who
+
+    Options:
+    == Change a member
+
+    Usage: atm member set [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  Who
+
+    Options:
+          --type <TYPE>           What kind of agent it is [default for a new one: general-purpose]
+          --model <MODEL>         haiku, sonnet, opus, or a model's full id [default for a new one:
+                                  sonnet]
+          --prompt <PROMPT>       What it is started with
+          --member-color <COLOR>  blue, green, yellow, magenta, cyan, red, … or #rrggbb [default for a
+                                  new one: the next in turn]
+          --pane <PANE>           Its tmux pane, like %14
+          --cwd <DIR>             Where it works
+          --active <BOOL>         Whether it runs [possible values: true, false]
+    == Who is in the team, who is on, and what waits for whom
+
+    Usage: atm members [OPTIONS]
+
+    Options:
+    ");
+}
+
+#[test]
+fn help_about_mail() {
+    assert_snapshot!(helps(&["send", "broadcast", "reply"]), @r#"
+    == Send a message
+
+    Usage: atm send [OPTIONS] [TO] [TEXT]
+
+    Arguments:
+      [TO]    To whom: NAME or NAME@TEAM
+      [TEXT]  The text, or `-` to read it from stdin
+
+    Options:
+          --file <FILE>          Read the text from a file
+          --summary <TEXT>       A short version [default: the first words]
+          --priority <PRIORITY>  How urgent it is [default: normal] [possible values: high, normal, low]
+          --reply-to <ID>        The id of the message that this one answers
+          --batch                Read many messages from stdin: JSON Lines with to, text and, if you
+                                 like, summary, priority, reply_to, id
+          --create               Make an inbox for a name that is not a member
+          --strict               Refuse an inbox that does not parse (exit 6), instead of setting it
+                                 aside and going on
+          --no-tag               Do not put a [PENDING ACTION …] tag before mail for somebody who is
+                                 offline
+
+    Examples:
+      atm send bob "please look at the build"
+      git diff | atm send reviewer - --summary "diff to review"
+      printf '%s\n' '{"to":"bob","text":"one"}' '{"to":"eve","text":"two"}' | atm send --batch
+    == Send a message to everybody else
+
+    Usage: atm broadcast [OPTIONS] [TEXT]
+
+    Arguments:
+      [TEXT]  The text, or `-` to read it from stdin
+
+    Options:
+          --file <FILE>          Read the text from a file
+          --summary <TEXT>       A short version [default: the first words]
+          --priority <PRIORITY>  How urgent it is [default: normal] [possible values: high, normal, low]
+          --to <NAMES>           Only to these, separated by commas
+          --create               Make an inbox for a name that is not a member
+          --strict               Refuse an inbox that does not parse (exit 6), instead of setting it
+                                 aside and going on
+          --no-tag               Do not put a [PENDING ACTION …] tag before mail for somebody who is
+                                 offline
+    == Answer a message
+
+    Usage: atm reply [OPTIONS] <ID> [TEXT]
+
+    Arguments:
+      <ID>    The message in your inbox: its id, or at least six characters of its start or end
+      [TEXT]  The text, or `-` to read it from stdin
+
+    Options:
+          --file <FILE>          Read the text from a file
+          --summary <TEXT>       A short version [default: the first words]
+          --priority <PRIORITY>  How urgent it is [default: normal] [possible values: high, normal, low]
+          --create               Make an inbox for a name that is not a member
+          --strict               Refuse an inbox that does not parse (exit 6), instead of setting it
+                                 aside and going on
+          --no-tag               Do not put a [PENDING ACTION …] tag before mail for somebody who is
+                                 offline
+    "#);
+    assert_snapshot!(helps(&["inbox", "read", "watch"]), @"
+    == Look into an inbox; changes nothing
+
+    Usage: atm inbox [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Whose inbox [default: yours]
+
+    Options:
+          --unread        Only what is not read
+          --pending       Only what was written while its reader was off, and is not read
+          --from <NAME>   Only from this sender
+          --type <TYPE>   Only of this type, like task_assignment
+          --since <TIME>  Only sent then or later
+          --until <TIME>  Only sent then or earlier
+          --last <N>      Only the last N of those
+
+    Times are ISO 8601, or how long ago: 30s, 10m, 2h, 7d.
+    == Read your unread mail, and mark it as read once it is shown
+
+    Usage: atm read [OPTIONS]
+
+    Options:
+          --peek             Leave it unread
+          --wait <TIME>      Wait for mail, at the most this long: 30, 30s, 5m
+          --limit <N>        At the most so many
+          --format <FORMAT>  How to show it [default: text] [possible values: text, json, context]
+    == Show mail as it comes; changes nothing
+
+    Usage: atm watch [OPTIONS] [NAMES]...
+
+    Arguments:
+      [NAMES]...  Whose inboxes [default: yours; without --as, everybody's]
+
+    Options:
+          --all         Show what is there already, too
+          --count <N>   Stop after N messages
+          --for <TIME>  Stop after this long: 30s, 10m
+    ");
+}
+
+#[test]
+fn help_about_settings_and_setting_up() {
+    assert_snapshot!(helps(&["config", "completions", "man"]), @"
+    == Show the settings and where each is from
+
+    Usage: atm config [OPTIONS]
+
+    Options:
+    == Print completions for a shell
+
+    Usage: atm completions [OPTIONS] <SHELL>
+
+    Arguments:
+      <SHELL>  Which shell [possible values: bash, elvish, fish, powershell, zsh]
+
+    Options:
+
+    Examples:
+      atm completions bash > ~/.local/share/bash-completion/completions/atm
+      atm completions zsh > ~/.zfunc/_atm
+      atm completions fish > ~/.config/fish/completions/atm.fish
+    == Print the manual page, or write all of them to a folder
+
+    Usage: atm man [OPTIONS] [FOLDER]
+
+    Arguments:
+      [FOLDER]  Write a page for every command into this folder
+
+    Options:
+
+    Examples:
+      atm man | man -l -
+      atm man ~/.local/share/man/man1
+    ");
+}
+
+#[test]
+fn every_shell_gets_completions_that_know_the_commands() {
+    let world = World::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = world.ok(&["completions", shell]);
+        for word in ["broadcast", "reply", "--priority", "--peek", "team"] {
+            let word = if shell == "fish" { word.trim_start_matches("--") } else { word };
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+    assert_snapshot!(world.session("atm completions tcsh"), @"
+    $ atm completions tcsh
+    2> error: invalid value 'tcsh' for '<SHELL>'
+    2>   [possible values: bash, elvish, fish, powershell, zsh]
+    2>
+    2>   tip: a similar value exists: 'zsh'
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn completions_are_scripts_that_their_shell_accepts() {
+    let world = World::new();
+    let file = world.home().join("atm.bash");
+    fs::write(&file, world.ok(&["completions", "bash"])).unwrap();
+    // As a user's shell does: read it, ask for what comes after `atm re`.
+    let ask = "source \"$0\"; COMP_WORDS=(atm re); COMP_CWORD=1; _atm atm re atm; echo \"${COMPREPLY[@]}\"";
+    let bash = Command::new("bash").args(["-c", ask]).arg(&file).stdin(Stdio::null()).output();
+    let Ok(bash) = bash else { return eprintln!("skipped: there is no bash here") };
+    assert_eq!(String::from_utf8_lossy(&bash.stdout), "reply read\n", "{bash:?}");
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let world = World::new();
+    let page = world.ok(&["man"]);
+    assert!(page.contains(".TH atm 1") && page.contains("Durable mail for teams of coding agents"), "{page}");
+
+    let folder = world.home().join("share/man/man1");
+    assert_snapshot!(world.session("atm man share/man/man1"), @"
+    $ atm man share/man/man1
+    wrote the pages to share/man/man1
+    ");
+    let mut written: Vec<String> =
+        tree(&folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    written.retain(|name| !name.contains("-help"));
+    let mut expected: Vec<_> =
+        COMMANDS.iter().map(|name| format!("atm-{}.1", name.replace(' ', "-"))).collect();
+    expected.push("atm.1".to_owned());
+    expected.sort();
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn a_folder_for_manual_pages_that_cannot_be_made_is_said() {
+    let world = World::new();
+    fs::write(world.home().join("file"), "").unwrap();
+    assert_snapshot!(world.session("atm man file/man1"), @"
+    $ atm man file/man1
+    2> error: cannot write the pages to file/man1: Not a directory (os error 20)
+    [exit 7]
+    ");
+}

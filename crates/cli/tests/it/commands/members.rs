@@ -1,0 +1,246 @@
+//! `atm member` and `atm members`
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::scene::World;
+
+#[test]
+fn members_are_added_changed_and_removed() {
+    let world = World::new();
+    let session = world.session(
+        "
+        atm team create dev
+        atm members
+        atm member add alice --type reviewer --model opus --prompt 'You review.' --member-color '#00ff7f' --cwd /work
+        atm member add bob --pane %14 --inactive
+        atm member add alice
+        atm members
+        atm member set bob --active true --model haiku
+        atm member set alice --active false
+        atm member set carol --active false
+        atm members | sed 's/shutdownAt.*/shutdownAt …/'
+        atm member remove bob
+        atm member remove bob
+        atm members -q | cut -d' ' -f1
+        ls $ATM_ROOT/teams/dev/inboxes
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm team create dev
+    made team dev in [ROOT]/teams/dev
+    $ atm members
+    NAME              STATE   UNREAD  PENDING  MODEL   WHY
+    team-lead (lead)  Online  0       0        sonnet  isActive is true in config.json
+    $ atm member add alice --type reviewer --model opus --prompt 'You review.' --member-color '#00ff7f' --cwd /work
+    added alice@dev
+    $ atm member add bob --pane %14 --inactive
+    added bob@dev
+    $ atm member add alice
+    2> error: member alice of team dev exists already
+    [exit 4]
+    $ atm members
+    NAME              STATE    UNREAD  PENDING  MODEL   WHY
+    team-lead (lead)  Online   0       0        sonnet  isActive is true in config.json
+    alice             Online   0       0        opus    isActive is true in config.json
+    bob               Offline  0       0        sonnet  isActive is false in config.json
+    $ atm member set bob --active true --model haiku
+    changed bob@dev
+    $ atm member set alice --active false
+    changed alice@dev
+    $ atm member set carol --active false
+    2> error: team dev has no member "carol"
+    2>   hint: `atm members` shows the names
+    [exit 3]
+    $ atm members | sed 's/shutdownAt.*/shutdownAt …/'
+    NAME              STATE    UNREAD  PENDING  MODEL   WHY
+    team-lead (lead)  Online   0       0        sonnet  isActive is true in config.json
+    alice             Offline  0       0        opus    isActive is false in config.json; shutdownAt …
+    bob               Online   0       0        haiku   isActive is true in config.json
+    $ atm member remove bob
+    removed bob@dev
+    $ atm member remove bob
+    2> error: team dev has no member "bob"
+    2>   hint: `atm members` shows the names
+    [exit 3]
+    $ atm members -q | cut -d' ' -f1
+    NAME
+    team-lead
+    alice
+    $ ls $ATM_ROOT/teams/dev/inboxes
+    alice.json
+    bob.json
+    team-lead.json
+    "#);
+}
+
+#[test]
+fn fields_that_break_the_rules_are_refused_and_nothing_is_changed() {
+    let world = World::with_team();
+    let config = world.root().join("teams/dev/config.json");
+    let before = fs::read_to_string(&config).unwrap();
+    let session = world.session(
+        "
+        atm member add Carol
+        atm member add carol --model ''
+        atm member add carol --pane 14
+        atm member set bob --type ' '
+        atm member set bob --pane 14
+        atm member set bob --active maybe
+        atm member set bob
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm member add Carol
+    2> error: member name "Carol": must be kebab-case: lower-case letters and digits, single hyphens between them
+    [exit 2]
+    $ atm member add carol --model ''
+    2> error: model: must be haiku, sonnet, opus or a model's full id
+    [exit 2]
+    $ atm member add carol --pane 14
+    2> error: tmuxPaneId: must be "%<number>", "leader", "in-process" or empty
+    [exit 2]
+    $ atm member set bob --type ' '
+    2> error: agentType: must not be empty
+    [exit 2]
+    $ atm member set bob --pane 14
+    2> error: tmuxPaneId: must be "%<number>", "leader", "in-process" or empty
+    [exit 2]
+    $ atm member set bob --active maybe
+    2> error: invalid value 'maybe' for '--active <BOOL>'
+    2>   [possible values: true, false]
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    $ atm member set bob
+    changed bob@dev
+    "#);
+    assert_eq!(fs::read_to_string(&config).unwrap(), before);
+    assert!(!world.root().join("teams/dev/inboxes/carol.json").exists());
+}
+
+#[test]
+fn keys_that_others_put_into_the_file_survive_a_change() {
+    let world = World::with_team();
+    let config = world.root().join("teams/dev/config.json");
+    let text = fs::read_to_string(&config).unwrap();
+    let text = text.replacen('{', "{\n  \"theirs\": 12345678901234567890,", 1);
+    fs::write(&config, text.replace("\"name\": \"bob\"", "\"name\": \"bob\", \"alsoTheirs\": 1E2")).unwrap();
+    world.ok(&["member", "set", "bob", "--active", "false"]);
+    world.ok(&["member", "add", "carol"]);
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("\"theirs\": 12345678901234567890,"), "{text}");
+    assert!(text.contains("\"name\": \"bob\", \"alsoTheirs\": 1E2"), "{text}");
+}
+
+#[test]
+fn what_waits_for_whom_is_counted() {
+    let world = World::with_team();
+    let session = world.session(
+        "
+        atm send bob one
+        atm member set bob --active false
+        atm send bob two
+        atm send alice three
+        atm --as alice read -q
+        atm members --json
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm send bob one
+    delivered for bob@dev, id [ID]
+    $ atm member set bob --active false
+    changed bob@dev
+    $ atm send bob two
+    queued for bob@dev, id [ID]
+    2> warning: bob is offline (isActive is false): the message is queued
+    $ atm send alice three
+    delivered for alice@dev, id [ID]
+    $ atm --as alice read -q
+    user → alice  [.........TIME.........]  [ID]
+      three
+    $ atm members --json
+    [
+      {
+        "name": "team-lead",
+        "agentId": "team-lead@dev",
+        "state": "online",
+        "evidence": [
+          "isActive is true in config.json"
+        ],
+        "unread": 0,
+        "pending": 0,
+        "agentType": "team-lead",
+        "model": "sonnet",
+        "color": "yellow",
+        "lead": true
+      },
+      {
+        "name": "alice",
+        "agentId": "alice@dev",
+        "state": "online",
+        "evidence": [
+          "isActive is true in config.json"
+        ],
+        "unread": 0,
+        "pending": 0,
+        "agentType": "general-purpose",
+        "model": "sonnet",
+        "color": "blue",
+        "lead": false
+      },
+      {
+        "name": "bob",
+        "agentId": "bob@dev",
+        "state": "offline",
+        "evidence": [
+          "isActive is false in config.json",
+          "shutdownAt is [.........TIME.........]"
+        ],
+        "unread": 2,
+        "pending": 1,
+        "agentType": "general-purpose",
+        "model": "sonnet",
+        "color": "green",
+        "lead": false
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn answers_are_documents_when_asked_for() {
+    let world = World::with_team();
+    let session = world.session(
+        "
+        atm member add carol --json
+        atm member set carol --active false --json
+        atm member remove carol --json
+        atm member remove carol --json
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm member add carol --json
+    {
+      "added": true,
+      "name": "carol",
+      "team": "dev"
+    }
+    $ atm member set carol --active false --json
+    {
+      "changed": true,
+      "name": "carol",
+      "team": "dev"
+    }
+    $ atm member remove carol --json
+    {
+      "name": "carol",
+      "removed": true,
+      "team": "dev"
+    }
+    $ atm member remove carol --json
+    2> {"error":{"code":"no_such_member","message":"team dev has no member \"carol\"","hint":"`atm members` shows the names"}}
+    [exit 3]
+    "#);
+}

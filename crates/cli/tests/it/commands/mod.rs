@@ -1,0 +1,13 @@
+//! Every command as a new user would type it, with all that it says.
+
+mod config;
+mod errors;
+mod help;
+mod inbox;
+mod many;
+mod members;
+mod read;
+mod reply;
+mod send;
+mod teams;
+mod watch;

@@ -1,0 +1,21 @@
+//! The command line as its users see it: the real binary, real files, and other programs beside it.
+//!
+//! One binary, because each would be linked on its own.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+mod choosing_a_team;
+mod closed_pipe;
+mod commands;
+mod crowd;
+mod demo;
+mod disk;
+mod hostile_text;
+mod interrupt;
+mod json_shapes;
+mod kill;
+mod locks;
+mod looking;
+mod scene;
+mod two_readers;
+mod wake;
+mod wrong_names;
