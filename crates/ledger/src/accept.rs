@@ -1,0 +1,177 @@
+//! The promise: a message that is accepted will be written, whoever dies in between.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use crate::error::LedgerError;
+use crate::open::Ledger;
+use crate::row::{InboxKey, NewMessage};
+use crate::stage::{Evidence, Stage};
+
+/// A message that we promise to write.
+#[derive(Debug, Clone)]
+pub struct Acceptance {
+    /// For whom.
+    pub inbox: InboxKey,
+    /// What.
+    pub message: NewMessage,
+    /// All that it takes to write it, in the office's own words.
+    pub draft: String,
+}
+
+impl Ledger {
+    /// Takes messages on. When this returns, they survive a power cut.
+    pub fn accept(&mut self, messages: &[Acceptance], now: i64, by: &str) -> Result<(), LedgerError> {
+        let path = self.path().to_owned();
+        let failed = |source| LedgerError::Database { path: path.clone(), source };
+        self.db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+        let accepted = accept(&mut self.db, messages, now, by);
+        self.db.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
+        accepted.map_err(failed)
+    }
+
+    /// What is accepted for an inbox and not written yet, oldest first: id and draft.
+    pub fn waiting(&self, inbox: &InboxKey) -> Result<Vec<(String, String)>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<(String, String)>> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(Vec::new()) };
+            self.db
+                .prepare_cached(
+                    "SELECT id, draft FROM messages WHERE inbox = ?1 AND waiting = 1 ORDER BY seq",
+                )?
+                .query_map([inbox], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// All inboxes below a root for which something is accepted and not written, other than by a process at work now.
+    pub fn inboxes_with_waiting(&self, root: &str, before: i64) -> Result<Vec<InboxKey>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<InboxKey>> {
+            self.db
+                .prepare_cached(
+                    "SELECT DISTINCT i.root, i.team, i.name FROM messages m JOIN inboxes i ON i.id = m.inbox
+                     WHERE m.waiting = 1 AND i.root = ?1 AND m.noticed_at < ?2",
+                )?
+                .query_map(params![root, before], |row| {
+                    Ok(InboxKey { root: row.get(0)?, team: row.get(1)?, name: row.get(2)? })
+                })?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// The promise is kept: these are in the inbox file.
+    pub fn written(
+        &mut self,
+        inbox: &InboxKey,
+        ids: &[(String, Stage)],
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        let write = |db: &mut Connection| -> rusqlite::Result<()> {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let Some(inbox) = inbox.find(&transaction)? else { return Ok(()) };
+            for (id, stage) in ids {
+                transaction
+                    .prepare_cached("UPDATE messages SET waiting = 0 WHERE inbox = ?1 AND id = ?2")?
+                    .execute(params![inbox, id])?;
+                record(&transaction, inbox, id, Stage::Written, now, evidence)?;
+                if *stage != Stage::Written {
+                    record(&transaction, inbox, id, *stage, now, evidence)?;
+                }
+            }
+            transaction.commit()
+        };
+        let written = write(&mut self.db);
+        written.map_err(|source| self.failed(source))
+    }
+
+    /// Takes a promise back that could not be kept. Says whether that was in time: if not, it was written meanwhile.
+    pub fn withdraw(
+        &mut self,
+        inbox: &InboxKey,
+        id: &str,
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<bool, LedgerError> {
+        let mut write = || -> rusqlite::Result<bool> {
+            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let Some(inbox) = inbox.find(&transaction)? else { return Ok(true) };
+            let in_time = transaction
+                .prepare_cached(
+                    "UPDATE messages SET waiting = 0 WHERE inbox = ?1 AND id = ?2 AND waiting = 1",
+                )?
+                .execute(params![inbox, id])?
+                > 0;
+            if in_time {
+                record(&transaction, inbox, id, Stage::Failed, now, evidence)?;
+            }
+            transaction.commit()?;
+            Ok(in_time)
+        };
+        let withdrawn = write();
+        withdrawn.map_err(|source| self.failed(source))
+    }
+
+    /// All that it takes to write a message again, if we wrote it.
+    pub fn draft(&self, inbox: &InboxKey, id: &str) -> Result<Option<String>, LedgerError> {
+        let query = || -> rusqlite::Result<Option<String>> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(None) };
+            let found = self
+                .db
+                .prepare_cached("SELECT draft FROM messages WHERE inbox = ?1 AND id = ?2")?
+                .query_row(params![inbox, id], |row| row.get(0))
+                .optional()?;
+            Ok(found.flatten())
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// Records a stage of a message.
+    pub fn advance(
+        &mut self,
+        inbox: &InboxKey,
+        id: &str,
+        stage: Stage,
+        at: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        let write = || -> rusqlite::Result<()> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(()) };
+            record(&self.db, inbox, id, stage, at, evidence)
+        };
+        write().map_err(|source| self.failed(source))
+    }
+}
+
+fn accept(db: &mut Connection, messages: &[Acceptance], now: i64, by: &str) -> rusqlite::Result<()> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for Acceptance { inbox, message, draft } in messages {
+        let inbox = inbox.find_or_make(&transaction)?;
+        if message.insert(&transaction, inbox, now, Stage::Accepted.rank(), Some(draft))?.is_some() {
+            let evidence = Evidence::certain("accepted by atm").by(by);
+            record(&transaction, inbox, &message.id, Stage::Accepted, now, &evidence)?;
+        }
+    }
+    transaction.commit()
+}
+
+/// Puts a stage down, and moves the message there if it was not further already.
+pub(crate) fn record(
+    db: &Connection,
+    inbox: i64,
+    id: &str,
+    stage: Stage,
+    at: i64,
+    evidence: &Evidence,
+) -> rusqlite::Result<()> {
+    let evidence = serde_json::to_string(evidence).unwrap_or_default();
+    db.prepare_cached(
+        "INSERT INTO stages (message, rank, at, evidence)
+         SELECT seq, ?3, ?4, ?5 FROM messages WHERE inbox = ?1 AND id = ?2
+         ON CONFLICT (message, rank, at) DO NOTHING",
+    )?
+    .execute(params![inbox, id, stage.rank(), at, evidence])?;
+    db.prepare_cached("UPDATE messages SET rank = ?3 WHERE inbox = ?1 AND id = ?2 AND rank < ?3")?
+        .execute(params![inbox, id, stage.rank()])?;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Why the ledger could not answer.
+
+use std::path::PathBuf;
+
+/// An error of the ledger. Mail does not depend on it: the office goes on and says so.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The database could not be opened, read or written.
+    #[error("the ledger {} cannot be used: {source}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// Why not.
+        source: rusqlite::Error,
+    },
+    /// The folder could not be made.
+    #[error("cannot make the ledger's folder {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It was written by a newer `atm`, whose ways we do not know.
+    #[error("the ledger {} is of version {found}; this atm knows {known} and leaves it alone", path.display())]
+    TooNew {
+        /// The database.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+}

@@ -1,0 +1,26 @@
+//! What became of every message: its stages with their evidence, its text for good, and a search over all of it.
+//!
+//! One SQLite database for all teams, in our own state folder, safe for many processes at once. It is a witness, not
+//! the mail: the files are the mail. A ledger that is missing is made anew; one that cannot be used is an error here
+//! and a warning in the office.
+
+mod accept;
+mod error;
+mod lookup;
+mod observe;
+mod open;
+mod row;
+mod schema;
+mod search;
+mod stage;
+mod stats;
+
+pub use accept::Acceptance;
+pub use error::LedgerError;
+pub use lookup::{Recorded, StageRecord};
+pub use observe::{Known, Observed};
+pub use open::Ledger;
+pub use row::{InboxKey, NewMessage};
+pub use search::{MARK_END, MARK_START, Query};
+pub use stage::{Evidence, Stage, Sure};
+pub use stats::{Count, Stats, Waits};

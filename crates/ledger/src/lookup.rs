@@ -1,0 +1,192 @@
+//! What became of a message.
+
+use rusqlite::{Row, ToSql, params, params_from_iter};
+
+use crate::error::LedgerError;
+use crate::open::Ledger;
+use crate::row::InboxKey;
+use crate::stage::{Evidence, Stage, Sure};
+
+/// A message as the ledger has it.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    pub(crate) seq: i64,
+    /// For whom.
+    pub inbox: InboxKey,
+    /// Its id.
+    pub id: String,
+    /// From whom.
+    pub sender: String,
+    /// Its text.
+    pub text: String,
+    /// The short version.
+    pub summary: Option<String>,
+    /// What kind of message it is.
+    pub kind: String,
+    /// When it was sent, in milliseconds since the epoch.
+    pub sent_at: i64,
+    /// When we first knew of it.
+    pub noticed_at: i64,
+    /// Whether we sent it.
+    pub ours: bool,
+    /// How far it came.
+    pub stage: Stage,
+    /// The message that it answers.
+    pub reply_to: Option<String>,
+    /// The first message of its conversation.
+    pub thread: Option<String>,
+    /// The request that it makes or answers.
+    pub request_id: Option<String>,
+    /// By which name an acknowledgment would call it.
+    pub ack_id: Option<String>,
+    /// Until when it wants to be acknowledged.
+    pub ack_by: Option<i64>,
+}
+
+/// One stage that a message reached.
+#[derive(Debug, Clone)]
+pub struct StageRecord {
+    /// Which.
+    pub stage: Stage,
+    /// When, in milliseconds since the epoch.
+    pub at: i64,
+    /// How we know.
+    pub evidence: Evidence,
+}
+
+/// The columns of [`Recorded`], for every query that gives some.
+pub(crate) const COLUMNS: &str =
+    "m.seq, i.root, i.team, i.name, m.id, m.sender, m.text, m.summary, m.kind, m.sent_at,
+    m.noticed_at, m.ours, m.rank, m.reply_to, m.thread, m.request_id, m.ack_id, m.ack_by";
+
+impl Recorded {
+    pub(crate) fn from_row(row: &Row) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get(0)?,
+            inbox: InboxKey { root: row.get(1)?, team: row.get(2)?, name: row.get(3)? },
+            id: row.get(4)?,
+            sender: row.get(5)?,
+            text: row.get(6)?,
+            summary: row.get(7)?,
+            kind: row.get(8)?,
+            sent_at: row.get(9)?,
+            noticed_at: row.get(10)?,
+            ours: row.get(11)?,
+            stage: Stage::from_rank(row.get(12)?),
+            reply_to: row.get(13)?,
+            thread: row.get(14)?,
+            request_id: row.get(15)?,
+            ack_id: row.get(16)?,
+            ack_by: row.get(17)?,
+        })
+    }
+}
+
+impl Ledger {
+    /// Messages with this id, or whose id starts or ends with it; one message to many has one id each.
+    pub fn find(&self, root: &str, id: &str, by_part: bool) -> Result<Vec<Recorded>, LedgerError> {
+        let exact = self.select("WHERE i.root = ?1 AND m.id = ?2 ORDER BY m.seq", &[&root, &id])?;
+        if !exact.is_empty() || !by_part {
+            return Ok(exact);
+        }
+        let (head, next) = (id, format!("{id}\u{10ffff}"));
+        let by_head = self.select(
+            "WHERE i.root = ?1 AND m.id >= ?2 AND m.id < ?3 ORDER BY m.seq LIMIT 50",
+            &[&root, &head, &next],
+        )?;
+        if !by_head.is_empty() {
+            return Ok(by_head);
+        }
+        // The end of an id has no index: only the newest are looked at.
+        let tail = format!("%{}", id.replace(['%', '_'], ""));
+        let newest = "WHERE i.root = ?1 AND m.seq > (SELECT max(seq) - 20000 FROM messages) AND m.id LIKE ?2
+                      ORDER BY m.seq LIMIT 50";
+        self.select(newest, &[&root, &tail])
+    }
+
+    /// The stages of a message, in the order of their times.
+    pub fn stages(&self, message: &Recorded) -> Result<Vec<StageRecord>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<StageRecord>> {
+            self.db
+                .prepare_cached("SELECT rank, at, evidence FROM stages WHERE message = ?1 ORDER BY at, rank")?
+                .query_map([message.seq], |row| {
+                    let evidence: String = row.get(2)?;
+                    let evidence = serde_json::from_str(&evidence).unwrap_or(Evidence {
+                        what: evidence,
+                        file: None,
+                        by: None,
+                        sure: Sure::Likely,
+                    });
+                    Ok(StageRecord { stage: Stage::from_rank(row.get(0)?), at: row.get(1)?, evidence })
+                })?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// The conversation that a message belongs to, oldest first.
+    pub fn thread(&self, message: &Recorded) -> Result<Vec<Recorded>, LedgerError> {
+        let first = message.thread.as_ref().unwrap_or(&message.id);
+        let root = &message.inbox.root;
+        self.select(
+            "WHERE i.root = ?1 AND (m.id = ?2 OR m.thread = ?2 OR m.reply_to = ?2) ORDER BY m.sent_at, m.seq",
+            &[root, first],
+        )
+    }
+
+    /// The messages about one request.
+    pub fn request(&self, root: &str, request: &str) -> Result<Vec<Recorded>, LedgerError> {
+        self.select("WHERE i.root = ?1 AND m.request_id = ?2 ORDER BY m.seq", &[&root, &request])
+    }
+
+    /// The messages that an acknowledgment of this name means.
+    pub fn acknowledged_by(&self, root: &str, ack: &str) -> Result<Vec<Recorded>, LedgerError> {
+        self.select("WHERE i.root = ?1 AND (m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&root, &ack])
+    }
+
+    /// What waits: queued and not taken, or wanting an acknowledgment and without one. Oldest first.
+    pub fn pending(
+        &self,
+        root: &str,
+        team: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Recorded>, LedgerError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.select(
+            "WHERE i.root = ?1 AND (?2 IS NULL OR i.team = ?2)
+               AND ((m.rank IN (22, 24, 26)) OR (m.ack_by IS NOT NULL AND m.rank < 50))
+             ORDER BY m.seq LIMIT ?3",
+            &[&root, &team, &limit],
+        )
+    }
+
+    /// The last so many messages, oldest first.
+    pub fn latest(&self, root: &str, team: Option<&str>, limit: usize) -> Result<Vec<Recorded>, LedgerError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut found = self.select(
+            "WHERE i.root = ?1 AND (?2 IS NULL OR i.team = ?2) ORDER BY m.seq DESC LIMIT ?3",
+            &[&root, &team, &limit],
+        )?;
+        found.reverse();
+        Ok(found)
+    }
+
+    pub(crate) fn select(&self, clause: &str, values: &[&dyn ToSql]) -> Result<Vec<Recorded>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<Recorded>> {
+            self.db
+                .prepare_cached(&format!(
+                    "SELECT {COLUMNS} FROM messages m JOIN inboxes i ON i.id = m.inbox {clause}"
+                ))?
+                .query_map(params_from_iter(values), Recorded::from_row)?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// How many messages there are.
+    pub fn count(&self) -> Result<u64, LedgerError> {
+        let query =
+            || self.db.query_row("SELECT count(*) FROM messages", params![], |row| row.get::<_, i64>(0));
+        query().map(i64::unsigned_abs).map_err(|source| self.failed(source))
+    }
+}

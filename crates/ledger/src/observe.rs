@@ -1,0 +1,150 @@
+//! What was seen in the files.
+
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
+
+use crate::accept::record;
+use crate::error::LedgerError;
+use crate::open::Ledger;
+use crate::row::{InboxKey, NewMessage};
+use crate::stage::{Evidence, Stage};
+
+/// Something that a look at an inbox told.
+#[derive(Debug, Clone)]
+pub enum Observed {
+    /// A message that the ledger did not know.
+    New(Box<NewMessage>, Evidence),
+    /// A message that came further.
+    Stage {
+        /// Which.
+        id: String,
+        /// How far.
+        stage: Stage,
+        /// How we know.
+        evidence: Evidence,
+    },
+}
+
+/// A message that, as far as the ledger knows, still waits for its recipient in the file.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Its id.
+    pub id: String,
+    /// From whom.
+    pub sender: String,
+    /// Its text.
+    pub text: String,
+    /// When it was sent.
+    pub sent_at: i64,
+    /// How far it came.
+    pub stage: Stage,
+    /// Whether we sent it.
+    pub ours: bool,
+}
+
+impl Ledger {
+    /// What the inbox looked like from outside when it was last reconciled.
+    pub fn signature(&self, inbox: &InboxKey) -> Result<Option<String>, LedgerError> {
+        let query = || -> rusqlite::Result<Option<String>> {
+            let found = self
+                .db
+                .prepare_cached("SELECT signature FROM inboxes WHERE root = ?1 AND team = ?2 AND name = ?3")?
+                .query_row(params![inbox.root, inbox.team, inbox.name], |row| row.get(0))
+                .optional()?;
+            Ok(found.flatten())
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// The messages of an inbox between `from` and `to` (not included) in their stages, oldest first.
+    pub fn known(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<Known>> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(Vec::new()) };
+            self.db
+                .prepare_cached(
+                    "SELECT id, sender, text, sent_at, rank, ours FROM messages
+                     WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 ORDER BY seq",
+                )?
+                .query_map(params![inbox, from.rank(), to.rank()], |row| {
+                    Ok(Known {
+                        id: row.get(0)?,
+                        sender: row.get(1)?,
+                        text: row.get(2)?,
+                        sent_at: row.get(3)?,
+                        stage: Stage::from_rank(row.get(4)?),
+                        ours: row.get(5)?,
+                    })
+                })?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// Which of these ids the inbox has had.
+    pub fn has(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
+        let query = || -> rusqlite::Result<bool> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(false) };
+            self.db
+                .prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?
+                .exists(params![inbox, id])
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// Puts down what a look at an inbox told, and what the inbox looked like.
+    pub fn observe(
+        &mut self,
+        inbox: &InboxKey,
+        observed: &[Observed],
+        signature: Option<&str>,
+        now: i64,
+    ) -> Result<(), LedgerError> {
+        let mut write = || -> rusqlite::Result<()> {
+            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let number = inbox.find_or_make(&transaction)?;
+            for seen in observed {
+                match seen {
+                    Observed::New(message, evidence) => {
+                        message.insert(&transaction, number, now, Stage::Written.rank(), None)?;
+                        record(&transaction, number, &message.id, Stage::Written, now, evidence)?;
+                    }
+                    Observed::Stage { id, stage, evidence } => {
+                        record(&transaction, number, id, *stage, now, evidence)?;
+                    }
+                }
+            }
+            if let Some(signature) = signature {
+                transaction
+                    .prepare_cached("UPDATE inboxes SET signature = ?2 WHERE id = ?1")?
+                    .execute(params![number, signature])?;
+            }
+            transaction.commit()
+        };
+        let written = write();
+        written.map_err(|source| self.failed(source))
+    }
+
+    /// How far a transcript was read, if it is still the same file.
+    pub fn transcript_offset(&self, path: &str, inode: u64) -> Result<u64, LedgerError> {
+        let query = || -> rusqlite::Result<Option<i64>> {
+            self.db
+                .prepare_cached("SELECT offset FROM transcripts WHERE path = ?1 AND inode = ?2")?
+                .query_row(params![path, inode.cast_signed()], |row| row.get(0))
+                .optional()
+        };
+        let offset = query().map_err(|source| self.failed(source))?;
+        Ok(offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or(0))
+    }
+
+    /// Remembers how far a transcript was read.
+    pub fn set_transcript_offset(&mut self, path: &str, inode: u64, offset: u64) -> Result<(), LedgerError> {
+        let write = || -> rusqlite::Result<usize> {
+            self.db
+                .prepare_cached(
+                    "INSERT INTO transcripts (path, inode, offset) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (path) DO UPDATE SET inode = ?2, offset = ?3",
+                )?
+                .execute(params![path, inode.cast_signed(), offset.cast_signed()])
+        };
+        write().map(drop).map_err(|source| self.failed(source))
+    }
+}

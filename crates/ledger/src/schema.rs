@@ -1,0 +1,94 @@
+//! The tables, and how older ones become these.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Each step makes the next version; a database of version n needs the steps from n on.
+const STEPS: &[&str] = &["
+CREATE TABLE inboxes (
+    id INTEGER PRIMARY KEY,
+    root TEXT NOT NULL,
+    team TEXT NOT NULL,
+    name TEXT NOT NULL,
+    signature TEXT,
+    UNIQUE (root, team, name)
+) STRICT;
+
+CREATE TABLE messages (
+    seq INTEGER PRIMARY KEY,
+    inbox INTEGER NOT NULL REFERENCES inboxes (id),
+    id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    text TEXT NOT NULL,
+    summary TEXT,
+    kind TEXT NOT NULL,
+    sent_at INTEGER NOT NULL,
+    noticed_at INTEGER NOT NULL,
+    ours INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    reply_to TEXT,
+    thread TEXT,
+    request_id TEXT,
+    ack_id TEXT,
+    ack_by INTEGER,
+    draft TEXT,
+    waiting INTEGER NOT NULL,
+    UNIQUE (inbox, id)
+) STRICT;
+
+-- What still waits for its recipient: the part that every look at an inbox asks for.
+CREATE INDEX messages_open ON messages (inbox, rank) WHERE rank < 30;
+-- What is accepted and not written: the queue.
+CREATE INDEX messages_queue ON messages (inbox, seq) WHERE waiting = 1;
+CREATE INDEX messages_id ON messages (id);
+CREATE INDEX messages_thread ON messages (thread) WHERE thread IS NOT NULL;
+CREATE INDEX messages_reply ON messages (reply_to) WHERE reply_to IS NOT NULL;
+CREATE INDEX messages_request ON messages (request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX messages_ack ON messages (ack_id) WHERE ack_id IS NOT NULL;
+CREATE INDEX messages_time ON messages (sent_at);
+
+CREATE TABLE stages (
+    message INTEGER NOT NULL REFERENCES messages (seq),
+    rank INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    evidence TEXT NOT NULL,
+    PRIMARY KEY (message, rank, at)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE transcripts (
+    path TEXT PRIMARY KEY,
+    inode INTEGER NOT NULL,
+    offset INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The texts stay in `messages`; this holds only the words' places.
+CREATE VIRTUAL TABLE words USING fts5 (text, summary, sender, content = 'messages', content_rowid = 'seq');
+CREATE TRIGGER messages_words AFTER INSERT ON messages BEGIN
+    INSERT INTO words (rowid, text, summary, sender) VALUES (new.seq, new.text, new.summary, new.sender);
+END;
+"];
+
+/// The version that this code knows.
+pub(crate) fn version() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+/// Brings the tables up to date; says the version that was found if it is newer than ours.
+pub(crate) fn migrate(db: &mut Connection) -> Result<Option<i64>, rusqlite::Error> {
+    let found = current(db)?;
+    if found >= version() {
+        return Ok((found > version()).then_some(found));
+    }
+    // Another process may be at it: whoever gets the lock first does it, the others find it done.
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = current(&transaction)?;
+    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", version())?;
+    transaction.commit()?;
+    Ok(None)
+}
+
+fn current(db: &Connection) -> Result<i64, rusqlite::Error> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}

@@ -1,0 +1,106 @@
+//! Full text over everything ever seen.
+
+use crate::error::LedgerError;
+use crate::lookup::{COLUMNS, Recorded};
+use crate::open::Ledger;
+
+/// What to look for. Nothing but the words is needed.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Words that all have to be there; the last may be cut short. `"…"` is a phrase.
+    pub words: String,
+    /// Below this root.
+    pub root: String,
+    /// In this team.
+    pub team: Option<String>,
+    /// From this sender.
+    pub from: Option<String>,
+    /// For this recipient.
+    pub to: Option<String>,
+    /// Of this kind.
+    pub kind: Option<String>,
+    /// Sent then or later.
+    pub since: Option<i64>,
+    /// Sent then or earlier.
+    pub until: Option<i64>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+/// What the found words are put between: characters that no terminal obeys and no text should hold.
+pub const MARK_START: char = '\u{e000}';
+/// See [`MARK_START`].
+pub const MARK_END: char = '\u{e001}';
+
+impl Ledger {
+    /// The newest messages that fit, newest first, each with the place where the words were found, marked.
+    pub fn search(&self, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
+        let words = fts_words(&query.words);
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = format!(
+            "SELECT {COLUMNS}, snippet(words, 0, '{MARK_START}', '{MARK_END}', '…', 16)
+             FROM words JOIN messages m ON m.seq = words.rowid JOIN inboxes i ON i.id = m.inbox
+             WHERE words MATCH ?1 AND i.root = ?2
+               AND (?3 IS NULL OR i.team = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
+               AND (?6 IS NULL OR m.kind = ?6) AND (?7 IS NULL OR m.sent_at >= ?7) AND (?8 IS NULL OR m.sent_at <= ?8)
+             ORDER BY words.rowid DESC LIMIT ?9"
+        );
+        let run = || -> rusqlite::Result<Vec<(Recorded, String)>> {
+            self.db
+                .prepare_cached(&sql)?
+                .query_map(
+                    rusqlite::params![
+                        words,
+                        query.root,
+                        query.team,
+                        query.from,
+                        query.to,
+                        query.kind,
+                        query.since,
+                        query.until,
+                        i64::try_from(query.limit).unwrap_or(i64::MAX)
+                    ],
+                    |row| Ok((Recorded::from_row(row)?, row.get(18)?)),
+                )?
+                .collect()
+        };
+        run().map_err(|source| self.failed(source))
+    }
+}
+
+/// What a person types, in the search engine's language: every word as a quoted string, so that nothing in it is an
+/// operator; phrases stay together; the last word may go on.
+fn fts_words(text: &str) -> String {
+    let mut terms = Vec::new();
+    for (index, part) in text.split('"').enumerate() {
+        if index % 2 == 1 {
+            terms.push(part.trim().to_owned());
+        } else {
+            terms.extend(part.split_whitespace().map(ToOwned::to_owned));
+        }
+    }
+    terms.retain(|term| term.chars().any(char::is_alphanumeric));
+    let open_end = !text.ends_with('"');
+    let last = terms.len().saturating_sub(1);
+    let quoted = terms.iter().enumerate().map(|(index, term)| {
+        let star = if index == last && open_end { "*" } else { "" };
+        format!("\"{term}\"{star}")
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_typed_is_an_operator() {
+        assert_eq!(fts_words("login test"), "\"login\" \"test\"*");
+        assert_eq!(fts_words("NOT a:b* (c"), "\"NOT\" \"a:b*\" \"(c\"*");
+        assert_eq!(fts_words("\"flaky test\" x"), "\"flaky test\" \"x\"*");
+        assert_eq!(fts_words("\"flaky test\""), "\"flaky test\"");
+        assert_eq!(fts_words(" -- \"\" "), "");
+    }
+}

@@ -1,0 +1,169 @@
+//! How far a message came, and how we know.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A stage of a message. A later one of the main line implies the earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// We have it, durably, and will write it.
+    Accepted,
+    /// It is in the recipient's inbox file.
+    Written,
+    /// It is there, and its recipient was off.
+    Queued,
+    /// Somebody without a lock undid it, and it was put back.
+    Restored,
+    /// Somebody else was told that it waits.
+    Escalated,
+    /// The client consumed it: it is marked as read, or gone from the file.
+    Taken,
+    /// It is in the recipient's conversation, or was handed to the recipient by us.
+    Seen,
+    /// The recipient acknowledged it.
+    Acked,
+    /// It was answered, or the task that it is about was completed.
+    Done,
+    /// It will not be read: its team is gone.
+    Failed,
+    /// Nobody acted on it in time.
+    Expired,
+}
+
+impl Stage {
+    /// All of them, in their order.
+    pub const ALL: [Self; 11] = [
+        Self::Accepted,
+        Self::Written,
+        Self::Queued,
+        Self::Restored,
+        Self::Escalated,
+        Self::Taken,
+        Self::Seen,
+        Self::Acked,
+        Self::Done,
+        Self::Failed,
+        Self::Expired,
+    ];
+
+    /// The spelling in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Written => "written",
+            Self::Queued => "queued",
+            Self::Restored => "restored",
+            Self::Escalated => "escalated",
+            Self::Taken => "taken",
+            Self::Seen => "seen",
+            Self::Acked => "acked",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// A number that grows along the way, for the database. It is part of the format.
+    pub(crate) fn rank(self) -> i64 {
+        match self {
+            Self::Accepted => 10,
+            Self::Written => 20,
+            Self::Queued => 22,
+            Self::Restored => 24,
+            Self::Escalated => 26,
+            Self::Taken => 30,
+            Self::Seen => 40,
+            Self::Acked => 50,
+            Self::Done => 60,
+            Self::Failed => 90,
+            Self::Expired => 92,
+        }
+    }
+
+    pub(crate) fn from_rank(rank: i64) -> Self {
+        Self::ALL.into_iter().find(|stage| stage.rank() == rank).unwrap_or(Self::Accepted)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Stage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|stage| stage.as_str() == text);
+        known.ok_or_else(|| format!("{text:?} is not a stage"))
+    }
+}
+
+/// How sure we are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sure {
+    /// We did it, or read it.
+    Certain,
+    /// It follows from what we saw.
+    Likely,
+}
+
+/// What was observed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// In words.
+    pub what: String,
+    /// In which file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// By whom it was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How sure we are.
+    pub sure: Sure,
+}
+
+impl Evidence {
+    /// Something that we did or read ourselves.
+    pub fn certain(what: impl Into<String>) -> Self {
+        Self { what: what.into(), file: None, by: None, sure: Sure::Certain }
+    }
+
+    /// Something that follows from what we saw.
+    pub fn likely(what: impl Into<String>) -> Self {
+        Self { sure: Sure::Likely, ..Self::certain(what) }
+    }
+
+    /// In which file.
+    #[must_use]
+    pub fn in_file(mut self, file: impl AsRef<std::path::Path>) -> Self {
+        self.file = Some(file.as_ref().display().to_string());
+        self
+    }
+
+    /// By whom.
+    #[must_use]
+    pub fn by(mut self, who: impl Into<String>) -> Self {
+        self.by = Some(who.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_follow_the_order_and_names_read_back() {
+        assert!(Stage::ALL.windows(2).all(|pair| pair[0] < pair[1] && pair[0].rank() < pair[1].rank()));
+        for stage in Stage::ALL {
+            assert_eq!(Stage::from_rank(stage.rank()), stage);
+            assert_eq!(stage.as_str().parse(), Ok(stage));
+        }
+    }
+}

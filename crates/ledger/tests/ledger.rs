@@ -1,0 +1,157 @@
+//! The ledger through its public door, with real files and several processes' worth of connections.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::thread;
+
+use atm_ledger::{Acceptance, Evidence, InboxKey, Ledger, LedgerError, NewMessage, Observed, Query, Stage};
+
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn open(&self) -> Ledger {
+        Ledger::open(&self.folder.path().join("state/ledger.db")).unwrap()
+    }
+
+    fn inbox(&self, name: &str) -> InboxKey {
+        InboxKey::new(self.folder.path(), "demo", name)
+    }
+
+    fn accept(&self, ledger: &mut Ledger, id: &str, text: &str) {
+        let message = NewMessage {
+            id: id.into(),
+            sender: "team-lead".into(),
+            text: text.into(),
+            kind: "message".into(),
+            sent_at: 1_000,
+            ..NewMessage::default()
+        };
+        let acceptance = Acceptance { inbox: self.inbox("bob"), message, draft: format!("draft of {id}") };
+        ledger.accept(&[acceptance], 1_000, "test").unwrap();
+    }
+}
+
+#[test]
+fn what_is_accepted_waits_until_it_is_written() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    desk.accept(&mut ledger, "m1", "hello");
+    desk.accept(&mut ledger, "m2", "world");
+    desk.accept(&mut ledger, "m1", "the same id again");
+    drop(ledger);
+
+    let mut ledger = desk.open();
+    let waiting = ledger.waiting(&desk.inbox("bob")).unwrap();
+    assert_eq!(waiting, [("m1".into(), "draft of m1".into()), ("m2".into(), "draft of m2".into())]);
+    let evidence = Evidence::certain("renamed").in_file("inboxes/bob.json");
+    ledger.written(&desk.inbox("bob"), &[("m1".into(), Stage::Queued)], 1_001, &evidence).unwrap();
+    assert_eq!(ledger.waiting(&desk.inbox("bob")).unwrap().len(), 1);
+
+    let root = desk.inbox("bob").root;
+    let found = &ledger.find(&root, "m1", false).unwrap()[0];
+    assert_eq!((found.stage, found.text.as_str()), (Stage::Queued, "hello"));
+    let stages: Vec<_> = ledger.stages(found).unwrap().into_iter().map(|record| record.stage).collect();
+    assert_eq!(stages, [Stage::Accepted, Stage::Written, Stage::Queued]);
+}
+
+#[test]
+fn a_promise_can_be_taken_back_only_before_it_is_kept() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    let why = Evidence::certain("the lock could not be had");
+    desk.accept(&mut ledger, "m1", "x");
+    desk.accept(&mut ledger, "m2", "y");
+    ledger.written(&bob, &[("m2".into(), Stage::Written)], 1_001, &why).unwrap();
+    assert!(ledger.withdraw(&bob, "m1", 1_002, &why).unwrap());
+    assert!(!ledger.withdraw(&bob, "m2", 1_002, &why).unwrap());
+    assert!(ledger.waiting(&bob).unwrap().is_empty());
+    assert_eq!(ledger.find(&bob.root, "m1", false).unwrap()[0].stage, Stage::Failed);
+}
+
+#[test]
+fn a_stage_never_goes_back() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    desk.accept(&mut ledger, "m1", "x");
+    ledger.advance(&bob, "m1", Stage::Seen, 1_010, &Evidence::certain("in the transcript")).unwrap();
+    ledger.advance(&bob, "m1", Stage::Taken, 1_020, &Evidence::likely("gone from the file")).unwrap();
+    let found = &ledger.find(&bob.root, "m1", false).unwrap()[0];
+    assert_eq!(found.stage, Stage::Seen);
+    assert_eq!(ledger.stages(found).unwrap().len(), 3);
+}
+
+#[test]
+fn everything_seen_can_be_searched_for_ever() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    let seen = |id: &str, text: &str, from: &str| {
+        let message = NewMessage {
+            id: id.into(),
+            sender: from.into(),
+            text: text.into(),
+            kind: "message".into(),
+            sent_at: 5,
+            ..NewMessage::default()
+        };
+        Observed::New(Box::new(message), Evidence::certain("seen in the file"))
+    };
+    let all = [seen("a", "the login test is flaky", "alice"), seen("b", "deploy went well", "eve")];
+    ledger.observe(&bob, &all, Some("sig"), 10).unwrap();
+    assert_eq!(ledger.signature(&bob).unwrap().as_deref(), Some("sig"));
+    let ask = |words: &str, from: Option<&str>| {
+        let query = Query {
+            words: words.into(),
+            root: bob.root.clone(),
+            from: from.map(Into::into),
+            limit: 10,
+            ..Query::default()
+        };
+        ledger.search(&query).unwrap().into_iter().map(|(message, _)| message.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ask("flak", None), ["a"]);
+    assert_eq!(ask("\"login test\"", None), ["a"]);
+    assert_eq!(ask("deploy", Some("alice")), Vec::<String>::new());
+    assert_eq!(ask("AND OR NOT (\"", None), Vec::<String>::new());
+}
+
+#[test]
+fn many_connections_write_at_once() {
+    let desk = Desk::new();
+    thread::scope(|scope| {
+        for worker in 0..8 {
+            let desk = &desk;
+            scope.spawn(move || {
+                let mut ledger = desk.open();
+                for n in 0..25 {
+                    desk.accept(&mut ledger, &format!("{worker}-{n}"), "x");
+                }
+            });
+        }
+    });
+    assert_eq!(desk.open().waiting(&desk.inbox("bob")).unwrap().len(), 200);
+}
+
+#[test]
+fn a_damaged_or_newer_ledger_is_an_error_and_stays_as_it_is() {
+    let desk = Desk::new();
+    let path = desk.folder.path().join("ledger.db");
+    std::fs::write(&path, "this is not a database, and it is long enough to be looked at").unwrap();
+    assert!(matches!(Ledger::open(&path), Err(LedgerError::Database { .. })));
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("this is not"));
+
+    drop(desk.open());
+    let newer = desk.folder.path().join("state/ledger.db");
+    let db = rusqlite::Connection::open(&newer).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    drop(db);
+    assert!(matches!(Ledger::open(&newer), Err(LedgerError::TooNew { found: 99, .. })));
+}
