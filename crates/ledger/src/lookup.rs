@@ -139,12 +139,38 @@ impl Ledger {
         self.select("WHERE i.root = ?1 AND m.request_id = ?2 ORDER BY m.seq", &[&root, &request])
     }
 
+    /// The assignments of a task to somebody.
+    pub fn assignments(&self, inbox: &InboxKey, task: &str) -> Result<Vec<Recorded>, LedgerError> {
+        self.select(
+            "WHERE i.root = ?1 AND i.team = ?2 AND i.name = ?3 AND m.task = ?4 AND m.kind = 'task_assignment'
+             ORDER BY m.seq",
+            &[&inbox.root, &inbox.team, &inbox.name, &task],
+        )
+    }
+
+    /// The inboxes of which something still waits for its recipient.
+    pub fn inboxes_with_open(&self, root: &str) -> Result<Vec<InboxKey>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<InboxKey>> {
+            self.db
+                .prepare_cached(
+                    "SELECT i.root, i.team, i.name FROM inboxes i WHERE i.root = ?1
+                     AND EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.rank < 30)",
+                )?
+                .query_map([root], |row| {
+                    Ok(InboxKey { root: row.get(0)?, team: row.get(1)?, name: row.get(2)? })
+                })?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
     /// The messages that an acknowledgment of this name means.
     pub fn acknowledged_by(&self, root: &str, ack: &str) -> Result<Vec<Recorded>, LedgerError> {
         self.select("WHERE i.root = ?1 AND (m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&root, &ack])
     }
 
-    /// What waits: queued and not taken, or wanting an acknowledgment and without one. Oldest first.
+    /// What waits: queued and without a sign of work since, wanting an acknowledgment and without one, or taken and
+    /// not seen. Oldest first.
     pub fn pending(
         &self,
         root: &str,
@@ -154,7 +180,9 @@ impl Ledger {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.select(
             "WHERE i.root = ?1 AND (?2 IS NULL OR i.team = ?2)
-               AND ((m.rank IN (22, 24, 26)) OR (m.ack_by IS NOT NULL AND m.rank < 50))
+               AND m.rank < 50
+               AND (m.rank IN (22, 24, 26, 30) OR m.ack_by IS NOT NULL
+                    OR (m.rank = 40 AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = 22)))
              ORDER BY m.seq LIMIT ?3",
             &[&root, &team, &limit],
         )

@@ -62,6 +62,8 @@ pub struct NewMessage {
     pub ack_id: Option<String>,
     /// Until when it wants to be acknowledged, in milliseconds since the epoch.
     pub ack_by: Option<i64>,
+    /// The task that it is about.
+    pub task: Option<String>,
 }
 
 impl NewMessage {
@@ -76,8 +78,8 @@ impl NewMessage {
     ) -> rusqlite::Result<Option<i64>> {
         let mut insert = db.prepare_cached(
             "INSERT INTO messages (inbox, id, sender, text, summary, kind, sent_at, noticed_at, ours, rank,
-                                   reply_to, thread, request_id, ack_id, ack_by, draft, waiting)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?9)
+                                   reply_to, thread, request_id, ack_id, ack_by, draft, waiting, task)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?9, ?17)
              ON CONFLICT (inbox, id) DO NOTHING",
         )?;
         let added = insert.execute(params![
@@ -96,7 +98,8 @@ impl NewMessage {
             self.request_id,
             self.ack_id,
             self.ack_by,
-            draft
+            draft,
+            self.task
         ])?;
         Ok((added > 0).then(|| db.last_insert_rowid()))
     }

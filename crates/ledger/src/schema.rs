@@ -30,6 +30,7 @@ CREATE TABLE messages (
     request_id TEXT,
     ack_id TEXT,
     ack_by INTEGER,
+    task TEXT,
     draft TEXT,
     waiting INTEGER NOT NULL,
     UNIQUE (inbox, id)
@@ -44,6 +45,7 @@ CREATE INDEX messages_thread ON messages (thread) WHERE thread IS NOT NULL;
 CREATE INDEX messages_reply ON messages (reply_to) WHERE reply_to IS NOT NULL;
 CREATE INDEX messages_request ON messages (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX messages_ack ON messages (ack_id) WHERE ack_id IS NOT NULL;
+CREATE INDEX messages_task ON messages (task) WHERE task IS NOT NULL;
 CREATE INDEX messages_time ON messages (sent_at);
 
 CREATE TABLE stages (

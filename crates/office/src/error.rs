@@ -1,5 +1,6 @@
 //! What the office refuses or could not do, and the exit code that says so.
 
+use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
 use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
@@ -112,9 +113,36 @@ pub enum OfficeError {
     /// A field of something new breaks a rule.
     #[error(transparent)]
     Field(#[from] FieldError),
+    /// Not for you: only its recipient, or whoever was asked, may do that.
+    #[error("{who} may not: {why}")]
+    NotYours {
+        /// Who tried.
+        who: String,
+        /// Why not.
+        why: String,
+    },
+    /// An awaited stage did not come.
+    #[error("message {id} was {stage} and not {wanted} in time")]
+    NotInTime {
+        /// Which message.
+        id: String,
+        /// How far it came.
+        stage: Stage,
+        /// How far it was to come.
+        wanted: Stage,
+    },
+    /// No answer came.
+    #[error("no answer to {request} came in time")]
+    NoAnswer {
+        /// Which request.
+        request: String,
+    },
     /// The files.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
 }
 
 impl OfficeError {
@@ -136,8 +164,10 @@ impl OfficeError {
             Self::Store(
                 StoreError::Busy { .. } | StoreError::LockBlocked { .. } | StoreError::Unsettled { .. },
             ) => ExitCode::Busy,
+            Self::NotYours { .. } => ExitCode::Refused,
+            Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
             Self::Store(StoreError::BadContent { .. }) => ExitCode::BadData,
-            Self::Store(StoreError::Io { .. }) => ExitCode::Io,
+            Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
         }
     }
 
@@ -161,6 +191,10 @@ impl OfficeError {
             Self::Store(StoreError::Unsettled { .. }) => "unsettled",
             Self::Store(StoreError::BadContent { .. }) => "bad_data",
             Self::Store(StoreError::Io { .. }) => "io",
+            Self::NotYours { .. } => "not_yours",
+            Self::NotInTime { .. } => "not_in_time",
+            Self::NoAnswer { .. } => "no_answer",
+            Self::Ledger(_) => "ledger",
         }
     }
 }

@@ -4,18 +4,28 @@
 //! allowed and what happens is decided here, once. The office never prints, never reads the environment, and gets
 //! its clock as an argument.
 
+pub mod ack;
+mod books;
 pub mod broadcast;
 pub mod clock;
+mod effects;
 pub mod error;
+pub mod history;
 pub mod inbox;
 pub mod members;
 pub mod nearest;
 pub mod office;
+mod outbox;
+pub mod pending;
 pub mod read;
+mod reconcile;
 pub mod reply;
+pub mod request;
 pub mod send;
 pub mod summary;
 pub mod teams;
+pub mod track;
+mod transcript;
 pub mod view;
 pub mod watch;
 

@@ -6,6 +6,7 @@ use atm_store::{LockTimes, Mailbox, Root, State, TeamFolder};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
+use crate::books::Books;
 use crate::clock::{Clock, SystemClock};
 use crate::error::OfficeError;
 use crate::nearest::nearest;
@@ -40,12 +41,14 @@ pub struct Office {
     pub(crate) state: State,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) times: LockTimes,
+    pub(crate) books: Books,
 }
 
 impl Office {
     /// An office over the tree at `root`, with its own things in `state`.
     pub fn new(root: Root, state: State) -> Self {
-        Self { root, state, clock: Arc::new(SystemClock), times: LockTimes::default() }
+        let books = Books::new(state.ledger());
+        Self { root, state, clock: Arc::new(SystemClock), times: LockTimes::default(), books }
     }
 
     /// With another clock.

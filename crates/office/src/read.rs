@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use atm_ledger::{Evidence, LedgerError, Observed, Stage};
 use atm_store::mailbox::Turn;
 use atm_store::watch::FolderWatch;
 use atm_store::{Mailbox, Receipt};
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MemberName, Message, TeamName};
 
+use crate::effects;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::view::MessageView;
@@ -20,8 +22,21 @@ pub struct Reading {
     messages: Vec<MessageView>,
     warnings: Vec<String>,
     receipts: HashSet<Receipt>,
+    originals: Vec<Message>,
     mailbox: Mailbox,
+    office: Office,
+    team: TeamName,
+    who: MemberName,
     _turn: Option<Turn>,
+}
+
+/// What confirming did.
+#[derive(Debug)]
+pub struct Confirmed {
+    /// How many messages were unread and are read now.
+    pub marked: usize,
+    /// What went on beside it.
+    pub warnings: Vec<String>,
 }
 
 impl Reading {
@@ -36,8 +51,37 @@ impl Reading {
     }
 
     /// Marks as read what was handed out, and nothing else.
-    pub fn confirm(self) -> Result<usize, OfficeError> {
-        Ok(self.mailbox.mark_read(&self.receipts)?)
+    pub fn confirm(self) -> Result<Confirmed, OfficeError> {
+        let marked = self.mailbox.mark_read(&self.receipts)?;
+        let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
+        if let Err(error) = self.note_seen() {
+            warnings.push(format!("{error}; the mail is read without it"));
+        }
+        Ok(Confirmed { marked: marked.marked, warnings })
+    }
+
+    /// The ledger learns that its recipient has it.
+    fn note_seen(&self) -> Result<(), LedgerError> {
+        let office = &self.office;
+        let inbox = office.inbox_key(&self.team, &self.who);
+        let now = office.now().as_millis();
+        let by = self.who.as_str();
+        office.books.with(|ledger| {
+            let mut observed = Vec::new();
+            for message in &self.originals {
+                let found = Evidence::certain("found in the inbox").in_file(self.mailbox.file());
+                if !ledger.has(&inbox, &message.id)? {
+                    observed.push(Observed::New(Box::new(effects::noticed(message, now)), found));
+                }
+                for (stage, what) in
+                    [(Stage::Taken, "marked as read by atm read"), (Stage::Seen, "handed over by atm read")]
+                {
+                    let evidence = Evidence::certain(what).by(by);
+                    observed.push(Observed::Stage { id: message.id.clone(), stage, evidence });
+                }
+            }
+            ledger.observe(&inbox, &observed, None, now)
+        })
     }
 }
 
@@ -51,13 +95,13 @@ impl Office {
     ) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
         let turn = mailbox.turn()?;
-        hand_out(team, who, limit, mailbox, Some(turn))
+        self.hand_out(team, who, limit, mailbox, Some(turn))
     }
 
     /// The same without marking anything, and without waiting for other readers.
     pub fn peek(&self, team: &TeamName, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
-        hand_out(team, who, limit, mailbox, None)
+        self.hand_out(team, who, limit, mailbox, None)
     }
 
     /// Waits until `who` has unread mail, or `timeout` is over; says which. File events wake it, not polling.
@@ -86,19 +130,28 @@ impl Office {
             }
         }
     }
-}
 
-fn hand_out(
-    team: &TeamName,
-    who: &MemberName,
-    limit: usize,
-    mailbox: Mailbox,
-    turn: Option<Turn>,
-) -> Result<Reading, OfficeError> {
-    let listing = mailbox.list()?;
-    let unread = listing.messages.iter().filter(|message| !message.read).take(limit);
-    let (messages, receipts) =
-        unread.map(|message| (MessageView::new(message, who, team), Receipt::of(message))).unzip();
-    let warnings = listing.warnings.iter().map(ToString::to_string).collect();
-    Ok(Reading { messages, warnings, receipts, mailbox, _turn: turn })
+    fn hand_out(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        limit: usize,
+        mailbox: Mailbox,
+        turn: Option<Turn>,
+    ) -> Result<Reading, OfficeError> {
+        let listing = mailbox.list()?;
+        let unread = listing.messages.into_iter().filter(|message| !message.read);
+        let originals: Vec<Message> = unread.take(limit).collect();
+        Ok(Reading {
+            messages: originals.iter().map(|message| MessageView::new(message, who, team)).collect(),
+            receipts: originals.iter().map(Receipt::of).collect(),
+            warnings: listing.warnings.iter().map(ToString::to_string).collect(),
+            originals,
+            mailbox,
+            office: self.clone(),
+            team: team.clone(),
+            who: who.clone(),
+            _turn: turn,
+        })
+    }
 }

@@ -1,15 +1,21 @@
 //! Sending: who it goes to, what is written, what the sender is told.
 
-use atm_store::{Appended, Mailbox};
+use std::time::Duration;
+
+use atm_ledger::{Acceptance, Evidence, InboxKey, LedgerError, Stage};
+use atm_store::{Appended, Mailbox, StoreError};
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
-use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
+use atm_wire::{Address, Draft, MemberName, Message, Stamp, TeamName};
 use serde::Serialize;
+use serde_json::value::to_raw_value;
 use uuid::Uuid;
 
+use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
+use crate::outbox::{Accepted, render_draft};
 use crate::summary::summarize;
 
 /// A message that somebody wants sent.
@@ -27,6 +33,8 @@ pub struct Letter {
     pub reply_to: Option<String>,
     /// The first message of the conversation.
     pub thread: Option<String>,
+    /// How long it may take to be acknowledged, if it has to be.
+    pub ack_by: Option<Duration>,
     /// The id to use; a new one is made when there is none. An id that is in the inbox is not written twice.
     pub id: Option<String>,
 }
@@ -41,6 +49,7 @@ impl Letter {
             priority: Priority::Normal,
             reply_to: None,
             thread: None,
+            ack_by: None,
             id: None,
         }
     }
@@ -71,7 +80,7 @@ pub struct Sent {
     /// Whether the recipient is there.
     pub status: Delivery,
     /// How far it came.
-    pub stage: &'static str,
+    pub stage: Stage,
     /// When it was sent.
     pub timestamp: Stamp,
     /// What the sender should know.
@@ -98,7 +107,7 @@ impl Office {
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
         let addressed = self.address(team, from, letter, options)?;
-        let mut sent = deliver(vec![addressed], options.strict);
+        let mut sent = self.deliver(vec![addressed], options.strict);
         // One letter in, one answer out.
         sent.pop().unwrap_or(Err(OfficeError::EmptyMessage))
     }
@@ -118,7 +127,7 @@ impl Office {
             .enumerate()
             .map(|(index, letter)| self.address(team, from, letter, options).map_err(|error| (index, error)))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(deliver(addressed, options.strict))
+        Ok(self.deliver(addressed, options.strict))
     }
 
     pub(crate) fn address(
@@ -152,8 +161,10 @@ impl Office {
         };
         let summary =
             (!is_protocol).then(|| letter.summary.clone().unwrap_or_else(|| summarize(&letter.text)));
+        let id = letter.id.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
         let draft = Draft {
-            id: letter.id.clone().unwrap_or_else(|| Uuid::now_v7().to_string()),
+            ack_id: letter.ack_by.map(|_| id.clone()),
+            id,
             from: from.to_string(),
             to: letter.to.name.to_string(),
             text,
@@ -166,6 +177,8 @@ impl Office {
                 thread: letter.thread.clone(),
                 priority: letter.priority,
                 origin: (target != team).then(|| team.to_string()),
+                ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
+                offer: None,
             },
         };
         Ok(Addressed {
@@ -204,30 +217,123 @@ impl Office {
     }
 }
 
-/// Writes letters, one write for each inbox; the answers stand in the order of the letters.
-fn deliver(addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
-    let mut answers = Vec::new();
-    let mut waiting: Vec<(usize, Addressed)> = addressed.into_iter().enumerate().collect();
-    while let Some((_, first)) = waiting.first() {
-        let file = first.mailbox.file();
-        let (group, rest): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(_, a)| a.mailbox.file() == file);
-        waiting = rest;
+impl Office {
+    /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
+    /// letters.
+    fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
+        let trouble = self.accept(&addressed).err();
+        let mut answers = Vec::new();
+        let mut waiting: Vec<(usize, Addressed)> = addressed.into_iter().enumerate().collect();
+        while let Some((_, first)) = waiting.first() {
+            let file = first.mailbox.file();
+            let (group, rest): (Vec<_>, Vec<_>) =
+                waiting.into_iter().partition(|(_, a)| a.mailbox.file() == file);
+            waiting = rest;
+            self.deliver_to_one(group, strict, trouble.as_ref(), &mut answers);
+        }
+        answers.sort_by_key(|(index, _)| *index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    fn accept(&self, addressed: &[Addressed]) -> Result<(), LedgerError> {
+        let now = self.now().as_millis();
+        let by = addressed.first().map(|first| first.from.to_string()).unwrap_or_default();
+        let accepted: Vec<Acceptance> = addressed
+            .iter()
+            .map(|addressed| Acceptance {
+                inbox: self.inbox_key(&addressed.team, &addressed.to),
+                message: effects::noticed(&addressed.as_message(), now),
+                draft: render_draft(&addressed.draft),
+            })
+            .collect();
+        self.books.with(|ledger| ledger.accept(&accepted, now, &by))
+    }
+
+    fn deliver_to_one(
+        &self,
+        group: Vec<(usize, Addressed)>,
+        strict: bool,
+        trouble: Option<&LedgerError>,
+        answers: &mut Vec<(usize, Result<Sent, OfficeError>)>,
+    ) {
+        let first = &group[0].1;
+        let inbox = self.inbox_key(&first.team, &first.to);
         let drafts: Vec<Draft> = group.iter().map(|(_, addressed)| addressed.draft.clone()).collect();
-        let written = group[0].1.mailbox.append(&drafts, strict);
+        let mut outbox = Accepted::new(self, &inbox, &first.mailbox, &drafts);
+        let written = match trouble {
+            // Without the ledger the mail goes all the same; nobody will know what became of it.
+            Some(_) => first.mailbox.append(&drafts, strict),
+            None => first.mailbox.deliver(&mut outbox, strict),
+        };
+        let told =
+            trouble.or(outbox.trouble.as_ref()).map(|error| format!("{error}; the mail goes without it"));
         for (index, addressed) in group {
             let answer = match &written {
-                Ok(appended) => Ok(addressed.sent(appended)),
-                Err(error) => Err(OfficeError::from(error.clone())),
+                Ok(appended) => Ok(self.answered(addressed, appended, told.as_deref(), &inbox)),
+                Err(error) => self.withdraw(addressed, error, &inbox),
             };
             answers.push((index, answer));
         }
     }
-    answers.sort_by_key(|(index, _)| *index);
-    answers.into_iter().map(|(_, answer)| answer).collect()
+
+    fn answered(
+        &self,
+        addressed: Addressed,
+        appended: &Appended,
+        told: Option<&str>,
+        inbox: &InboxKey,
+    ) -> Sent {
+        let now = self.now().as_millis();
+        let message = addressed.as_message();
+        let mut sent = addressed.sent(appended);
+        sent.warnings.extend(told.map(ToOwned::to_owned));
+        if told.is_none() {
+            // What it answers is done now. If that cannot be put down, the next look at the file does it.
+            let _ = self.books.with(|ledger| effects::record(ledger, inbox, &message, now));
+        }
+        sent
+    }
+
+    /// It could not be written, so it must not be written later either; unless somebody did it for us meanwhile.
+    fn withdraw(
+        &self,
+        addressed: Addressed,
+        error: &StoreError,
+        inbox: &InboxKey,
+    ) -> Result<Sent, OfficeError> {
+        let evidence = Evidence::certain(format!("not written: {error}"));
+        let now = self.now().as_millis();
+        let id = addressed.draft.id.clone();
+        match self.books.with(|ledger| ledger.withdraw(inbox, &id, now, &evidence)) {
+            Ok(false) => Ok(addressed.sent(&Appended::default())),
+            _ => Err(error.clone().into()),
+        }
+    }
 }
 
 impl Addressed {
+    /// The message as its reader will see it.
+    fn as_message(&self) -> Message {
+        let draft = &self.draft;
+        let extra = draft.ack_id.as_ref().and_then(|id| Some(("ackId".to_owned(), to_raw_value(id).ok()?)));
+        Message {
+            id: draft.id.clone(),
+            id_given: true,
+            from: draft.from.clone(),
+            to: Some(draft.to.clone()),
+            text: draft.text.clone(),
+            summary: draft.summary.clone(),
+            timestamp: draft.timestamp.to_string(),
+            sent_at: Some(draft.timestamp),
+            color: draft.color.clone(),
+            read: false,
+            outer_type: Some("message".to_owned()),
+            delivery_status: Some(draft.delivery.as_str().to_owned()),
+            metadata: to_raw_value(&serde_json::json!({ "atm": draft.ours })).ok(),
+            extra: extra.into_iter().collect(),
+        }
+    }
+
     fn sent(self, appended: &Appended) -> Sent {
         let mut warnings = self.warnings;
         warnings.extend(appended.warnings.iter().map(ToString::to_string));
@@ -241,7 +347,10 @@ impl Addressed {
             from: self.from,
             to: self.to,
             status: self.draft.delivery,
-            stage: "written",
+            stage: match self.draft.delivery {
+                Delivery::Delivered => Stage::Written,
+                Delivery::Queued => Stage::Queued,
+            },
             timestamp: self.draft.timestamp,
             warnings,
         }

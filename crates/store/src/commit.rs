@@ -76,11 +76,25 @@ pub(crate) enum Plan<T> {
     Unsure,
 }
 
+impl<T> Plan<T> {
+    /// The same plan with another value.
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Plan<U> {
+        match self {
+            Self::Keep(value) => Plan::Keep(change(value)),
+            Self::Patch(patch, value) => Plan::Patch(patch, change(value)),
+            Self::Replace(text, value) => Plan::Replace(text, change(value)),
+            Self::Unsure => Plan::Unsure,
+        }
+    }
+}
+
 /// A new version and the one that it was made from.
 pub(crate) struct Prepared<T> {
     pub(crate) staged: Staged,
     pub(crate) seen: Snapshot,
     pub(crate) value: T,
+    /// The messages that it adds, for whoever comes after us should we die in the middle.
+    pub(crate) ids: Vec<String>,
 }
 
 /// What came of preparing a new version.
@@ -106,8 +120,13 @@ impl Desk<'_> {
     /// A name for the temp file, noted so that it is removed should we die.
     pub(crate) fn temp(&self) -> Result<PathBuf, StoreError> {
         let temp = Staged::name_for(self.target);
-        self.queue.note(&temp)?;
+        self.queue.note(&temp, &[])?;
         Ok(temp)
+    }
+
+    /// The messages that a dead process had put in place without telling anybody.
+    pub(crate) fn left(&self) -> &[String] {
+        self.queue.left()
     }
 
     /// Prepares a new version from a look at the whole file in memory.
@@ -127,7 +146,7 @@ impl Desk<'_> {
                 return Err(StoreError::bad(self.target, "is not a text that can be changed"));
             }
         };
-        Ok(Step::Ready(Box::new(Prepared { staged, seen, value })))
+        Ok(Step::Ready(Box::new(Prepared { staged, seen, value, ids: Vec::new() })))
     }
 }
 
@@ -164,18 +183,31 @@ impl SharedFile {
         &self,
         mut planner: impl FnMut(Look) -> Result<Plan<T>, StoreError>,
     ) -> Result<T, StoreError> {
-        self.commit(|desk| desk.plan(&mut planner))
+        self.commit(|desk| desk.plan(&mut planner), |_| ())
     }
 
-    /// Prepares a new version, in whatever way, and puts it in place, durably.
+    /// Prepares a new version, in whatever way, and puts it in place, durably. `done` is told before the queue is left.
     pub(crate) fn commit<T>(
         &self,
         mut prepare: impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
+        done: impl FnOnce(&T),
     ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
         let queue = Queue::enter(&self.queue, &deadline)?;
+        let value = self.commit_in(&queue, &deadline, &mut prepare)?;
+        done(&value);
+        queue.clear()?;
+        Ok(value)
+    }
+
+    fn commit_in<T>(
+        &self,
+        queue: &Queue,
+        deadline: &Deadline,
+        prepare: &mut impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
+    ) -> Result<T, StoreError> {
         let target = resolve(&self.path)?;
-        let mut desk = Desk { target: &target, sure: false, queue: &queue };
+        let mut desk = Desk { target: &target, sure: false, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {
                 Step::Done(value) => return Ok(value),
@@ -183,12 +215,12 @@ impl SharedFile {
                 Step::Ready(prepared) => prepared,
             };
             prepared.seen.settle(&target)?;
-            let held = self.lock(&deadline)?;
+            let held = self.lock(deadline)?;
             if prepared.seen.is_current(&target)? {
                 return finish(&desk, *prepared, held);
             }
         }
-        let held = self.lock(&deadline)?;
+        let held = self.lock(deadline)?;
         desk.sure = true;
         for _ in 0..LOCKED_TRIES {
             match prepare(&desk)? {
@@ -217,11 +249,13 @@ impl SharedFile {
 
 /// Rename, release, sync of the folder. The old version's file is closed last, outside the locks.
 fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<T, StoreError> {
-    let Prepared { staged, seen, value } = prepared;
+    let Prepared { staged, seen, value, ids } = prepared;
+    if !ids.is_empty() {
+        desk.queue.note(staged.temp(), &ids)?;
+    }
     staged.commit()?;
     drop(held);
     sync_folder(desk.target.parent().unwrap_or(Path::new("/")))?;
-    desk.queue.clear()?;
     drop(seen);
     Ok(value)
 }

@@ -19,6 +19,6 @@ pub mod watch;
 
 pub use error::StoreError;
 pub use lock::LockTimes;
-pub use mailbox::{Appended, Listing, Mailbox, Receipt, Warning};
+pub use mailbox::{Appended, Listing, Mailbox, Marked, Outbox, Receipt, Warning};
 pub use paths::{Layout, Root, State};
 pub use team::TeamFolder;

@@ -85,6 +85,38 @@ pub struct Appended {
     pub warnings: Vec<Warning>,
 }
 
+/// What marking as read did.
+#[derive(Debug, Default)]
+pub struct Marked {
+    /// How many messages were unread and are read now.
+    pub marked: usize,
+    /// What went on beside it.
+    pub warnings: Vec<Warning>,
+}
+
+/// What is to be written into one inbox.
+///
+/// It is asked inside our own queue for that inbox, and told before the queue is left: whoever has the turn writes
+/// for all who wait, and nothing is written twice.
+pub trait Outbox {
+    /// What waits now. Asked again whenever the file changed under the preparation.
+    fn waiting(&mut self) -> Vec<Draft>;
+
+    /// These are in the file, durably.
+    fn written(&mut self, ids: &[String]);
+}
+
+/// Drafts that nobody else knows of.
+struct Own<'a>(&'a [Draft]);
+
+impl Outbox for Own<'_> {
+    fn waiting(&mut self) -> Vec<Draft> {
+        self.0.to_vec()
+    }
+
+    fn written(&mut self, _ids: &[String]) {}
+}
+
 /// Names one message that was handed out, so that exactly that one is marked as read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Receipt {
@@ -113,6 +145,18 @@ impl Receipt {
 /// What a mailbox's files looked like from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Vec<Option<(u64, u64, i64, i64)>>);
+
+impl std::fmt::Display for Signature {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        for file in &self.0 {
+            match file {
+                Some((inode, size, seconds, nanos)) => write!(f, "{inode}:{size}:{seconds}.{nanos} ")?,
+                None => f.write_str("- ")?,
+            }
+        }
+        Ok(())
+    }
+}
 
 /// One member's mail.
 #[derive(Debug)]
@@ -182,9 +226,14 @@ impl Mailbox {
 
     /// Adds messages behind the last one, durably. With `strict`, a file that does not parse is an error.
     pub fn append(&self, drafts: &[Draft], strict: bool) -> Result<Appended, StoreError> {
+        self.deliver(&mut Own(drafts), strict)
+    }
+
+    /// Adds all that waits, durably, in one write.
+    pub fn deliver(&self, outbox: &mut dyn Outbox, strict: bool) -> Result<Appended, StoreError> {
         match &self.inbox {
-            Inbox::Array(array) => array.append(drafts, strict),
-            Inbox::Log(log) => log.append(drafts),
+            Inbox::Array(array) => array.deliver(outbox, strict),
+            Inbox::Log(log) => log.deliver(outbox),
         }
     }
 
@@ -215,9 +264,9 @@ impl Mailbox {
     }
 
     /// Marks as read what was handed out, and nothing else. Says how many it found unread.
-    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
+    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<Marked, StoreError> {
         match &self.inbox {
-            _ if receipts.is_empty() => Ok(0),
+            _ if receipts.is_empty() => Ok(Marked::default()),
             Inbox::Array(array) => array.mark_read(receipts),
             Inbox::Log(log) => log.mark_read(receipts),
         }

@@ -70,6 +70,11 @@ impl State {
         Quarantine::new(self.0.join("quarantine"))
     }
 
+    /// The database of all messages.
+    pub fn ledger(&self) -> PathBuf {
+        self.0.join("ledger.db")
+    }
+
     /// Where deleted teams go.
     pub fn deleted(&self) -> PathBuf {
         self.0.join("deleted")

@@ -22,6 +22,7 @@ pub fn draft(text: &str) -> Draft {
         timestamp: Stamp::from_millis(CLOCK.fetch_add(1_000, Ordering::Relaxed)),
         color: Some("blue".into()),
         delivery: Delivery::Delivered,
+        ack_id: None,
         ours: Ours::default(),
     }
 }

@@ -4,6 +4,7 @@ mod content;
 mod salvage;
 mod stream;
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -18,7 +19,7 @@ use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step};
 use crate::error::StoreError;
 use crate::files::{Snapshot, ensure_folder, resolve};
 use crate::lock::LockTimes;
-use crate::mailbox::{Appended, Listing, Receipt, Warning};
+use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use crate::quarantine::Quarantine;
 use content::{Entries, Reading, SEARCH_AT_MOST};
@@ -33,6 +34,14 @@ pub struct ArrayInbox {
     file: SharedFile,
     folder: PathBuf,
     quarantine: Quarantine,
+}
+
+/// What came of writing what waited.
+#[derive(Debug, Default)]
+struct Delivered {
+    ids: Vec<String>,
+    known: Vec<String>,
+    warning: Option<Warning>,
 }
 
 impl ArrayInbox {
@@ -57,31 +66,68 @@ impl ArrayInbox {
         })
     }
 
-    /// Adds messages behind the last one; the bytes before stay as they are.
-    pub fn append(&self, drafts: &[Draft], strict: bool) -> Result<Appended, StoreError> {
+    /// Adds what waits behind the last entry; the bytes before stay as they are.
+    pub fn deliver(&self, outbox: &mut dyn Outbox, strict: bool) -> Result<Appended, StoreError> {
         ensure_folder(&self.folder)?;
+        let outbox = RefCell::new(outbox);
+        let prepare = |desk: &Desk| {
+            let mut outbox = outbox.borrow_mut();
+            if !desk.left().is_empty() {
+                outbox.written(desk.left());
+            }
+            let drafts = outbox.waiting();
+            if drafts.is_empty() {
+                return Ok(Step::Done(Delivered::default()));
+            }
+            self.prepare_append(desk, &drafts, strict)
+        };
+        let done = |delivered: &Delivered| {
+            if !delivered.ids.is_empty() {
+                outbox.borrow_mut().written(&delivered.ids);
+            }
+        };
+        let delivered = self.file.commit(prepare, done)?;
+        Ok(Appended { known: delivered.known, warnings: delivered.warning.into_iter().collect() })
+    }
+
+    fn prepare_append(
+        &self,
+        desk: &Desk,
+        drafts: &[Draft],
+        strict: bool,
+    ) -> Result<Step<Delivered>, StoreError> {
+        let ids: Vec<String> = drafts.iter().map(|draft| draft.id.clone()).collect();
+        if drafts.len() <= SEARCH_AT_MOST
+            && let Some(prepared) =
+                stream::prepare(desk, drafts, Delivered { ids: ids.clone(), ..Delivered::default() })?
+        {
+            return Ok(Step::Ready(Box::new(prepared)));
+        }
         let mut edit = |text: &str, entries: &Entries| {
             let known = entries.ids_among(text, drafts);
-            let new: Vec<_> =
-                drafts.iter().filter(|draft| !known.contains(&draft.id)).map(Draft::entry).collect();
+            let mut fresh = HashSet::new();
+            let is_new = |draft: &&Draft| !known.contains(&draft.id) && fresh.insert(draft.id.clone());
+            let new: Vec<_> = drafts.iter().filter(is_new).map(Draft::entry).collect();
             let patch =
                 json::append(text, text.trim(), &entries.raw, &new).map_err(|error| self.bad(&error))?;
             Ok((patch, known))
         };
-        let (known, warning) = self.file.commit(|desk: &Desk| {
-            if drafts.len() <= SEARCH_AT_MOST
-                && let Some(prepared) = stream::prepare(desk, drafts, (Vec::new(), None))?
-            {
-                return Ok(Step::Ready(Box::new(prepared)));
-            }
-            desk.plan(&mut |look| self.plan(look, strict, &mut edit))
+        let mut step = desk.plan(&mut |look| {
+            Ok(self.plan(look, strict, &mut edit)?.map(|(known, warning)| Delivered {
+                ids: ids.clone(),
+                known,
+                warning,
+            }))
         })?;
-        Ok(Appended { known, warnings: warning.into_iter().collect() })
+        if let Step::Ready(prepared) = &mut step {
+            prepared.ids.clone_from(&ids);
+        }
+        Ok(step)
     }
 
     /// Marks as read what the receipts name: only the flags' bytes change.
-    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
-        self.edit(|text, entries| {
+    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<Marked, StoreError> {
+        let (marked, warning) = self.edit(|text, entries| {
             let mut patch = Patch::default();
             let mut marked = 0;
             for raw in &entries.raw {
@@ -104,7 +150,8 @@ impl ArrayInbox {
                 }
             }
             Ok((patch, marked))
-        })
+        })?;
+        Ok(Marked { marked, warnings: warning.into_iter().collect() })
     }
 
     /// Takes messages out of the file, whole; the other entries stay as they are.
@@ -124,6 +171,7 @@ impl ArrayInbox {
             }
             Ok((json::remove(text, text.trim(), &entries.raw, &gone), gone.len()))
         })
+        .map(|(removed, _)| removed)
     }
 
     /// Looks, without any lock, and changes nothing.
@@ -165,8 +213,8 @@ impl ArrayInbox {
     fn edit<T>(
         &self,
         mut edit: impl FnMut(&str, &Entries) -> Result<(Patch, T), StoreError>,
-    ) -> Result<T, StoreError> {
-        self.file.update(|look| self.plan(look, false, &mut edit)).map(|(value, _)| value)
+    ) -> Result<(T, Option<Warning>), StoreError> {
+        self.file.update(|look| self.plan(look, false, &mut edit))
     }
 
     /// Plans an edit on the entries; a file that surely does not parse is set aside and mended first.

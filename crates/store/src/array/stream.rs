@@ -40,7 +40,8 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
         return Ok(None);
     }
-    let Some((outline, head, copied)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)? else {
+    let Some((outline, head, copied)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)?
+    else {
         return Ok(None);
     };
     let (Some(end), Some(added)) = (outline.last_end, addition(&head, drafts)) else { return Ok(None) };
@@ -63,7 +64,8 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     written.doing("write", staged.temp())?;
     let gap = added.len() as u64;
     let seen = Snapshot::copied(desk.target, (source, metadata), opened_at, copy, end, gap)?;
-    Ok(Some(Prepared { staged, seen, value }))
+    let ids = ids.into_iter().map(ToOwned::to_owned).collect();
+    Ok(Some(Prepared { staged, seen, value, ids }))
 }
 
 fn addition(head: &[u8], drafts: &[Draft]) -> Option<String> {

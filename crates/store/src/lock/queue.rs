@@ -1,8 +1,10 @@
 //! Our own queue, one per shared file: `atm` processes wait for each other here, holding nobody else's lock.
 //!
-//! The queue's file doubles as a note: it holds the name of the temp file that its owner is preparing. Whoever
-//! enters and finds a note knows that the one before died, and removes what that one left.
+//! The queue's file doubles as a note: it holds the name of the temp file that its owner is preparing and, from the
+//! commit on, the ids of the messages in it. Whoever enters and finds a note knows that the one before died: a temp
+//! file that is still there is removed; one that is gone although its ids are noted was put in place.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Seek, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -19,6 +21,8 @@ use crate::paths::create_private_folders;
 pub(crate) struct Queue {
     lock: Flock,
     path: PathBuf,
+    /// What the one before us put in place and could tell nobody.
+    left: Vec<String>,
 }
 
 impl Queue {
@@ -26,16 +30,26 @@ impl Queue {
         if let Some(folder) = path.parent() {
             create_private_folders(folder)?;
         }
-        let queue = Self { lock: Flock::take(path, deadline)?, path: path.to_owned() };
+        let mut queue = Self { lock: Flock::take(path, deadline)?, path: path.to_owned(), left: Vec::new() };
         queue.clean_up_after_the_dead()?;
         Ok(queue)
     }
 
-    /// Notes which temp file is about to be made. Not synced: after a power cut there may be a temp file too many,
-    /// never a message too few.
-    pub(crate) fn note(&self, temp: &Path) -> Result<(), StoreError> {
+    /// The ids that a dead owner had put in place.
+    pub(crate) fn left(&self) -> &[String] {
+        &self.left
+    }
+
+    /// Notes which temp file is about to be made, or, with ids, to be put in place. Not synced: after a power cut
+    /// there may be a temp file too many, never a message too few.
+    pub(crate) fn note(&self, temp: &Path, ids: &[String]) -> Result<(), StoreError> {
         self.clear()?;
-        self.lock.file().write_all(temp.as_os_str().as_bytes()).doing("write", &self.path)
+        let mut note = temp.as_os_str().as_bytes().to_vec();
+        for id in ids {
+            note.push(0);
+            note.extend_from_slice(id.as_bytes());
+        }
+        self.lock.file().write_all(&note).doing("write", &self.path)
     }
 
     pub(crate) fn clear(&self) -> Result<(), StoreError> {
@@ -43,17 +57,20 @@ impl Queue {
         file.set_len(0).and_then(|()| file.rewind()).doing("write", &self.path)
     }
 
-    fn clean_up_after_the_dead(&self) -> Result<(), StoreError> {
+    fn clean_up_after_the_dead(&mut self) -> Result<(), StoreError> {
         let mut note = Vec::new();
         self.lock.file().read_to_end(&mut note).doing("read", &self.path)?;
         if note.is_empty() {
             return Ok(());
         }
-        let temp = PathBuf::from(std::ffi::OsString::from_vec(note));
-        if is_temp_of_ours(&temp) {
-            let _ = fs::remove_file(temp);
+        let mut parts = note.split(|byte| *byte == 0);
+        let temp = PathBuf::from(OsString::from_vec(parts.next().unwrap_or_default().to_vec()));
+        if !is_temp_of_ours(&temp) || fs::remove_file(&temp).is_ok() {
+            return self.clear();
         }
-        self.clear()
+        // The note stays until somebody has been told.
+        self.left = parts.map(|id| String::from_utf8_lossy(id).into_owned()).collect();
+        if self.left.is_empty() { self.clear() } else { Ok(()) }
     }
 }
 
@@ -64,6 +81,22 @@ mod tests {
     use crate::files::Staged;
 
     #[test]
+    fn what_a_dead_owner_had_put_in_place_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("queue/bob");
+        let enter = || Queue::enter(&path, &LockTimes::default().deadline()).unwrap();
+        let renamed = Staged::name_for(&folder.path().join("bob.json"));
+        enter().note(&renamed, &["a".into(), "b".into()]).unwrap();
+        assert_eq!(enter().left(), ["a", "b"]);
+        assert_eq!(enter().left(), ["a", "b"], "until somebody clears it");
+        enter().clear().unwrap();
+
+        fs::write(&renamed, "not renamed yet").unwrap();
+        enter().note(&renamed, &["a".into()]).unwrap();
+        assert!(enter().left().is_empty() && !renamed.exists());
+    }
+
+    #[test]
     fn what_a_dead_owner_left_is_removed_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("queue/bob");
@@ -72,7 +105,7 @@ mod tests {
         let precious = folder.path().join("precious");
         for file in [&left, &precious] {
             fs::write(file, "x").unwrap();
-            enter().note(file).unwrap();
+            enter().note(file, &[]).unwrap();
             drop(enter());
         }
         assert!(!left.exists() && precious.exists());

@@ -26,17 +26,19 @@ const TRIES: usize = 5;
 /// Above this many ids it is cheaper to read all lines once than to search the file for each.
 const SEARCH_AT_MOST: usize = 8;
 
-/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were.
+/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were. It has to be our
+/// turn at the inbox.
 pub(super) fn append(
     inbox: &LogInbox,
     queue: Priority,
     drafts: &[&Draft],
+    deadline: &Deadline,
 ) -> Result<Vec<String>, StoreError> {
     let path = inbox.file(queue);
-    let deadline = inbox.times.deadline();
-    let _queue = Queue::enter(&inbox.state.queue(&path), &deadline)?;
     let known = known_ids(&path, drafts)?;
-    let mut left: Vec<&Draft> = drafts.iter().copied().filter(|draft| !known.contains(&draft.id)).collect();
+    let mut fresh = HashSet::new();
+    let is_new = |draft: &&Draft| !known.contains(&draft.id) && fresh.insert(draft.id.clone());
+    let mut left: Vec<&Draft> = drafts.iter().copied().filter(is_new).collect();
     for _ in 0..TRIES {
         if left.is_empty() {
             return Ok(known.into_iter().collect());
@@ -45,7 +47,7 @@ pub(super) fn append(
         for draft in &left {
             text.push_str(&draft.line().map_err(|error| StoreError::bad(&path, error.to_string()))?);
         }
-        let file = write(inbox, &path, &text, &deadline)?;
+        let file = write(inbox, &path, &text, deadline)?;
         if is_still_there(&file, &path)? {
             return Ok(known.into_iter().collect());
         }

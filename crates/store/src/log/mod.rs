@@ -10,14 +10,15 @@ mod lines;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use atm_wire::Message;
 use atm_wire::message::Priority;
-use atm_wire::{Draft, Message};
 
 use crate::commit::SharedFile;
 use crate::error::StoreError;
 use crate::files::ensure_folder;
 use crate::lock::LockTimes;
-use crate::mailbox::{Appended, Listing, Receipt, Warning};
+use crate::lock::queue::Queue;
+use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use cursor::Cursor;
 use lines::QueueFiles;
@@ -60,17 +61,21 @@ impl LogInbox {
         cursor::create(&self.cursor_file())
     }
 
-    /// Adds lines: one write a queue, however many there are.
-    pub fn append(&self, drafts: &[Draft]) -> Result<Appended, StoreError> {
+    /// Adds what waits: one write a queue, however many lines there are.
+    pub fn deliver(&self, outbox: &mut dyn Outbox) -> Result<Appended, StoreError> {
         self.create()?;
+        let deadline = self.times.deadline();
+        let _turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), &deadline)?;
+        let drafts = outbox.waiting();
         let mut appended = Appended::default();
         for queue in QUEUES {
             let drafts: Vec<_> = drafts.iter().filter(|draft| draft.ours.priority == queue).collect();
             if drafts.is_empty() {
                 continue;
             }
-            let known = append::append(self, queue, &drafts)?;
-            appended.known.extend(known);
+            appended.known.extend(append::append(self, queue, &drafts, &deadline)?);
+            let ids: Vec<String> = drafts.iter().map(|draft| draft.id.clone()).collect();
+            outbox.written(&ids);
         }
         Ok(appended)
     }
@@ -100,11 +105,12 @@ impl LogInbox {
     }
 
     /// Moves the cursors over what was handed out, up to the first line that was not.
-    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
+    pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<Marked, StoreError> {
         self.ensure_folders()?;
         let file = self.cursor_file();
         let queues = QUEUES.map(|queue| (queue, self.file(queue)));
-        file.update(|look| cursor::advance(&file, look, &queues, receipts))
+        let marked = file.update(|look| cursor::advance(&file, look, &queues, receipts))?;
+        Ok(Marked { marked, warnings: Vec::new() })
     }
 
     fn cursor_path(&self) -> PathBuf {

@@ -64,10 +64,16 @@ pub struct Ours {
     /// The sender's team, where it is not the recipient's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// Until when it wants to be acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_by: Option<Stamp>,
+    /// Which offer of the same message this is, where it is not the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offer: Option<u32>,
 }
 
 /// A message to be written, in either layout.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Draft {
     /// A UUID of version 7.
     pub id: String,
@@ -85,6 +91,8 @@ pub struct Draft {
     pub color: Option<String>,
     /// Whether the recipient was there.
     pub delivery: Delivery,
+    /// By which name it wants to be acknowledged, if it does.
+    pub ack_id: Option<String>,
     /// What is ours in it.
     pub ours: Ours,
 }
@@ -109,6 +117,8 @@ struct Entry<'a> {
     version: u8,
     msg_id: &'a str,
     r#type: &'static str,
+    #[serde(rename = "ackId", skip_serializing_if = "Option::is_none")]
+    ack_id: Option<&'a str>,
     delivery_status: Delivery,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata<'a>>,
@@ -125,6 +135,8 @@ struct Line<'a, C: Serialize> {
     message_id: &'a str,
     #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
+    #[serde(rename = "ackId", skip_serializing_if = "Option::is_none")]
+    ack_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,6 +165,7 @@ impl Draft {
             version: 1,
             msg_id: &self.id,
             r#type: "message",
+            ack_id: self.ack_id.as_deref(),
             delivery_status: self.delivery,
             metadata: self.metadata(),
             read: false,
@@ -188,6 +201,7 @@ impl Draft {
             timestamp: self.timestamp,
             message_id: &self.id,
             request_id,
+            ack_id: self.ack_id.as_deref(),
             summary: self.summary.as_deref(),
             color: self.color.as_deref(),
             delivery_status: self.delivery,
@@ -231,6 +245,7 @@ mod tests {
             timestamp: Stamp::from_millis(1_794_768_140_463),
             color: Some("yellow".into()),
             delivery: Delivery::Delivered,
+            ack_id: None,
             ours: Ours { reply_to: Some("m-1".into()), ..Ours::default() },
         }
     }

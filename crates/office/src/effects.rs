@@ -1,0 +1,81 @@
+//! What a message says about earlier ones: acknowledged, answered, done.
+
+use atm_ledger::{Evidence, InboxKey, Ledger, LedgerError, NewMessage, Recorded, Stage};
+use atm_wire::Message;
+use atm_wire::payload::{Content, Payload};
+
+/// What the ledger keeps of a message.
+pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {
+    let ours = message.ours();
+    let content = message.content();
+    let payload = content.payload();
+    let top_ack =
+        message.extra.iter().find(|(key, _)| key == "ackId").map(|(_, raw)| raw.get().trim_matches('"'));
+    NewMessage {
+        id: message.id.clone(),
+        sender: message.from.clone(),
+        text: message.text.clone(),
+        summary: message.summary.clone(),
+        kind: message.kind().into_owned(),
+        sent_at: message.sent_at.map_or(now, atm_wire::Stamp::as_millis),
+        reply_to: ours.reply_to,
+        thread: ours.thread,
+        request_id: payload.and_then(Payload::request_id).map(ToOwned::to_owned),
+        ack_id: top_ack.map(ToOwned::to_owned),
+        ack_by: ours.ack_by.map(atm_wire::Stamp::as_millis),
+        task: payload.and_then(task_of).map(ToOwned::to_owned),
+    }
+}
+
+fn task_of(payload: &Payload) -> Option<&str> {
+    match payload {
+        Payload::TaskAssignment(assigned) => assigned.task_id.as_deref(),
+        Payload::TaskCompletion(completed) => completed.task_id.as_deref(),
+        _ => None,
+    }
+}
+
+/// Records what `message`, which came into `inbox`, tells about earlier messages to its sender.
+pub(crate) fn record(
+    ledger: &mut Ledger,
+    inbox: &InboxKey,
+    message: &Message,
+    now: i64,
+) -> Result<(), LedgerError> {
+    let (root, from) = (inbox.root.as_str(), message.from.as_str());
+    // Only the one whom a message was for can acknowledge or answer it.
+    let to_sender =
+        |found: Vec<Recorded>| found.into_iter().filter(|m| m.inbox.name == from).collect::<Vec<_>>();
+    let mut reached: Vec<(Recorded, Stage, String)> = Vec::new();
+    let mut reach = |found: Vec<Recorded>, stage: Stage, what: &str| {
+        reached.extend(found.into_iter().map(|m| (m, stage, what.to_owned())));
+    };
+    if let Content::Protocol(parsed) = message.content() {
+        match &parsed.payload {
+            Payload::Acknowledgment(ack) => {
+                let named = ack.ack_id.as_deref().unwrap_or_default();
+                reach(to_sender(ledger.acknowledged_by(root, named)?), Stage::Acked, "acknowledged");
+            }
+            Payload::TaskCompletion(completed) => {
+                let mine = InboxKey { name: from.to_owned(), ..inbox.clone() };
+                let task = completed.task_id.as_deref().unwrap_or_default();
+                reach(ledger.assignments(&mine, task)?, Stage::Done, "its task was completed");
+            }
+            payload => {
+                if let Some(request) = payload.request_id() {
+                    let asked = to_sender(ledger.request(root, request)?);
+                    let asked = asked.into_iter().filter(|m| m.id != message.id).collect();
+                    reach(asked, Stage::Done, "answered by a response");
+                }
+            }
+        }
+    }
+    if let Some(original) = message.ours().reply_to {
+        reach(to_sender(ledger.find(root, &original, false)?), Stage::Done, "answered");
+    }
+    for (m, stage, what) in reached {
+        let evidence = Evidence::certain(format!("{what}: message {}", message.id)).by(from);
+        ledger.advance(&m.inbox, &m.id, stage, now, &evidence)?;
+    }
+    Ok(())
+}

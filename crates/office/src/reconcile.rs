@@ -1,0 +1,202 @@
+//! Bringing the ledger up to date with what files and transcripts show.
+//!
+//! One function of both: only what changed in size or time since the last look is read again.
+
+use std::collections::HashMap;
+
+use atm_ledger::{Evidence, InboxKey, Known, Ledger, LedgerError, Observed, Stage};
+use atm_wire::team::TeamConfig;
+use atm_wire::{MemberName, Message, TeamName};
+
+use crate::effects;
+use crate::error::OfficeError;
+use crate::office::{Office, USER};
+use crate::outbox::{parse_draft, write_waiting};
+use crate::transcript::{self, Transcript};
+
+impl Office {
+    /// Looks at everything of a team that changed since the last look, and finishes what was left undone.
+    pub fn reconcile(&self, team: &TeamName) -> Result<(), OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        let members = config.members.iter().filter_map(|member| member.checked_name().ok());
+        let mut names: Vec<MemberName> = members.chain(folder.inbox_names()).collect();
+        names.sort();
+        names.dedup();
+        self.finish_accepted()?;
+        for name in &names {
+            self.reconcile_inbox(team, name)?;
+            self.books.with(|ledger| self.read_transcripts(ledger, team, &config, name))?;
+        }
+        self.bury_deleted_teams()?;
+        Ok(())
+    }
+
+    /// Writes what was accepted by a process that died before it could.
+    pub(crate) fn finish_accepted(&self) -> Result<(), OfficeError> {
+        let root = self.root_key();
+        let now = self.now().as_millis();
+        let left = self.books.with(|ledger| ledger.inboxes_with_waiting(&root, now))?;
+        for inbox in left {
+            let (Ok(team), Ok(name)) = (TeamName::parse(&inbox.team), MemberName::parse(&inbox.name)) else {
+                continue;
+            };
+            if self.folder_of(&team).exists() {
+                write_waiting(self, &inbox, &self.mailbox(&team, &name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        let mailbox = self.mailbox(team, name);
+        let inbox = self.inbox_key(team, name);
+        let signature = mailbox.signature().to_string();
+        if self.books.with(|ledger| ledger.signature(&inbox))?.as_deref() == Some(&signature) {
+            return Ok(());
+        }
+        // First what the ledger knows, then the file: what is known was written before, so its absence means something.
+        let known = self.books.with(|ledger| ledger.known(&inbox, Stage::Written, Stage::Taken))?;
+        let messages = mailbox.list()?.messages;
+        let file = mailbox.file();
+        let now = self.now().as_millis();
+        let (mut observed, undone) = compare(&known, &messages, &file);
+        let mut new = Vec::new();
+        for message in &messages {
+            if !self.books.with(|ledger| ledger.has(&inbox, &message.id))? {
+                let evidence = Evidence::certain("found in the inbox").in_file(&file);
+                observed.push(Observed::New(Box::new(effects::noticed(message, now)), evidence));
+                if message.read {
+                    observed.push(taken(&message.id, "found in the inbox, marked as read", &file));
+                }
+                new.push(message);
+            }
+        }
+        self.books.with(|ledger| {
+            ledger.observe(&inbox, &observed, Some(&signature), now)?;
+            new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
+        })?;
+        for id in undone {
+            self.put_back(&inbox, &mailbox, &id)?;
+        }
+        Ok(())
+    }
+
+    /// A writer without a lock undid our message: it goes in again, once, under its old id.
+    fn put_back(&self, inbox: &InboxKey, mailbox: &atm_store::Mailbox, id: &str) -> Result<(), OfficeError> {
+        let Some(draft) = self.books.with(|ledger| ledger.draft(inbox, id))?.as_deref().and_then(parse_draft)
+        else {
+            return Ok(());
+        };
+        mailbox.append(&[draft], false)?;
+        let evidence = Evidence::certain("it was gone while an older unread one was there: put back once")
+            .in_file(mailbox.file());
+        let now = self.now().as_millis();
+        Ok(self.books.with(|ledger| ledger.advance(inbox, id, Stage::Restored, now, &evidence))?)
+    }
+
+    /// Looks for open messages in what the recipient's conversation gained.
+    fn read_transcripts(
+        &self,
+        ledger: &mut Ledger,
+        team: &TeamName,
+        config: &TeamConfig,
+        name: &MemberName,
+    ) -> Result<(), LedgerError> {
+        let inbox = self.inbox_key(team, name);
+        let mut open = ledger.known(&inbox, Stage::Written, Stage::Seen)?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        for found in transcript::transcripts_of(self.root.path(), config, team.as_str(), name.as_str()) {
+            let path = found.path.display().to_string();
+            let offset = ledger.transcript_offset(&path, found.inode)?;
+            if offset == found.length {
+                continue;
+            }
+            let Ok((told, end)) = found.heard_since(offset) else { continue };
+            self.note_seen(ledger, &inbox, &found, &told, &mut open)?;
+            ledger.set_transcript_offset(&path, found.inode, end)?;
+        }
+        Ok(())
+    }
+
+    fn note_seen(
+        &self,
+        ledger: &mut Ledger,
+        inbox: &InboxKey,
+        transcript: &Transcript,
+        told: &[String],
+        open: &mut Vec<Known>,
+    ) -> Result<(), LedgerError> {
+        for text in told {
+            let seen = |m: &Known| transcript::has_message(text, &m.sender, &m.text);
+            while let Some(at) = open.iter().position(seen) {
+                let message = open.remove(at);
+                let evidence = Evidence::certain("in the recipient's conversation").in_file(&transcript.path);
+                ledger.advance(inbox, &message.id, Stage::Seen, self.now().as_millis(), &evidence)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Mail that nobody had taken when its team was deleted.
+    fn bury_deleted_teams(&self) -> Result<(), OfficeError> {
+        let root = self.root_key();
+        let now = self.now().as_millis();
+        for inbox in self.books.with(|ledger| ledger.inboxes_with_open(&root))? {
+            let gone = TeamName::parse(&inbox.team).is_ok_and(|team| !self.folder_of(&team).exists());
+            if !gone || inbox.name == USER {
+                continue;
+            }
+            let evidence = Evidence::certain("the team's folder was deleted; the text is kept here");
+            self.books.with(|ledger| {
+                for message in ledger.known(&inbox, Stage::Accepted, Stage::Taken)? {
+                    ledger.withdraw(&inbox, &message.id, now, &evidence)?;
+                    ledger.advance(&inbox, &message.id, Stage::Failed, now, &evidence)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn root_key(&self) -> String {
+        InboxKey::new(self.root.path(), "", "").root
+    }
+
+    pub(crate) fn inbox_key(&self, team: &TeamName, name: &MemberName) -> InboxKey {
+        InboxKey::new(self.root.path(), team.as_str(), name.as_str())
+    }
+}
+
+/// What the file tells about the messages that should be in it, and which of ours were undone.
+fn compare(known: &[Known], messages: &[Message], file: &std::path::Path) -> (Vec<Observed>, Vec<String>) {
+    let there: HashMap<&str, &Message> =
+        messages.iter().map(|message| (message.id.as_str(), message)).collect();
+    let oldest_unread = messages.iter().filter(|m| !m.read).filter_map(|m| m.sent_at).min();
+    let (mut observed, mut undone) = (Vec::new(), Vec::new());
+    for message in known {
+        match there.get(message.id.as_str()) {
+            Some(found) if found.read => observed.push(taken(&message.id, "marked as read", file)),
+            Some(_) => {}
+            None => {
+                let older_is_there =
+                    oldest_unread.is_some_and(|oldest| oldest.as_millis() <= message.sent_at);
+                if older_is_there && message.ours && message.stage != Stage::Restored {
+                    undone.push(message.id.clone());
+                } else if messages.is_empty() {
+                    observed.push(taken(&message.id, "the inbox was emptied", file));
+                } else {
+                    observed.push(taken(&message.id, "gone from the inbox", file));
+                }
+            }
+        }
+    }
+    (observed, undone)
+}
+
+fn taken(id: &str, what: &str, file: &std::path::Path) -> Observed {
+    let evidence = Evidence::likely(format!("{what}, by its reader's client")).in_file(file);
+    Observed::Stage { id: id.to_owned(), stage: Stage::Taken, evidence }
+}
