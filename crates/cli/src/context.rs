@@ -46,6 +46,14 @@ impl Context {
         Ok(self.office.choose_team(named.as_deref(), &self.cwd)?)
     }
 
+    /// The team, if one was named: history is asked over all teams otherwise.
+    pub(crate) fn named_team(&self) -> Result<Option<TeamName>, Failure> {
+        match (&self.settings.team.value, self.identity()?) {
+            (None, None | Some(Address { team: None, .. })) => Ok(None),
+            _ => self.team().map(Some),
+        }
+    }
+
     /// Who sends: `--as`, or the person at the keyboard.
     pub(crate) fn sender(&self) -> Result<MemberName, Failure> {
         match self.identity()? {

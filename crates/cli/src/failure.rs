@@ -161,6 +161,13 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::Store(StoreError::Io { .. }) => {
             "nothing was changed; see disk space and permissions".to_owned()
         }
+        OfficeError::NotRecorded { .. } => "`atm log` shows what was sent and seen".to_owned(),
+        OfficeError::NotInTime { .. } => {
+            "it is written and stays so; `atm track ID` shows how far it came".to_owned()
+        }
+        OfficeError::Ledger(_) => {
+            "mail goes without it; move the file away to have a new one made".to_owned()
+        }
         _ => return None,
     })
 }

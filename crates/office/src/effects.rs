@@ -20,7 +20,10 @@ pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {
         sent_at: message.sent_at.map_or(now, atm_wire::Stamp::as_millis),
         reply_to: ours.reply_to,
         thread: ours.thread,
-        request_id: payload.and_then(Payload::request_id).map(ToOwned::to_owned),
+        request_id: match &content {
+            Content::Protocol(parsed) => parsed.request_id(),
+            Content::Text => None,
+        },
         ack_id: top_ack.map(ToOwned::to_owned),
         ack_by: ours.ack_by.map(atm_wire::Stamp::as_millis),
         task: payload.and_then(task_of).map(ToOwned::to_owned),
@@ -61,9 +64,9 @@ pub(crate) fn record(
                 let task = completed.task_id.as_deref().unwrap_or_default();
                 reach(ledger.assignments(&mine, task)?, Stage::Done, "its task was completed");
             }
-            payload => {
-                if let Some(request) = payload.request_id() {
-                    let asked = to_sender(ledger.request(root, request)?);
+            _ => {
+                if let Some(request) = parsed.request_id() {
+                    let asked = to_sender(ledger.request(root, &request)?);
                     let asked = asked.into_iter().filter(|m| m.id != message.id).collect();
                     reach(asked, Stage::Done, "answered by a response");
                 }

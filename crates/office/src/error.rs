@@ -76,6 +76,12 @@ pub enum OfficeError {
         /// What was asked for.
         id: String,
     },
+    /// The ledger has never seen such a message.
+    #[error("no message {id:?} was ever sent or seen here")]
+    NotRecorded {
+        /// What was asked for.
+        id: String,
+    },
     /// A part of an id that fits several messages.
     #[error("{id:?} fits {} messages' ids", choices.len())]
     WhichMessage {
@@ -155,6 +161,7 @@ impl OfficeError {
             | Self::WhichTeam { .. }
             | Self::NoMember { .. }
             | Self::NoMessage { .. }
+            | Self::NotRecorded { .. }
             | Self::WhichMessage { .. }
             | Self::NobodyElse { .. }
             | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
@@ -178,7 +185,7 @@ impl OfficeError {
             Self::NoTeams { .. } => "no_teams",
             Self::WhichTeam { .. } => "which_team",
             Self::NoMember { .. } | Self::Store(StoreError::NoMember { .. }) => "no_such_member",
-            Self::NoMessage { .. } => "no_such_message",
+            Self::NoMessage { .. } | Self::NotRecorded { .. } => "no_such_message",
             Self::WhichMessage { .. } => "which_message",
             Self::NobodyElse { .. } => "nobody_else",
             Self::EmptyMessage => "empty_message",

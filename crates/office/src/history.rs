@@ -1,1 +1,120 @@
-//! x
+//! History that outlives the inbox: search, conversations, the trace, rates.
+
+use atm_ledger::{Query, Recorded, Stage, Stats};
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::office::Office;
+
+/// A message as the ledger has it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Remembered {
+    /// Its id.
+    pub id: String,
+    /// The recipient's team.
+    pub team: String,
+    /// From whom.
+    pub from: String,
+    /// For whom.
+    pub to: String,
+    /// When it was sent.
+    pub timestamp: Stamp,
+    /// How far it came.
+    pub stage: Stage,
+    /// What kind of message it is.
+    pub r#type: String,
+    /// Its text.
+    pub text: String,
+    /// The short version.
+    pub summary: Option<String>,
+    /// The message that it answers.
+    pub reply_to: Option<String>,
+    /// Where the words were found, for a search: between two marks.
+    #[serde(skip)]
+    pub found: Option<String>,
+}
+
+impl From<Recorded> for Remembered {
+    fn from(message: Recorded) -> Self {
+        Self {
+            id: message.id,
+            team: message.inbox.team,
+            from: message.sender,
+            to: message.inbox.name,
+            timestamp: Stamp::from_millis(message.sent_at),
+            stage: message.stage,
+            r#type: message.kind,
+            text: message.text,
+            summary: message.summary,
+            reply_to: message.reply_to,
+            found: None,
+        }
+    }
+}
+
+/// What to search for.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// Words that all have to be there; the last may be cut short. `"…"` is a phrase.
+    pub words: String,
+    /// In this team.
+    pub team: Option<TeamName>,
+    /// From this sender.
+    pub from: Option<String>,
+    /// For this recipient.
+    pub to: Option<String>,
+    /// Of this type.
+    pub r#type: Option<String>,
+    /// Sent then or later.
+    pub since: Option<Stamp>,
+    /// Sent then or earlier.
+    pub until: Option<Stamp>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+impl Office {
+    /// Searches everything ever sent or seen, the newest first.
+    pub fn search(&self, search: &Search) -> Result<Vec<Remembered>, OfficeError> {
+        self.catch_up(search.team.as_ref())?;
+        let query = Query {
+            words: search.words.clone(),
+            root: self.root_key(),
+            team: search.team.as_ref().map(ToString::to_string),
+            from: search.from.clone(),
+            to: search.to.clone(),
+            kind: search.r#type.clone(),
+            since: search.since.map(Stamp::as_millis),
+            until: search.until.map(Stamp::as_millis),
+            limit: search.limit,
+        };
+        let found = self.books.with(|ledger| ledger.search(&query))?;
+        Ok(found.into_iter().map(|(message, at)| Remembered { found: Some(at), ..message.into() }).collect())
+    }
+
+    /// The conversation that a message belongs to, oldest first.
+    pub fn thread(&self, team: Option<&TeamName>, id: &str) -> Result<Vec<Remembered>, OfficeError> {
+        self.catch_up(team)?;
+        let message = self.recorded(team, id)?;
+        let thread = self.books.with(|ledger| ledger.thread(&message))?;
+        Ok(thread.into_iter().map(Into::into).collect())
+    }
+
+    /// The last so many messages, oldest first.
+    pub fn log(&self, team: Option<&TeamName>, limit: usize) -> Result<Vec<Remembered>, OfficeError> {
+        self.catch_up(team)?;
+        let root = self.root_key();
+        let team = team.map(TeamName::as_str);
+        let latest = self.books.with(|ledger| ledger.latest(&root, team, limit))?;
+        Ok(latest.into_iter().map(Into::into).collect())
+    }
+
+    /// Rates and waiting times of what was sent since `since`, in `parts` equal parts.
+    pub fn stats(&self, team: Option<&TeamName>, since: Stamp, parts: usize) -> Result<Stats, OfficeError> {
+        self.catch_up(team)?;
+        let window = (since.as_millis(), self.now().as_millis());
+        let (root, team) = (self.root_key(), team.map(TeamName::as_str));
+        Ok(self.books.with(|ledger| ledger.stats(&root, team, window, parts))?)
+    }
+}

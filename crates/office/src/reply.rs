@@ -7,7 +7,7 @@ use crate::office::Office;
 use crate::send::{Letter, SendOptions, Sent};
 
 /// The shortest part of an id, its start or its end, that may stand for the whole.
-const SHORTEST_PART: usize = 6;
+pub(crate) const SHORTEST_PART: usize = 6;
 
 impl Office {
     /// Finds a message in somebody's inbox by its id, or by the start or end of it.

@@ -87,6 +87,13 @@ pub struct Sent {
     pub warnings: Vec<String>,
 }
 
+impl Sent {
+    /// How far it came, in a word: `delivered` for what is only written.
+    pub fn stage_words(&self) -> &'static str {
+        if self.stage > Stage::Queued { self.stage.as_str() } else { self.status.as_str() }
+    }
+}
+
 /// A letter with its recipient found.
 pub(crate) struct Addressed {
     team: TeamName,

@@ -1,1 +1,128 @@
-//! x
+//! What became of a message.
+
+use std::time::{Duration, Instant};
+
+use atm_ledger::{Evidence, Recorded, Stage};
+use atm_store::watch::FolderWatch;
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::reply::SHORTEST_PART;
+
+/// A message's way so far. The `--json` shape, which is a promise.
+#[derive(Debug, Clone, Serialize)]
+pub struct Track {
+    /// Its id.
+    pub id: String,
+    /// The recipient's team.
+    pub team: String,
+    /// From whom.
+    pub from: String,
+    /// For whom.
+    pub to: String,
+    /// When it was sent.
+    pub timestamp: Stamp,
+    /// What it is about.
+    pub summary: Option<String>,
+    /// How far it came.
+    pub stage: Stage,
+    /// All stages it reached, in their order.
+    pub stages: Vec<TrackStage>,
+}
+
+/// One stage of a message.
+#[derive(Debug, Clone, Serialize)]
+pub struct TrackStage {
+    /// Which.
+    pub stage: Stage,
+    /// When.
+    pub at: Stamp,
+    /// How we know.
+    pub evidence: Evidence,
+}
+
+impl Office {
+    /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
+    pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
+        self.catch_up(team)?;
+        let message = self.recorded(team, id)?;
+        let stages = self.books.with(|ledger| ledger.stages(&message))?;
+        Ok(Track {
+            id: message.id,
+            team: message.inbox.team,
+            from: message.sender,
+            to: message.inbox.name,
+            timestamp: Stamp::from_millis(message.sent_at),
+            summary: message.summary,
+            stage: message.stage,
+            stages: stages
+                .into_iter()
+                .map(|record| TrackStage {
+                    stage: record.stage,
+                    at: Stamp::from_millis(record.at),
+                    evidence: record.evidence,
+                })
+                .collect(),
+        })
+    }
+
+    /// Waits until a message came as far as `wanted`; file events wake it.
+    pub fn wait_for_stage(
+        &self,
+        team: &TeamName,
+        id: &str,
+        wanted: Stage,
+        timeout: Duration,
+    ) -> Result<Track, OfficeError> {
+        let deadline = Instant::now() + timeout;
+        let folder = self.root.team(team);
+        let mut folders = vec![folder.join("inboxes")];
+        folders.extend(
+            self.inbox_names(team)
+                .iter()
+                .filter_map(|name| self.mailbox(team, name).file().parent().map(ToOwned::to_owned)),
+        );
+        let mut watch = FolderWatch::new(folders.into_iter().filter(|folder| folder.is_dir()));
+        loop {
+            let track = self.track(Some(team), id)?;
+            if (wanted..Stage::Failed).contains(&track.stage) {
+                return Ok(track);
+            }
+            // What failed will not come any further.
+            if track.stage >= Stage::Failed || !watch.wait(Some(deadline)) {
+                return Err(OfficeError::NotInTime { id: track.id, stage: track.stage, wanted });
+            }
+        }
+    }
+
+    /// Brings the ledger up to date: for one team, or for all.
+    pub(crate) fn catch_up(&self, team: Option<&TeamName>) -> Result<(), OfficeError> {
+        match team {
+            Some(team) => self.reconcile(team),
+            None => self
+                .teams()?
+                .iter()
+                .filter(|team| team.trouble.is_none())
+                .try_for_each(|t| self.reconcile(&t.name)),
+        }
+    }
+
+    pub(crate) fn recorded(&self, team: Option<&TeamName>, id: &str) -> Result<Recorded, OfficeError> {
+        let root = self.root_key();
+        let by_part = id.len() >= SHORTEST_PART;
+        let mut found = self.books.with(|ledger| ledger.find(&root, id, by_part))?;
+        if found.iter().any(|message| team.is_some_and(|team| team.as_str() == message.inbox.team)) {
+            found.retain(|message| team.is_none_or(|team| team.as_str() == message.inbox.team));
+        }
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => Err(OfficeError::NotRecorded { id: id.to_owned() }),
+            _ => Err(OfficeError::WhichMessage {
+                id: id.to_owned(),
+                choices: found.into_iter().map(|message| message.id).collect(),
+            }),
+        }
+    }
+}

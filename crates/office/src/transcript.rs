@@ -107,7 +107,7 @@ fn told(line: &str) -> Option<String> {
     let parts: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
     let texts = parts
         .iter()
-        .filter_map(|part| Object::parse(part.get()).ok()?.string("text").map(|t| t.into_owned()));
+        .filter_map(|part| Object::parse(part.get()).ok()?.string("text").map(std::borrow::Cow::into_owned));
     Some(texts.collect::<Vec<_>>().join("\n\n"))
 }
 

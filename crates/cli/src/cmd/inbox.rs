@@ -2,9 +2,10 @@
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
 use atm_office::inbox::Filter;
-use atm_wire::{Address, Stamp};
+use atm_wire::Address;
 use clap::Args;
 
+use super::duration::time;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::message::{self, Flags};
@@ -74,11 +75,4 @@ impl Inbox {
         }
         Ok(0)
     }
-}
-
-fn time(flag: &str, text: Option<&str>, now: Stamp) -> Result<Option<Stamp>, Failure> {
-    text.map(|text| Stamp::parse_relative(text, now)).transpose().map_err(|error| {
-        Failure::usage(format!("{flag}: {error}"))
-            .hint("like 2026-11-15T18:00:00Z, or 10m for ten minutes ago")
-    })
 }

@@ -1,18 +1,28 @@
 //! The commands, one file each: parse, call the office, show.
 
+mod ack;
 mod broadcast;
 mod completions;
 mod config;
 pub(crate) mod demo;
+mod duration;
 mod inbox;
+mod log;
 mod man;
 mod member;
 mod members;
+mod pending;
 mod read;
 mod reply;
+mod request;
+mod search;
 mod send;
+mod stats;
 mod team;
 mod text;
+mod thread;
+mod track;
+mod verify;
 mod watch;
 
 use clap::Subcommand;
@@ -45,6 +55,26 @@ pub(crate) enum Command {
     Read(read::Read),
     /// Show mail as it comes; changes nothing
     Watch(watch::Watch),
+    /// Tell a message's sender that it arrived
+    Ack(ack::Ack),
+    /// Ask somebody, and wait for the answer
+    Request(request::Request),
+    /// Answer a request
+    Respond(request::Respond),
+    /// What became of a message: its stages, with the evidence
+    Track(track::Track),
+    /// What waits for whom: queued, not acknowledged, or lost by a client
+    Pending(pending::Pending),
+    /// Search everything ever sent or seen
+    Search(search::Search),
+    /// Show a conversation
+    Thread(thread::Thread),
+    /// The trace: what was sent to whom, when, and how far it came
+    Log(log::Log),
+    /// Rates and waiting times
+    Stats(stats::Stats),
+    /// Is it there, and was it processed?
+    Verify(verify::Verify),
     /// Show the settings and where each is from
     Config(config::Config),
     /// Print completions for a shell
@@ -65,6 +95,16 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Inbox(inbox) => inbox.run(context),
         Command::Read(read) => read.run(context),
         Command::Watch(watch) => watch.run(context),
+        Command::Ack(ack) => ack.run(context),
+        Command::Request(request) => request.run(context),
+        Command::Respond(respond) => respond.run(context),
+        Command::Track(track) => track.run(context),
+        Command::Pending(pending) => pending.run(context),
+        Command::Search(search) => search.run(context),
+        Command::Thread(thread) => thread.run(context),
+        Command::Log(log) => log.run(context),
+        Command::Stats(stats) => stats.run(context),
+        Command::Verify(verify) => verify.run(context),
         Command::Config(config) => config.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),

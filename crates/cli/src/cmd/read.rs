@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{brief, message, message::Flags};
@@ -64,12 +65,10 @@ impl Read {
         // Shown first, marked then: whatever stops us in between, nothing counts as read that nobody saw.
         out.finish()?;
         if !self.peek {
-            reading.confirm()?;
+            for warning in reading.confirm()?.warnings {
+                context.out.warn(&warning)?;
+            }
         }
         Ok(0)
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
 }

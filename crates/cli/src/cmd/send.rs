@@ -1,14 +1,18 @@
 //! `atm send`
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
+use std::time::Duration;
+
+use atm_ledger::Stage;
 use atm_office::ExitCode;
 use atm_office::send::{Letter, Sent};
 use atm_office::{OfficeError, send::SendOptions};
 use atm_wire::message::Priority;
 use atm_wire::{Address, MemberName, TeamName};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use super::duration::duration;
 use super::text::{Manner, Words, stdin};
 use crate::context::Context;
 use crate::failure::{Failure, Told};
@@ -28,11 +32,44 @@ pub(crate) struct Send {
     /// The id of the message that this one answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
+    /// Wants to be acknowledged within this time: 10m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    ack_by: Option<Duration>,
+    /// Wait until it came this far; exit 8 if it does not
+    #[arg(long, value_enum, value_name = "STAGE")]
+    wait: Option<Wanted>,
+    /// How long to wait
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s", requires = "wait")]
+    timeout: Duration,
     /// Read many messages from stdin: JSON Lines with to, text and, if you like, summary, priority, reply_to, id
-    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary"])]
+    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary", "ack_by", "wait"])]
     batch: bool,
     #[command(flatten)]
     manner: Manner,
+}
+
+/// How far to wait for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Wanted {
+    /// The client consumed it
+    Taken,
+    /// It is in the recipient's conversation
+    Seen,
+    /// It was acknowledged
+    Acked,
+    /// It was answered
+    Done,
+}
+
+impl From<Wanted> for Stage {
+    fn from(wanted: Wanted) -> Self {
+        match wanted {
+            Wanted::Taken => Self::Taken,
+            Wanted::Seen => Self::Seen,
+            Wanted::Acked => Self::Acked,
+            Wanted::Done => Self::Done,
+        }
+    }
 }
 
 /// A line of `--batch`.
@@ -69,8 +106,18 @@ impl Send {
         }
         let mut letter = self.words.letter(to)?;
         letter.reply_to = self.reply_to;
-        let sent = context.office.send(&team, &from, &letter, options).map_err(Failure::sending)?;
+        letter.ack_by = self.ack_by;
+        let mut sent = context.office.send(&team, &from, &letter, options).map_err(Failure::sending)?;
+        let waited = self
+            .wait
+            .map(|wanted| context.office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout));
+        if let Some(Ok(track)) = &waited {
+            sent.stage = track.stage;
+        }
         tell(context, &sent)?;
+        if let Some(Err(error)) = waited {
+            return Err(error.into());
+        }
         Ok(0)
     }
 }
@@ -139,7 +186,7 @@ pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
     if out.json {
         out.document(sent)?;
     } else {
-        out.note(format!("{} for {}@{}, id {}", sent.status.as_str(), sent.to, sent.team, sent.id))?;
+        out.note(format!("{} for {}@{}, id {}", sent.stage_words(), sent.to, sent.team, sent.id))?;
     }
     Ok(())
 }

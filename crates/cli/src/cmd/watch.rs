@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use atm_wire::MemberName;
 use clap::Args;
 
+use super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::message::{self, Flags};
@@ -57,8 +58,4 @@ impl Watch {
         }
         Ok(0)
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
 }

@@ -180,8 +180,8 @@ impl Draft {
             }
             Content::Protocol(parsed) => {
                 let content = without_type(parsed.raw())?;
-                let request = parsed.payload.request_id();
-                serde_json::to_string(&self.as_line(parsed.payload.kind(), request, content))?
+                let request = parsed.request_id();
+                serde_json::to_string(&self.as_line(parsed.payload.kind(), request.as_deref(), content))?
             }
         };
         line.push('\n');

@@ -86,6 +86,17 @@ pub struct Parsed {
 }
 
 impl Parsed {
+    /// What ties a request and its answer together, also in payloads of a kind that we do not know.
+    pub fn request_id(&self) -> Option<String> {
+        self.payload.request_id().map(ToOwned::to_owned).or_else(|| {
+            let object = Object::parse(&self.raw).ok()?;
+            ["requestId", "request_id"]
+                .iter()
+                .find_map(|key| object.string(key))
+                .map(std::borrow::Cow::into_owned)
+        })
+    }
+
     /// The text, byte for byte.
     pub fn raw(&self) -> &str {
         &self.raw

@@ -1,0 +1,26 @@
+//! `atm ack`
+
+use atm_office::send::SendOptions;
+use clap::Args;
+
+use super::send::tell;
+use crate::context::Context;
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+pub(crate) struct Ack {
+    /// The message: its id, or at least six characters of its start or end
+    #[arg(value_name = "ID")]
+    id: String,
+    /// What you want to add
+    text: Option<String>,
+}
+
+impl Ack {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (team, who) = (context.team()?, context.reader()?);
+        let sent = context.office.ack(&team, &who, &self.id, self.text, SendOptions::default())?;
+        tell(context, &sent)?;
+        Ok(0)
+    }
+}

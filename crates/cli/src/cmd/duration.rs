@@ -1,0 +1,31 @@
+//! Spans and points of time on the command line.
+
+use std::time::Duration;
+
+use atm_wire::Stamp;
+
+use crate::failure::Failure;
+
+/// `30s`, `10m`; a number alone is seconds.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
+}
+
+/// A time, or how long ago.
+pub(super) fn time(flag: &str, text: Option<&str>, now: Stamp) -> Result<Option<Stamp>, Failure> {
+    text.map(|text| Stamp::parse_relative(text, now)).transpose().map_err(|error| {
+        Failure::usage(format!("{flag}: {error}"))
+            .hint("like 2026-11-15T18:00:00Z, or 10m for ten minutes ago")
+    })
+}
+
+/// A span for people: `3 s`, `12 min`, `5 h`.
+pub(super) fn span(milliseconds: i64) -> String {
+    match milliseconds {
+        ms if ms < 1_000 => format!("{ms} ms"),
+        ms if ms < 60_000 => format!("{} s", ms / 1_000),
+        ms if ms < 3_600_000 => format!("{} min", ms / 60_000),
+        ms if ms < 172_800_000 => format!("{} h", ms / 3_600_000),
+        ms => format!("{} d", ms / 86_400_000),
+    }
+}

@@ -1,0 +1,92 @@
+//! `atm request` and `atm respond`
+
+use std::time::Duration;
+
+use atm_office::send::SendOptions;
+use atm_wire::Address;
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::duration::duration;
+use super::send::tell;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::message::{self, Flags};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  atm --as team-lead request bob task_status_request --data '{\"taskId\":\"5\"}'
+  atm --as bob respond REQUEST --data '{\"status\":\"in_progress\",\"progress\":60}'")]
+pub(crate) struct Request {
+    /// Whom to ask
+    to: Address,
+    /// What kind of question, like `task_status_request`
+    #[arg(value_name = "TYPE")]
+    kind: String,
+    /// The question's fields, a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object, default_value = "{}")]
+    data: Fields,
+    /// How long to wait for the answer; exit 8 if none comes
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
+    timeout: Duration,
+    /// Do not wait
+    #[arg(long)]
+    no_wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Respond {
+    /// The request's id
+    request: String,
+    /// The answer's fields, a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object, default_value = "{}")]
+    data: Fields,
+}
+
+/// A JSON object from the command line.
+#[derive(Debug, Clone)]
+struct Fields(Map<String, Value>);
+
+impl Request {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (team, from) = (context.team()?, context.sender()?);
+        let asked = self.to.name.clone();
+        let options = SendOptions::default();
+        let (request, sent) = context
+            .office
+            .request(&team, &from, self.to, &self.kind, self.data.0, options)
+            .map_err(Failure::sending)?;
+        for warning in &sent.warnings {
+            context.out.warn(warning)?;
+        }
+        if self.no_wait {
+            if context.out.json {
+                context.out.document(&serde_json::json!({ "request": request, "sent": sent }))?;
+            } else {
+                context.out.line(&request)?;
+            }
+            return Ok(0);
+        }
+        let answer = context.office.wait_for_answer(&team, &from, &asked, &request, self.timeout)?;
+        if context.out.json {
+            context.out.document(&answer)?;
+        } else {
+            message::show(&mut context.out, &[answer], Flags::Hidden)?;
+        }
+        Ok(0)
+    }
+}
+
+impl Respond {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (team, who) = (context.team()?, context.reader()?);
+        let sent = context.office.respond(&team, &who, &self.request, self.data.0, SendOptions::default())?;
+        tell(context, &sent)?;
+        Ok(0)
+    }
+}
+
+fn object(text: &str) -> Result<Fields, String> {
+    serde_json::from_str(text).map(Fields).map_err(|error| format!("not a JSON object: {error}"))
+}

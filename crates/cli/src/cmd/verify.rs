@@ -1,0 +1,60 @@
+//! `atm verify`
+
+use atm_ledger::Stage;
+use atm_office::ExitCode;
+use atm_office::history::Search;
+use atm_wire::TeamName;
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// A message's id, or words of its text
+    #[arg(value_name = "ID|TEXT")]
+    what: String,
+}
+
+impl Verify {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let team = context.named_team()?;
+        let tracked = context.office.track(team.as_ref(), &self.what).ok();
+        let id = tracked
+            .map(|track| track.id)
+            .or(self.newest_with_words(context, team.as_ref())?)
+            .ok_or_else(|| {
+                let message = format!("no message {:?} was ever sent or seen here", self.what);
+                Failure::new(ExitCode::NotFound, "no_such_message", message)
+            })?;
+        let track = context.office.track(team.as_ref(), &id)?;
+        let arrived = (Stage::Written..Stage::Failed).contains(&track.stage);
+        let processed = (Stage::Taken..Stage::Failed).contains(&track.stage);
+        let out = &mut context.out;
+        if out.json {
+            let answer = serde_json::json!({
+                "id": track.id, "to": track.to, "stage": track.stage, "arrived": arrived, "processed": processed,
+            });
+            out.document(&answer)?;
+        } else {
+            let word = |yes: bool| if yes { "yes" } else { "no" };
+            let (arrived, processed, stage) = (word(arrived), word(processed), track.stage);
+            let to = safe::line(&track.to).into_owned();
+            out.line(format!(
+                "{}: for {to}, arrived {arrived}, processed {processed} ({stage})",
+                safe::line(&track.id)
+            ))?;
+        }
+        Ok(0)
+    }
+
+    fn newest_with_words(
+        &self,
+        context: &Context,
+        team: Option<&TeamName>,
+    ) -> Result<Option<String>, Failure> {
+        let search = Search { words: self.what.clone(), team: team.cloned(), limit: 1, ..Search::default() };
+        Ok(context.office.search(&search)?.pop().map(|message| message.id))
+    }
+}
