@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use atm_office::ExitCode;
+use atm_office::retry::{Policies, Policy};
+use atm_wire::stamp::parse_duration;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use serde::Deserialize;
 
@@ -48,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) team: Setting<Option<String>>,
     pub(crate) who: Setting<Option<String>>,
     pub(crate) color: Setting<ColorChoice>,
+    /// What to do with mail that nobody acts on.
+    pub(crate) policies: Policies,
     /// The files that were looked for, and whether they are there.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -62,6 +66,43 @@ struct File {
     #[serde(rename = "as")]
     who: Option<String>,
     color: Option<String>,
+    delivery: Option<Delivery>,
+}
+
+/// The policy for queued mail, with exceptions by priority.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Delivery {
+    retry_after: Option<Vec<String>>,
+    escalate_to: Option<Vec<String>>,
+    expire_after: Option<String>,
+    high: Option<Box<Delivery>>,
+    low: Option<Box<Delivery>>,
+}
+
+impl Delivery {
+    /// Changes `policy` where this says something.
+    fn apply(&self, policy: &mut Policy) -> Result<(), String> {
+        let span = |text: &String| parse_duration(text).map_err(|error| error.to_string());
+        if let Some(after) = &self.retry_after {
+            policy.retry_after = after.iter().map(span).collect::<Result<_, _>>()?;
+        }
+        if let Some(after) = &self.expire_after {
+            policy.expire_after = Some(span(after)?);
+        }
+        if let Some(to) = &self.escalate_to {
+            policy.escalate_to.clone_from(to);
+        }
+        Ok(())
+    }
+
+    fn apply_to_all(&self, policies: &mut Policies) -> Result<(), String> {
+        for policy in [&mut policies.high, &mut policies.normal, &mut policies.low] {
+            self.apply(policy)?;
+        }
+        self.high.as_ref().map_or(Ok(()), |high| high.apply(&mut policies.high))?;
+        self.low.as_ref().map_or(Ok(()), |low| low.apply(&mut policies.low))
+    }
 }
 
 impl Settings {
@@ -78,6 +119,7 @@ impl Settings {
             team: default(None),
             who: default(None),
             color: default(ColorChoice::Auto),
+            policies: Policies::default(),
             files: Vec::new(),
         };
         settings.read_file(&xdg.config_dir().join("atm").join("config.toml"))?;
@@ -110,6 +152,11 @@ impl Settings {
         let color = color
             .map_err(|color| bad_file(path, &format!("color = {color:?}: must be auto, always or never")))?;
         put(&mut self.color, color, origin());
+        if let Some(delivery) = &file.delivery {
+            delivery
+                .apply_to_all(&mut self.policies)
+                .map_err(|why| bad_file(path, &format!("[delivery]: {why}")))?;
+        }
         Ok(())
     }
 
@@ -152,7 +199,7 @@ fn parse_color(text: &str) -> Option<ColorChoice> {
 
 fn bad_file(path: &Path, why: &str) -> Failure {
     Failure::new(ExitCode::BadData, "bad_settings", format!("{}: {why}", path.display()))
-        .hint("known keys: root, state, team, as, color")
+        .hint("known keys: root, state, team, as, color, and the table [delivery]")
 }
 
 /// The nearest `.atm.toml`, from here upwards; the one that would be here if there is none.

@@ -21,6 +21,7 @@ pub mod read;
 mod reconcile;
 pub mod reply;
 pub mod request;
+pub mod retry;
 pub mod send;
 pub mod summary;
 pub mod teams;

@@ -237,6 +237,14 @@ impl Mailbox {
         }
     }
 
+    /// Offers a message again under its old id: in place of the old entry, or as a new line.
+    pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
+        match &self.inbox {
+            Inbox::Array(array) => array.offer(draft),
+            Inbox::Log(log) => log.offer(draft),
+        }
+    }
+
     /// Looks, and changes nothing.
     pub fn list(&self) -> Result<Listing, StoreError> {
         match &self.inbox {

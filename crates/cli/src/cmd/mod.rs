@@ -15,6 +15,7 @@ mod pending;
 mod read;
 mod reply;
 mod request;
+mod retry;
 mod search;
 mod send;
 mod stats;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Track(track::Track),
     /// What waits for whom: queued, not acknowledged, or lost by a client
     Pending(pending::Pending),
+    /// Offer queued mail again that nobody acted on, then escalate it
+    Retry(retry::Retry),
     /// Search everything ever sent or seen
     Search(search::Search),
     /// Show a conversation
@@ -100,6 +103,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Respond(respond) => respond.run(context),
         Command::Track(track) => track.run(context),
         Command::Pending(pending) => pending.run(context),
+        Command::Retry(retry) => retry.run(context),
         Command::Search(search) => search.run(context),
         Command::Thread(thread) => thread.run(context),
         Command::Log(log) => log.run(context),

@@ -154,6 +154,34 @@ impl ArrayInbox {
         Ok(Marked { marked, warnings: warning.into_iter().collect() })
     }
 
+    /// Puts a message behind the last one, in place of an entry with its id.
+    pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
+        ensure_folder(&self.folder)?;
+        self.edit(|text, entries| {
+            let is_old =
+                |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|message| message.id == draft.id);
+            let old: BTreeSet<_> = entries
+                .raw
+                .iter()
+                .enumerate()
+                .filter(|(_, raw)| is_old(raw))
+                .map(|(index, _)| index)
+                .collect();
+            let left = if old.is_empty() {
+                text.to_owned()
+            } else {
+                json::remove(text, text.trim(), &entries.raw, &old).apply(text)
+            };
+            let raw = json::elements(&left).map_err(|error| self.bad(&error))?;
+            let grown =
+                json::append(&left, left.trim(), &raw, &[draft.entry()]).map_err(|error| self.bad(&error))?;
+            let mut patch = Patch::default();
+            patch.replace(0..text.len(), grown.apply(&left));
+            Ok((patch, ()))
+        })
+        .map(drop)
+    }
+
     /// Takes messages out of the file, whole; the other entries stay as they are.
     pub fn remove(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
         self.edit(|text, entries| {

@@ -58,6 +58,18 @@ pub(super) fn append(
     if left.is_empty() { Ok(known.into_iter().collect()) } else { Err(StoreError::Unsettled { path }) }
 }
 
+/// Appends a line whatever ids there are. It has to be our turn at the inbox.
+pub(super) fn append_again(
+    inbox: &LogInbox,
+    queue: Priority,
+    draft: &Draft,
+    deadline: &Deadline,
+) -> Result<(), StoreError> {
+    let path = inbox.file(queue);
+    let line = draft.line().map_err(|error| StoreError::bad(&path, error.to_string()))?;
+    write(inbox, &path, &line, deadline).map(drop)
+}
+
 /// Makes the queue's file, if there is none.
 pub(super) fn create(inbox: &LogInbox, queue: Priority) -> Result<(), StoreError> {
     let path = inbox.file(queue);

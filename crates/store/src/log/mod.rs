@@ -10,8 +10,8 @@ mod lines;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atm_wire::Message;
 use atm_wire::message::Priority;
+use atm_wire::{Draft, Message};
 
 use crate::commit::SharedFile;
 use crate::error::StoreError;
@@ -78,6 +78,14 @@ impl LogInbox {
             outbox.written(&ids);
         }
         Ok(appended)
+    }
+
+    /// Adds a message once more, though its id is there.
+    pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
+        self.create()?;
+        let deadline = self.times.deadline();
+        let _turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), &deadline)?;
+        append::append_again(self, draft.ours.priority, draft, &deadline)
     }
 
     /// Looks, without any lock, and changes nothing.

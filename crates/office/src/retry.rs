@@ -1,0 +1,291 @@
+//! Mail that was queued and is not acted on: offered again, then escalated, then expired.
+//!
+//! Rules, run by `atm retry`. The clock is the office's, so that a test runs days in milliseconds. Nothing happens
+//! while the recipient is off; no step is taken twice.
+
+use std::time::Duration;
+
+use atm_ledger::{Evidence, InboxKey, Recorded, Stage, StageRecord};
+use atm_wire::message::{Delivery, Priority};
+use atm_wire::payload::classify;
+use atm_wire::team::TeamConfig;
+use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::office::{Office, USER};
+use crate::outbox::parse_draft;
+use crate::pending::{Waiting, Why};
+use crate::send::{Letter, SendOptions};
+
+/// In a policy's list: whoever leads the team.
+pub const LEAD: &str = "lead";
+
+/// What to do, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// How long after the recipient's return each offer is made.
+    pub retry_after: Vec<Duration>,
+    /// Who is told when the offers did not help, one after the other: names, or `lead`.
+    pub escalate_to: Vec<String>,
+    /// How long after the recipient's return nobody tries any more.
+    pub expire_after: Option<Duration>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+        Self {
+            retry_after: vec![minutes(5), minutes(15)],
+            escalate_to: vec![LEAD.to_owned(), USER.to_owned()],
+            expire_after: Some(minutes(7 * 24 * 60)),
+        }
+    }
+}
+
+/// The policies, by priority.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policies {
+    /// For urgent mail.
+    pub high: Policy,
+    /// For the rest.
+    pub normal: Policy,
+    /// For what has time.
+    pub low: Policy,
+}
+
+impl Policies {
+    fn of(&self, priority: Priority) -> &Policy {
+        match priority {
+            Priority::High => &self.high,
+            Priority::Normal => &self.normal,
+            Priority::Low => &self.low,
+        }
+    }
+}
+
+/// A step that is due, or was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum Step {
+    /// Offered again.
+    Offer {
+        /// Which offer this is: 2 for the first repetition.
+        number: u32,
+    },
+    /// Somebody else is told.
+    Escalate {
+        /// Who.
+        to: String,
+    },
+    /// Given up.
+    Expire,
+}
+
+/// A step with the message that it is about.
+#[derive(Debug, Clone, Serialize)]
+pub struct Retried {
+    /// The message.
+    pub id: String,
+    /// For whom.
+    pub to: String,
+    /// What was done.
+    #[serde(flatten)]
+    pub step: Step,
+}
+
+impl Office {
+    /// Takes every step that is due in a team; with `dry_run` only says which.
+    pub fn retry(
+        &self,
+        team: &TeamName,
+        policies: &Policies,
+        dry_run: bool,
+    ) -> Result<Vec<Retried>, OfficeError> {
+        let waiting = self.pending(team)?;
+        let config = self.folder(team)?.load()?;
+        let mut retried = Vec::new();
+        for Waiting { message, why, .. } in waiting {
+            if !matches!(why, Why::Queued | Why::NoSignOfWork | Why::LostByClient) {
+                continue;
+            }
+            let recorded = self.recorded(Some(team), &message.id)?;
+            let stages = self.books.with(|ledger| ledger.stages(&recorded))?;
+            let Some(draft) = self.draft_of(&recorded)? else { continue };
+            let policy = policies.of(draft.ours.priority);
+            let Some(back) = back_since(&config, &recorded, &stages) else { continue };
+            if let Some(step) = due(policy, &stages, draft.delivery, self.now().since(back), why) {
+                if !dry_run {
+                    self.take_step(team, &config, &recorded, draft, &step)?;
+                }
+                retried.push(Retried { id: recorded.id, to: recorded.inbox.name, step });
+            }
+        }
+        Ok(retried)
+    }
+
+    fn draft_of(&self, message: &Recorded) -> Result<Option<Draft>, OfficeError> {
+        let draft = self.books.with(|ledger| ledger.draft(&message.inbox, &message.id))?;
+        Ok(draft.as_deref().and_then(parse_draft))
+    }
+
+    fn take_step(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        message: &Recorded,
+        draft: Draft,
+        step: &Step,
+    ) -> Result<(), OfficeError> {
+        let (stage, evidence) = match step {
+            Step::Offer { number } => {
+                let name = MemberName::parse(&message.inbox.name)?;
+                self.mailbox(team, &name).offer(&numbered(draft, *number))?;
+                (Stage::Queued, format!("offered again, number {number}"))
+            }
+            Step::Escalate { to } => {
+                self.tell_somebody(team, config, message, to)?;
+                (Stage::Escalated, format!("told {to} that it waits"))
+            }
+            Step::Expire => (Stage::Expired, "nobody acted on it in time".to_owned()),
+        };
+        let now = self.now().as_millis();
+        let inbox: &InboxKey = &message.inbox;
+        Ok(self
+            .books
+            .with(|ledger| ledger.advance(inbox, &message.id, stage, now, &Evidence::certain(evidence)))?)
+    }
+
+    fn tell_somebody(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        message: &Recorded,
+        to: &str,
+    ) -> Result<(), OfficeError> {
+        let lead = config.lead().map(|lead| lead.name.as_str());
+        let to = if to == LEAD { lead.unwrap_or(USER) } else { to };
+        let waited = self.now().since(Stamp::from_millis(message.sent_at)).as_secs() / 60;
+        let text = format!(
+            "Message {} from {} to {} waits for {waited} minutes and is not acted on: {}",
+            message.id,
+            message.sender,
+            message.inbox.name,
+            message.summary.as_deref().unwrap_or(&message.text)
+        );
+        let letter = Letter::new(Address { name: MemberName::parse(to)?, team: None }, text);
+        self.send(
+            team,
+            &MemberName::parse(USER)?,
+            &letter,
+            SendOptions { create: true, ..SendOptions::default() },
+        )?;
+        Ok(())
+    }
+}
+
+/// Since when the recipient is back; `None` while it is off.
+fn back_since(config: &TeamConfig, message: &Recorded, stages: &[StageRecord]) -> Option<Stamp> {
+    let member = config.member(&message.inbox.name).filter(|member| !member.is_offline())?;
+    let sent = Stamp::from_millis(message.sent_at);
+    let taken =
+        stages.iter().find(|record| record.stage == Stage::Taken).map(|record| Stamp::from_millis(record.at));
+    let spawned = member.spawned_at.or(member.joined_at).filter(|spawned| *spawned >= sent);
+    Some([taken, spawned].into_iter().flatten().min().unwrap_or(sent))
+}
+
+/// The next step, if its time has come.
+fn due(
+    policy: &Policy,
+    stages: &[StageRecord],
+    first: Delivery,
+    back_for: Duration,
+    why: Why,
+) -> Option<Step> {
+    let count = |stage| stages.iter().filter(|record| record.stage == stage).count();
+    if policy.expire_after.is_some_and(|expire| back_for >= expire) {
+        return Some(Step::Expire);
+    }
+    // Of mail that was queued, the first record of it is no offer of ours.
+    let offers = count(Stage::Queued).saturating_sub(usize::from(first == Delivery::Queued));
+    if let Some(after) = policy.retry_after.get(offers) {
+        // What lies unread in the inbox is on offer already.
+        let number = u32::try_from(offers).unwrap_or(u32::MAX).saturating_add(2);
+        return (back_for >= *after && why != Why::Queued).then_some(Step::Offer { number });
+    }
+    let told = count(Stage::Escalated);
+    let pause = policy.retry_after.last().copied().unwrap_or(Duration::from_secs(15 * 60));
+    let to = policy.escalate_to.get(told)?;
+    let after = pause * u32::try_from(told + 2).unwrap_or(u32::MAX);
+    (back_for >= after).then(|| Step::Escalate { to: to.clone() })
+}
+
+/// The message again, with its number in the tag.
+fn numbered(mut draft: Draft, number: u32) -> Draft {
+    draft.ours.offer = Some(number);
+    if !classify(&draft.text, None).is_protocol() {
+        let rest = draft.text.strip_prefix("[PENDING ACTION - ").and_then(|text| text.split_once("] "));
+        let body = rest.map_or(draft.text.as_str(), |(_, body)| body);
+        draft.text =
+            format!("[PENDING ACTION - offered again, number {number}, sent at {}] {body}", draft.timestamp);
+    }
+    draft
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(stages: &[Stage]) -> Vec<StageRecord> {
+        let record = |stage: &Stage| StageRecord { stage: *stage, at: 0, evidence: Evidence::certain("x") };
+        stages.iter().map(record).collect()
+    }
+
+    fn minutes(minutes: u64) -> Duration {
+        Duration::from_secs(minutes * 60)
+    }
+
+    #[test]
+    fn a_whole_week_takes_each_step_once() {
+        let policy = Policy::default();
+        let mut stages = reached(&[Stage::Accepted, Stage::Written, Stage::Queued, Stage::Taken]);
+        let mut story = Vec::new();
+        for minute in 0..=7 * 24 * 60 {
+            if let Some(step) = due(&policy, &stages, Delivery::Queued, minutes(minute), Why::NoSignOfWork) {
+                stages.extend(reached(&[match &step {
+                    Step::Offer { .. } => Stage::Queued,
+                    Step::Escalate { .. } => Stage::Escalated,
+                    Step::Expire => Stage::Expired,
+                }]));
+                story.push((minute, step));
+            }
+        }
+        assert_eq!(
+            story,
+            [
+                (5, Step::Offer { number: 2 }),
+                (15, Step::Offer { number: 3 }),
+                (30, Step::Escalate { to: "lead".into() }),
+                (45, Step::Escalate { to: "user".into() }),
+                (7 * 24 * 60, Step::Expire),
+            ]
+        );
+    }
+
+    #[test]
+    fn mail_that_a_client_lost_is_offered_once_a_step() {
+        let mut stages = reached(&[Stage::Written, Stage::Taken]);
+        let lost = |stages: &[StageRecord]| {
+            due(&Policy::default(), stages, Delivery::Delivered, minutes(6), Why::LostByClient)
+        };
+        assert_eq!(lost(&stages), Some(Step::Offer { number: 2 }));
+        stages.extend(reached(&[Stage::Queued]));
+        assert_eq!(lost(&stages), None);
+    }
+
+    #[test]
+    fn what_lies_unread_is_not_offered_again() {
+        let stages = reached(&[Stage::Written, Stage::Queued]);
+        assert_eq!(due(&Policy::default(), &stages, Delivery::Queued, minutes(20), Why::Queued), None);
+    }
+}
