@@ -29,6 +29,9 @@ fn main() {
     if watching.is_err() {
         eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
     }
+    if let Ok(point) = std::env::var("ATM_TEST_DIE_AT") {
+        atm_store::points::die_at(point);
+    }
     let json = args.global.json;
     let code = match run(args) {
         Ok(code) => code,

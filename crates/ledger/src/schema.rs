@@ -46,6 +46,7 @@ CREATE INDEX messages_reply ON messages (reply_to) WHERE reply_to IS NOT NULL;
 CREATE INDEX messages_request ON messages (request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX messages_ack ON messages (ack_id) WHERE ack_id IS NOT NULL;
 CREATE INDEX messages_task ON messages (task) WHERE task IS NOT NULL;
+CREATE INDEX messages_sender ON messages (sender, sent_at);
 CREATE INDEX messages_time ON messages (sent_at);
 
 CREATE TABLE stages (

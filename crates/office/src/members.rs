@@ -130,6 +130,12 @@ pub struct MemberView {
     pub unread: usize,
     /// Of these, what was written while it was off.
     pub pending: usize,
+    /// When the oldest of those was sent.
+    #[serde(rename = "oldestPending")]
+    pub oldest_pending: Option<Stamp>,
+    /// When it last sent or read something, as far as we know.
+    #[serde(rename = "lastSeen")]
+    pub last_seen: Option<Stamp>,
     /// What it does.
     #[serde(rename = "agentType")]
     pub agent_type: Option<String>,
@@ -207,6 +213,13 @@ impl Office {
         Ok(config.members.iter().map(|member| self.member_view(team, member, lead.as_deref())).collect())
     }
 
+    /// The ledger may be missing: then nobody was seen.
+    fn last_seen(&self, team: &TeamName, name: &str) -> Option<Stamp> {
+        let inbox = atm_ledger::InboxKey::new(self.root.path(), team.as_str(), name);
+        let heard = self.books.with(|ledger| ledger.last_heard_of(&inbox)).ok().flatten();
+        heard.map(Stamp::from_millis)
+    }
+
     fn member_view(&self, team: &TeamName, member: &Member, lead: Option<&str>) -> MemberView {
         let (state, evidence) = presence(member);
         let listing = member
@@ -224,6 +237,8 @@ impl Office {
             evidence,
             unread: messages.iter().filter(|message| !message.read).count(),
             pending: messages.iter().filter(|message| message.is_pending()).count(),
+            oldest_pending: messages.iter().filter(|m| m.is_pending()).filter_map(|m| m.sent_at).min(),
+            last_seen: self.last_seen(team, &member.name),
             agent_type: member.agent_type.clone(),
             model: member.model.clone(),
             color: member.color.as_ref().map(ToString::to_string),

@@ -12,6 +12,7 @@ use atm_wire::{MemberName, Message, TeamName};
 use crate::effects;
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::outbox::write_waiting;
 use crate::view::MessageView;
 
 /// Mail that is handed out. Until [`Reading::confirm`] it stays unread: whoever dies in between finds it again.
@@ -94,6 +95,7 @@ impl Office {
         limit: usize,
     ) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
+        self.write_what_waits(team, who, &mailbox);
         let turn = mailbox.turn()?;
         self.hand_out(team, who, limit, mailbox, Some(turn))
     }
@@ -128,6 +130,15 @@ impl Office {
             if !watch.wait(Some(deadline)) {
                 return Ok(false);
             }
+        }
+    }
+
+    /// Mail that was accepted for this inbox by somebody who died before it was written. If that fails, the next
+    /// command tries.
+    fn write_what_waits(&self, team: &TeamName, who: &MemberName, mailbox: &Mailbox) {
+        let inbox = self.inbox_key(team, who);
+        if self.books.with(|ledger| ledger.waiting(&inbox)).is_ok_and(|waiting| !waiting.is_empty()) {
+            let _ = write_waiting(self, &inbox, mailbox);
         }
     }
 

@@ -229,6 +229,7 @@ impl Office {
     /// letters.
     fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
         let trouble = self.accept(&addressed).err();
+        atm_store::points::reached("accepted");
         let mut answers = Vec::new();
         let mut waiting: Vec<(usize, Addressed)> = addressed.into_iter().enumerate().collect();
         while let Some((_, first)) = waiting.first() {

@@ -20,6 +20,7 @@ use crate::lock::mkdir::{MkdirLock, Terms};
 use crate::lock::queue::Queue;
 use crate::lock::{Deadline, LockTimes};
 use crate::paths::{State, with_suffix};
+use crate::points;
 use crate::quarantine::Quarantine;
 
 /// Looks before the whole change is made inside the locks.
@@ -194,8 +195,10 @@ impl SharedFile {
     ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
         let queue = Queue::enter(&self.queue, &deadline)?;
+        points::reached("queued");
         let value = self.commit_in(&queue, &deadline, &mut prepare)?;
         done(&value);
+        points::reached("recorded");
         queue.clear()?;
         Ok(value)
     }
@@ -214,8 +217,10 @@ impl SharedFile {
                 Step::LookAgain => break,
                 Step::Ready(prepared) => prepared,
             };
+            points::reached("staged");
             prepared.seen.settle(&target)?;
             let held = self.lock(deadline)?;
+            points::reached("locked");
             if prepared.seen.is_current(&target)? {
                 return finish(&desk, *prepared, held);
             }
@@ -253,8 +258,11 @@ fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<T, StoreE
     if !ids.is_empty() {
         desk.queue.note(staged.temp(), &ids)?;
     }
+    points::reached("noted");
     staged.commit()?;
+    points::reached("renamed");
     drop(held);
+    points::reached("released");
     sync_folder(desk.target.parent().unwrap_or(Path::new("/")))?;
     drop(seen);
     Ok(value)

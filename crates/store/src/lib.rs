@@ -13,6 +13,7 @@ pub mod lock;
 pub mod log;
 pub mod mailbox;
 pub mod paths;
+pub mod points;
 pub mod quarantine;
 pub mod team;
 pub mod watch;

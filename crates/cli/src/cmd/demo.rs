@@ -118,7 +118,7 @@ impl Stage<'_> {
             self.office.add_member(&self.team, &MemberPlan::new(name))?;
         }
         let people = self.office.members(&self.team)?;
-        members::show(self.out, &people)
+        members::show(self.out, &people, self.office.now())
     }
 
     fn send_read_answer(&mut self) -> Result<(), Failure> {

@@ -1,8 +1,10 @@
 //! `atm members`
 
 use atm_office::members::{MemberView, Presence};
+use atm_wire::Stamp;
 use clap::Args;
 
+use super::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::Paint;
@@ -21,13 +23,13 @@ impl Members {
         } else if members.is_empty() {
             context.out.note(format!("team {} has no members", safe::line(team.as_str())))?;
         } else {
-            show(&mut context.out, &members)?;
+            show(&mut context.out, &members, context.office.now())?;
         }
         Ok(0)
     }
 }
 
-pub(super) fn show(out: &mut Out, members: &[MemberView]) -> Result<(), Failure> {
+pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<(), Failure> {
     for warning in members.iter().flat_map(|member| &member.warnings) {
         out.warn(warning)?;
     }
@@ -39,12 +41,21 @@ pub(super) fn show(out: &mut Out, members: &[MemberView]) -> Result<(), Failure>
             state(paint, member.state),
             member.unread.to_string(),
             member.pending.to_string(),
+            ago(now, member.oldest_pending),
+            ago(now, member.last_seen),
             safe::line(member.model.as_deref().unwrap_or("-")).into_owned(),
             safe::line(&member.evidence.join("; ")).into_owned(),
         ]
     });
-    out.line(table::columns(&["NAME", "STATE", "UNREAD", "PENDING", "MODEL", "WHY"], rows))?;
+    out.line(table::columns(
+        &["NAME", "STATE", "UNREAD", "PENDING", "OLDEST", "SEEN", "MODEL", "WHY"],
+        rows,
+    ))?;
     Ok(())
+}
+
+fn ago(now: Stamp, at: Option<Stamp>) -> String {
+    at.map_or_else(|| "-".to_owned(), |at| format!("{} ago", span(now.as_millis() - at.as_millis())))
 }
 
 fn state(paint: Paint, state: Presence) -> String {

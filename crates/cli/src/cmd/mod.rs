@@ -19,6 +19,7 @@ mod retry;
 mod search;
 mod send;
 mod stats;
+mod status;
 mod team;
 mod text;
 mod thread;
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Member(member::Member),
     /// Who is in the team, who is on, and what waits for whom
     Members(members::Members),
+    /// The team in one look: who is on, and what waits for whom
+    Status(status::Status),
     /// Send a message
     Send(send::Send),
     /// Send a message to everybody else
@@ -92,6 +95,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Team(team) => team.run(context),
         Command::Member(member) => member.run(context),
         Command::Members(members) => members.run(context),
+        Command::Status(status) => status.run(context),
         Command::Send(send) => send.run(context),
         Command::Broadcast(broadcast) => broadcast.run(context),
         Command::Reply(reply) => reply.run(context),

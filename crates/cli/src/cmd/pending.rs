@@ -1,11 +1,12 @@
 //! `atm pending`
 
+use atm_office::pending::Waiting;
 use clap::Args;
 
 use super::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::{Out, safe, table};
 
 #[derive(Debug, Args)]
 pub(crate) struct Pending {}
@@ -21,21 +22,26 @@ impl Pending {
         } else if waiting.is_empty() {
             out.note(format!("nothing waits in team {}", safe::line(team.as_str())))?;
         } else {
-            let line = |text: &str| safe::line(text).into_owned();
-            let rows = waiting.iter().map(|waiting| {
-                let message = &waiting.message;
-                vec![
-                    span(waiting.waited_ms),
-                    line(&message.to),
-                    line(&message.from),
-                    message.stage.to_string(),
-                    line(message.summary.as_deref().unwrap_or(&message.r#type)),
-                    waiting.why.words(None),
-                    line(&message.id),
-                ]
-            });
-            out.line(table::columns(&["WAITED", "FOR", "FROM", "STAGE", "WHAT", "WHY", "ID"], rows))?;
+            show(out, &waiting)?;
         }
         Ok(0)
     }
+}
+
+pub(super) fn show(out: &mut Out, waiting: &[Waiting]) -> Result<(), Failure> {
+    let line = |text: &str| safe::line(text).into_owned();
+    let rows = waiting.iter().map(|waiting| {
+        let message = &waiting.message;
+        vec![
+            span(waiting.waited_ms),
+            line(&message.to),
+            line(&message.from),
+            message.stage.to_string(),
+            line(message.summary.as_deref().unwrap_or(&message.r#type)),
+            waiting.why.words(None),
+            line(&message.id),
+        ]
+    });
+    out.line(table::columns(&["WAITED", "FOR", "FROM", "STAGE", "WHAT", "WHY", "ID"], rows))?;
+    Ok(())
 }

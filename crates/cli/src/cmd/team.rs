@@ -161,7 +161,7 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
     fact("folder", Some(team.path.display().to_string()))?;
     if !people.is_empty() {
         out.line("")?;
-        members::show(out, &people)?;
+        members::show(out, &people, context.office.now())?;
     }
     Ok(())
 }
