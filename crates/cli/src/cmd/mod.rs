@@ -15,6 +15,8 @@ mod team;
 mod text;
 mod watch;
 
+use std::time::Duration;
+
 use clap::Subcommand;
 
 use crate::context::Context;
@@ -69,4 +71,13 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),
     }
+}
+
+/// Longer than anybody waits, and short enough to be added to any time.
+const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// How long to wait, on the command line.
+fn wait(text: &str) -> Result<Duration, String> {
+    let wait = atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())?;
+    Ok(wait.min(LONGEST_WAIT))
 }

@@ -14,7 +14,7 @@ pub(crate) struct Read {
     #[arg(long)]
     peek: bool,
     /// Wait for mail, at the most this long: 30, 30s, 5m
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::wait)]
     wait: Option<Duration>,
     /// At the most so many
     #[arg(long, value_name = "N")]
@@ -68,8 +68,4 @@ impl Read {
         }
         Ok(0)
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
 }

@@ -20,7 +20,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "N")]
     count: Option<usize>,
     /// Stop after this long: 30s, 10m
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = super::wait)]
     r#for: Option<Duration>,
 }
 
@@ -57,8 +57,4 @@ impl Watch {
         }
         Ok(0)
     }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
 }

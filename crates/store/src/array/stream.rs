@@ -40,7 +40,8 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
         return Ok(None);
     }
-    let Some((outline, head, copied)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)? else {
+    let Some((outline, head, copied)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)?
+    else {
         return Ok(None);
     };
     let (Some(end), Some(added)) = (outline.last_end, addition(&head, drafts)) else { return Ok(None) };

@@ -62,7 +62,8 @@ impl Flock {
 
 /// Whether somebody holds an `flock` on the file at `path` at this moment.
 pub(crate) fn is_held(path: &Path) -> bool {
-    path.is_file() && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    path.is_file()
+        && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Waits in the kernel's own line, which is fair; polling would starve beside programs that wait there.
