@@ -54,6 +54,20 @@ impl Context {
         }
     }
 
+    /// The team of who sends: the one that is meant or, where nothing says which, the recipient's.
+    pub(crate) fn team_towards(&self, to: &Address) -> Result<TeamName, Failure> {
+        match (self.team(), &to.team) {
+            (Err(Failure::Told(told)), Some(team)) if told.code == "which_team" => Ok(team.clone()),
+            (team, _) => team,
+        }
+    }
+
+    /// An address whose team, if it names one, is there; it may be called as with `--team`.
+    pub(crate) fn resolve(&self, address: Address) -> Result<Address, Failure> {
+        let choose = |team: TeamName| self.office.choose_team(Some(team.as_str()), &self.cwd);
+        Ok(Address { team: address.team.map(choose).transpose()?, ..address })
+    }
+
     /// Who sends: `--as`, or the person at the keyboard.
     pub(crate) fn sender(&self) -> Result<MemberName, Failure> {
         match self.identity()? {

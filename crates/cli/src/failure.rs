@@ -1,7 +1,9 @@
 //! Errors as words, hints and exit codes.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
+use atm_office::send::SendOptions;
 use atm_office::{ExitCode, OfficeError};
 use atm_store::StoreError;
 use clap::error::ErrorKind;
@@ -9,11 +11,16 @@ use serde::Serialize;
 
 use crate::output::safe;
 
+/// The exit code of a process that was told to stop, as shells have it for an interrupt.
+pub(crate) const STOPPED: i32 = 130;
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// Whoever read our output has gone: no reason to complain.
     ClosedPipe,
+    /// We were told to stop, and did.
+    Stopped,
     /// Everything else.
     Told(Told),
 }
@@ -57,18 +64,25 @@ impl Failure {
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         match self {
-            Self::ClosedPipe => self,
+            Self::ClosedPipe | Self::Stopped => self,
             Self::Told(told) => Self::Told(Told { hint: Some(hint.into()), ..told }),
         }
     }
 
-    /// Of a letter that could not be sent: an unknown recipient can be made.
-    pub(crate) fn sending(error: OfficeError) -> Self {
-        let unknown = matches!(error, OfficeError::NoMember { .. });
+    /// Of letters that could not be sent: what can be said on the command line to have them sent all the same.
+    pub(crate) fn sending(error: OfficeError, options: SendOptions) -> Self {
+        let more = match &error {
+            OfficeError::NoMember { .. } => " (--create makes an inbox for a new name)",
+            OfficeError::Store(StoreError::BadContent { path, .. })
+                if options.strict && !path.ends_with("config.json") =>
+            {
+                ", or send without --strict to have it set aside"
+            }
+            _ => "",
+        };
         match Self::from(error) {
-            Self::Told(Told { hint: Some(hint), exit, code, message }) if unknown => {
-                let hint = Some(format!("{hint} (--create makes an inbox for a new name)"));
-                Self::Told(Told { exit, code, message, hint })
+            Self::Told(Told { hint: Some(hint), exit, code, message }) => {
+                Self::Told(Told { exit, code, message, hint: Some(format!("{hint}{more}")) })
             }
             other => other,
         }
@@ -77,14 +91,18 @@ impl Failure {
     /// Puts words before the message.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
-            Self::ClosedPipe => self,
+            Self::ClosedPipe | Self::Stopped => self,
             Self::Told(told) => Self::Told(Told { message: format!("{place}: {}", told.message), ..told }),
         }
     }
 
     /// Says it on stderr and gives the exit code.
     pub(crate) fn report(&self, json: bool) -> i32 {
-        let Self::Told(told) = self else { return 0 };
+        let told = match self {
+            Self::ClosedPipe => return 0,
+            Self::Stopped => return STOPPED,
+            Self::Told(told) => told,
+        };
         let text = if json {
             let text = serde_json::to_string(&told.document()).unwrap_or_default();
             safe::json_line(&text).into_owned()
@@ -149,11 +167,9 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::Store(StoreError::Unsettled { .. }) => {
             "nothing was written; stop the program that rewrites this file without its lock".to_owned()
         }
-        OfficeError::Store(StoreError::BadContent { path, .. }) if path.ends_with("config.json") => {
-            "nothing was changed; mend the file".to_owned()
-        }
-        OfficeError::Store(StoreError::BadContent { .. }) => {
-            "nothing was changed; mend the file, or send without --strict to have it set aside".to_owned()
+        OfficeError::Store(StoreError::BadContent { .. }) => "nothing was changed; mend the file".to_owned(),
+        OfficeError::Store(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            "nothing was changed; see whether the team or its folder was removed meanwhile".to_owned()
         }
         OfficeError::Store(StoreError::Io { action: "sync", .. }) => {
             "it may or may not have been written: look, then see to the disk".to_owned()
@@ -175,12 +191,20 @@ fn hint(error: &OfficeError) -> Option<String> {
 /// Says a wrong command line, in the manner that was asked for, and gives the exit code.
 pub(crate) fn report_usage(error: &clap::Error) -> i32 {
     let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
-    if !error.use_stderr() || !json {
+    if !error.use_stderr() {
         // Help and version go to stdout with 0.
         let _ = error.print();
         return error.exit_code();
     }
     let text = error.render().to_string();
+    if !json {
+        // It quotes the arguments, which may be from elsewhere.
+        let _ = match safe::lines(&text) {
+            Cow::Borrowed(_) => error.print(),
+            Cow::Owned(text) => write!(io::stderr(), "{text}"),
+        };
+        return error.exit_code();
+    }
     let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         "there is no command".to_owned()
     } else {

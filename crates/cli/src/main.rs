@@ -22,9 +22,10 @@ fn main() {
     };
     // Told to stop: finish the commit that is under way, remove what was being prepared, and go.
     let watching = ctrlc::set_handler(|| {
-        atm_store::interrupt::abandon();
-        cmd::demo::abandon();
-        process::exit(130);
+        if !cmd::demo::abandon() {
+            atm_store::interrupt::abandon();
+        }
+        process::exit(failure::STOPPED);
     });
     if watching.is_err() {
         eprintln!("warning: signals are not handled; a stop may leave a temp file behind");

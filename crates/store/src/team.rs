@@ -106,7 +106,7 @@ impl TeamFolder {
     pub fn add_member<T: Serialize>(&self, name: &str, member: &T) -> Result<(), StoreError> {
         self.edit(|text| {
             let root = Object::parse(text).map_err(|error| self.bad(&error))?;
-            let Some(members) = root.get("members").filter(|members| members.get().starts_with('[')) else {
+            let Some(members) = root.get("members").filter(|members| members.get() != "null") else {
                 return json::set_member(text, text.trim(), "members", &[member])
                     .map_err(|error| self.bad(&error));
             };

@@ -1,7 +1,7 @@
 //! `atm broadcast`
 
 use atm_office::send::SendOptions;
-use atm_wire::Address;
+use atm_wire::{Address, TeamName};
 use clap::Args;
 
 use super::send::tell_all;
@@ -26,9 +26,24 @@ impl Broadcast {
         let nobody = Address { name: from.clone(), team: None };
         let letter = self.words.letter(nobody)?;
         let options = SendOptions::from(&self.manner);
-        let only = self.to.as_deref();
-        let answers =
-            context.office.broadcast(&team, &from, &letter, only, options).map_err(Failure::sending)?;
-        tell_all(context, answers)
+        let only = self.to.map(|names| recipients(context, &team, names)).transpose()?;
+        let answers = context
+            .office
+            .broadcast(&team, &from, &letter, only.as_deref(), options)
+            .map_err(|error| Failure::sending(error, options))?;
+        tell_all(context, answers, options)
     }
+}
+
+/// Those who were named; somebody who was named twice gets one message all the same.
+fn recipients(context: &Context, team: &TeamName, names: Vec<Address>) -> Result<Vec<Address>, Failure> {
+    let mut all = Vec::new();
+    for name in names {
+        let address = context.resolve(name)?;
+        let address = Address { team: address.team.filter(|other| other != team), ..address };
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    Ok(all)
 }

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use atm_store::{Layout, Root, State};
 use atm_wire::{Address, MemberName, TeamName};
 use clap::Args;
 use serde::Serialize;
+use tempfile::TempDir;
 
 use super::members;
 use crate::context::Context;
@@ -33,13 +35,61 @@ pub(crate) struct Demo {
     keep: bool,
 }
 
-/// The throw-away folder of a demo that is being played: whoever ends the process early removes it.
+/// The throw-away folder of a demo that is being played.
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// Told when it is gone.
+static CURTAIN: Condvar = Condvar::new();
+/// The story has to end early.
+static STOP: AtomicBool = AtomicBool::new(false);
+/// Longer than any scene takes.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Removes what an interrupted demo leaves.
-pub(crate) fn abandon() {
-    if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
+/// Ends a demo that is being played, and waits until its folder is gone; says whether there was one.
+///
+/// The story ends itself, between two scenes: whoever removed the folder under it would race with what it writes.
+pub(crate) fn abandon() -> bool {
+    let playing = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+    if playing.is_none() {
+        return false;
+    }
+    STOP.store(true, Ordering::SeqCst);
+    let waited = CURTAIN.wait_timeout_while(playing, PATIENCE, |folder| folder.is_some());
+    let (mut folder, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    if let Some(folder) = folder.take() {
         let _ = fs::remove_dir_all(folder);
+    }
+    true
+}
+
+/// The folder of the demo that is being played; the curtain falls when it is dropped.
+struct Scenery(Option<TempDir>);
+
+impl Scenery {
+    fn build() -> Result<Self, Failure> {
+        let mut playing = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::Builder::new().prefix("atm-demo-").tempdir().map_err(|error| {
+            Failure::new(ExitCode::Io, "io", format!("cannot make a throw-away folder: {error}"))
+                .hint("set TMPDIR to a folder that can be written")
+        })?;
+        *playing = Some(folder.path().to_owned());
+        Ok(Self(Some(folder)))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.as_ref().map_or(Path::new(""), TempDir::path)
+    }
+
+    /// Leaves the folder where it is.
+    fn keep(mut self) -> PathBuf {
+        self.0.take().map(TempDir::keep).unwrap_or_default()
+    }
+}
+
+impl Drop for Scenery {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take();
+        CURTAIN.notify_all();
     }
 }
 
@@ -60,28 +110,26 @@ struct Step {
 
 impl Demo {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let folder = tempfile::Builder::new().prefix("atm-demo-").tempdir().map_err(|error| {
-            Failure::new(ExitCode::Io, "io", format!("cannot make a throw-away folder: {error}"))
-                .hint("set TMPDIR to a folder that can be written")
-        })?;
-        *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.path().to_owned());
+        let scenery = Scenery::build()?;
+        let folder = scenery.path().to_owned();
         let mut kept = Out::keeping();
         let json = context.out.json;
         let mut stage = Stage {
-            office: Office::new(
-                Root::new(folder.path().join("root")),
-                State::new(folder.path().join("state")),
-            ),
+            office: Office::new(Root::new(folder.join("root")), State::new(folder.join("state"))),
             team: TeamName::parse(TEAM)?,
             out: if json { &mut kept } else { &mut context.out },
             steps: Vec::new(),
         };
         stage.play()?;
-        stage.show_files(folder.path())?;
+        stage.show_files(&folder)?;
         stage.close_step();
         let steps = stage.steps;
-        let root = self.keep.then(|| folder.keep().join("root"));
-        FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let root = if self.keep {
+            Some(scenery.keep().join("root"))
+        } else {
+            drop(scenery);
+            None
+        };
         let out = &mut context.out;
         match root {
             _ if json => out.document(&serde_json::json!({ "steps": steps, "kept": root }))?,
@@ -227,6 +275,9 @@ impl Stage<'_> {
     }
 
     fn say(&mut self, what: &str) -> Result<(), Failure> {
+        if STOP.load(Ordering::SeqCst) {
+            return Err(Failure::Stopped);
+        }
         self.close_step();
         let number = self.steps.len() + 1;
         self.steps.push(Step { number, what: what.to_owned(), shown: String::new() });

@@ -6,9 +6,13 @@ use atm_wire::Stamp;
 
 use crate::failure::Failure;
 
+/// Longer than anybody waits, and short enough to be added to any time.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// `30s`, `10m`; a number alone is seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())
+    let span = atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())?;
+    Ok(span.min(LONGEST))
 }
 
 /// A time, or how long ago.

@@ -42,9 +42,9 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
-        let (team, who) = match &self.name {
-            Some(Address { name, team: Some(team) }) => (team.clone(), name.clone()),
-            Some(Address { name, team: None }) => (context.team()?, name.clone()),
+        let (team, who) = match self.name.map(|name| context.resolve(name)).transpose()? {
+            Some(Address { name, team: Some(team) }) => (team, name),
+            Some(Address { name, team: None }) => (context.team()?, name),
             None => {
                 let who = context.identity()?.ok_or_else(|| {
                     Failure::usage("whose inbox?").hint("`atm inbox NAME`, or --as NAME for your own")

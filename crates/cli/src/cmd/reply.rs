@@ -26,7 +26,10 @@ impl Reply {
         let words = self.words.letter(Address { name: who.clone(), team: None })?;
         let letter = |to| atm_office::send::Letter { to, ..words };
         let options = SendOptions::from(&self.manner);
-        let sent = context.office.reply(&team, &who, &self.id, letter, options).map_err(Failure::sending)?;
+        let sent = context
+            .office
+            .reply(&team, &who, &self.id, letter, options)
+            .map_err(|error| Failure::sending(error, options))?;
         tell(context, &sent)?;
         Ok(0)
     }

@@ -56,7 +56,7 @@ impl Request {
         let (request, sent) = context
             .office
             .request(&team, &from, self.to, &self.kind, self.data.0, options)
-            .map_err(Failure::sending)?;
+            .map_err(|error| Failure::sending(error, options))?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
         }

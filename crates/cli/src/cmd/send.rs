@@ -95,11 +95,13 @@ enum Answer<'a> {
 
 impl Send {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, from) = (context.team()?, context.sender()?);
+        let from = context.sender()?;
         let options = SendOptions::from(&self.manner);
         let Some(to) = self.to else {
-            return send_batch(context, &team, &from, options);
+            return send_batch(context, &context.team()?, &from, options);
         };
+        let to = context.resolve(to)?;
+        let team = context.team_towards(&to)?;
         if self.words.is_missing() {
             return Err(Failure::usage(format!("there is no text to send to {to}"))
                 .hint("give the text as an argument, `-` for stdin, or --file FILE"));
@@ -107,10 +109,13 @@ impl Send {
         let mut letter = self.words.letter(to)?;
         letter.reply_to = self.reply_to;
         letter.ack_by = self.ack_by;
-        let mut sent = context.office.send(&team, &from, &letter, options).map_err(Failure::sending)?;
-        let waited = self
-            .wait
-            .map(|wanted| context.office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout));
+        let mut sent = context
+            .office
+            .send(&team, &from, &letter, options)
+            .map_err(|error| Failure::sending(error, options))?;
+        let office = &context.office;
+        let wait = |wanted: Wanted| office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout);
+        let waited = self.wait.map(wait);
         if let Some(Ok(track)) = &waited {
             sent.stage = track.stage;
         }
@@ -144,12 +149,18 @@ fn send_batch(
         .map(|(at, line)| (at + 1, line))
         .filter(|(_, line)| !line.trim().is_empty())
         .collect();
-    let letters = lines.iter().map(|(at, line)| parse_line(*at, line)).collect::<Result<Vec<_>, _>>()?;
+    let place = |at: usize| format!("line {at} of the batch; nothing was sent");
+    let mut letters = Vec::new();
+    for (at, line) in &lines {
+        let letter = parse_line(*at, line)?;
+        let to = context.resolve(letter.to.clone()).map_err(|failure| failure.within(&place(*at)))?;
+        letters.push(Letter { to, ..letter });
+    }
     let answers = context.office.send_all(team, from, &letters, options).map_err(|(index, error)| {
         let at = lines.get(index).map_or(0, |(at, _)| *at);
-        Failure::sending(error).within(&format!("line {at} of the batch; nothing was sent"))
+        Failure::sending(error, options).within(&place(at))
     })?;
-    tell_all(context, answers)
+    tell_all(context, answers, options)
 }
 
 fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
@@ -195,6 +206,7 @@ pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
 pub(super) fn tell_all(
     context: &mut Context,
     answers: Vec<Result<Sent, OfficeError>>,
+    options: SendOptions,
 ) -> Result<i32, Failure> {
     let mut code = 0;
     let mut failed: Vec<Told> = Vec::new();
@@ -203,7 +215,7 @@ pub(super) fn tell_all(
         match answer {
             Ok(answer) => sent.push(Ok(answer)),
             Err(error) => {
-                if let Failure::Told(told) = Failure::from(error) {
+                if let Failure::Told(told) = Failure::sending(error, options) {
                     sent.push(Err(failed.len()));
                     failed.push(told);
                 }

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use atm_store::Layout;
 use atm_support::{TestEnv, TestTeam, wait_until};
@@ -19,8 +19,9 @@ use serde_json::Value;
 pub(crate) const ATM: &str = env!("CARGO_BIN_EXE_atm");
 
 /// What differs from run to run, digit by digit (`0`) and hexadecimal digit by digit (`x`), and what is shown for it.
-const MASKS: [(&str, &str); 5] = [
+const MASKS: [(&str, &str); 6] = [
     ("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "[ID]"),
+    ("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "[ID]"),
     // As wide as it was, so that columns stay in line.
     ("0000-00-00T00:00:00.000Z", "[.........TIME.........]"),
     ("00000000-000000-000", "[TIME]"),
@@ -107,11 +108,23 @@ impl World {
 
     /// A shell in this world whose `atm` is ours.
     pub(crate) fn shell(&self) -> Command {
+        self.program("sh")
+    }
+
+    /// Another program in this world whose `atm` is ours.
+    pub(crate) fn program(&self, name: &str) -> Command {
         let path = env::var_os("PATH").unwrap_or_default();
         let ours = Path::new(ATM).parent().unwrap().to_owned();
-        let mut shell = self.env.atm("sh");
-        shell.env("PATH", env::join_paths([ours].into_iter().chain(env::split_paths(&path))).unwrap());
-        shell
+        let mut program = self.env.atm(name);
+        program.env("PATH", env::join_paths([ours].into_iter().chain(env::split_paths(&path))).unwrap());
+        program
+    }
+
+    /// Whether a process of ours has its turn at a shared file of that name.
+    pub(crate) fn has_its_turn(&self, name: &str) -> bool {
+        let queues = tree(&self.state().join("queue")).into_iter();
+        let mut queues = queues.filter(|path| path.is_file() && path.ends_with(name));
+        queues.any(|path| File::open(path).unwrap().try_lock().is_err())
     }
 
     /// A file's text with what differs from run to run masked.
@@ -243,6 +256,21 @@ impl Drop for Started {
     }
 }
 
+/// Moments that differ, and are the same in every run.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(start: u64) -> Self {
+        Self(start)
+    }
+
+    /// A number below `limit`.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
 /// A team `dev` whose files other programs made, and the world that it is in.
 pub(crate) fn foreign_team(layout: Layout) -> (World, TestTeam) {
     let world = World::new();
@@ -256,10 +284,6 @@ pub(crate) fn foreign_team(layout: Layout) -> (World, TestTeam) {
 /// Makes a file or folder as old as that, or as young.
 pub(crate) fn set_modified(path: &Path, time: SystemTime) {
     File::open(path).unwrap().set_modified(time).unwrap();
-}
-
-pub(crate) fn seconds(count: u64) -> Duration {
-    Duration::from_secs(count)
 }
 
 /// All files and folders below `folder`, sorted.

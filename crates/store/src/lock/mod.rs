@@ -6,7 +6,7 @@
 //! | `inboxes/.lock` | Python tools | [`flock`]: `flock` |
 //! | `<file>.lock` | agent clients | [`mkdir`]: a directory |
 //!
-//! They are always taken in this order. Every wait is bounded by one [`Deadline`] and its error names the lock.
+//! They are always taken in this order. Every wait is bounded by one deadline and its error names the lock.
 
 pub mod flock;
 pub mod mkdir;

@@ -28,8 +28,9 @@ fn append_from_threads(team: &TestTeam) -> Vec<String> {
     })
 }
 
-fn assert_all_arrive_once(team: &TestTeam, others: Vec<Running>) {
-    let mut accepted = append_from_threads(team);
+fn assert_all_arrive_once(team: &TestTeam, before: Vec<String>, others: Vec<Running>) {
+    let mut accepted = before;
+    accepted.extend(append_from_threads(team));
     for other in others {
         let sent = other.finish().texts();
         assert_eq!(sent.len(), EACH);
@@ -50,7 +51,20 @@ fn beside_clients_that_write_in_place_and_by_rename() {
         if number.is_multiple_of(2) { client } else { client.renaming().flag("--gen3") }
     };
     let clients = (0..WRITERS).map(|number| client(number).start()).collect();
-    assert_all_arrive_once(&team, clients);
+    assert_all_arrive_once(&team, Vec::new(), clients);
+}
+
+#[test]
+fn beside_clients_that_write_a_large_inbox_in_place_and_by_rename() {
+    // Large enough to be copied in pieces, while clients truncate what is being copied.
+    let team = array_team();
+    let inbox = team.inbox("bob");
+    team.mailbox("bob").append(&drafts(&"long ".repeat(200), 600), false).unwrap();
+    assert!(team.inbox_bytes("bob").len() > 1 << 20);
+    let before = team.texts("bob");
+    let in_place = Foreign::client(&inbox).sending("in place ", EACH).start();
+    let by_rename = Foreign::client(&inbox).sending("by rename ", EACH).renaming().start();
+    assert_all_arrive_once(&team, before, vec![in_place, by_rename]);
 }
 
 #[test]
@@ -62,7 +76,7 @@ fn beside_python_tools_that_write_in_place_and_by_rename() {
         if number.is_multiple_of(2) { tool } else { tool.renaming().with("--indent", "2") }
     };
     let tools = (0..WRITERS).map(|number| tool(number).start()).collect();
-    assert_all_arrive_once(&team, tools);
+    assert_all_arrive_once(&team, Vec::new(), tools);
 }
 
 #[test]
@@ -90,16 +104,12 @@ fn clients_and_we_mark_beside_each_other_and_no_message_is_lost() {
         .with("--count", "40")
         .with("--pause-ms", "5")
         .start();
-    let tool = |accepted: &mut Vec<String>| {
-        let bob = team.mailbox("bob");
-        for draft in drafts("m", 40) {
-            accepted.push(draft.text.clone());
-            bob.append(&[draft], false).unwrap();
-            bob.take(1).unwrap();
-        }
-    };
-    let mut accepted = Vec::new();
-    tool(&mut accepted);
+    let bob = team.mailbox("bob");
+    let drafts = drafts("m", 40);
+    for draft in &drafts {
+        bob.append(std::slice::from_ref(draft), false).unwrap();
+        bob.take(1).unwrap();
+    }
     client.finish();
-    assert_eq!(team.texts("bob"), accepted);
+    assert_eq!(team.texts("bob"), drafts.into_iter().map(|draft| draft.text).collect::<Vec<_>>());
 }

@@ -102,7 +102,8 @@ fn the_same_name_twice_is_refused_and_an_unknown_one_is_said() {
 
 #[test]
 fn a_broken_file_is_refused_and_not_one_byte_changes() {
-    for broken in ["", "{\"members\": [", "[]", "null", "{\"members\": 7}"] {
+    // Members in a form of somebody's own are somebody's data too.
+    for broken in ["", "{\"members\": [", "[]", "null", "{\"members\": {\"bob\": {\"x\": 1}}}"] {
         let team = team_with(broken);
         let store = team.store();
         let member = json!({"name": "dave"});
@@ -112,6 +113,18 @@ fn a_broken_file_is_refused_and_not_one_byte_changes() {
             "{broken}"
         );
         assert_eq!(text(&team), broken);
+    }
+}
+
+#[test]
+fn a_team_without_members_gets_its_first() {
+    for (before, after) in [
+        ("{\"name\":\"demo\"}", "{\"name\":\"demo\",\"members\":[{\"name\":\"dave\"}]}"),
+        ("{\"members\":null,\"n\":1E2}", "{\"members\":[{\"name\":\"dave\"}],\"n\":1E2}"),
+    ] {
+        let team = team_with(before);
+        team.store().add_member("dave", &json!({"name": "dave"})).unwrap();
+        assert_eq!(text(&team), after);
     }
 }
 

@@ -150,6 +150,15 @@ fn a_broadcast_goes_to_everybody_but_oneself() {
 }
 
 #[test]
+fn somebody_who_is_named_twice_gets_one_message() {
+    let world = World::with_team();
+    world.ok(&["broadcast", "hello", "--to", "alice,bob,alice,alice@dev"]);
+    for name in ["alice", "bob"] {
+        assert_eq!(texts(&world.json(&["inbox", name])), ["hello"], "{name}");
+    }
+}
+
+#[test]
 fn a_broadcast_in_a_team_of_one_reaches_nobody_and_says_so() {
     let world = World::new();
     assert_snapshot!(world.session("atm team create solo\natm --as team-lead broadcast hello"), @"

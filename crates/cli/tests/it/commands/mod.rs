@@ -9,5 +9,6 @@ mod members;
 mod read;
 mod reply;
 mod send;
+mod setting_up;
 mod teams;
 mod watch;

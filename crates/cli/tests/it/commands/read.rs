@@ -133,6 +133,17 @@ fn waiting_ends_at_once_where_mail_is_there_and_in_time_where_none_comes() {
 }
 
 #[test]
+fn a_wait_that_is_longer_than_time_goes_is_just_long() {
+    let world = world();
+    for long in ["18446744073709551615", "9223372036854775807s", "999999999999h"] {
+        let answer = world.atm(&["--as", "bob", "read", "--peek", "--wait", long]);
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+        let answer = world.atm(&["watch", "bob", "--all", "--count", "1", "--for", long]);
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+    }
+}
+
+#[test]
 fn whose_mail_has_to_be_said() {
     let session = world().session(
         "

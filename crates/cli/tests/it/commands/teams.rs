@@ -229,6 +229,8 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
         atm -t website team show
         atm -t project inbox alice
         atm -t projct members
+        atm send alice@project 'by the name of the folder'
+        atm inbox alice@website --last 1
         ",
     );
     assert_snapshot!(session, @r#"
@@ -261,6 +263,11 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     2> error: there is no team "projct"
     2>   hint: did you mean project?
     [exit 3]
+    $ atm send alice@project 'by the name of the folder'
+    delivered for alice@session-ed8ca403, id [ID]
+    $ atm inbox alice@website --last 1
+    team-lead → alice  [.........TIME.........]  unread  [ID]
+      please answer
     "#);
 }
 

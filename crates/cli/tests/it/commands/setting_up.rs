@@ -1,0 +1,98 @@
+//! `atm completions` and `atm man`
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+
+use crate::scene::{World, tree};
+
+/// Every command that can be typed, without `atm`.
+const COMMANDS: [&str; 20] = [
+    "demo",
+    "team",
+    "team create",
+    "team list",
+    "team show",
+    "team delete",
+    "member",
+    "member add",
+    "member remove",
+    "member set",
+    "members",
+    "send",
+    "broadcast",
+    "reply",
+    "inbox",
+    "read",
+    "watch",
+    "config",
+    "completions",
+    "man",
+];
+
+#[test]
+fn every_shell_gets_completions_that_know_the_commands() {
+    let world = World::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = world.ok(&["completions", shell]);
+        for known in ["broadcast", "reply", "--priority", "--peek", "team"] {
+            let known = if shell == "fish" { known.trim_start_matches("--") } else { known };
+            assert!(script.contains(known), "{shell} does not know {known}");
+        }
+    }
+    assert_snapshot!(world.session("atm completions tcsh"), @"
+    $ atm completions tcsh
+    2> error: invalid value 'tcsh' for '<SHELL>'
+    2>   [possible values: bash, elvish, fish, powershell, zsh]
+    2>
+    2>   tip: a similar value exists: 'zsh'
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    ");
+}
+
+#[test]
+fn completions_are_scripts_that_their_shell_accepts() {
+    let world = World::new();
+    let file = world.home().join("atm.bash");
+    fs::write(&file, world.ok(&["completions", "bash"])).unwrap();
+    // As a user's shell does: read it, ask for what comes after `atm re`.
+    let ask = "source \"$0\"; COMP_WORDS=(atm re); COMP_CWORD=1; _atm atm re atm; echo \"${COMPREPLY[@]}\"";
+    let bash = Command::new("bash").args(["-c", ask]).arg(&file).stdin(Stdio::null()).output();
+    let Ok(bash) = bash else { return eprintln!("skipped: there is no bash here") };
+    assert_eq!(String::from_utf8_lossy(&bash.stdout), "reply read\n", "{bash:?}");
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let world = World::new();
+    let page = world.ok(&["man"]);
+    assert!(page.contains(".TH atm 1") && page.contains("Durable mail for teams of coding agents"), "{page}");
+
+    let folder = world.home().join("share/man/man1");
+    assert_snapshot!(world.session("atm man share/man/man1"), @"
+    $ atm man share/man/man1
+    wrote the pages to share/man/man1
+    ");
+    let mut written: Vec<String> =
+        tree(&folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    written.retain(|name| !name.contains("-help"));
+    let mut expected: Vec<_> =
+        COMMANDS.iter().map(|name| format!("atm-{}.1", name.replace(' ', "-"))).collect();
+    expected.push("atm.1".to_owned());
+    expected.sort();
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn a_folder_for_manual_pages_that_cannot_be_made_is_said() {
+    let world = World::new();
+    fs::write(world.home().join("file"), "").unwrap();
+    assert_snapshot!(world.session("atm man file/man1"), @"
+    $ atm man file/man1
+    2> error: cannot write the pages to file/man1: Not a directory (os error 20)
+    [exit 7]
+    ");
+}
