@@ -93,6 +93,12 @@ pub enum OfficeError {
     /// There is nothing in the message.
     #[error("the message is empty")]
     EmptyMessage,
+    /// An id names one message.
+    #[error("the id {id:?} is given to two messages for the same recipient")]
+    RepeatedId {
+        /// Which.
+        id: String,
+    },
     /// There is nobody to send to.
     #[error("team {team} has nobody else to send to")]
     NobodyElse {
@@ -155,7 +161,7 @@ impl OfficeError {
     /// The exit code for this error.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::EmptyMessage | Self::Name(_) | Self::Field(_) => ExitCode::Usage,
+            Self::EmptyMessage | Self::RepeatedId { .. } | Self::Name(_) | Self::Field(_) => ExitCode::Usage,
             Self::NoTeam { .. }
             | Self::NoTeams { .. }
             | Self::WhichTeam { .. }
@@ -189,6 +195,7 @@ impl OfficeError {
             Self::WhichMessage { .. } => "which_message",
             Self::NobodyElse { .. } => "nobody_else",
             Self::EmptyMessage => "empty_message",
+            Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",
             Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => "exists",
             Self::Name(_) => "bad_name",

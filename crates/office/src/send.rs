@@ -1,5 +1,6 @@
 //! Sending: who it goes to, what is written, what the sender is told.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use atm_ledger::{Acceptance, Evidence, InboxKey, LedgerError, Stage};
@@ -129,6 +130,10 @@ impl Office {
         letters: &[Letter],
         options: SendOptions,
     ) -> Result<Vec<Result<Sent, OfficeError>>, (usize, OfficeError)> {
+        if let Some(index) = repeated_id(letters) {
+            let id = letters[index].id.clone().unwrap_or_default();
+            return Err((index, OfficeError::RepeatedId { id }));
+        }
         let addressed = letters
             .iter()
             .enumerate()
@@ -317,6 +322,14 @@ impl Office {
             _ => Err(error.clone().into()),
         }
     }
+}
+
+/// The first letter whose id another one to the same recipient has before it.
+fn repeated_id(letters: &[Letter]) -> Option<usize> {
+    let mut ids = HashSet::new();
+    letters.iter().position(|letter| {
+        letter.id.as_ref().is_some_and(|id| !ids.insert((&letter.to.name, &letter.to.team, id)))
+    })
 }
 
 impl Addressed {

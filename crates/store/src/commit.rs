@@ -10,6 +10,7 @@
 //! So a client's lock is held for a comparison and a rename, however big the file is.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use atm_wire::json::Patch;
 
@@ -27,6 +28,9 @@ use crate::quarantine::Quarantine;
 const OPTIMISTIC_TRIES: usize = 2;
 /// Tries inside the locks; only a writer without any lock can make one fail.
 const LOCKED_TRIES: usize = 20;
+
+/// How long a lock of our own kind is watched, where no `flock` tells that its owner is dead.
+const OURS_AFTER: Duration = Duration::from_secs(1);
 
 /// A file that other programs write too, with the locks that they take.
 #[derive(Debug, Clone)]
@@ -121,7 +125,7 @@ impl Desk<'_> {
     /// A name for the temp file, noted so that it is removed should we die.
     pub(crate) fn temp(&self) -> Result<PathBuf, StoreError> {
         let temp = Staged::name_for(self.target);
-        self.queue.note(&temp, &[])?;
+        self.queue.note(&temp)?;
         Ok(temp)
     }
 
@@ -152,8 +156,14 @@ impl Desk<'_> {
 }
 
 struct Held {
-    _mkdir: Option<MkdirLock>,
+    mkdir: Option<MkdirLock>,
     _flock: Option<Flock>,
+}
+
+impl Held {
+    fn is_still_ours(&self) -> bool {
+        self.mkdir.as_ref().is_none_or(MkdirLock::is_still_ours)
+    }
 }
 
 impl SharedFile {
@@ -172,6 +182,10 @@ impl SharedFile {
     pub(crate) fn with_flock(mut self, lock: PathBuf) -> Self {
         self.flock = Some(lock);
         self
+    }
+
+    pub(crate) fn quarantine(&self) -> &Quarantine {
+        &self.quarantine
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -221,19 +235,24 @@ impl SharedFile {
             prepared.seen.settle(&target)?;
             let held = self.lock(deadline)?;
             points::reached("locked");
-            if prepared.seen.is_current(&target)? {
+            if held.is_still_ours() && prepared.seen.is_current(&target)? {
                 return finish(&desk, *prepared, held);
             }
         }
-        let held = self.lock(deadline)?;
+        let mut held = self.lock(deadline)?;
         desk.sure = true;
         for _ in 0..LOCKED_TRIES {
             match prepare(&desk)? {
                 Step::Done(value) => return Ok(value),
-                Step::Ready(prepared) if prepared.seen.is_current(&target)? => {
+                Step::Ready(prepared) if held.is_still_ours() && prepared.seen.is_current(&target)? => {
                     return finish(&desk, *prepared, held);
                 }
                 Step::Ready(_) | Step::LookAgain => {}
+            }
+            if !held.is_still_ours() {
+                // We were so slow that somebody judged us dead.
+                drop(held);
+                held = self.lock(deadline)?;
             }
         }
         Err(StoreError::Unsettled { path: self.path.clone() })
@@ -244,20 +263,18 @@ impl SharedFile {
         let terms = Terms {
             deadline,
             times: &self.times,
-            sole: flock.as_ref().is_some_and(Flock::is_real),
+            ours_after: if flock.as_ref().is_some_and(Flock::is_real) { Duration::ZERO } else { OURS_AFTER },
             quarantine: &self.quarantine,
         };
         let mkdir = self.mkdir.as_deref().map(|path| MkdirLock::take(path, &terms)).transpose()?;
-        Ok(Held { _mkdir: mkdir, _flock: flock })
+        Ok(Held { mkdir, _flock: flock })
     }
 }
 
 /// Rename, release, sync of the folder. The old version's file is closed last, outside the locks.
 fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<T, StoreError> {
     let Prepared { staged, seen, value, ids } = prepared;
-    if !ids.is_empty() {
-        desk.queue.note(staged.temp(), &ids)?;
-    }
+    desk.queue.note_ids(&ids)?;
     points::reached("noted");
     staged.commit()?;
     points::reached("renamed");

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An error of the store. Unless a variant says otherwise, nothing was changed.
+/// An error of the store. Nothing was changed, unless it is an [`StoreError::Io`] of a `sync`: then the file may have
+/// been replaced, and only a power cut could undo that.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused.

@@ -119,7 +119,10 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
 pub(crate) fn ensure_folder(folder: &Path) -> Result<(), StoreError> {
     match DirBuilder::new().mode(NEW_FOLDER_MODE).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        created => created.doing("create", folder),
+        created => {
+            created.doing("create", folder)?;
+            sync_folder(folder.parent().unwrap_or(Path::new("/")))
+        }
     }
 }
 

@@ -32,8 +32,9 @@ pub(crate) struct MkdirLock {
 pub(crate) struct Terms<'a> {
     pub(crate) deadline: &'a Deadline,
     pub(crate) times: &'a LockTimes,
-    /// We hold the `flock` that every `atm` process takes first: a directory of ours can then only be a dead one's.
-    pub(crate) sole: bool,
+    /// How long a directory of ours is watched before it counts as a dead one's. No time at all while we hold the
+    /// `flock` that every `atm` process takes first; a while where there is none, for an `atm` with another state.
+    pub(crate) ours_after: Duration,
     pub(crate) quarantine: &'a Quarantine,
 }
 
@@ -55,7 +56,8 @@ impl MkdirLock {
             let Ok(found) = fs::symlink_metadata(path) else { continue };
             let same = watched.as_ref().filter(|seen| seen.is(&found));
             let abandoned = if found.is_dir() {
-                is_stale(&found, same, terms.times.stale) || (terms.sole && is_ours(&found) && same.is_some())
+                is_stale(&found, same, terms.times.stale)
+                    || (is_ours(&found) && same.is_some_and(|seen| seen.since.elapsed() >= terms.ours_after))
             } else {
                 is_stale(&found, same, terms.times.stale) && !flock::is_held(path)
             };
@@ -170,10 +172,12 @@ mod tests {
         }
 
         fn take(&self, wait_ms: u64, stale_ms: u64, sole: bool) -> Result<MkdirLock, StoreError> {
+            let ours_after = if sole { Duration::ZERO } else { Duration::from_secs(1) };
             let times =
                 LockTimes { wait: Duration::from_millis(wait_ms), stale: Duration::from_millis(stale_ms) };
             let deadline = times.deadline();
-            let terms = Terms { deadline: &deadline, times: &times, sole, quarantine: &self.quarantine };
+            let terms =
+                Terms { deadline: &deadline, times: &times, ours_after, quarantine: &self.quarantine };
             MkdirLock::take(&self.path(), &terms)
         }
     }

@@ -40,16 +40,18 @@ impl Queue {
         &self.left
     }
 
-    /// Notes which temp file is about to be made, or, with ids, to be put in place. Not synced: after a power cut
-    /// there may be a temp file too many, never a message too few.
-    pub(crate) fn note(&self, temp: &Path, ids: &[String]) -> Result<(), StoreError> {
+    /// Notes which temp file is about to be made. Not synced: after a power cut there may be a temp file too many,
+    /// never a message too few.
+    pub(crate) fn note(&self, temp: &Path) -> Result<(), StoreError> {
         self.clear()?;
-        let mut note = temp.as_os_str().as_bytes().to_vec();
-        for id in ids {
-            note.push(0);
-            note.extend_from_slice(id.as_bytes());
-        }
-        self.lock.file().write_all(&note).doing("write", &self.path)
+        self.lock.file().write_all(temp.as_os_str().as_bytes()).doing("write", &self.path)
+    }
+
+    /// Adds to the note which messages are in the temp file that is about to be put in place. The name before them
+    /// stays, so that there is no instant without it.
+    pub(crate) fn note_ids(&self, ids: &[String]) -> Result<(), StoreError> {
+        let ids: String = ids.iter().flat_map(|id| ["\0", id]).collect();
+        self.lock.file().write_all(ids.as_bytes()).doing("write", &self.path)
     }
 
     pub(crate) fn clear(&self) -> Result<(), StoreError> {
@@ -86,13 +88,18 @@ mod tests {
         let path = folder.path().join("queue/bob");
         let enter = || Queue::enter(&path, &LockTimes::default().deadline()).unwrap();
         let renamed = Staged::name_for(&folder.path().join("bob.json"));
-        enter().note(&renamed, &["a".into(), "b".into()]).unwrap();
+        let note = |ids: &[&str]| {
+            let queue = enter();
+            queue.note(&renamed).unwrap();
+            queue.note_ids(&ids.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+        };
+        note(&["a", "b"]);
         assert_eq!(enter().left(), ["a", "b"]);
         assert_eq!(enter().left(), ["a", "b"], "until somebody clears it");
         enter().clear().unwrap();
 
         fs::write(&renamed, "not renamed yet").unwrap();
-        enter().note(&renamed, &["a".into()]).unwrap();
+        note(&["a"]);
         assert!(enter().left().is_empty() && !renamed.exists());
     }
 
@@ -105,7 +112,7 @@ mod tests {
         let precious = folder.path().join("precious");
         for file in [&left, &precious] {
             fs::write(file, "x").unwrap();
-            enter().note(file, &[]).unwrap();
+            enter().note(file).unwrap();
             drop(enter());
         }
         assert!(!left.exists() && precious.exists());

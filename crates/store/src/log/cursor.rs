@@ -118,6 +118,12 @@ pub(super) fn create(file: &SharedFile) -> Result<(), StoreError> {
     })
 }
 
+/// A cursor that does not parse is set aside, whoever wrote what into it; mail is then shown again.
+fn keep_aside(file: &SharedFile, bytes: &[u8]) -> Result<String, StoreError> {
+    file.quarantine().keep(file.path(), bytes, "bad-json")?;
+    Ok(fresh())
+}
+
 fn fresh() -> String {
     "{\n  \"lastProcessedLine\": 0,\n  \"lastProcessedTimestamp\": null\n}\n".to_owned()
 }
@@ -133,7 +139,8 @@ pub(super) fn advance(
     let text = match look.content {
         Content::Text(text) if Object::parse(text).is_ok() => text.to_owned(),
         Content::Missing => fresh(),
-        _ if look.sure => fresh(),
+        Content::Text(text) if look.sure => keep_aside(file, text.as_bytes())?,
+        Content::NotUtf8(bytes) if look.sure => keep_aside(file, bytes)?,
         _ => return Ok(Plan::Unsure),
     };
     let cursor = Cursor::parse(&text, fs::metadata(file.path()).ok().as_ref());

@@ -1,7 +1,6 @@
 //! The lines of one queue: its rotated files, oldest first, then the file itself.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -158,12 +157,24 @@ impl LogFile {
     }
 }
 
-/// What a line is recognised by.
+/// What a line is recognised by, also after somebody wrote it anew with other spaces.
 pub(super) fn hash(line: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
+    match Message::from_line(line) {
+        Ok(message) => fnv(&[&message.from, &message.timestamp, &message.text].map(String::as_bytes)),
+        Err(_) => fnv(&[line.as_bytes()]),
+    }
+}
+
+/// FNV-1a: it stands in a file, so it must be the same for ever, which the standard library's is not.
+fn fnv(parts: &[&[u8]]) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for part in parts {
+        for byte in part.iter().chain(&[0]) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
     // JSON numbers beyond 2^53 are changed by shells' tools.
-    hasher.finish() >> 12
+    hash >> 12
 }
 
 /// The rotated files of `path` (`<path>.<YYYYmmdd-HHMMSS>`), oldest first.

@@ -28,7 +28,7 @@ fn marking_turns_false_into_true_and_touches_no_other_byte() {
         let before = fs::read_to_string(&inbox).unwrap();
         team.write_inbox("bob", &before);
         let flags = before.matches("\"read\": false").count();
-        assert_eq!(team.mailbox("bob").mark_read(&all(&team)).unwrap(), flags);
+        assert_eq!(team.mailbox("bob").mark_read(&all(&team)).unwrap().marked, flags);
         assert_eq!(text(&team), before.replace("\"read\": false", "\"read\": true"), "{}", inbox.display());
     }
 }
@@ -41,9 +41,9 @@ fn only_what_was_handed_out_is_marked() {
     bob.append(&drafts("m", 3), false).unwrap();
     let handed_out = receipts(&bob, &["m0", "m2"]);
     bob.append(&[draft("in between")], false).unwrap();
-    assert_eq!(bob.mark_read(&handed_out).unwrap(), 2);
+    assert_eq!(bob.mark_read(&handed_out).unwrap().marked, 2);
     assert_eq!(unread(&bob), ["m1", "in between"]);
-    assert_eq!(bob.mark_read(&handed_out).unwrap(), 0, "they are read already");
+    assert_eq!(bob.mark_read(&handed_out).unwrap().marked, 0, "they are read already");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn equal_ids_of_a_careless_program_do_not_mark_each_other() {
     let same_id = |text: &str| entry(text).replace("\"read\"", "\"messageId\":\"1\",\"read\"");
     team.write_inbox("bob", format!("[{},{}]", same_id("one"), same_id("two")));
     let bob = team.mailbox("bob");
-    assert_eq!(bob.mark_read(&receipts(&bob, &["one"])).unwrap(), 1);
+    assert_eq!(bob.mark_read(&receipts(&bob, &["one"])).unwrap().marked, 1);
     assert_eq!(unread(&bob), ["two"]);
 }
 
@@ -75,7 +75,7 @@ fn a_missing_flag_is_added_and_odd_ones_are_replaced() {
     for (before, after) in cases {
         let team = array_team();
         team.write_inbox("bob", &before);
-        assert_eq!(team.mailbox("bob").mark_read(&all(&team)).unwrap(), 1, "{before}");
+        assert_eq!(team.mailbox("bob").mark_read(&all(&team)).unwrap().marked, 1, "{before}");
         assert_eq!(text(&team), after);
     }
 }
@@ -88,10 +88,10 @@ fn marking_what_is_gone_changes_nothing() {
     bob.append(&drafts("m", 2), false).unwrap();
     let receipts = all(&team);
     team.write_inbox("bob", "[]");
-    assert_eq!(bob.mark_read(&receipts).unwrap(), 0);
+    assert_eq!(bob.mark_read(&receipts).unwrap().marked, 0);
     assert_eq!(text(&team), "[]");
     fs::remove_file(team.inbox("bob")).unwrap();
-    assert_eq!(bob.mark_read(&receipts).unwrap(), 0);
+    assert_eq!(bob.mark_read(&receipts).unwrap().marked, 0);
     assert!(!team.inbox("bob").exists());
 }
 
