@@ -209,6 +209,10 @@ impl SharedFile {
     ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
         let queue = Queue::enter(&self.queue, &deadline)?;
+        if queue.follows_a_death() {
+            // Taking the locks clears what the dead one held; a client would have to wait ten seconds for it.
+            drop(self.lock(&deadline)?);
+        }
         points::reached("queued");
         let value = self.commit_in(&queue, &deadline, &mut prepare)?;
         done(&value);

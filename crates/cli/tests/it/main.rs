@@ -13,6 +13,7 @@ mod hostile_text;
 mod interrupt;
 mod json_shapes;
 mod kill;
+mod ledger;
 mod locks;
 mod looking;
 mod scene;

@@ -21,7 +21,9 @@ use crate::paths::create_private_folders;
 pub(crate) struct Queue {
     lock: Flock,
     path: PathBuf,
-    /// What the one before us put in place and could tell nobody.
+    /// The one before us died in the middle.
+    follows_a_death: bool,
+    /// What it had put in place and could tell nobody.
     left: Vec<String>,
 }
 
@@ -30,9 +32,19 @@ impl Queue {
         if let Some(folder) = path.parent() {
             create_private_folders(folder)?;
         }
-        let mut queue = Self { lock: Flock::take(path, deadline)?, path: path.to_owned(), left: Vec::new() };
+        let mut queue = Self {
+            lock: Flock::take(path, deadline)?,
+            path: path.to_owned(),
+            follows_a_death: false,
+            left: Vec::new(),
+        };
         queue.clean_up_after_the_dead()?;
         Ok(queue)
+    }
+
+    /// Whether the one before us died in the middle, perhaps with a lock in its hand.
+    pub(crate) fn follows_a_death(&self) -> bool {
+        self.follows_a_death
     }
 
     /// The ids that a dead owner had put in place.
@@ -65,6 +77,7 @@ impl Queue {
         if note.is_empty() {
             return Ok(());
         }
+        self.follows_a_death = true;
         let mut parts = note.split(|byte| *byte == 0);
         let temp = PathBuf::from(OsString::from_vec(parts.next().unwrap_or_default().to_vec()));
         if !is_temp_of_ours(&temp) || fs::remove_file(&temp).is_ok() {
