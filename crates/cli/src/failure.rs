@@ -182,7 +182,7 @@ fn hint(error: &OfficeError) -> Option<String> {
             "it is written and stays so; `atm track ID` shows how far it came".to_owned()
         }
         OfficeError::Ledger(_) => {
-            "mail goes without it; move the file away to have a new one made".to_owned()
+            "mail goes without it; `atm doctor --fix` makes a new one from the files".to_owned()
         }
         _ => return None,
     })

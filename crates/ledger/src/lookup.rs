@@ -235,6 +235,15 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
+    /// What is wrong with the database, if anything is.
+    pub fn check(&self) -> Result<Option<String>, LedgerError> {
+        let said: String = self
+            .db
+            .query_row("PRAGMA quick_check(1)", params![], |row| row.get(0))
+            .map_err(|source| self.failed(source))?;
+        Ok((said != "ok").then_some(said))
+    }
+
     /// How many messages there are.
     pub fn count(&self) -> Result<u64, LedgerError> {
         let query =

@@ -1,9 +1,12 @@
 //! Looking into an inbox. Looking changes nothing.
 
+use std::collections::HashSet;
+
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::pending::Waiting;
 use crate::view::MessageView;
 
 /// Which messages to show.
@@ -11,7 +14,7 @@ use crate::view::MessageView;
 pub struct Filter {
     /// Only what is not read.
     pub unread: bool,
-    /// Only what was written while the recipient was off, and is not read.
+    /// Only what waits: written while the recipient was off, not acknowledged in time, or taken without a sign of work.
     pub pending: bool,
     /// Only from this sender.
     pub from: Option<String>,
@@ -26,7 +29,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn lets_through(&self, message: &Message) -> bool {
+    fn lets_through(&self, message: &Message, waiting: &HashSet<String>) -> bool {
         let in_time = match (message.sent_at, self.since, self.until) {
             (_, None, None) => true,
             (None, _, _) => false,
@@ -36,7 +39,7 @@ impl Filter {
         };
         in_time
             && !(self.unread && message.read)
-            && (!self.pending || message.is_pending())
+            && (!self.pending || message.is_pending() || waiting.contains(&message.id))
             && self.from.as_deref().is_none_or(|from| message.from == from)
             && self.r#type.as_deref().is_none_or(|wanted| message.kind() == wanted)
     }
@@ -55,8 +58,12 @@ impl Office {
     /// Looks into `who`'s inbox.
     pub fn inbox(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
         let listing = self.known_mailbox(team, who)?.list()?;
+        // What the ledger knows to wait: not acknowledged, or taken without a sign of work. Without it the tags tell.
+        let pending = if filter.pending { self.pending(team).unwrap_or_default() } else { Vec::new() };
+        let to = |waiting: &Waiting| waiting.message.to == who.as_str();
+        let waiting = pending.into_iter().filter(to).map(|waiting| waiting.message.id).collect();
         let fitting: Vec<&Message> =
-            listing.messages.iter().filter(|message| filter.lets_through(message)).collect();
+            listing.messages.iter().filter(|message| filter.lets_through(message, &waiting)).collect();
         let skip = filter.last.map_or(0, |last| fitting.len().saturating_sub(last));
         Ok(Look {
             messages: fitting

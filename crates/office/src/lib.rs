@@ -8,6 +8,7 @@ pub mod ack;
 mod books;
 pub mod broadcast;
 pub mod clock;
+pub mod doctor;
 mod effects;
 pub mod error;
 pub mod history;

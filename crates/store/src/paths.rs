@@ -75,6 +75,22 @@ impl State {
         self.0.join("ledger.db")
     }
 
+    /// Moves a ledger that cannot be used out of the way, with what belongs to it; says where it is.
+    pub fn set_ledger_aside(&self) -> Result<Option<PathBuf>, StoreError> {
+        let ledger = self.ledger();
+        for part in ["-wal", "-shm"]
+            .map(|suffix| with_suffix(&ledger, suffix))
+            .into_iter()
+            .filter(|part| part.exists())
+        {
+            self.quarantine().move_in(&part, "damaged")?;
+        }
+        if !ledger.exists() {
+            return Ok(None);
+        }
+        self.quarantine().move_in(&ledger, "damaged").map(Some)
+    }
+
     /// Where deleted teams go.
     pub fn deleted(&self) -> PathBuf {
         self.0.join("deleted")

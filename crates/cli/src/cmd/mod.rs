@@ -5,6 +5,7 @@ mod broadcast;
 mod completions;
 mod config;
 pub(crate) mod demo;
+mod doctor;
 mod duration;
 mod inbox;
 mod log;
@@ -81,6 +82,8 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     /// Is it there, and was it processed?
     Verify(verify::Verify),
+    /// Look whether the ledger is sound, and mend it
+    Doctor(doctor::Doctor),
     /// Show the settings and where each is from
     Config(config::Config),
     /// Print completions for a shell
@@ -113,6 +116,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Log(log) => log.run(context),
         Command::Stats(stats) => stats.run(context),
         Command::Verify(verify) => verify.run(context),
+        Command::Doctor(doctor) => doctor.run(context),
         Command::Config(config) => config.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),

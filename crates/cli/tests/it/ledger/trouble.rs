@@ -21,6 +21,13 @@ fn mail_goes_with_a_warning_when_the_ledger_is_damaged() {
     assert_eq!(read.code, Some(0), "{read:?}");
     assert!(read.stdout.contains("after"));
     assert_eq!(world.atm(&["log"]).code, Some(7), "history cannot be had");
+
+    assert_eq!(world.atm(&["doctor"]).code, Some(6));
+    world.ok(&["doctor", "--fix"]);
+    let log = world.ok(&["log"]);
+    assert!(log.contains("before") && log.contains("after"), "made anew from the files: {log}");
+    assert_eq!(world.atm(&["doctor"]).code, Some(0));
+    assert_eq!(world.set_aside().len(), 1, "the old one is kept");
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! Looking after the ledger: is it sound, and if not, making a new one from the files.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::office::Office;
+
+/// What a look at the ledger found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Checkup {
+    /// The database.
+    pub ledger: PathBuf,
+    /// Whether it can be used and is sound.
+    pub sound: bool,
+    /// What is wrong with it.
+    pub trouble: Option<String>,
+    /// Where the old one is, if it was replaced.
+    pub set_aside: Option<PathBuf>,
+    /// How many messages are in it.
+    pub messages: u64,
+}
+
+impl Office {
+    /// Looks whether the ledger is sound; with `fix`, one that is not is set aside and made anew from the files.
+    pub fn check_ledger(&self, fix: bool) -> Result<Checkup, OfficeError> {
+        let ledger = self.state.ledger();
+        let trouble = match self.books.with(|ledger| ledger.check()) {
+            Ok(trouble) => trouble,
+            Err(error) => Some(error.to_string()),
+        };
+        let mut checkup = Checkup { ledger, sound: trouble.is_none(), trouble, set_aside: None, messages: 0 };
+        if checkup.trouble.is_some() && fix {
+            checkup.set_aside = self.state.set_ledger_aside()?;
+            self.catch_up(None)?;
+            checkup.sound = true;
+        }
+        if checkup.sound {
+            checkup.messages = self.books.with(|ledger| ledger.count())?;
+        }
+        Ok(checkup)
+    }
+}
