@@ -155,7 +155,7 @@ fn accept(db: &mut Connection, messages: &[Acceptance], now: i64, by: &str) -> r
     transaction.commit()
 }
 
-/// Puts a stage down, and moves the message there if it was not further already.
+/// Puts a stage of a message down, if there is such a message.
 pub(crate) fn record(
     db: &Connection,
     inbox: i64,
@@ -164,14 +164,31 @@ pub(crate) fn record(
     at: i64,
     evidence: &Evidence,
 ) -> rusqlite::Result<()> {
+    match number_of(db, inbox, id)? {
+        Some(message) => reach(db, message, stage, at, evidence),
+        None => Ok(()),
+    }
+}
+
+/// The number of a message.
+pub(crate) fn number_of(db: &Connection, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
+    db.prepare_cached("SELECT seq FROM messages WHERE inbox = ?1 AND id = ?2")?
+        .query_row(params![inbox, id], |row| row.get(0))
+        .optional()
+}
+
+/// Puts a stage down, and moves the message there if it was not further already.
+pub(crate) fn reach(
+    db: &Connection,
+    message: i64,
+    stage: Stage,
+    at: i64,
+    evidence: &Evidence,
+) -> rusqlite::Result<()> {
     let evidence = serde_json::to_string(evidence).unwrap_or_default();
-    db.prepare_cached(
-        "INSERT INTO stages (message, rank, at, evidence)
-         SELECT seq, ?3, ?4, ?5 FROM messages WHERE inbox = ?1 AND id = ?2
-         ON CONFLICT (message, rank, at) DO NOTHING",
-    )?
-    .execute(params![inbox, id, stage.rank(), at, evidence])?;
-    db.prepare_cached("UPDATE messages SET rank = ?3 WHERE inbox = ?1 AND id = ?2 AND rank < ?3")?
-        .execute(params![inbox, id, stage.rank()])?;
+    db.prepare_cached("INSERT OR IGNORE INTO stages (message, rank, at, evidence) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![message, stage.rank(), at, evidence])?;
+    db.prepare_cached("UPDATE messages SET rank = ?2 WHERE seq = ?1 AND rank < ?2")?
+        .execute(params![message, stage.rank()])?;
     Ok(())
 }

@@ -2,26 +2,21 @@
 
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
-use crate::accept::record;
+use crate::accept::{number_of, reach};
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::row::{InboxKey, NewMessage};
 use crate::stage::{Evidence, Stage};
 
-/// Something that a look at an inbox told.
+/// What a look at an inbox told about one message.
 #[derive(Debug, Clone)]
-pub enum Observed {
-    /// A message that the ledger did not know.
-    New(Box<NewMessage>, Evidence),
-    /// A message that came further.
-    Stage {
-        /// Which.
-        id: String,
-        /// How far.
-        stage: Stage,
-        /// How we know.
-        evidence: Evidence,
-    },
+pub struct Observed {
+    /// Which.
+    pub id: String,
+    /// All of it, for the case that the ledger does not know it yet, and how we know that it is there.
+    pub new: Option<Box<(NewMessage, Evidence)>>,
+    /// The stages that it reached.
+    pub stages: Vec<(Stage, Evidence)>,
 }
 
 /// A message that, as far as the ledger knows, still waits for its recipient in the file.
@@ -102,14 +97,20 @@ impl Ledger {
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let number = inbox.find_or_make(&transaction)?;
             for seen in observed {
-                match seen {
-                    Observed::New(message, evidence) => {
-                        message.insert(&transaction, number, now, Stage::Written.rank(), None)?;
-                        record(&transaction, number, &message.id, Stage::Written, now, evidence)?;
-                    }
-                    Observed::Stage { id, stage, evidence } => {
-                        record(&transaction, number, id, *stage, now, evidence)?;
-                    }
+                let new = match &seen.new {
+                    Some(new) => new.0.insert(&transaction, number, now, Stage::Written.rank(), None)?,
+                    None => None,
+                };
+                let Some(message) =
+                    new.map_or_else(|| number_of(&transaction, number, &seen.id), |n| Ok(Some(n)))?
+                else {
+                    continue;
+                };
+                if let (Some(_), Some(found)) = (new, &seen.new) {
+                    reach(&transaction, message, Stage::Written, now, &found.1)?;
+                }
+                for (stage, evidence) in &seen.stages {
+                    reach(&transaction, message, *stage, now, evidence)?;
                 }
             }
             if let Some(signature) = signature {

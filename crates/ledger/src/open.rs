@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use crate::error::LedgerError;
 use crate::schema;
@@ -27,13 +28,16 @@ impl Ledger {
     /// - `synchronous`: NORMAL by default, so that a commit costs no fsync; a power cut may take the last
     ///   observations, which the files still show. [`Ledger::accept`] turns it to FULL for its commit: an accepted
     ///   message rests on the ledger alone.
+    /// - No checkpoint when the last connection closes: every command would pay for one. Instead after a hundred pages:
+    ///   whoever opens the database first reads the whole log, so it has to stay short.
     /// - `foreign_keys`: on, which SQLite leaves off.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         make_private(path)?;
         let fail = |source| LedgerError::Database { path: path.to_owned(), source };
         let mut db = Connection::open(path).map_err(fail)?;
         db.busy_timeout(BUSY).map_err(fail)?;
-        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
+        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 100;")
             .map_err(fail)?;
         match schema::migrate(&mut db).map_err(fail)? {
             None => Ok(Self { db, path: path.to_owned() }),

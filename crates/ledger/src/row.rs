@@ -80,7 +80,7 @@ impl NewMessage {
             "INSERT INTO messages (inbox, id, sender, text, summary, kind, sent_at, noticed_at, ours, rank,
                                    reply_to, thread, request_id, ack_id, ack_by, draft, waiting, task)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?9, ?17)
-             ON CONFLICT (inbox, id) DO NOTHING",
+             ON CONFLICT (id, inbox) DO NOTHING",
         )?;
         let added = insert.execute(params![
             inbox,

@@ -33,14 +33,13 @@ CREATE TABLE messages (
     task TEXT,
     draft TEXT,
     waiting INTEGER NOT NULL,
-    UNIQUE (inbox, id)
+    UNIQUE (id, inbox)
 ) STRICT;
 
 -- What still waits for its recipient: the part that every look at an inbox asks for.
 CREATE INDEX messages_open ON messages (inbox, rank) WHERE rank < 30;
 -- What is accepted and not written: the queue.
 CREATE INDEX messages_queue ON messages (inbox, seq) WHERE waiting = 1;
-CREATE INDEX messages_id ON messages (id);
 CREATE INDEX messages_thread ON messages (thread) WHERE thread IS NOT NULL;
 CREATE INDEX messages_reply ON messages (reply_to) WHERE reply_to IS NOT NULL;
 CREATE INDEX messages_request ON messages (request_id) WHERE request_id IS NOT NULL;
@@ -63,11 +62,11 @@ CREATE TABLE transcripts (
     offset INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The texts stay in `messages`; this holds only the words' places.
+-- The texts stay in `messages`; this holds only the words' places. A search brings it up to date, so that no send
+-- pays for it.
 CREATE VIRTUAL TABLE words USING fts5 (text, summary, sender, content = 'messages', content_rowid = 'seq');
-CREATE TRIGGER messages_words AFTER INSERT ON messages BEGIN
-    INSERT INTO words (rowid, text, summary, sender) VALUES (new.seq, new.text, new.summary, new.sender);
-END;
+CREATE TABLE indexed (up_to INTEGER NOT NULL) STRICT;
+INSERT INTO indexed (up_to) VALUES (0);
 "];
 
 /// The version that this code knows.

@@ -1,5 +1,7 @@
 //! Full text over everything ever seen.
 
+use rusqlite::TransactionBehavior;
+
 use crate::error::LedgerError;
 use crate::lookup::{COLUMNS, Recorded};
 use crate::open::Ledger;
@@ -34,11 +36,13 @@ pub const MARK_END: char = '\u{e001}';
 
 impl Ledger {
     /// The newest messages that fit, newest first, each with the place where the words were found, marked.
-    pub fn search(&self, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
+    pub fn search(&mut self, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
         let words = fts_words(&query.words);
         if words.is_empty() {
             return Ok(Vec::new());
         }
+        let indexed = self.index_words();
+        indexed.map_err(|source| self.failed(source))?;
         let sql = format!(
             "SELECT {COLUMNS}, snippet(words, 0, '{MARK_START}', '{MARK_END}', '…', 16)
              FROM words JOIN messages m ON m.seq = words.rowid JOIN inboxes i ON i.id = m.inbox
@@ -67,6 +71,21 @@ impl Ledger {
                 .collect()
         };
         run().map_err(|source| self.failed(source))
+    }
+
+    /// Takes the words of new messages into the index.
+    fn index_words(&mut self) -> rusqlite::Result<()> {
+        let behind = "SELECT (SELECT up_to FROM indexed) < (SELECT coalesce(max(seq), 0) FROM messages)";
+        if !self.db.query_row(behind, [], |row| row.get::<_, bool>(0))? {
+            return Ok(());
+        }
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(
+            "INSERT INTO words (rowid, text, summary, sender)
+                 SELECT seq, text, summary, sender FROM messages WHERE seq > (SELECT up_to FROM indexed);
+             UPDATE indexed SET up_to = (SELECT coalesce(max(seq), 0) FROM messages);",
+        )?;
+        transaction.commit()
     }
 }
 

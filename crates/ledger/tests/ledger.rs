@@ -102,12 +102,13 @@ fn everything_seen_can_be_searched_for_ever() {
             sent_at: 5,
             ..NewMessage::default()
         };
-        Observed::New(Box::new(message), Evidence::certain("seen in the file"))
+        let new = Some(Box::new((message, Evidence::certain("seen in the file"))));
+        Observed { id: id.into(), new, stages: Vec::new() }
     };
     let all = [seen("a", "the login test is flaky", "alice"), seen("b", "deploy went well", "eve")];
     ledger.observe(&bob, &all, Some("sig"), 10).unwrap();
     assert_eq!(ledger.signature(&bob).unwrap().as_deref(), Some("sig"));
-    let ask = |words: &str, from: Option<&str>| {
+    let mut ask = |words: &str, from: Option<&str>| {
         let query = Query {
             words: words.into(),
             root: bob.root.clone(),

@@ -9,10 +9,10 @@ use atm_store::watch::FolderWatch;
 use atm_store::{Mailbox, Receipt};
 use atm_wire::{MemberName, Message, TeamName};
 
-use crate::effects;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::outbox::write_waiting;
+use crate::reconcile::found;
 use crate::view::MessageView;
 
 /// Mail that is handed out. Until [`Reading::confirm`] it stays unread: whoever dies in between finds it again.
@@ -67,22 +67,17 @@ impl Reading {
         let inbox = office.inbox_key(&self.team, &self.who);
         let now = office.now().as_millis();
         let by = self.who.as_str();
-        office.books.with(|ledger| {
-            let mut observed = Vec::new();
-            for message in &self.originals {
-                let found = Evidence::certain("found in the inbox").in_file(self.mailbox.file());
-                if !ledger.has(&inbox, &message.id)? {
-                    observed.push(Observed::New(Box::new(effects::noticed(message, now)), found));
-                }
-                for (stage, what) in
-                    [(Stage::Taken, "marked as read by atm read"), (Stage::Seen, "handed over by atm read")]
-                {
-                    let evidence = Evidence::certain(what).by(by);
-                    observed.push(Observed::Stage { id: message.id.clone(), stage, evidence });
-                }
-            }
-            ledger.observe(&inbox, &observed, None, now)
-        })
+        let file = self.mailbox.file();
+        let handed_over = [
+            (Stage::Taken, Evidence::certain("marked as read by atm read").by(by)),
+            (Stage::Seen, Evidence::certain("handed over by atm read").by(by)),
+        ];
+        let observed: Vec<Observed> = self
+            .originals
+            .iter()
+            .map(|message| Observed { stages: handed_over.to_vec(), ..found(message, now, &file) })
+            .collect();
+        office.books.with(|ledger| ledger.observe(&inbox, &observed, None, now))
     }
 }
 

@@ -3,6 +3,7 @@
 //! One function of both: only what changed in size or time since the last look is read again.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use atm_ledger::{Evidence, InboxKey, Known, Ledger, LedgerError, Observed, Stage};
 use atm_wire::team::TeamConfig;
@@ -64,11 +65,7 @@ impl Office {
         let mut new = Vec::new();
         for message in &messages {
             if !self.books.with(|ledger| ledger.has(&inbox, &message.id))? {
-                let evidence = Evidence::certain("found in the inbox").in_file(&file);
-                observed.push(Observed::New(Box::new(effects::noticed(message, now)), evidence));
-                if message.read {
-                    observed.push(taken(&message.id, "found in the inbox, marked as read", &file));
-                }
+                observed.push(found(message, now, &file));
                 new.push(message);
             }
         }
@@ -171,7 +168,7 @@ impl Office {
 }
 
 /// What the file tells about the messages that should be in it, and which of ours were undone.
-fn compare(known: &[Known], messages: &[Message], file: &std::path::Path) -> (Vec<Observed>, Vec<String>) {
+fn compare(known: &[Known], messages: &[Message], file: &Path) -> (Vec<Observed>, Vec<String>) {
     let there: HashMap<&str, &Message> =
         messages.iter().map(|message| (message.id.as_str(), message)).collect();
     let oldest_unread = messages.iter().filter(|m| !m.read).filter_map(|m| m.sent_at).min();
@@ -196,7 +193,18 @@ fn compare(known: &[Known], messages: &[Message], file: &std::path::Path) -> (Ve
     (observed, undone)
 }
 
-fn taken(id: &str, what: &str, file: &std::path::Path) -> Observed {
+fn taken(id: &str, what: &str, file: &Path) -> Observed {
     let evidence = Evidence::likely(format!("{what}, by its reader's client")).in_file(file);
-    Observed::Stage { id: id.to_owned(), stage: Stage::Taken, evidence }
+    Observed { id: id.to_owned(), new: None, stages: vec![(Stage::Taken, evidence)] }
+}
+
+/// A message of the file that the ledger may not know.
+pub(crate) fn found(message: &Message, now: i64, file: &Path) -> Observed {
+    let evidence = Evidence::certain("found in the inbox").in_file(file);
+    let new = Some(Box::new((effects::noticed(message, now), evidence)));
+    let mut observed = Observed { new, ..taken(&message.id, "found marked as read", file) };
+    if !message.read {
+        observed.stages.clear();
+    }
+    observed
 }
