@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::scene::{Dice, World, foreign_team};
 
-const ROUNDS: usize = 250;
+const ROUNDS: usize = 400;
 
 /// How long a send takes here, about.
 fn usual_time(world: &World) -> Duration {

@@ -1,8 +1,10 @@
 //! `atm watch`
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
 
+use atm_support::wait_until;
 use insta::assert_snapshot;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -55,44 +57,90 @@ fn what_is_there_is_shown_when_asked_for_and_the_count_ends_it() {
     assert_eq!(world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 2, "nothing was taken");
 }
 
+/// A stream that is being watched.
+struct Stream {
+    world: World,
+    watch: Started,
+    lines: Receiver<String>,
+}
+
+impl Stream {
+    /// Starts to watch, and waits until it shows what comes: what is there when it begins, it does not.
+    fn of(world: &World, args: &[&str]) -> Self {
+        let mut child = world.command(&[&["--json", "watch"], args].concat()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (send, lines) = mpsc::channel();
+        thread::spawn(move || output.lines().try_for_each(|line| send.send(line.unwrap())));
+        let mut stream = Self { world: world.clone(), watch: Started::of(child, world), lines };
+        wait_until("the watch shows what comes", || {
+            world.ok(&["send", "bob", "are you there?"]);
+            stream.lines.try_recv().is_ok()
+        });
+        world.ok(&["send", "bob", "good"]);
+        while stream.next_text() != "good" {}
+        stream
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = None;
+        wait_until("the next message is shown", || {
+            line = line.take().or_else(|| self.lines.try_recv().ok());
+            line.is_some()
+        });
+        let line = line.unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    fn next_text(&mut self) -> String {
+        self.next()["text"].as_str().unwrap().to_owned()
+    }
+
+    fn stop(mut self) {
+        self.watch.signal(Signal::INT);
+        assert_eq!(self.watch.finish().code, Some(130));
+        assert_eq!(self.lines.into_iter().collect::<Vec<_>>(), [] as [String; 0], "nothing more was shown");
+        let unread = self.world.json(&["inbox", "bob", "--unread"]);
+        assert_eq!(unread, self.world.json(&["inbox", "bob"]), "nothing was taken");
+    }
+}
+
 #[test]
 fn mail_is_shown_as_it_comes_and_what_was_there_is_not() {
     let world = World::with_team();
     world.ok(&["send", "bob", "before"]);
-    let mut watch = world.start(&["watch", "bob", "alice", "--count", "2", "--json"]);
-    watch.wait_until_it_watches();
-    world.ok(&["send", "alice", "to alice"]);
-    world.ok(&["send", "bob", "to bob"]);
-    let answer = watch.finish();
-    assert_eq!(answer.code, Some(0), "{answer:?}");
-    let mut texts: Vec<String> = answer
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned())
-        .collect();
-    texts.sort();
-    assert_eq!(texts, ["to alice", "to bob"]);
+    let mut stream = Stream::of(&world, &["bob", "alice"]);
+    for (name, text) in [("alice", "one"), ("team-lead", "not watched"), ("bob", "two"), ("alice", "three")] {
+        world.ok(&["send", name, text]);
+        if name != "team-lead" {
+            assert_eq!(stream.next_text(), text);
+        }
+    }
+    stream.stop();
 }
 
 #[test]
 fn each_message_of_the_stream_is_one_line_and_comes_at_once() {
     let world = World::with_team();
-    let mut watch = world.command(&["--as", "bob", "watch", "--json"]);
-    let mut child = watch.stdin(Stdio::null()).spawn().unwrap();
-    let mut stream = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut watch = Started::of(child, &world);
-    watch.wait_until_it_watches();
+    let mut stream = Stream::of(&world, &["bob"]);
     // Entries with nested values, which stand in the file over several lines.
     let pretty = "{\n  \"type\": \"task_assignment\",\n  \"taskId\": \"7\"\n}";
     let batch = serde_json::json!({ "to": "bob", "text": pretty, "reply_to": "x", "priority": "high" });
-    for round in 0..3 {
+    for _ in 0..3 {
         assert_eq!(world.pipe(&["send", "--batch"], batch.to_string()).code, Some(0));
-        // The watch is still running: if the line were kept back, this would wait for ever.
-        let line = stream.next().unwrap().unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert_eq!(message["payload"]["taskId"], "7", "{round}");
+        let message = stream.next();
+        assert_eq!(message["payload"]["taskId"], "7");
         assert_eq!(message["extra"]["metadata"]["atm"]["reply_to"], "x");
     }
-    watch.signal(Signal::INT);
-    assert_eq!(watch.finish().code, Some(130));
+    stream.stop();
+}
+
+#[test]
+fn the_count_ends_it_in_the_middle_of_many() {
+    let world = World::with_team();
+    let lines =
+        (0..5).map(|number| format!("{{\"to\":\"bob\",\"text\":\"m{number}\"}}\n")).collect::<Vec<_>>();
+    world.pipe(&["send", "--batch"], lines.concat());
+    let stream = world.ok(&["watch", "bob", "--all", "--count", "3", "--json"]);
+    assert_eq!(stream.lines().count(), 3, "{stream}");
+    assert_eq!(world.ok(&["watch", "bob", "--all", "--count", "0"]), "");
 }
