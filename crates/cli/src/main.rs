@@ -23,7 +23,7 @@ fn main() {
     // Told to stop: finish the commit that is under way, remove what was being prepared, and go.
     let watching = ctrlc::set_handler(|| {
         if !cmd::demo::abandon() {
-            atm_store::interrupt::abandon();
+            atm_office::abandon();
         }
         process::exit(failure::STOPPED);
     });

@@ -19,8 +19,14 @@ pub struct Acceptance {
 }
 
 impl Ledger {
-    /// Takes messages on. When this returns, they survive a power cut.
-    pub fn accept(&mut self, messages: &[Acceptance], now: i64, by: &str) -> Result<(), LedgerError> {
+    /// Takes messages on. When this returns, they survive a power cut. Gives the ids that the inbox has had before:
+    /// those are not written again, unless they failed then.
+    pub fn accept(
+        &mut self,
+        messages: &[Acceptance],
+        now: i64,
+        by: &str,
+    ) -> Result<Vec<String>, LedgerError> {
         let path = self.path().to_owned();
         let failed = |source| LedgerError::Database { path: path.clone(), source };
         self.db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
@@ -143,16 +149,32 @@ impl Ledger {
     }
 }
 
-fn accept(db: &mut Connection, messages: &[Acceptance], now: i64, by: &str) -> rusqlite::Result<()> {
+fn accept(db: &mut Connection, messages: &[Acceptance], now: i64, by: &str) -> rusqlite::Result<Vec<String>> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut known = Vec::new();
     for Acceptance { inbox, message, draft } in messages {
         let inbox = inbox.find_or_make(&transaction)?;
-        if message.insert(&transaction, inbox, now, Stage::Accepted.rank(), Some(draft))?.is_some() {
+        let is_new = message.insert(&transaction, inbox, now, Stage::Accepted.rank(), Some(draft))?.is_some();
+        if is_new || try_again(&transaction, inbox, &message.id, draft)? {
             let evidence = Evidence::certain("accepted by atm").by(by);
             record(&transaction, inbox, &message.id, Stage::Accepted, now, &evidence)?;
+        } else {
+            known.push(message.id.clone());
         }
     }
-    transaction.commit()
+    transaction.commit()?;
+    Ok(known)
+}
+
+/// A message that failed before may be sent again under its id.
+fn try_again(db: &Connection, inbox: i64, id: &str, draft: &str) -> rusqlite::Result<bool> {
+    let again = db
+        .prepare_cached(
+            "UPDATE messages SET waiting = 1, ours = 1, draft = ?3, rank = ?4
+             WHERE inbox = ?1 AND id = ?2 AND rank >= ?5",
+        )?
+        .execute(params![inbox, id, draft, Stage::Accepted.rank(), Stage::Failed.rank()])?;
+    Ok(again > 0)
 }
 
 /// Puts a stage of a message down, if there is such a message.

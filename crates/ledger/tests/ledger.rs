@@ -73,6 +73,12 @@ fn a_promise_can_be_taken_back_only_before_it_is_kept() {
     assert!(!ledger.withdraw(&bob, "m2", 1_002, &why).unwrap());
     assert!(ledger.waiting(&bob).unwrap().is_empty());
     assert_eq!(ledger.find(&bob.root, "m1", false).unwrap()[0].stage, Stage::Failed);
+
+    // What failed may be sent again under its id; what was written may not.
+    desk.accept(&mut ledger, "m1", "x");
+    desk.accept(&mut ledger, "m2", "y");
+    let waiting: Vec<_> = ledger.waiting(&bob).unwrap().into_iter().map(|(id, _)| id).collect();
+    assert_eq!(waiting, ["m1"]);
 }
 
 #[test]

@@ -19,6 +19,11 @@ impl Books {
         Self { path, open: Arc::default() }
     }
 
+    /// Whether there is a ledger: looking must not make one.
+    pub(crate) fn exist(&self) -> bool {
+        self.path.exists()
+    }
+
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(&mut Ledger) -> Result<T, LedgerError>,

@@ -59,7 +59,8 @@ impl Office {
     pub fn inbox(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
         let listing = self.known_mailbox(team, who)?.list()?;
         // What the ledger knows to wait: not acknowledged, or taken without a sign of work. Without it the tags tell.
-        let pending = if filter.pending { self.pending(team).unwrap_or_default() } else { Vec::new() };
+        let ask = filter.pending && self.books.exist();
+        let pending = if ask { self.pending(team).unwrap_or_default() } else { Vec::new() };
         let to = |waiting: &Waiting| waiting.message.to == who.as_str();
         let waiting = pending.into_iter().filter(to).map(|waiting| waiting.message.id).collect();
         let fitting: Vec<&Message> =

@@ -28,8 +28,10 @@ pub mod summary;
 pub mod teams;
 pub mod track;
 mod transcript;
+mod underway;
 pub mod view;
 pub mod watch;
 
 pub use error::{ExitCode, OfficeError};
 pub use office::Office;
+pub use underway::abandon;

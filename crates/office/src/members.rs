@@ -216,6 +216,9 @@ impl Office {
     /// The ledger may be missing: then nobody was seen.
     fn last_seen(&self, team: &TeamName, name: &str) -> Option<Stamp> {
         let inbox = atm_ledger::InboxKey::new(self.root.path(), team.as_str(), name);
+        if !self.books.exist() {
+            return None;
+        }
         let heard = self.books.with(|ledger| ledger.last_heard_of(&inbox)).ok().flatten();
         heard.map(Stamp::from_millis)
     }

@@ -18,6 +18,7 @@ use crate::error::OfficeError;
 use crate::office::{Office, USER};
 use crate::outbox::{Accepted, render_draft};
 use crate::summary::summarize;
+use crate::underway::Underway;
 
 /// A message that somebody wants sent.
 #[derive(Debug, Clone)]
@@ -97,11 +98,11 @@ impl Sent {
 
 /// A letter with its recipient found.
 pub(crate) struct Addressed {
-    team: TeamName,
+    pub(crate) team: TeamName,
     mailbox: Mailbox,
-    draft: Draft,
+    pub(crate) draft: Draft,
     from: MemberName,
-    to: MemberName,
+    pub(crate) to: MemberName,
     warnings: Vec<String>,
 }
 
@@ -233,7 +234,11 @@ impl Office {
     /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
     /// letters.
     fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
-        let trouble = self.accept(&addressed).err();
+        let (known, trouble) = match self.accept(&addressed) {
+            Ok(known) => (known, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        let underway = Underway::begin(self, &addressed);
         atm_store::points::reached("accepted");
         let mut answers = Vec::new();
         let mut waiting: Vec<(usize, Addressed)> = addressed.into_iter().enumerate().collect();
@@ -242,13 +247,14 @@ impl Office {
             let (group, rest): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|(_, a)| a.mailbox.file() == file);
             waiting = rest;
-            self.deliver_to_one(group, strict, trouble.as_ref(), &mut answers);
+            self.deliver_to_one(group, strict, &known, trouble.as_ref(), &mut answers);
         }
+        drop(underway);
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    fn accept(&self, addressed: &[Addressed]) -> Result<(), LedgerError> {
+    fn accept(&self, addressed: &[Addressed]) -> Result<Vec<String>, LedgerError> {
         let now = self.now().as_millis();
         let by = addressed.first().map(|first| first.from.to_string()).unwrap_or_default();
         let accepted: Vec<Acceptance> = addressed
@@ -266,6 +272,7 @@ impl Office {
         &self,
         group: Vec<(usize, Addressed)>,
         strict: bool,
+        known: &[String],
         trouble: Option<&LedgerError>,
         answers: &mut Vec<(usize, Result<Sent, OfficeError>)>,
     ) {
@@ -278,6 +285,10 @@ impl Office {
             Some(_) => first.mailbox.append(&drafts, strict),
             None => first.mailbox.deliver(&mut outbox, strict),
         };
+        let written = written.map(|mut appended| {
+            appended.known.extend_from_slice(known);
+            appended
+        });
         let told =
             trouble.or(outbox.trouble.as_ref()).map(|error| format!("{error}; the mail goes without it"));
         for (index, addressed) in group {

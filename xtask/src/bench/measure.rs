@@ -53,6 +53,14 @@ pub(super) fn median(times: &[Duration]) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
+/// The shortest time that so many percent of all did not exceed. Nothing took no time.
+pub(super) fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let rank = (times.len() * percent).div_ceil(100);
+    times.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+}
+
 fn cpu_of_children() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("the system does not tell CPU times")?;
     Ok(duration(usage.user_time()) + duration(usage.system_time()))
@@ -105,6 +113,15 @@ mod tests {
         let times = [3, 1, 2].map(Duration::from_millis);
         assert_eq!(median(&times), Duration::from_millis(2));
         assert_eq!(median(&[]), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_times() {
+        let times: Vec<_> = (1..=100).rev().map(Duration::from_millis).collect();
+        assert_eq!(percentile(&times, 95), Duration::from_millis(95));
+        assert_eq!(percentile(&times[..10], 95), Duration::from_millis(100));
+        assert_eq!(percentile(&times, 0), Duration::from_millis(1));
+        assert_eq!(percentile(&[], 95), Duration::ZERO);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! A slow result is a result; only a wrong one (lost or doubled mail, a command that fails) is an error.
 
+mod corpus;
+mod ledger;
 mod lock;
 mod measure;
 mod parallel;
@@ -11,7 +13,10 @@ mod send;
 mod wake;
 mod world;
 
+use std::env;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -31,6 +36,9 @@ pub(crate) struct Args {
     /// Measure this binary instead of a fresh release build
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// Messages in the large ledger
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..))]
+    messages: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -45,6 +53,8 @@ enum Scenario {
     Wake,
     /// How long the clients' lock is held
     Lock,
+    /// Sends and searches with a large ledger
+    Ledger,
 }
 
 impl Scenario {
@@ -55,6 +65,7 @@ impl Scenario {
             Self::Parallel => parallel::run(bench),
             Self::Wake => wake::run(bench),
             Self::Lock => lock::run(bench),
+            Self::Ledger => ledger::run(bench),
         }
     }
 
@@ -67,6 +78,7 @@ impl Scenario {
 struct Bench {
     atm: PathBuf,
     scratch: tempfile::TempDir,
+    messages: u32,
 }
 
 impl Bench {
@@ -80,13 +92,16 @@ impl Bench {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if cfg!(debug_assertions) {
+        return again_optimized();
+    }
     let atm = match &args.binary {
         Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
         None => build()?,
     };
     // Below the build folder: the system's own place for temporary files may be in memory.
     let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(repo::target()?)?;
-    let bench = Bench { atm, scratch };
+    let bench = Bench { atm, scratch, messages: args.messages };
     let mut rows = Vec::new();
     for scenario in Scenario::value_variants() {
         if args.only.is_none_or(|only| only == *scenario) {
@@ -101,6 +116,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         report::write(&document, &rows, bench.scratch())?;
     }
     Ok(())
+}
+
+/// Runs this program's release build instead: parts of the library are measured in this process.
+fn again_optimized() -> Result<()> {
+    repo::run(&mut repo::cargo(["build", "--quiet", "--release", "--locked", "--package", "xtask"])?)?;
+    let program = repo::target()?.join("release").join("xtask");
+    let error = Command::new(&program).args(env::args_os().skip(1)).exec();
+    Err(error).with_context(|| format!("cannot start {}", program.display()))
 }
 
 fn build() -> Result<PathBuf> {

@@ -1,4 +1,4 @@
-//! Eight senders at a time, fifty messages each, into one inbox: all 400 must be there.
+//! Eight senders at a time, fifty messages each, into one inbox, and the same one at a time: all 400 must be there.
 
 use std::process::Command;
 use std::thread;
@@ -26,30 +26,43 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
     })?;
     let limit = (median(&fsyncs) + start.wall) * TOTAL;
 
-    let world = bench.world("parallel")?;
-    let took = send_all(&world)?;
-    let texts: Vec<String> =
-        (0..SENDERS).flat_map(|sender| (0..EACH).map(move |n| text(sender, n))).collect();
-    world.must_have(&texts)?;
+    let in_turn = timed(&bench.world("in-turn")?, |world| (0..SENDERS).try_for_each(|n| send(world, n)))?;
+    let parallel = timed(&bench.world("parallel")?, send_all)?;
 
-    let rate = f64::from(TOTAL) / took.as_secs_f64();
+    let rate = |took: Duration| format!("{:.0} a second", f64::from(TOTAL) / took.as_secs_f64());
+    let times_as_fast = in_turn.as_secs_f64() / parallel.as_secs_f64();
     Ok(vec![
         Row::of_run("process start (`atm --version`)", start),
         Row::new("two fsyncs", median(&fsyncs)),
-        Row::new("8 × 50 sends in parallel, one inbox", took)
-            .note(&format!("{rate:.0} a second"))
-            .against("400 × (process start + two fsyncs)", limit, took)
-            .aim_ratio(1.0),
+        Row::new("400 sends one at a time, one inbox", in_turn).note(&rate(in_turn)).against(
+            "400 × (process start + two fsyncs)",
+            limit,
+            in_turn,
+        ),
+        Row::new("8 × 50 sends in parallel, one inbox", parallel)
+            .note(&rate(parallel))
+            .note(&format!("{times_as_fast:.2} × as fast"))
+            .against("one at a time", in_turn, parallel)
+            .aim("≥ 5 × as fast", times_as_fast >= 5.0),
     ])
 }
 
-fn send_all(world: &World) -> Result<Duration> {
+/// How long `work` takes to send all the messages, which must be there then.
+fn timed(world: &World, work: impl FnOnce(&World) -> Result<()>) -> Result<Duration> {
     let start = Instant::now();
+    work(world)?;
+    let took = start.elapsed();
+    let texts: Vec<String> =
+        (0..SENDERS).flat_map(|sender| (0..EACH).map(move |n| text(sender, n))).collect();
+    world.must_have(&texts)?;
+    Ok(took)
+}
+
+fn send_all(world: &World) -> Result<()> {
     thread::scope(|scope| {
         let senders: Vec<_> = (0..SENDERS).map(|sender| scope.spawn(move || send(world, sender))).collect();
         senders.into_iter().try_for_each(|sender| sender.join().map_err(|_| anyhow!("a sender panicked"))?)
-    })?;
-    Ok(start.elapsed())
+    })
 }
 
 fn send(world: &World, sender: usize) -> Result<()> {

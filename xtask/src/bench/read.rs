@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
         ensure!(unread == 0, "{unread} of {MESSAGES} messages are still unread after `atm read`");
     }
     let cost = median_cost(&costs);
-    let row = Row::of_run("`atm read` of 5,000 unread", cost)
+    let row = Row::of_run("`atm read` of 5,000 unread, all new to the ledger", cost)
         .against("durable copy", median(&copies), cost.wall)
         .aim_ms(50, cost.wall);
     Ok(vec![row])

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::measure;
 
-const TEAM: &str = "bench";
+pub(super) const TEAM: &str = "bench";
 
 /// The team `bench` with its lead and one member, `bob`, made by `atm` itself.
 pub(super) struct World {
@@ -39,20 +39,29 @@ impl World {
     }
 
     /// `atm` in this world, and with nothing of the user's.
-    fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.atm);
         for name in ["ATM_ROOT", "ATM_STATE", "ATM_TEAM", "ATM_AS", "CLAUDE_CONFIG_DIR"] {
             command.env_remove(name);
         }
         command.env("HOME", &self.folder).env("XDG_CONFIG_HOME", self.folder.join("config"));
         command.current_dir(&self.folder);
-        command.arg("--root").arg(self.folder.join("root"));
+        command.arg("--root").arg(self.root());
         command.arg("--state").arg(self.folder.join("state"));
         command
     }
 
+    /// The shared tree.
+    pub(super) fn root(&self) -> PathBuf {
+        self.folder.join("root")
+    }
+
+    pub(super) fn ledger(&self) -> PathBuf {
+        self.folder.join("state").join("ledger.db")
+    }
+
     fn inboxes(&self) -> PathBuf {
-        self.folder.join("root").join("teams").join(TEAM).join("inboxes")
+        self.root().join("teams").join(TEAM).join("inboxes")
     }
 
     pub(super) fn inbox(&self) -> PathBuf {

@@ -55,7 +55,11 @@ pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<
 }
 
 fn ago(now: Stamp, at: Option<Stamp>) -> String {
-    at.map_or_else(|| "-".to_owned(), |at| format!("{} ago", span(now.as_millis() - at.as_millis())))
+    match at.map(|at| now.as_millis() - at.as_millis()) {
+        None => "-".to_owned(),
+        Some(milliseconds) if milliseconds < 60_000 => "just now".to_owned(),
+        Some(milliseconds) => format!("{} ago", span(milliseconds)),
+    }
 }
 
 fn state(paint: Paint, state: Presence) -> String {

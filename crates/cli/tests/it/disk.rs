@@ -147,6 +147,9 @@ fn a_full_disk_below_our_own_state() {
     error: cannot write [STATE]/queue/[ID]/bob.json: No space left on device (os error 28)
       hint: nothing was changed; see disk space and permissions
     [exit 7]
+    error: cannot write [STATE]/queue/[ID]/bob.json: No space left on device (os error 28)
+      hint: nothing was changed; see disk space and permissions
+    [exit 7]
     ");
     assert_eq!(texts(&world.json(&["inbox", "bob"])), ["now there is room"]);
 }
@@ -176,7 +179,7 @@ fn a_disk_that_cannot_be_written_can_be_read() {
       hello
     1
       hello
-    error: cannot create [ROOT]/teams/dev/inboxes/.bob.json.atm-[ID]: Read-only file system (os error 30)
+    error: cannot open the lock [ROOT]/teams/dev/inboxes/.lock: Read-only file system (os error 30)
       hint: nothing was changed; see disk space and permissions
       hello
     error: cannot create [ROOT]/teams/dev/inboxes/.bob.json.atm-[ID]: Read-only file system (os error 30)

@@ -22,7 +22,12 @@ struct Trace {
 
 fn traces(world: &World) -> Vec<Trace> {
     let folder = world.root().parent().unwrap().to_owned();
-    tree(&folder).iter().map(|path| trace(path)).collect()
+    // Who opens the ledger to read makes the files beside it that its readers coordinate by.
+    let coordinates = |path: &Path| {
+        *path == world.state()
+            || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ledger.db-"))
+    };
+    tree(&folder).iter().filter(|path| !coordinates(path)).map(|path| trace(path)).collect()
 }
 
 fn trace(path: &Path) -> Trace {

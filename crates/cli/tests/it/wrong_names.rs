@@ -61,10 +61,10 @@ fn the_nearest_right_name_is_offered() {
     2>   hint: did you mean dev?
     [exit 3]
     $ atm -t Dev members
-    NAME              STATE   UNREAD  PENDING  MODEL   WHY
-    team-lead (lead)  Online  0       0        sonnet  isActive is true in config.json
-    alice             Online  0       0        sonnet  isActive is true in config.json
-    bob               Online  0       0        sonnet  isActive is true in config.json
+    NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
+    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
+    alice             Online  0       0        -       -     sonnet  isActive is true in config.json
+    bob               Online  0       0        -       -     sonnet  isActive is true in config.json
     $ atm broadcast hello --to alice,bop
     2> error: team dev has no member "bop"
     2>   hint: did you mean bob? (--create makes an inbox for a new name)
@@ -194,10 +194,10 @@ fn a_name_in_another_programs_file_leads_nowhere_else() {
     );
     assert_snapshot!(session, @r#"
     $ atm members
-    NAME              STATE    UNREAD  PENDING  MODEL              WHY
-    team-lead (lead)  Unknown  0       0        claude-sonnet-4-5  config.json does not say isActive
-    ../../../alice    Unknown  0       0        claude-sonnet-4-5  config.json does not say isActive
-    bob               Unknown  0       0        claude-sonnet-4-5  config.json does not say isActive
+    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL              WHY
+    team-lead (lead)  Unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
+    ../../../alice    Unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
+    bob               Unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
     2> warning: member name "../../../alice": must not contain "/"
     $ atm send ../../../alice hello
     2> error: invalid value '../../../alice' for '[TO]': member name "../../../alice": must not contain "/"

@@ -38,12 +38,25 @@ fn the_first_help_names_every_command() {
       team         Make, list, show and delete teams
       member       Add, remove and change members
       members      Who is in the team, who is on, and what waits for whom
+      status       The team in one look: who is on, and what waits for whom
       send         Send a message
       broadcast    Send a message to everybody else
       reply        Answer a message
       inbox        Look into an inbox; changes nothing
       read         Read your unread mail, and mark it as read once it is shown
       watch        Show mail as it comes; changes nothing
+      ack          Tell a message's sender that it arrived
+      request      Ask somebody, and wait for the answer
+      respond      Answer a request
+      track        What became of a message: its stages, with the evidence
+      pending      What waits for whom: queued, not acknowledged, or lost by a client
+      retry        Offer queued mail again that nobody acted on, then escalate it
+      search       Search everything ever sent or seen
+      thread       Show a conversation
+      log          The trace: what was sent to whom, when, and how far it came
+      stats        Rates and waiting times
+      verify       Is it there, and was it processed?
+      doctor       Look whether the ledger is sound, and mend it
       config       Show the settings and where each is from
       completions  Print completions for a shell
       man          Print the manual page, or write all of them to a folder
@@ -210,6 +223,10 @@ fn help_about_mail() {
           --summary <TEXT>       A short version [default: the first words]
           --priority <PRIORITY>  How urgent it is [default: normal] [possible values: high, normal, low]
           --reply-to <ID>        The id of the message that this one answers
+          --ack-by <TIME>        Wants to be acknowledged within this time: 10m, 1h
+          --wait <STAGE>         Wait until it came this far; exit 8 if it does not [possible values:
+                                 taken, seen, acked, done]
+          --timeout <TIME>       How long to wait [default: 30s]
           --batch                Read many messages from stdin: JSON Lines with to, text and, if you
                                  like, summary, priority, reply_to, id
           --create               Make an inbox for a name that is not a member

@@ -31,8 +31,8 @@ fn members_are_added_changed_and_removed() {
     $ atm team create dev
     made team dev in [ROOT]/teams/dev
     $ atm members
-    NAME              STATE   UNREAD  PENDING  MODEL   WHY
-    team-lead (lead)  Online  0       0        sonnet  isActive is true in config.json
+    NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
+    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
     $ atm member add alice --type reviewer --model opus --prompt 'You review.' --member-color '#00ff7f' --cwd /work
     added alice@dev
     $ atm member add bob --pane %14 --inactive
@@ -41,10 +41,10 @@ fn members_are_added_changed_and_removed() {
     2> error: member alice of team dev exists already
     [exit 4]
     $ atm members
-    NAME              STATE    UNREAD  PENDING  MODEL   WHY
-    team-lead (lead)  Online   0       0        sonnet  isActive is true in config.json
-    alice             Online   0       0        opus    isActive is true in config.json
-    bob               Offline  0       0        sonnet  isActive is false in config.json
+    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
+    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json
+    alice             Online   0       0        -       -     opus    isActive is true in config.json
+    bob               Offline  0       0        -       -     sonnet  isActive is false in config.json
     $ atm member set bob --active true --model haiku
     changed bob@dev
     $ atm member set alice --active false
@@ -54,10 +54,10 @@ fn members_are_added_changed_and_removed() {
     2>   hint: `atm members` shows the names
     [exit 3]
     $ atm members | sed 's/shutdownAt.*/shutdownAt …/'
-    NAME              STATE    UNREAD  PENDING  MODEL   WHY
-    team-lead (lead)  Online   0       0        sonnet  isActive is true in config.json
-    alice             Offline  0       0        opus    isActive is false in config.json; shutdownAt …
-    bob               Online   0       0        haiku   isActive is true in config.json
+    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
+    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json
+    alice             Offline  0       0        -       -     opus    isActive is false in config.json; shutdownAt …
+    bob               Online   0       0        -       -     haiku   isActive is true in config.json
     $ atm member remove bob
     removed bob@dev
     $ atm member remove bob
@@ -171,6 +171,8 @@ fn what_waits_for_whom_is_counted() {
         ],
         "unread": 0,
         "pending": 0,
+        "oldestPending": null,
+        "lastSeen": null,
         "agentType": "team-lead",
         "model": "sonnet",
         "color": "yellow",
@@ -185,6 +187,8 @@ fn what_waits_for_whom_is_counted() {
         ],
         "unread": 0,
         "pending": 0,
+        "oldestPending": null,
+        "lastSeen": "[.........TIME.........]",
         "agentType": "general-purpose",
         "model": "sonnet",
         "color": "blue",
@@ -200,6 +204,8 @@ fn what_waits_for_whom_is_counted() {
         ],
         "unread": 2,
         "pending": 1,
+        "oldestPending": "[.........TIME.........]",
+        "lastSeen": null,
         "agentType": "general-purpose",
         "model": "sonnet",
         "color": "green",

@@ -63,8 +63,8 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     layout         array
     folder         [ROOT]/teams/dev
 
-    NAME              STATE   UNREAD  PENDING  MODEL   WHY
-    team-lead (lead)  Online  0       0        sonnet  isActive is true in config.json
+    NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
+    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
     $ atm -t night-shift team show
     team           night-shift
     description    night-shift
@@ -73,8 +73,8 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     layout         log
     folder         [ROOT]/teams/night-shift
 
-    NAME        STATE   UNREAD  PENDING  MODEL   WHY
-    owl (lead)  Online  0       0        sonnet  isActive is true in config.json
+    NAME        STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
+    owl (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
     ");
 }
 
@@ -239,9 +239,9 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     session-4492fd52  website  array   2        team-lead  [.........TIME.........]  -
     session-ed8ca403  project  array   2        team-lead  [.........TIME.........]  -
     $ atm -t project members
-    NAME              STATE    UNREAD  PENDING  MODEL              WHY
-    team-lead (lead)  Unknown  3       0        -                  config.json does not say isActive
-    alice             Unknown  1       0        claude-sonnet-4-5  config.json does not say isActive
+    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL              WHY
+    team-lead (lead)  Unknown  3       0        -       -     -                  config.json does not say isActive
+    alice             Unknown  1       0        -       -     claude-sonnet-4-5  config.json does not say isActive
     $ atm -t website team show
     team           session-4492fd52
     called         website
@@ -250,9 +250,9 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     layout         array
     folder         [ROOT]/teams/session-4492fd52
 
-    NAME              STATE    UNREAD  PENDING  MODEL            WHY
-    team-lead (lead)  Unknown  2       0        -                config.json does not say isActive
-    alice             Unknown  2       0        claude-opus-4-8  config.json does not say isActive
+    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL            WHY
+    team-lead (lead)  Unknown  2       0        -       -     -                config.json does not say isActive
+    alice             Unknown  2       0        -       -     claude-opus-4-8  config.json does not say isActive
     $ atm -t project inbox alice
     team-lead → alice  [.........TIME.........]  unread  task_assignment  [ID]
       assignedBy: team-lead
@@ -367,9 +367,11 @@ fn answers_are_documents_when_asked_for() {
           "evidence": [
             "isActive is true in config.json"
           ],
+          "lastSeen": null,
           "lead": true,
           "model": "sonnet",
           "name": "team-lead",
+          "oldestPending": null,
           "pending": 0,
           "state": "online",
           "unread": 0
