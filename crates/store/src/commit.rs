@@ -123,10 +123,10 @@ pub(crate) struct Desk<'a> {
 
 impl Desk<'_> {
     /// A name for the temp file, noted so that it is removed should we die.
-    pub(crate) fn temp(&self) -> Result<PathBuf, StoreError> {
+    pub(crate) fn temp(&self) -> PathBuf {
         let temp = Staged::name_for(self.target);
-        self.queue.note(&temp)?;
-        Ok(temp)
+        self.queue.note(&temp);
+        temp
     }
 
     /// The messages that a dead process had put in place without telling anybody.
@@ -141,7 +141,7 @@ impl Desk<'_> {
     ) -> Result<Step<T>, StoreError> {
         let seen = Snapshot::read(self.target)?;
         let content = Content::of(&seen);
-        let write = |pieces: &[&str]| Staged::write(self.temp()?, self.target, seen.metadata(), pieces);
+        let write = |pieces: &[&str]| Staged::write(self.temp(), self.target, seen.metadata(), pieces);
         let (staged, value) = match (planner(Look { content, sure: self.sure })?, content) {
             (Plan::Keep(value), _) => return Ok(Step::Done(value)),
             (Plan::Unsure, _) => return Ok(Step::LookAgain),
@@ -217,7 +217,7 @@ impl SharedFile {
         let value = self.commit_in(&queue, &deadline, &mut prepare)?;
         done(&value);
         points::reached("recorded");
-        queue.clear()?;
+        queue.clear();
         Ok(value)
     }
 
@@ -278,7 +278,7 @@ impl SharedFile {
 /// Rename, release, sync of the folder. The old version's file is closed last, outside the locks.
 fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<T, StoreError> {
     let Prepared { staged, seen, value, ids } = prepared;
-    desk.queue.note_ids(&ids)?;
+    desk.queue.note_ids(&ids);
     points::reached("noted");
     staged.commit()?;
     points::reached("renamed");

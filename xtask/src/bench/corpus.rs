@@ -27,7 +27,7 @@ const BATCH: u32 = 1_000;
 const START: i64 = 1_767_225_600_000;
 const APART: i64 = 10_000;
 
-/// Makes a ledger of so many messages, all of them consumed, in the inboxes of several teams below `root`.
+/// Makes a ledger of so many messages, all of them taken and most of them seen, in the inboxes of several teams below `root`.
 pub(super) fn make_ledger(path: &Path, root: &Path, messages: u32) -> Result<()> {
     let mut ledger = Ledger::open(path)?;
     for (batch, start) in (0..messages).step_by(BATCH as usize).enumerate() {
@@ -70,11 +70,13 @@ fn observed(number: u32) -> Observed {
         sent_at: sent_at(number),
         ..NewMessage::default()
     };
-    Observed {
-        id,
-        new: Some(Box::new((new, Evidence::certain("found in the inbox")))),
-        stages: vec![(Stage::Taken, Evidence::certain("marked as read in the inbox"))],
-    }
+    // What is taken and not seen is looked for in the conversations.
+    let stage = if number.is_multiple_of(20) {
+        (Stage::Taken, Evidence::certain("marked as read in the inbox"))
+    } else {
+        (Stage::Seen, Evidence::certain("found in the conversation"))
+    };
+    Observed { id, new: Some(Box::new((new, Evidence::certain("found in the inbox")))), stages: vec![stage] }
 }
 
 fn text(number: u32) -> String {

@@ -35,7 +35,7 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     if metadata.len() < LARGE {
         return Ok(None);
     }
-    let (staged, mut copy) = Staged::begin(desk.temp()?, desk.target, Some(&metadata))?;
+    let (staged, mut copy) = Staged::begin(desk.temp(), desk.target, Some(&metadata))?;
     let ids: Vec<&str> = drafts.iter().map(|draft| draft.id.as_str()).collect();
     if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
         return Ok(None);

@@ -53,22 +53,22 @@ impl Queue {
     }
 
     /// Notes which temp file is about to be made. Not synced: after a power cut there may be a temp file too many,
-    /// never a message too few.
-    pub(crate) fn note(&self, temp: &Path) -> Result<(), StoreError> {
-        self.clear()?;
-        self.lock.file().write_all(temp.as_os_str().as_bytes()).doing("write", &self.path)
+    /// never a message too few. If it cannot be written, as on a full disk, the mail goes without it.
+    pub(crate) fn note(&self, temp: &Path) {
+        self.clear();
+        let _ = self.lock.file().write_all(temp.as_os_str().as_bytes());
     }
 
     /// Adds to the note which messages are in the temp file that is about to be put in place. The name before them
     /// stays, so that there is no instant without it.
-    pub(crate) fn note_ids(&self, ids: &[String]) -> Result<(), StoreError> {
+    pub(crate) fn note_ids(&self, ids: &[String]) {
         let ids: String = ids.iter().flat_map(|id| ["\0", id]).collect();
-        self.lock.file().write_all(ids.as_bytes()).doing("write", &self.path)
+        let _ = self.lock.file().write_all(ids.as_bytes());
     }
 
-    pub(crate) fn clear(&self) -> Result<(), StoreError> {
+    pub(crate) fn clear(&self) {
         let mut file = self.lock.file();
-        file.set_len(0).and_then(|()| file.rewind()).doing("write", &self.path)
+        let _ = file.set_len(0).and_then(|()| file.rewind());
     }
 
     fn clean_up_after_the_dead(&mut self) -> Result<(), StoreError> {
@@ -81,11 +81,15 @@ impl Queue {
         let mut parts = note.split(|byte| *byte == 0);
         let temp = PathBuf::from(OsString::from_vec(parts.next().unwrap_or_default().to_vec()));
         if !is_temp_of_ours(&temp) || fs::remove_file(&temp).is_ok() {
-            return self.clear();
+            self.clear();
+            return Ok(());
         }
         // The note stays until somebody has been told.
         self.left = parts.map(|id| String::from_utf8_lossy(id).into_owned()).collect();
-        if self.left.is_empty() { self.clear() } else { Ok(()) }
+        if self.left.is_empty() {
+            self.clear();
+        }
+        Ok(())
     }
 }
 
@@ -103,13 +107,13 @@ mod tests {
         let renamed = Staged::name_for(&folder.path().join("bob.json"));
         let note = |ids: &[&str]| {
             let queue = enter();
-            queue.note(&renamed).unwrap();
-            queue.note_ids(&ids.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
+            queue.note(&renamed);
+            queue.note_ids(&ids.iter().map(ToString::to_string).collect::<Vec<_>>());
         };
         note(&["a", "b"]);
         assert_eq!(enter().left(), ["a", "b"]);
         assert_eq!(enter().left(), ["a", "b"], "until somebody clears it");
-        enter().clear().unwrap();
+        enter().clear();
 
         fs::write(&renamed, "not renamed yet").unwrap();
         note(&["a"]);
@@ -125,7 +129,7 @@ mod tests {
         let precious = folder.path().join("precious");
         for file in [&left, &precious] {
             fs::write(file, "x").unwrap();
-            enter().note(file).unwrap();
+            enter().note(file);
             drop(enter());
         }
         assert!(!left.exists() && precious.exists());
