@@ -2,6 +2,15 @@
 
 use std::path::PathBuf;
 
+impl LedgerError {
+    /// Whether the file is no database, or a broken one: then nothing but a new one helps.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let Self::Database { source, .. } = self else { return false };
+        matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+    }
+}
+
 /// An error of the ledger. Mail does not depend on it: the office goes on and says so.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {

@@ -41,6 +41,8 @@ pub struct Recorded {
     pub ack_id: Option<String>,
     /// Until when it wants to be acknowledged.
     pub ack_by: Option<i64>,
+    /// The sender's team, where it is not the recipient's.
+    pub origin: Option<String>,
 }
 
 /// One stage that a message reached.
@@ -57,7 +59,7 @@ pub struct StageRecord {
 /// The columns of [`Recorded`], for every query that gives some.
 pub(crate) const COLUMNS: &str =
     "m.seq, i.root, i.team, i.name, m.id, m.sender, m.text, m.summary, m.kind, m.sent_at,
-    m.noticed_at, m.ours, m.rank, m.reply_to, m.thread, m.request_id, m.ack_id, m.ack_by";
+    m.noticed_at, m.ours, m.rank, m.reply_to, m.thread, m.request_id, m.ack_id, m.ack_by, m.origin";
 
 impl Recorded {
     pub(crate) fn from_row(row: &Row) -> rusqlite::Result<Self> {
@@ -78,6 +80,7 @@ impl Recorded {
             request_id: row.get(15)?,
             ack_id: row.get(16)?,
             ack_by: row.get(17)?,
+            origin: row.get(18)?,
         })
     }
 }
@@ -169,23 +172,39 @@ impl Ledger {
         self.select("WHERE i.root = ?1 AND (m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&root, &ack])
     }
 
-    /// What waits: queued and without a sign of work since, wanting an acknowledgment and without one, or taken and
-    /// not seen. Oldest first.
+    /// What waits: queued and without a sign of work since, wanting an acknowledgment and without one, or taken since
+    /// `lately` and not seen. At most so many, the newest; oldest first.
     pub fn pending(
         &self,
         root: &str,
-        team: Option<&str>,
+        team: &str,
+        lately: i64,
         limit: usize,
     ) -> Result<Vec<Recorded>, LedgerError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.select(
-            "WHERE i.root = ?1 AND (?2 IS NULL OR i.team = ?2)
-               AND m.rank < 50
-               AND (m.rank IN (22, 24, 26, 30) OR m.ack_by IS NOT NULL
-                    OR (m.rank = 40 AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = 22)))
-             ORDER BY m.seq LIMIT ?3",
-            &[&root, &team, &limit],
-        )
+        let mut found = self.select(
+            "WHERE i.root = ?1 AND i.team = ?2 AND m.rank < 50
+               AND (m.rank IN (22, 24, 26) OR m.ack_by IS NOT NULL OR (m.rank = 30 AND m.noticed_at >= ?3)
+                    OR (m.rank >= 30 AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = 22)))
+             ORDER BY m.seq DESC LIMIT ?4",
+            &[&root, &team, &lately, &limit],
+        )?;
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Whether a message ever reached a stage.
+    pub fn has_reached(&self, inbox: &InboxKey, id: &str, stage: Stage) -> Result<bool, LedgerError> {
+        let query = || -> rusqlite::Result<bool> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(false) };
+            self.db
+                .prepare_cached(
+                    "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
+                     WHERE m.inbox = ?1 AND m.id = ?2 AND s.rank = ?3",
+                )?
+                .exists(params![inbox, id, stage.rank()])
+        };
+        query().map_err(|source| self.failed(source))
     }
 
     /// The last so many messages, oldest first.

@@ -64,6 +64,8 @@ pub struct NewMessage {
     pub ack_by: Option<i64>,
     /// The task that it is about.
     pub task: Option<String>,
+    /// The sender's team, where it is not the recipient's.
+    pub origin: Option<String>,
 }
 
 impl NewMessage {
@@ -78,8 +80,8 @@ impl NewMessage {
     ) -> rusqlite::Result<Option<i64>> {
         let mut insert = db.prepare_cached(
             "INSERT INTO messages (inbox, id, sender, text, summary, kind, sent_at, noticed_at, ours, rank,
-                                   reply_to, thread, request_id, ack_id, ack_by, draft, waiting, task)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?9, ?17)
+                                   reply_to, thread, request_id, ack_id, ack_by, draft, waiting, task, origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?9, ?17, ?18)
              ON CONFLICT (id, inbox) DO NOTHING",
         )?;
         let added = insert.execute(params![
@@ -99,7 +101,8 @@ impl NewMessage {
             self.ack_id,
             self.ack_by,
             draft,
-            self.task
+            self.task,
+            self.origin
         ])?;
         Ok((added > 0).then(|| db.last_insert_rowid()))
     }

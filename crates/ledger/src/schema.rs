@@ -31,6 +31,7 @@ CREATE TABLE messages (
     ack_id TEXT,
     ack_by INTEGER,
     task TEXT,
+    origin TEXT,
     draft TEXT,
     waiting INTEGER NOT NULL,
     UNIQUE (id, inbox)

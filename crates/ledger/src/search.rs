@@ -66,7 +66,7 @@ impl Ledger {
                         query.until,
                         i64::try_from(query.limit).unwrap_or(i64::MAX)
                     ],
-                    |row| Ok((Recorded::from_row(row)?, row.get(18)?)),
+                    |row| Ok((Recorded::from_row(row)?, row.get(19)?)),
                 )?
                 .collect()
         };

@@ -27,7 +27,8 @@ impl Office {
             return Err(OfficeError::NotYours { who: who.to_string(), why });
         }
         let ack = Acknowledgment { ack_id: Some(message.ack_id.unwrap_or(message.id)), text };
-        let to = Address { name: MemberName::parse(&message.sender)?, team: None };
+        let home = message.origin.as_deref().map(TeamName::parse).transpose()?;
+        let to = Address { name: MemberName::parse(&message.sender)?, team: home };
         self.send(team, who, &Letter::new(to, Payload::from(ack).to_text()), options)
     }
 }

@@ -28,7 +28,9 @@ impl Office {
         let ledger = self.state.ledger();
         let trouble = match self.books.with(|ledger| ledger.check()) {
             Ok(trouble) => trouble,
-            Err(error) => Some(error.to_string()),
+            Err(error) if error.is_damage() => Some(error.to_string()),
+            // Locked, out of reach, or of a newer atm: there is nothing to mend about it.
+            Err(error) => return Err(error.into()),
         };
         let mut checkup = Checkup { ledger, sound: trouble.is_none(), trouble, set_aside: None, messages: 0 };
         if checkup.trouble.is_some() && fix {

@@ -27,6 +27,7 @@ pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {
         ack_id: top_ack.map(ToOwned::to_owned),
         ack_by: ours.ack_by.map(atm_wire::Stamp::as_millis),
         task: payload.and_then(task_of).map(ToOwned::to_owned),
+        origin: ours.origin,
     }
 }
 
@@ -46,9 +47,12 @@ pub(crate) fn record(
     now: i64,
 ) -> Result<(), LedgerError> {
     let (root, from) = (inbox.root.as_str(), message.from.as_str());
-    // Only the one whom a message was for can acknowledge or answer it.
-    let to_sender =
-        |found: Vec<Recorded>| found.into_iter().filter(|m| m.inbox.name == from).collect::<Vec<_>>();
+    let ours = message.ours();
+    let home = ours.origin.as_deref().unwrap_or(&inbox.team);
+    // Only the one whom a message was for can acknowledge or answer it, not a namesake in another team.
+    let to_sender = |found: Vec<Recorded>| -> Vec<Recorded> {
+        found.into_iter().filter(|m| m.inbox.name == from && m.inbox.team == home).collect()
+    };
     let mut reached: Vec<(Recorded, Stage, String)> = Vec::new();
     let mut reach = |found: Vec<Recorded>, stage: Stage, what: &str| {
         reached.extend(found.into_iter().map(|m| (m, stage, what.to_owned())));
@@ -60,7 +64,7 @@ pub(crate) fn record(
                 reach(to_sender(ledger.acknowledged_by(root, named)?), Stage::Acked, "acknowledged");
             }
             Payload::TaskCompletion(completed) => {
-                let mine = InboxKey { name: from.to_owned(), ..inbox.clone() };
+                let mine = InboxKey { name: from.to_owned(), team: home.to_owned(), ..inbox.clone() };
                 let task = completed.task_id.as_deref().unwrap_or_default();
                 reach(ledger.assignments(&mine, task)?, Stage::Done, "its task was completed");
             }
@@ -73,7 +77,7 @@ pub(crate) fn record(
             }
         }
     }
-    if let Some(original) = message.ours().reply_to {
+    if let Some(original) = ours.reply_to {
         reach(to_sender(ledger.find(root, &original, false)?), Stage::Done, "answered");
     }
     for (m, stage, what) in reached {

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 
 use atm_ledger::{Evidence, InboxKey, LedgerError, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError};
-use atm_wire::Draft;
 use atm_wire::message::Delivery;
+use atm_wire::{Draft, Message};
+use serde_json::value::to_raw_value;
 
+use crate::effects;
 use crate::office::Office;
 
 /// Writes all that is accepted for an inbox.
@@ -25,7 +27,7 @@ pub(crate) struct Accepted<'a> {
     file: String,
     /// Ours, in case the ledger cannot be asked.
     own: &'a [Draft],
-    stages: HashMap<String, Stage>,
+    drafts: HashMap<String, Draft>,
     /// Why the ledger could not be used.
     pub(crate) trouble: Option<LedgerError>,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Accepted<'a> {
 impl<'a> Accepted<'a> {
     pub(crate) fn new(office: &'a Office, inbox: &'a InboxKey, mailbox: &Mailbox, own: &'a [Draft]) -> Self {
         let file = mailbox.file().display().to_string();
-        Self { office, inbox, file, own, stages: HashMap::new(), trouble: None }
+        Self { office, inbox, file, own, drafts: HashMap::new(), trouble: None }
     }
 }
 
@@ -46,20 +48,32 @@ impl Outbox for Accepted<'_> {
                 self.own.to_vec()
             }
         };
-        for draft in &drafts {
-            let stage = if draft.delivery == Delivery::Queued { Stage::Queued } else { Stage::Written };
-            self.stages.insert(draft.id.clone(), stage);
-        }
+        self.drafts.extend(drafts.iter().map(|draft: &Draft| (draft.id.clone(), draft.clone())));
         drafts
     }
 
     fn written(&mut self, ids: &[String]) {
-        let stage = |id: &String| self.stages.get(id).copied().unwrap_or(Stage::Written);
+        let is_queued =
+            |id: &String| self.drafts.get(id).is_some_and(|draft| draft.delivery == Delivery::Queued);
+        let stage = |id: &String| if is_queued(id) { Stage::Queued } else { Stage::Written };
         let ids: Vec<(String, Stage)> = ids.iter().map(|id| (id.clone(), stage(id))).collect();
         let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
-        if let Err(error) = self.office.books.with(|ledger| ledger.written(self.inbox, &ids, now, &evidence))
-        {
+        let recorded = self.office.books.with(|ledger| {
+            ledger.written(self.inbox, &ids, now, &evidence)?;
+            for (id, _) in &ids {
+                // What it answers is answered now, also when whoever sent it died before it could say so.
+                let draft = match self.drafts.get(id) {
+                    Some(draft) => Some(draft.clone()),
+                    None => ledger.draft(self.inbox, id)?.as_deref().and_then(parse_draft),
+                };
+                if let Some(draft) = draft {
+                    effects::record(ledger, self.inbox, &as_message(&draft), now)?;
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = recorded {
             self.trouble = Some(error);
         }
     }
@@ -72,4 +86,25 @@ pub(crate) fn render_draft(draft: &Draft) -> String {
 
 pub(crate) fn parse_draft(text: &str) -> Option<Draft> {
     serde_json::from_str(text).ok()
+}
+
+/// The message as its reader will see it.
+pub(crate) fn as_message(draft: &Draft) -> Message {
+    let extra = draft.ack_id.as_ref().and_then(|id| Some(("ackId".to_owned(), to_raw_value(id).ok()?)));
+    Message {
+        id: draft.id.clone(),
+        id_given: true,
+        from: draft.from.clone(),
+        to: Some(draft.to.clone()),
+        text: draft.text.clone(),
+        summary: draft.summary.clone(),
+        timestamp: draft.timestamp.to_string(),
+        sent_at: Some(draft.timestamp),
+        color: draft.color.clone(),
+        read: false,
+        outer_type: Some("message".to_owned()),
+        delivery_status: Some(draft.delivery.as_str().to_owned()),
+        metadata: to_raw_value(&serde_json::json!({ "atm": draft.ours })).ok(),
+        extra: extra.into_iter().collect(),
+    }
 }

@@ -11,6 +11,8 @@ use crate::transcript;
 
 /// A conversation that went on for this long without a message that was taken has lost it.
 const LOST_AFTER_MS: i64 = 5_000;
+/// What was taken longer ago is not looked for in conversations any more.
+const LATELY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// More than this is not a list any more.
 const AT_MOST: usize = 1_000;
 
@@ -47,9 +49,10 @@ impl Office {
     pub fn pending(&self, team: &TeamName) -> Result<Vec<Waiting>, OfficeError> {
         self.reconcile(team)?;
         let root = self.root_key();
-        let found = self.books.with(|ledger| ledger.pending(&root, Some(team.as_str()), AT_MOST))?;
-        let config = self.folder(team)?.load()?;
         let now = self.now().as_millis();
+        let lately = now - LATELY_MS;
+        let found = self.books.with(|ledger| ledger.pending(&root, team.as_str(), lately, AT_MOST))?;
+        let config = self.folder(team)?.load()?;
         let mut waiting = Vec::new();
         for message in found {
             let stages = self.books.with(|ledger| ledger.stages(&message))?;

@@ -24,7 +24,7 @@ impl Office {
         let mut names: Vec<MemberName> = members.chain(folder.inbox_names()).collect();
         names.sort();
         names.dedup();
-        self.finish_accepted()?;
+        self.finish_accepted(team)?;
         for name in &names {
             self.reconcile_inbox(team, name)?;
             self.books.with(|ledger| self.read_transcripts(ledger, team, &config, name))?;
@@ -33,17 +33,14 @@ impl Office {
         Ok(())
     }
 
-    /// Writes what was accepted by a process that died before it could.
-    pub(crate) fn finish_accepted(&self) -> Result<(), OfficeError> {
-        let root = self.root_key();
-        let now = self.now().as_millis();
+    /// Writes what was accepted by a process that died before it could. An inbox that cannot be written now is for the
+    /// next command.
+    fn finish_accepted(&self, team: &TeamName) -> Result<(), OfficeError> {
+        let (root, now) = (self.root_key(), self.now().as_millis());
         let left = self.books.with(|ledger| ledger.inboxes_with_waiting(&root, now))?;
-        for inbox in left {
-            let (Ok(team), Ok(name)) = (TeamName::parse(&inbox.team), MemberName::parse(&inbox.name)) else {
-                continue;
-            };
-            if self.folder_of(&team).exists() {
-                write_waiting(self, &inbox, &self.mailbox(&team, &name))?;
+        for inbox in left.iter().filter(|inbox| inbox.team == team.as_str()) {
+            if let Ok(name) = MemberName::parse(&inbox.name) {
+                let _ = write_waiting(self, inbox, &self.mailbox(team, &name));
             }
         }
         Ok(())
@@ -62,6 +59,14 @@ impl Office {
         let file = mailbox.file();
         let now = self.now().as_millis();
         let (mut observed, undone) = compare(&known, &messages, &file);
+        let mut put_back = Vec::new();
+        for id in undone {
+            if self.books.with(|ledger| ledger.has_reached(&inbox, &id, Stage::Restored))? {
+                observed.push(taken(&id, "gone again after it was put back", &file));
+            } else {
+                put_back.push(id);
+            }
+        }
         let mut new = Vec::new();
         for message in &messages {
             if !self.books.with(|ledger| ledger.has(&inbox, &message.id))? {
@@ -73,7 +78,7 @@ impl Office {
             ledger.observe(&inbox, &observed, Some(&signature), now)?;
             new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
         })?;
-        for id in undone {
+        for id in put_back {
             self.put_back(&inbox, &mailbox, &id)?;
         }
         Ok(())
@@ -180,7 +185,7 @@ fn compare(known: &[Known], messages: &[Message], file: &Path) -> (Vec<Observed>
             None => {
                 let older_is_there =
                     oldest_unread.is_some_and(|oldest| oldest.as_millis() <= message.sent_at);
-                if older_is_there && message.ours && message.stage != Stage::Restored {
+                if older_is_there && message.ours {
                     undone.push(message.id.clone());
                 } else if messages.is_empty() {
                     observed.push(taken(&message.id, "the inbox was emptied", file));

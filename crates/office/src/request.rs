@@ -77,7 +77,8 @@ impl Office {
             None => format!("{}_response", asked.kind),
         };
         let text = payload(&kind, request, who, self, data);
-        let to = Address { name: MemberName::parse(&asked.sender)?, team: None };
+        let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
+        let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
         self.send(team, who, &Letter::new(to, text), options)
     }
 }

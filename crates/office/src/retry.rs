@@ -76,7 +76,7 @@ pub enum Step {
     /// Somebody else is told.
     Escalate {
         /// Who.
-        to: String,
+        told: String,
     },
     /// Given up.
     Expire,
@@ -143,9 +143,9 @@ impl Office {
                 self.mailbox(team, &name).offer(&numbered(draft, *number))?;
                 (Stage::Queued, format!("offered again, number {number}"))
             }
-            Step::Escalate { to } => {
-                self.tell_somebody(team, config, message, to)?;
-                (Stage::Escalated, format!("told {to} that it waits"))
+            Step::Escalate { told } => {
+                self.tell_somebody(team, config, message, told)?;
+                (Stage::Escalated, format!("told {told} that it waits"))
             }
             Step::Expire => (Stage::Expired, "nobody acted on it in time".to_owned()),
         };
@@ -217,7 +217,7 @@ fn due(
     let pause = policy.retry_after.last().copied().unwrap_or(Duration::from_secs(15 * 60));
     let to = policy.escalate_to.get(told)?;
     let after = pause * u32::try_from(told + 2).unwrap_or(u32::MAX);
-    (back_for >= after).then(|| Step::Escalate { to: to.clone() })
+    (back_for >= after).then(|| Step::Escalate { told: to.clone() })
 }
 
 /// The message again, with its number in the tag.
@@ -265,8 +265,8 @@ mod tests {
             [
                 (5, Step::Offer { number: 2 }),
                 (15, Step::Offer { number: 3 }),
-                (30, Step::Escalate { to: "lead".into() }),
-                (45, Step::Escalate { to: "user".into() }),
+                (30, Step::Escalate { told: "lead".into() }),
+                (45, Step::Escalate { told: "user".into() }),
                 (7 * 24 * 60, Step::Expire),
             ]
         );

@@ -8,15 +8,14 @@ use atm_store::{Appended, Mailbox, StoreError};
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
-use atm_wire::{Address, Draft, MemberName, Message, Stamp, TeamName};
+use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
-use serde_json::value::to_raw_value;
 use uuid::Uuid;
 
 use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
-use crate::outbox::{Accepted, render_draft};
+use crate::outbox::{Accepted, as_message, render_draft};
 use crate::summary::summarize;
 use crate::underway::Underway;
 
@@ -261,7 +260,7 @@ impl Office {
             .iter()
             .map(|addressed| Acceptance {
                 inbox: self.inbox_key(&addressed.team, &addressed.to),
-                message: effects::noticed(&addressed.as_message(), now),
+                message: effects::noticed(&as_message(&addressed.draft), now),
                 draft: render_draft(&addressed.draft),
             })
             .collect();
@@ -293,29 +292,15 @@ impl Office {
             trouble.or(outbox.trouble.as_ref()).map(|error| format!("{error}; the mail goes without it"));
         for (index, addressed) in group {
             let answer = match &written {
-                Ok(appended) => Ok(self.answered(addressed, appended, told.as_deref(), &inbox)),
+                Ok(appended) => {
+                    let mut sent = addressed.sent(appended);
+                    sent.warnings.extend(told.clone());
+                    Ok(sent)
+                }
                 Err(error) => self.withdraw(addressed, error, &inbox),
             };
             answers.push((index, answer));
         }
-    }
-
-    fn answered(
-        &self,
-        addressed: Addressed,
-        appended: &Appended,
-        told: Option<&str>,
-        inbox: &InboxKey,
-    ) -> Sent {
-        let now = self.now().as_millis();
-        let message = addressed.as_message();
-        let mut sent = addressed.sent(appended);
-        sent.warnings.extend(told.map(ToOwned::to_owned));
-        if told.is_none() {
-            // What it answers is done now. If that cannot be put down, the next look at the file does it.
-            let _ = self.books.with(|ledger| effects::record(ledger, inbox, &message, now));
-        }
-        sent
     }
 
     /// It could not be written, so it must not be written later either; unless somebody did it for us meanwhile.
@@ -328,10 +313,25 @@ impl Office {
         let evidence = Evidence::certain(format!("not written: {error}"));
         let now = self.now().as_millis();
         let id = addressed.draft.id.clone();
+        if matches!(error, StoreError::Io { action: "sync", .. }) && self.is_there(&addressed) {
+            // The file was replaced; only its folder could not be synced.
+            let done = [(id, Stage::Written)];
+            let _ = self.books.with(|ledger| ledger.written(inbox, &done, now, &evidence));
+            let mut sent = addressed.sent(&Appended::default());
+            sent.warnings.push(format!("written, but a power cut could undo it: {error}"));
+            return Ok(sent);
+        }
         match self.books.with(|ledger| ledger.withdraw(inbox, &id, now, &evidence)) {
             Ok(false) => Ok(addressed.sent(&Appended::default())),
             _ => Err(error.clone().into()),
         }
+    }
+}
+
+impl Office {
+    fn is_there(&self, addressed: &Addressed) -> bool {
+        let listing = self.mailbox(&addressed.team, &addressed.to).list();
+        listing.is_ok_and(|listing| listing.messages.iter().any(|message| message.id == addressed.draft.id))
     }
 }
 
@@ -344,28 +344,6 @@ fn repeated_id(letters: &[Letter]) -> Option<usize> {
 }
 
 impl Addressed {
-    /// The message as its reader will see it.
-    fn as_message(&self) -> Message {
-        let draft = &self.draft;
-        let extra = draft.ack_id.as_ref().and_then(|id| Some(("ackId".to_owned(), to_raw_value(id).ok()?)));
-        Message {
-            id: draft.id.clone(),
-            id_given: true,
-            from: draft.from.clone(),
-            to: Some(draft.to.clone()),
-            text: draft.text.clone(),
-            summary: draft.summary.clone(),
-            timestamp: draft.timestamp.to_string(),
-            sent_at: Some(draft.timestamp),
-            color: draft.color.clone(),
-            read: false,
-            outer_type: Some("message".to_owned()),
-            delivery_status: Some(draft.delivery.as_str().to_owned()),
-            metadata: to_raw_value(&serde_json::json!({ "atm": draft.ours })).ok(),
-            extra: extra.into_iter().collect(),
-        }
-    }
-
     fn sent(self, appended: &Appended) -> Sent {
         let mut warnings = self.warnings;
         warnings.extend(appended.warnings.iter().map(ToString::to_string));

@@ -130,8 +130,13 @@ impl Desk<'_> {
     }
 
     /// The messages that a dead process had put in place without telling anybody.
-    pub(crate) fn left(&self) -> &[String] {
+    pub(crate) fn left(&self) -> Vec<String> {
         self.queue.left()
+    }
+
+    /// Somebody knows of them now.
+    pub(crate) fn left_is_told(&self) {
+        self.queue.left_is_told();
     }
 
     /// Prepares a new version from a look at the whole file in memory.

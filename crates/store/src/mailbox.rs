@@ -104,6 +104,11 @@ pub trait Outbox {
 
     /// These are in the file, durably.
     fn written(&mut self, ids: &[String]);
+
+    /// Whether it can use what others had written before they died.
+    fn knows_of_the_dead(&self) -> bool {
+        true
+    }
 }
 
 /// Drafts that nobody else knows of.
@@ -115,6 +120,10 @@ impl Outbox for Own<'_> {
     }
 
     fn written(&mut self, _ids: &[String]) {}
+
+    fn knows_of_the_dead(&self) -> bool {
+        false
+    }
 }
 
 /// Names one message that was handed out, so that exactly that one is marked as read.

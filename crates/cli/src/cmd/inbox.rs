@@ -19,7 +19,7 @@ pub(crate) struct Inbox {
     /// Only what is not read
     #[arg(long)]
     unread: bool,
-    /// Only what was written while its reader was off, and is not read
+    /// Only what waits: written while its reader was off, not acknowledged, or taken without a sign of work
     #[arg(long)]
     pending: bool,
     /// Only from this sender

@@ -46,7 +46,7 @@ fn words(Retried { id, to, step }: &Retried) -> String {
     let (id, to) = (safe::line(id), safe::line(to));
     match step {
         Step::Offer { number } => format!("{id} for {to}: offered again, number {number}"),
-        Step::Escalate { to: whom } => format!("{id} for {to}: told {}", safe::line(whom)),
+        Step::Escalate { told } => format!("{id} for {to}: told {}", safe::line(told)),
         Step::Expire => format!("{id} for {to}: expired"),
     }
 }

@@ -72,8 +72,10 @@ impl ArrayInbox {
         let outbox = RefCell::new(outbox);
         let prepare = |desk: &Desk| {
             let mut outbox = outbox.borrow_mut();
-            if !desk.left().is_empty() {
-                outbox.written(desk.left());
+            let left = if outbox.knows_of_the_dead() { desk.left() } else { Vec::new() };
+            if !left.is_empty() {
+                outbox.written(&left);
+                desk.left_is_told();
             }
             let drafts = outbox.waiting();
             if drafts.is_empty() {

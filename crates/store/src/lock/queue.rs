@@ -5,16 +5,17 @@
 //! file that is still there is removed; one that is gone although its ids are noted was put in place.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Deadline;
 use super::flock::Flock;
 use crate::error::{IoContext, StoreError};
 use crate::files::is_temp_of_ours;
-use crate::paths::create_private_folders;
+use crate::paths::{create_private_folders, with_suffix};
 
 /// Our turn at one shared file; ends on drop.
 #[derive(Debug)]
@@ -23,8 +24,6 @@ pub(crate) struct Queue {
     path: PathBuf,
     /// The one before us died in the middle.
     follows_a_death: bool,
-    /// What it had put in place and could tell nobody.
-    left: Vec<String>,
 }
 
 impl Queue {
@@ -32,12 +31,8 @@ impl Queue {
         if let Some(folder) = path.parent() {
             create_private_folders(folder)?;
         }
-        let mut queue = Self {
-            lock: Flock::take(path, deadline)?,
-            path: path.to_owned(),
-            follows_a_death: false,
-            left: Vec::new(),
-        };
+        let mut queue =
+            Self { lock: Flock::take(path, deadline)?, path: path.to_owned(), follows_a_death: false };
         queue.clean_up_after_the_dead()?;
         Ok(queue)
     }
@@ -47,9 +42,19 @@ impl Queue {
         self.follows_a_death
     }
 
-    /// The ids that a dead owner had put in place.
-    pub(crate) fn left(&self) -> &[String] {
-        &self.left
+    /// The ids that dead owners had put in place and could tell nobody.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let left = fs::read_to_string(self.beside()).unwrap_or_default();
+        left.lines().map(ToOwned::to_owned).collect()
+    }
+
+    /// Somebody knows of them now.
+    pub(crate) fn left_is_told(&self) {
+        let _ = fs::remove_file(self.beside());
+    }
+
+    fn beside(&self) -> PathBuf {
+        with_suffix(&self.path, ".left")
     }
 
     /// Notes which temp file is about to be made. Not synced: after a power cut there may be a temp file too many,
@@ -84,11 +89,19 @@ impl Queue {
             self.clear();
             return Ok(());
         }
-        // The note stays until somebody has been told.
-        self.left = parts.map(|id| String::from_utf8_lossy(id).into_owned()).collect();
-        if self.left.is_empty() {
-            self.clear();
+        // They are put down beside the queue until somebody has been told: the next note is about something else.
+        let left: String =
+            parts.flat_map(|id| [String::from_utf8_lossy(id).into_owned(), "\n".to_owned()]).collect();
+        if !left.is_empty() {
+            let mut beside = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .open(self.beside())
+                .doing("open", &self.path)?;
+            beside.write_all(left.as_bytes()).doing("write", &self.path)?;
         }
+        self.clear();
         Ok(())
     }
 }
@@ -112,8 +125,9 @@ mod tests {
         };
         note(&["a", "b"]);
         assert_eq!(enter().left(), ["a", "b"]);
-        assert_eq!(enter().left(), ["a", "b"], "until somebody clears it");
-        enter().clear();
+        enter().note(&renamed);
+        assert_eq!(enter().left(), ["a", "b"], "until somebody is told");
+        enter().left_is_told();
 
         fs::write(&renamed, "not renamed yet").unwrap();
         note(&["a"]);

@@ -102,3 +102,14 @@ fn waiting_for_a_stage_ends_when_it_comes_or_says_that_it_did_not() {
     assert_eq!(late.code, Some(8), "{late:?}");
     assert_eq!(world.texts_for("bob").len(), 2, "written all the same");
 }
+
+#[test]
+fn somebody_of_another_team_can_be_acknowledged() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops"]);
+    let sent = world.json(&["-t", "ops", "--as", "team-lead", "send", "bob@dev", "please", "--ack-by", "1h"]);
+    let id = sent["id"].as_str().unwrap();
+    world.ok(&["-t", "dev", "--as", "bob", "ack", id]);
+    assert_eq!(world.json(&["-t", "ops", "inbox", "team-lead"])[0]["type"], "acknowledgment");
+    assert_eq!(world.json(&["-t", "dev", "track", id])["stage"], "acked");
+}

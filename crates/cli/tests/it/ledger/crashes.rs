@@ -55,3 +55,25 @@ fn what_a_client_drained_before_the_sender_could_note_it_is_not_written_again() 
         assert_eq!(world.texts_for("bob"), ["next"], "{point}");
     }
 }
+
+#[test]
+fn what_a_dead_senders_reply_answers_is_done() {
+    for point in ["accepted", "renamed", "recorded"] {
+        let world = World::with_team();
+        let id = world.sent("bob", "please");
+        let mut command = world.command(&["--as", "bob", "reply", &id, "done"]);
+        assert!(!command.env("ATM_TEST_DIE_AT", point).output().unwrap().status.success());
+        world.ok(&["log"]);
+        assert_eq!(world.stage(&id), "done", "{point}");
+    }
+}
+
+#[test]
+fn what_a_dead_sender_had_put_in_place_is_known_even_after_somebody_else_had_the_turn() {
+    let world = World::with_team();
+    dies_at(&world, "renamed");
+    world.ok(&["--as", "bob", "read"]);
+    fs::write(world.inbox_file("bob"), "[]").unwrap();
+    world.ok(&["log"]);
+    assert!(world.texts_for("bob").is_empty(), "it is not written again");
+}

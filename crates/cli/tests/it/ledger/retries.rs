@@ -30,7 +30,8 @@ fn what_was_taken_without_a_sign_of_work_is_offered_again_and_then_escalated() {
     assert_eq!(world.json(&["inbox", "bob"])[0]["id"], id, "the same id");
 
     Foreign::client(&world.inbox_file("bob")).with("--verb", "drain").run();
-    assert_eq!(world.json(&["retry"])[0]["step"], "escalate");
+    let escalated = json!([{"id": id, "to": "bob", "step": "escalate", "told": "lead"}]);
+    assert_eq!(world.json(&["retry"]), escalated);
     assert!(world.texts_for("team-lead")[0].contains(&id));
     assert_eq!(world.json(&["retry"]), json!([]), "never more than the policy's steps");
 }
