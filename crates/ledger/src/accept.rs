@@ -212,5 +212,8 @@ pub(crate) fn reach(
         .execute(params![message, stage.rank(), at, evidence])?;
     db.prepare_cached("UPDATE messages SET rank = ?2 WHERE seq = ?1 AND rank < ?2")?
         .execute(params![message, stage.rank()])?;
+    if stage == Stage::Queued {
+        db.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
+    }
     Ok(())
 }

@@ -157,7 +157,7 @@ impl Ledger {
             self.db
                 .prepare_cached(
                     "SELECT i.root, i.team, i.name FROM inboxes i WHERE i.root = ?1
-                     AND EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.rank < 30)",
+                     AND EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.rank < 30 AND m.rank < 40)",
                 )?
                 .query_map([root], |row| {
                     Ok(InboxKey { root: row.get(0)?, team: row.get(1)?, name: row.get(2)? })
@@ -183,9 +183,10 @@ impl Ledger {
     ) -> Result<Vec<Recorded>, LedgerError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut found = self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND m.rank < 50
-               AND (m.rank IN (22, 24, 26) OR m.ack_by IS NOT NULL OR (m.rank = 30 AND m.noticed_at >= ?3)
-                    OR (m.rank >= 30 AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = 22)))
+            "WHERE i.root = ?1 AND i.team = ?2 AND m.seq IN (
+                 SELECT seq FROM messages WHERE rank < 40 AND rank >= 22 AND (rank < 30 OR noticed_at >= ?3)
+                 UNION SELECT seq FROM messages WHERE ack_by IS NOT NULL AND rank < 50
+                 UNION SELECT seq FROM messages WHERE queued = 1 AND rank < 50)
              ORDER BY m.seq DESC LIMIT ?4",
             &[&root, &team, &lately, &limit],
         )?;

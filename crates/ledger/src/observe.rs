@@ -50,14 +50,14 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// The messages of an inbox between `from` and `to` (not included) in their stages, oldest first.
+    /// The messages of an inbox that nobody has seen, between `from` and `to` (not included) in their stages, oldest first.
     pub fn known(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<Known>> {
             let Some(inbox) = inbox.find(&self.db)? else { return Ok(Vec::new()) };
             self.db
                 .prepare_cached(
                     "SELECT id, sender, text, sent_at, rank, ours FROM messages
-                     WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 ORDER BY seq",
+                     WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
                 )?
                 .query_map(params![inbox, from.rank(), to.rank()], |row| {
                     Ok(Known {

@@ -34,16 +34,20 @@ CREATE TABLE messages (
     origin TEXT,
     draft TEXT,
     waiting INTEGER NOT NULL,
+    queued INTEGER NOT NULL DEFAULT 0,
     UNIQUE (id, inbox)
 ) STRICT;
 
--- What still waits for its recipient: the part that every look at an inbox asks for.
-CREATE INDEX messages_open ON messages (inbox, rank) WHERE rank < 30;
+-- What its recipient has not seen: the part that every look at an inbox asks for. A query has to say `rank < 40` in
+-- these words to use it.
+CREATE INDEX messages_open ON messages (inbox, rank) WHERE rank < 40;
 -- What is accepted and not written: the queue.
 CREATE INDEX messages_queue ON messages (inbox, seq) WHERE waiting = 1;
 CREATE INDEX messages_thread ON messages (thread) WHERE thread IS NOT NULL;
 CREATE INDEX messages_reply ON messages (reply_to) WHERE reply_to IS NOT NULL;
 CREATE INDEX messages_request ON messages (request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX messages_ack_by ON messages (ack_by) WHERE ack_by IS NOT NULL;
+CREATE INDEX messages_queued ON messages (seq) WHERE queued = 1;
 CREATE INDEX messages_ack ON messages (ack_id) WHERE ack_id IS NOT NULL;
 CREATE INDEX messages_task ON messages (task) WHERE task IS NOT NULL;
 CREATE INDEX messages_sender ON messages (sender, sent_at);

@@ -37,12 +37,22 @@ pub const MARK_END: char = '\u{e001}';
 impl Ledger {
     /// The newest messages that fit, newest first, each with the place where the words were found, marked.
     pub fn search(&mut self, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
-        let words = fts_words(&query.words);
-        if words.is_empty() {
+        let terms = terms(&query.words);
+        if terms.is_empty() {
             return Ok(Vec::new());
         }
         let indexed = self.index_words();
         indexed.map_err(|source| self.failed(source))?;
+        // Whole words first: they are found at once. The last one may be the start of a word, which costs a walk
+        // through all that begin so, and is only done for want of better.
+        let mut found = self.matching(&quoted(&terms, false), query)?;
+        if found.len() < query.limit && !query.words.ends_with('"') {
+            found = self.matching(&quoted(&terms, true), query)?;
+        }
+        Ok(found)
+    }
+
+    fn matching(&self, words: &str, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
         let sql = format!(
             "SELECT {COLUMNS}, snippet(words, 0, '{MARK_START}', '{MARK_END}', '…', 16)
              FROM words JOIN messages m ON m.seq = words.rowid JOIN inboxes i ON i.id = m.inbox
@@ -89,9 +99,8 @@ impl Ledger {
     }
 }
 
-/// What a person types, in the search engine's language: every word as a quoted string, so that nothing in it is an
-/// operator; phrases stay together; the last word may go on.
-fn fts_words(text: &str) -> String {
+/// The words and phrases that a person typed.
+fn terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for (index, part) in text.split('"').enumerate() {
         if index % 2 == 1 {
@@ -101,13 +110,13 @@ fn fts_words(text: &str) -> String {
         }
     }
     terms.retain(|term| term.chars().any(char::is_alphanumeric));
-    let open_end = !text.ends_with('"');
-    let last = terms.len().saturating_sub(1);
-    let quoted = terms.iter().enumerate().map(|(index, term)| {
-        let star = if index == last && open_end { "*" } else { "" };
-        format!("\"{term}\"{star}")
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+    terms
+}
+
+/// The same in the search engine's language: every term is a quoted string, so that nothing in it is an operator.
+fn quoted(terms: &[String], open_end: bool) -> String {
+    let all = terms.iter().map(|term| format!("\"{term}\"")).collect::<Vec<_>>().join(" ");
+    if open_end { format!("{all}*") } else { all }
 }
 
 #[cfg(test)]
@@ -116,10 +125,10 @@ mod tests {
 
     #[test]
     fn nothing_that_is_typed_is_an_operator() {
-        assert_eq!(fts_words("login test"), "\"login\" \"test\"*");
-        assert_eq!(fts_words("NOT a:b* (c"), "\"NOT\" \"a:b*\" \"(c\"*");
-        assert_eq!(fts_words("\"flaky test\" x"), "\"flaky test\" \"x\"*");
-        assert_eq!(fts_words("\"flaky test\""), "\"flaky test\"");
-        assert_eq!(fts_words(" -- \"\" "), "");
+        let fts = |text: &str, open_end| quoted(&terms(text), open_end);
+        assert_eq!(fts("login test", true), "\"login\" \"test\"*");
+        assert_eq!(fts("NOT a:b* (c", false), "\"NOT\" \"a:b*\" \"(c\"");
+        assert_eq!(fts("\"flaky test\" x", true), "\"flaky test\" \"x\"*");
+        assert!(terms(" -- \"\" ").is_empty());
     }
 }

@@ -284,7 +284,8 @@ fn help_about_mail() {
 
     Options:
           --unread        Only what is not read
-          --pending       Only what was written while its reader was off, and is not read
+          --pending       Only what waits: written while its reader was off, not acknowledged, or taken
+                          without a sign of work
           --from <NAME>   Only from this sender
           --type <TYPE>   Only of this type, like task_assignment
           --since <TIME>  Only sent then or later
