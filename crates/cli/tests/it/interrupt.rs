@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use crate::scene::{Dice, Started, World, foreign_team};
 
-const SIGNALS: [Signal; 2] = [Signal::INT, Signal::TERM];
+const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 /// A send that is stopped while it waits: nothing is written, nothing is left, and the next one goes through.
 fn assert_stops(world: &World, team: &TestTeam, mut send: Started, signal: Signal, free: impl FnOnce()) {
@@ -109,7 +109,7 @@ fn a_send_at_any_moment_is_done_or_not_and_leaves_nothing() {
             let text = format!("round {round}");
             let mut send = world.start(&["send", "bob", &text]);
             thread::sleep(Duration::from_micros(dice.below(9_000)));
-            send.signal(SIGNALS[round % 2]);
+            send.signal(SIGNALS[round % SIGNALS.len()]);
             let answer = send.finish();
             // Before it listens for signals, the signal ends it.
             assert!(matches!(answer.code, Some(0 | 130) | None), "{answer:?}");

@@ -80,7 +80,8 @@ fn a_text_may_start_with_a_dash() {
 #[test]
 fn what_is_written_is_what_every_client_accepts() {
     let world = World::with_team();
-    world.ok(&["--as", "alice", "send", "bob", "please\nlook", "--summary", "a look", "--priority", "high"]);
+    let how = ["--summary", "a look", "--priority", "high", "--reply-to", "0123-4567"];
+    world.ok(&[&["--as", "alice", "send", "bob", "please\nlook"], &how[..]].concat());
     let inbox = fs::read_to_string(world.root().join("teams/dev/inboxes/bob.json")).unwrap();
     assert_snapshot!(world.mask(&inbox), @r#"
     [
@@ -97,6 +98,7 @@ fn what_is_written_is_what_every_client_accepts() {
         "delivery_status": "delivered",
         "metadata": {
           "atm": {
+            "reply_to": "0123-4567",
             "priority": "high"
           }
         },
