@@ -106,7 +106,7 @@ pub enum OfficeError {
         team: TeamName,
     },
     /// A team that still has unread mail is not deleted just so.
-    #[error("team {team} has {unread} unread messages")]
+    #[error("team {team} has {unread} unread message{}", if *unread == 1 { "" } else { "s" })]
     UnreadMail {
         /// The team.
         team: TeamName,

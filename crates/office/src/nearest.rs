@@ -13,7 +13,9 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Ve
         .map(|name| {
             let lower = name.to_lowercase();
             let contains = !wanted.is_empty() && (lower.contains(&wanted) || wanted.contains(&lower));
-            let score = strsim::jaro_winkler(&wanted, &lower);
+            // The one sees common beginnings, the other swapped letters.
+            let score = strsim::jaro_winkler(&wanted, &lower)
+                .max(strsim::normalized_damerau_levenshtein(&wanted, &lower));
             (if contains { score.max(0.8) } else { score }, name)
         })
         .filter(|(score, _)| *score >= SIMILAR)
@@ -33,6 +35,7 @@ mod tests {
         assert_eq!(nearest("bobb", known)[0], "bob");
         assert_eq!(nearest("backend", known)[0], "backend-dev");
         assert_eq!(nearest("Team-Lead", known)[0], "team-lead");
+        assert_eq!(nearest("bbo", known)[0], "bob");
         assert!(nearest("zzz", known).is_empty());
     }
 }

@@ -111,7 +111,7 @@ fn a_name_that_has_its_team_says_which() {
     delivered for bob@dev, id [ID]
     $ atm send bbo@dev hello
     2> error: team dev has no member "bbo"
-    2>   hint: `atm members` shows the names (--create makes an inbox for a new name)
+    2>   hint: did you mean bob? (--create makes an inbox for a new name)
     [exit 3]
     "#);
 }

@@ -71,7 +71,7 @@ fn the_nearest_right_name_is_offered() {
     [exit 3]
     $ atm member set bbo --active false
     2> error: team dev has no member "bbo"
-    2>   hint: `atm members` shows the names
+    2>   hint: did you mean bob?
     [exit 3]
     "#);
     assert_eq!(files(&world), before);

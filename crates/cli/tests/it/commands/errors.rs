@@ -24,7 +24,7 @@ fn with_json_an_error_is_a_document_on_stderr_and_stdout_is_empty() {
     2> {"error":{"code":"no_such_member","message":"team dev has no member \"bobb\"","hint":"did you mean bob? (--create makes an inbox for a new name)"}}
     [exit 3]
     $ atm --json -t dve members
-    2> {"error":{"code":"no_such_team","message":"there is no team \"dve\"","hint":"`atm team list` shows the teams"}}
+    2> {"error":{"code":"no_such_team","message":"there is no team \"dve\"","hint":"did you mean dev?"}}
     [exit 3]
     $ atm --json --as alice reply 123456 hello
     2> {"error":{"code":"no_such_message","message":"alice has no message \"123456\" in team dev","hint":"`atm inbox NAME` shows the ids"}}

@@ -167,7 +167,7 @@ fn a_team_with_unread_mail_is_deleted_by_force_only_and_its_files_are_kept() {
     );
     assert_snapshot!(session, @r#"
     $ atm team delete dev
-    2> error: team dev has 1 unread messages
+    2> error: team dev has 1 unread message
     2>   hint: --force deletes it all the same; its files are kept in the state folder
     [exit 4]
     $ atm team list
