@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) who: Setting<Option<String>>,
     pub(crate) color: Setting<ColorChoice>,
     /// What to do with mail that nobody acts on.
-    pub(crate) policies: Policies,
+    pub(crate) policies: Setting<Policies>,
     /// The files that were looked for, and whether they are there.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -119,7 +119,7 @@ impl Settings {
             team: default(None),
             who: default(None),
             color: default(ColorChoice::Auto),
-            policies: Policies::default(),
+            policies: default(Policies::default()),
             files: Vec::new(),
         };
         settings.read_file(&xdg.config_dir().join("atm").join("config.toml"))?;
@@ -154,8 +154,9 @@ impl Settings {
         put(&mut self.color, color, origin());
         if let Some(delivery) = &file.delivery {
             delivery
-                .apply_to_all(&mut self.policies)
+                .apply_to_all(&mut self.policies.value)
                 .map_err(|why| bad_file(path, &format!("[delivery]: {why}")))?;
+            self.policies.origin = origin();
         }
         Ok(())
     }

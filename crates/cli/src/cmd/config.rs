@@ -1,8 +1,12 @@
 //! `atm config`
 
+use std::time::Duration;
+
+use atm_office::retry::{Policies, Policy};
 use clap::Args;
 use serde::Serialize;
 
+use super::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{safe, table};
@@ -35,6 +39,17 @@ impl Config {
             line("as", &settings.who, Clone::clone),
             line("color", &settings.color, |color| Some(format!("{color:?}").to_lowercase())),
         ];
+        let policy = |show: fn(&Policy) -> String| move |policies: &Policies| Some(show(&policies.normal));
+        let lines = lines.into_iter().chain([
+            line("delivery.retry_after", &settings.policies, policy(|policy| spans(&policy.retry_after))),
+            line("delivery.escalate_to", &settings.policies, policy(|policy| policy.escalate_to.join(", "))),
+            line(
+                "delivery.expire_after",
+                &settings.policies,
+                policy(|policy| spans(policy.expire_after.as_slice())),
+            ),
+        ]);
+        let lines: Vec<Line> = lines.collect();
         let files: Vec<SettingsFile> = settings
             .files
             .iter()
@@ -73,4 +88,10 @@ impl Config {
 
 fn line<T>(key: &'static str, setting: &Setting<T>, show: impl Fn(&T) -> Option<String>) -> Line {
     Line { key, value: show(&setting.value), from: setting.origin.to_string() }
+}
+
+/// Spans of time, for people.
+fn spans(spans: &[Duration]) -> String {
+    let all = spans.iter().map(|after| span(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)));
+    all.collect::<Vec<_>>().join(", ")
 }

@@ -18,7 +18,7 @@ use clap::Args;
 use serde::Serialize;
 use tempfile::TempDir;
 
-use super::members;
+use super::{members, track};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::message::{self, Flags};
@@ -181,7 +181,11 @@ impl Stage<'_> {
         let letter = |to| Letter::new(to, "a race in the session store; the fix is on branch fix-login");
         let options = SendOptions::default();
         self.office.reply(&self.team, &name("alice")?, &sent.id, letter, options)?;
-        self.read("team-lead")
+        self.read("team-lead")?;
+
+        self.say("What became of the first message, with the evidence: atm track ID")?;
+        let track = self.office.track(Some(&self.team), &sent.id)?;
+        track::show(self.out, &track)
     }
 
     fn mistype_a_name(&mut self) -> Result<(), Failure> {

@@ -25,7 +25,7 @@ pub(crate) struct Retry {
 impl Retry {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
-        let policies = context.settings.policies.clone();
+        let policies = context.settings.policies.value.clone();
         let retried = context.office.retry(&team, &policies, self.dry_run)?;
         let out = &mut context.out;
         if out.json {

@@ -29,6 +29,9 @@ fn without_any_setting_everything_is_below_home() {
     team  -  default
     as  -  default
     color  auto  default
+    delivery.retry_after  5 min, 15 min  default
+    delivery.escalate_to  lead, user  default
+    delivery.expire_after  7 d  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -65,6 +68,9 @@ fn each_place_is_stronger_than_the_one_before() {
     team  users  [HOME]/.config/atm/config.toml
     as  alice  [HOME]/.config/atm/config.toml
     color  never  [HOME]/.config/atm/config.toml
+    delivery.retry_after  5 min, 15 min  default
+    delivery.escalate_to  lead, user  default
+    delivery.expire_after  7 d  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team "users"
@@ -77,6 +83,9 @@ fn each_place_is_stronger_than_the_one_before() {
     team  projects  [HOME]/project/.atm.toml
     as  alice  [HOME]/.config/atm/config.toml
     color  never  [HOME]/.config/atm/config.toml
+    delivery.retry_after  5 min, 15 min  default
+    delivery.escalate_to  lead, user  default
+    delivery.expire_after  7 d  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "projects"
@@ -89,6 +98,9 @@ fn each_place_is_stronger_than_the_one_before() {
     team  environments  $ATM_TEAM
     as  bob  $ATM_AS
     color  never  $NO_COLOR
+    delivery.retry_after  5 min, 15 min  default
+    delivery.escalate_to  lead, user  default
+    delivery.expire_after  7 d  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "environments"
@@ -101,6 +113,9 @@ fn each_place_is_stronger_than_the_one_before() {
     team  dev  --team
     as  eve  --as
     color  always  --color
+    delivery.retry_after  5 min, 15 min  default
+    delivery.escalate_to  lead, user  default
+    delivery.expire_after  7 d  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "dev"
@@ -120,6 +135,9 @@ fn an_empty_variable_counts_as_not_set() {
     team  -  default
     as  -  default
     color  auto  default
+    delivery.retry_after  5 min, 15 min  default
+    delivery.escalate_to  lead, user  default
+    delivery.expire_after  7 d  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -221,6 +239,21 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "color",
           "value": "auto"
+        },
+        {
+          "from": "default",
+          "key": "delivery.retry_after",
+          "value": "5 min, 15 min"
+        },
+        {
+          "from": "default",
+          "key": "delivery.escalate_to",
+          "value": "lead, user"
+        },
+        {
+          "from": "default",
+          "key": "delivery.expire_after",
+          "value": "7 d"
         }
       ],
       "team_here": "dev"
