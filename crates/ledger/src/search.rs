@@ -44,9 +44,9 @@ impl Ledger {
         let indexed = self.index_words();
         indexed.map_err(|source| self.failed(source))?;
         // Whole words first: they are found at once. The last one may be the start of a word, which costs a walk
-        // through all that begin so, and is only done for want of better.
+        // through all that begin so, and is only done when there is nothing else.
         let mut found = self.matching(&quoted(&terms, false), query)?;
-        if found.len() < query.limit && !query.words.ends_with('"') {
+        if found.is_empty() && !query.words.ends_with('"') {
             found = self.matching(&quoted(&terms, true), query)?;
         }
         Ok(found)

@@ -129,6 +129,11 @@ impl Desk<'_> {
         temp
     }
 
+    /// Where we may keep what we know of the file.
+    pub(crate) fn note_about(&self, what: &str) -> PathBuf {
+        self.queue.file_beside(what)
+    }
+
     /// The messages that a dead process had put in place without telling anybody.
     pub(crate) fn left(&self) -> Vec<String> {
         self.queue.left()

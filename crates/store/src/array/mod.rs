@@ -1,5 +1,6 @@
 //! The array layout: `inboxes/<name>.json`, one JSON array.
 
+mod checked;
 mod content;
 mod salvage;
 mod stream;

@@ -14,6 +14,7 @@ use atm_wire::Draft;
 use atm_wire::json::{self, ArrayCheck, Outline};
 use memchr::memmem;
 
+use super::checked::Checked;
 use crate::commit::{Desk, Prepared};
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, open};
@@ -40,10 +41,15 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     if ids.iter().collect::<HashSet<_>>().len() < ids.len() {
         return Ok(None);
     }
-    let Some((outline, head, copied)) = copy_checked(&source, desk.target, &mut copy, staged.temp(), &ids)?
-    else {
-        return Ok(None);
+    let checked = Checked::new(desk.note_about(".checked"));
+    let known = checked.outline(&metadata, opened_at);
+    let mut ends =
+        Ends { source: &source, source_path: desk.target, copy: &mut copy, copy_path: staged.temp() };
+    let copied = match known {
+        Some(outline) => ends.copy_known(&ids)?.map(|(head, copied)| (outline, head, copied)),
+        None => ends.copy_checked(&ids)?,
     };
+    let Some((outline, head, copied)) = copied else { return Ok(None) };
     let (Some(end), Some(added)) = (outline.last_end, addition(&head, drafts)) else { return Ok(None) };
     let length = metadata.len();
     if copied != length || outline.close >= length || length - end > LONGEST_TAIL {
@@ -56,6 +62,9 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         read => read.doing("read", desk.target)?,
     }
+    if rest.trim_ascii() != b"]" {
+        return Ok(None);
+    }
     let written = copy
         .seek(SeekFrom::Start(end))
         .and_then(|_| copy.write_all(added.as_bytes()))
@@ -63,6 +72,7 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
         .and_then(|()| copy.sync_all());
     written.doing("write", staged.temp())?;
     let gap = added.len() as u64;
+    checked.note(&copy.metadata().doing("look at", staged.temp())?, end + gap);
     let seen = Snapshot::copied(desk.target, (source, metadata), opened_at, copy, end, gap)?;
     let ids = ids.into_iter().map(ToOwned::to_owned).collect();
     Ok(Some(Prepared { staged, seen, value, ids }))
@@ -76,59 +86,99 @@ fn addition(head: &[u8], drafts: &[Draft]) -> Option<String> {
     model.starts_with('{').then(|| json::addition(array, model, &new).ok()).flatten()
 }
 
-/// Copies the whole file and syncs it, while a second thread checks it. `None` if it is no array, or has one of the
-/// ids in it.
-fn copy_checked(
-    source: &File,
-    source_path: &Path,
-    copy: &mut File,
-    copy_path: &Path,
-    ids: &[&str],
-) -> Result<Option<(Outline, Vec<u8>, u64)>, StoreError> {
-    let mut head = Vec::new();
-    let mut copied = 0;
-    let outline = thread::scope(|scope| -> Result<Option<Outline>, StoreError> {
-        let (to_check, pieces) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
-        let (give_back, returned) = mpsc::channel();
-        let checking = scope.spawn(move || check(&pieces, &give_back, ids));
-        loop {
-            let mut piece: Vec<u8> = returned.try_recv().unwrap_or_else(|_| Vec::with_capacity(PIECE));
-            piece.clear();
-            let read = source.take(PIECE as u64).read_to_end(&mut piece).doing("read", source_path)?;
-            if read == 0 {
-                break;
-            }
-            copy.write_all(&piece).doing("write", copy_path)?;
-            copied += read as u64;
-            if head.is_empty() {
-                head.extend_from_slice(&piece[..piece.len().min(HEAD)]);
-            }
-            if to_check.send(piece).is_err() {
-                break;
-            }
+/// From where to where is copied.
+struct Ends<'a> {
+    source: &'a File,
+    source_path: &'a Path,
+    copy: &'a mut File,
+    copy_path: &'a Path,
+}
+
+impl Ends<'_> {
+    /// Copies a file that is known to be an array. `None` if it has one of the ids in it.
+    fn copy_known(&mut self, ids: &[&str]) -> Result<Option<(Vec<u8>, u64)>, StoreError> {
+        let mut search = Search::new(ids);
+        let (mut head, mut copied, mut found) = (Vec::new(), 0, false);
+        let mut piece = Vec::with_capacity(PIECE);
+        while self.copy_piece(&mut piece, &mut head, &mut copied)? {
+            found |= search.finds_in(&piece);
         }
-        drop(to_check);
-        // The disk works while the other thread still checks; the end, which changes, is synced again later.
-        copy.sync_data().doing("sync", copy_path)?;
-        Ok(checking.join().unwrap_or(None))
-    })?;
-    Ok(outline.map(|outline| (outline, head, copied)))
+        Ok((!found).then_some((head, copied)))
+    }
+
+    /// Copies the whole file and syncs it, while a second thread checks it. `None` if it is no array, or has one of
+    /// the ids in it.
+    fn copy_checked(&mut self, ids: &[&str]) -> Result<Option<(Outline, Vec<u8>, u64)>, StoreError> {
+        let (mut head, mut copied) = (Vec::new(), 0);
+        let outline = thread::scope(|scope| -> Result<Option<Outline>, StoreError> {
+            let (to_check, pieces) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
+            let (give_back, returned) = mpsc::channel();
+            let checking = scope.spawn(move || check(&pieces, &give_back, ids));
+            loop {
+                let mut piece: Vec<u8> = returned.try_recv().unwrap_or_else(|_| Vec::with_capacity(PIECE));
+                if !self.copy_piece(&mut piece, &mut head, &mut copied)? || to_check.send(piece).is_err() {
+                    break;
+                }
+            }
+            drop(to_check);
+            // The disk works while the other thread still checks; the end, which changes, is synced again later.
+            self.copy.sync_data().doing("sync", self.copy_path)?;
+            Ok(checking.join().unwrap_or(None))
+        })?;
+        Ok(outline.map(|outline| (outline, head, copied)))
+    }
+
+    /// Copies the next piece; says whether there was one.
+    fn copy_piece(
+        &mut self,
+        piece: &mut Vec<u8>,
+        head: &mut Vec<u8>,
+        copied: &mut u64,
+    ) -> Result<bool, StoreError> {
+        piece.clear();
+        let read = self.source.take(PIECE as u64).read_to_end(piece).doing("read", self.source_path)?;
+        self.copy.write_all(piece).doing("write", self.copy_path)?;
+        *copied += read as u64;
+        if head.is_empty() {
+            head.extend_from_slice(&piece[..piece.len().min(HEAD)]);
+        }
+        Ok(read > 0)
+    }
 }
 
 fn check(pieces: &Receiver<Vec<u8>>, give_back: &Sender<Vec<u8>>, ids: &[&str]) -> Option<Outline> {
     let mut check = ArrayCheck::default();
-    let finders: Vec<_> = ids.iter().map(memmem::Finder::new).collect();
-    let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
-    // The end of the piece before: an id may lie across the cut.
-    let mut cut: Vec<u8> = Vec::new();
+    let mut search = Search::new(ids);
     let mut found = false;
     for piece in pieces {
         check.feed(&piece);
-        cut.extend_from_slice(&piece[..piece.len().min(longest)]);
-        found |= finders.iter().any(|finder| finder.find(&cut).is_some() || finder.find(&piece).is_some());
-        cut.clear();
-        cut.extend_from_slice(&piece[piece.len().saturating_sub(longest)..]);
+        found |= search.finds_in(&piece);
         let _ = give_back.send(piece);
     }
     check.finish().filter(|_| !found)
+}
+
+/// Looks for ids in a text that comes in pieces.
+struct Search<'a> {
+    finders: Vec<memmem::Finder<'a>>,
+    longest: usize,
+    /// The end of the piece before: an id may lie across the cut.
+    cut: Vec<u8>,
+}
+
+impl<'a> Search<'a> {
+    fn new(ids: &'a [&str]) -> Self {
+        let longest = ids.iter().map(|id| id.len()).max().unwrap_or(0);
+        Self { finders: ids.iter().map(memmem::Finder::new).collect(), longest, cut: Vec::new() }
+    }
+
+    fn finds_in(&mut self, piece: &[u8]) -> bool {
+        self.cut.extend_from_slice(&piece[..piece.len().min(self.longest)]);
+        let is_there =
+            |finder: &memmem::Finder| finder.find(&self.cut).or_else(|| finder.find(piece)).is_some();
+        let found = self.finders.iter().any(is_there);
+        self.cut.clear();
+        self.cut.extend_from_slice(&piece[piece.len().saturating_sub(self.longest)..]);
+        found
+    }
 }

@@ -4,4 +4,4 @@ mod replace;
 mod snapshot;
 
 pub(crate) use replace::{Staged, ensure_folder, is_temp_of_ours, resolve, sync_folder, write_new};
-pub(crate) use snapshot::{Snapshot, open};
+pub(crate) use snapshot::{Snapshot, is_settled, open};

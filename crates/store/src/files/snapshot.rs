@@ -194,6 +194,11 @@ impl Seen {
     }
 }
 
+/// Whether the next change of a file that was opened at `now` would show in its time.
+pub(crate) fn is_settled(file: &Metadata, now: SystemTime) -> bool {
+    !Identity::of(file).is_young(now)
+}
+
 /// Opens a regular file and says what it is; `None` where there is none.
 pub(crate) fn open(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     // Without waiting for a writer, should it be a pipe.

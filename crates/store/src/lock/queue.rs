@@ -54,7 +54,12 @@ impl Queue {
     }
 
     fn beside(&self) -> PathBuf {
-        with_suffix(&self.path, ".left")
+        self.file_beside(".left")
+    }
+
+    /// A file of ours that belongs to this queue.
+    pub(crate) fn file_beside(&self, suffix: &str) -> PathBuf {
+        with_suffix(&self.path, suffix)
     }
 
     /// Notes which temp file is about to be made. Not synced: after a power cut there may be a temp file too many,

@@ -9,6 +9,7 @@ mod beside_others;
 mod child;
 mod config;
 mod death;
+mod large;
 mod locks;
 mod log;
 mod log_recipes;
