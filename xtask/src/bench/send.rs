@@ -3,12 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::Bench;
 use super::measure::{self, median, median_cost};
 use super::report::Row;
+use super::world::World;
 use crate::repo;
 
 const RUNS: usize = 9;
@@ -53,11 +56,15 @@ fn sends(bench: &Bench, size: u32, label: &str) -> Result<Vec<Row>> {
     };
     let cost = median_cost(&costs);
     let ours = row(format!("`atm send` into {label}"), cost);
-    let mut rows = vec![match size {
-        1 => ours.aim_cpu_ms(3, cost),
-        20_000 => ours.aim_ratio(1.3).aim_cpu_ms(25, cost),
-        _ => ours,
-    }];
+    let mut rows = match size {
+        1 => vec![ours.aim_cpu_ms(3, cost)],
+        20_000 => {
+            let after = after_others(&world)?;
+            let after_row = row(format!("`atm send` into {label}, last written by another program"), after);
+            vec![ours.aim_ratio(1.3).aim_cpu_ms(25, cost), after_row.aim_ratio(1.3).aim_cpu_ms(25, after)]
+        }
+        _ => vec![ours],
+    };
     if repo::has_program("jq") {
         let cost = measure::run_often(RUNS, || script("sh", JQ, &by_hand))?;
         rows.push(row(format!("the `jq` recipe, {label}"), cost));
@@ -67,6 +74,24 @@ fn sends(bench: &Bench, size: u32, label: &str) -> Result<Vec<Row>> {
         rows.push(row(format!("Python's read, append, write, {label}"), cost));
     }
     Ok(rows)
+}
+
+/// Sends after somebody else wrote the inbox: then it has to be checked first.
+fn after_others(world: &World) -> Result<measure::Cost> {
+    let copy = world.inbox().with_extension("copy");
+    let mut costs = Vec::new();
+    for run in 0..RUNS {
+        fs::copy(world.inbox(), &copy)?;
+        fs::rename(&copy, world.inbox())?;
+        // Past the time in which its age does not tell whether it changed again.
+        thread::sleep(Duration::from_millis(50));
+        costs.push(measure::run(world.atm("team-lead").args([
+            "send",
+            "bob",
+            &format!("after others {run}"),
+        ]))?);
+    }
+    Ok(median_cost(&costs))
 }
 
 /// Python itself: on the `PATH` there may be a wrapper that is slower to start.

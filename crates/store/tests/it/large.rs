@@ -84,6 +84,8 @@ fn a_note_that_is_wrong_harms_nothing() {
         |identity, end| format!("{identity} {}", end + 1),
     ];
     for wrong in wrongs {
+        team.mailbox("bob").append(&[draft("makes the note right")], false).unwrap();
+        settle(&team);
         let right = fs::read_to_string(&note).unwrap();
         let (identity, end) = right.rsplit_once(' ').unwrap();
         fs::write(&note, wrong(identity, end.parse().unwrap())).unwrap();
