@@ -229,19 +229,31 @@ const SPACE: [bool; 256] = {
     table
 };
 
+/// What ends a run of plain bytes in a string.
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
+
 /// Most strings are keys and short: looking at this many bytes one by one beats a call of the vector search.
-const SHORT: usize = 24;
+const SHORT: usize = 16;
 
 /// How many bytes of a string go by before its end, an escape, or a control character.
 fn plain_run(bytes: &[u8]) -> usize {
-    let is_special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
     let (short, long) = bytes.split_at(bytes.len().min(SHORT));
-    if let Some(at) = short.iter().position(is_special) {
+    if let Some(at) = short.iter().position(|byte| SPECIAL[usize::from(*byte)]) {
         return at;
     }
     let run = &long[..memchr2(b'"', b'\\', long).unwrap_or(long.len())];
     // The smallest, rather than the first below: so the compiler looks at many bytes at once.
-    if run.iter().min().is_some_and(|least| *least < 0x20) {
+    if run.iter().copied().fold(u8::MAX, u8::min) < 0x20 {
         return short.len() + run.iter().position(|byte| *byte < 0x20).unwrap_or(run.len());
     }
     short.len() + run.len()
