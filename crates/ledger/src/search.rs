@@ -9,7 +9,7 @@ use crate::open::Ledger;
 /// What to look for. Nothing but the words is needed.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Words that all have to be there; the last may be cut short. `"…"` is a phrase.
+    /// Words that all have to be there; the last may be cut short if nothing has it whole. `"…"` is a phrase.
     pub words: String,
     /// Below this root.
     pub root: String,

@@ -56,7 +56,7 @@ impl From<Recorded> for Remembered {
 /// What to search for.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// Words that all have to be there; the last may be cut short. `"…"` is a phrase.
+    /// Words that all have to be there; the last may be cut short if nothing has it whole. `"…"` is a phrase.
     pub words: String,
     /// In this team.
     pub team: Option<TeamName>,

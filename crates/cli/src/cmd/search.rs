@@ -9,7 +9,9 @@ use crate::failure::Failure;
 use crate::output::safe;
 
 #[derive(Debug, Args)]
-#[command(after_help = "All words have to be there; the last may be cut short; \"…\" is a phrase.")]
+#[command(
+    after_help = "All words have to be there; the last may be cut short if nothing has it whole; \"…\" is a phrase."
+)]
 pub(crate) struct Search {
     /// What to look for
     #[arg(required = true)]
