@@ -30,8 +30,6 @@ pub struct Known {
     pub text: String,
     /// When it was sent.
     pub sent_at: i64,
-    /// How far it came.
-    pub stage: Stage,
     /// Whether we sent it.
     pub ours: bool,
 }
@@ -56,7 +54,7 @@ impl Ledger {
             let Some(inbox) = inbox.find(&self.db)? else { return Ok(Vec::new()) };
             self.db
                 .prepare_cached(
-                    "SELECT id, sender, text, sent_at, rank, ours FROM messages
+                    "SELECT id, sender, text, sent_at, ours FROM messages
                      WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
                 )?
                 .query_map(params![inbox, from.rank(), to.rank()], |row| {
@@ -65,8 +63,7 @@ impl Ledger {
                         sender: row.get(1)?,
                         text: row.get(2)?,
                         sent_at: row.get(3)?,
-                        stage: Stage::from_rank(row.get(4)?),
-                        ours: row.get(5)?,
+                        ours: row.get(4)?,
                     })
                 })?
                 .collect()
