@@ -1,8 +1,8 @@
 //! `atm verify`
 
 use atm_ledger::Stage;
-use atm_office::ExitCode;
 use atm_office::history::Search;
+use atm_office::{ExitCode, OfficeError};
 use atm_wire::TeamName;
 use clap::Args;
 
@@ -20,15 +20,13 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.named_team()?;
-        let tracked = context.office.track(team.as_ref(), &self.what).ok();
-        let id = tracked
-            .map(|track| track.id)
-            .or(self.newest_with_words(context, team.as_ref())?)
-            .ok_or_else(|| {
-                let message = format!("no message {:?} was ever sent or seen here", self.what);
-                Failure::new(ExitCode::NotFound, "no_such_message", message)
-            })?;
-        let track = context.office.track(team.as_ref(), &id)?;
+        let track = match context.office.track(team.as_ref(), &self.what) {
+            Err(OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. }) => {
+                let id = self.newest_with_words(context, team.as_ref())?;
+                context.office.track(team.as_ref(), &id)?
+            }
+            tracked => tracked?,
+        };
         let arrived = (Stage::Written..Stage::Failed).contains(&track.stage);
         let processed = (Stage::Taken..Stage::Failed).contains(&track.stage);
         let out = &mut context.out;
@@ -49,12 +47,12 @@ impl Verify {
         Ok(0)
     }
 
-    fn newest_with_words(
-        &self,
-        context: &Context,
-        team: Option<&TeamName>,
-    ) -> Result<Option<String>, Failure> {
+    fn newest_with_words(&self, context: &Context, team: Option<&TeamName>) -> Result<String, Failure> {
         let search = Search { words: self.what.clone(), team: team.cloned(), limit: 1, ..Search::default() };
-        Ok(context.office.search(&search)?.pop().map(|message| message.id))
+        let newest = context.office.search(&search)?.pop();
+        newest.map(|message| message.id).ok_or_else(|| {
+            let message = format!("no message {:?} was ever sent or seen here", self.what);
+            Failure::new(ExitCode::NotFound, "no_such_message", message)
+        })
     }
 }
