@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use atm_wire::json::{self, Object, Style};
 use atm_wire::team::TeamConfig;
@@ -15,12 +13,9 @@ use serde_json::value::RawValue;
 
 use crate::commit::{Content, Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::{Snapshot, ensure_folder, resolve, sync_folder};
+use crate::files::{ensure_folder, read_patiently, resolve, sync_folder};
 use crate::lock::LockTimes;
 use crate::paths::{Layout, Root, State, create_private_folders};
-
-/// Waits before a `config.json` that seems torn is believed to be so.
-const TORN_RETRY_MS: [u64; 5] = [2, 5, 10, 20, 40];
 
 /// One team on disk.
 #[derive(Debug)]
@@ -72,16 +67,15 @@ impl TeamFolder {
     /// The team's members and more. A team that has mail but no `config.json` is an empty one.
     pub fn load(&self) -> Result<TeamConfig, StoreError> {
         let target = resolve(self.config.path())?;
-        let mut waits = TORN_RETRY_MS.iter();
-        loop {
-            let seen = Snapshot::read(&target)?;
-            let Some(bytes) = seen.bytes() else { return Ok(TeamConfig::default()) };
-            match (TeamConfig::parse(&String::from_utf8_lossy(bytes)), waits.next()) {
-                (Ok(config), _) => return Ok(config),
-                (Err(_), Some(wait)) => thread::sleep(Duration::from_millis(*wait)),
-                (Err(error), None) => return Err(StoreError::bad(self.config.path(), error.to_string())),
+        let config = read_patiently(&target, |seen, is_last| {
+            let Some(bytes) = seen.bytes() else { return Some(Ok(TeamConfig::default())) };
+            match TeamConfig::parse(&String::from_utf8_lossy(bytes)) {
+                Ok(config) => Some(Ok(config)),
+                Err(_) if !is_last => None,
+                Err(error) => Some(Err(StoreError::bad(self.config.path(), error.to_string()))),
             }
-        }
+        })?;
+        config.unwrap_or_else(|| Ok(TeamConfig::default()))
     }
 
     /// Makes the team: its folder, its `config.json`, and the folder that its mail is kept in.

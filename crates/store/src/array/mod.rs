@@ -8,8 +8,6 @@ mod stream;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use atm_wire::json::{self, Object, Patch};
 use atm_wire::message::Sketch;
@@ -18,16 +16,12 @@ use serde_json::value::RawValue;
 
 use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step};
 use crate::error::StoreError;
-use crate::files::{Snapshot, ensure_folder, resolve};
+use crate::files::{ensure_folder, read_patiently, resolve};
 use crate::lock::LockTimes;
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use crate::quarantine::Quarantine;
 use content::{Entries, Reading, SEARCH_AT_MOST};
-
-/// How often, and after which waits, a reader looks again at a file that seems torn: a client that writes in place
-/// is done within milliseconds.
-const TORN_RETRY_MS: [u64; 5] = [2, 5, 10, 20, 40];
 
 /// An inbox that is one JSON array.
 #[derive(Debug)]
@@ -208,22 +202,18 @@ impl ArrayInbox {
     /// Looks, without any lock, and changes nothing.
     pub fn list(&self) -> Result<Listing, StoreError> {
         let target = resolve(self.path())?;
-        let mut waits = TORN_RETRY_MS.iter();
-        loop {
-            let seen = Snapshot::read(&target)?;
-            let broken = match content::read(Content::of(&seen)) {
-                Reading::Missing => return Ok(Listing::default()),
-                Reading::Entries(_, entries) => return Ok(self.listing(entries.raw.iter().copied())),
-                Reading::Broken(broken) => broken,
-            };
-            let Some(wait) = waits.next() else {
+        let listing = read_patiently(&target, |seen, is_last| match content::read(Content::of(seen)) {
+            Reading::Missing => Some(Listing::default()),
+            Reading::Entries(_, entries) => Some(self.listing(entries.raw.iter().copied())),
+            Reading::Broken(_) if !is_last => None,
+            Reading::Broken(broken) => {
                 let saved = salvage::salvage(&String::from_utf8_lossy(broken.bytes));
                 let mut listing = self.listing(saved.iter().map(AsRef::as_ref));
                 listing.warnings.push(Warning::Unparsable { path: self.path().to_owned(), why: broken.text });
-                return Ok(listing);
-            };
-            thread::sleep(Duration::from_millis(*wait));
-        }
+                Some(listing)
+            }
+        })?;
+        Ok(listing.unwrap_or_default())
     }
 
     fn listing<'a>(&self, raw: impl Iterator<Item = &'a RawValue>) -> Listing {
