@@ -17,6 +17,7 @@ pub mod members;
 pub mod nearest;
 pub mod office;
 mod outbox;
+pub mod pane;
 pub mod pending;
 pub mod read;
 mod reconcile;

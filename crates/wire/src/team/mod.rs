@@ -4,6 +4,7 @@
 //! [`NewMember`], which hold themselves to the documented limits.
 
 mod new;
+mod spawned;
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ use crate::payload::field::{document, read};
 use crate::stamp::Stamp;
 
 pub use new::{FieldError, NewMember, NewTeam};
+pub use spawned::{BackendError, BackendType, Spawned};
 
 /// The name that clients give a lead.
 const LEAD_NAME: &str = "team-lead";
@@ -95,6 +97,8 @@ pub struct Member {
     pub cwd: Option<String>,
     /// Whether it needs the lead's leave for its plans.
     pub plan_mode_required: Option<bool>,
+    /// How we started it, if we did.
+    pub spawned: Option<Spawned>,
 }
 
 /// An entry among the members that is none.
@@ -205,6 +209,7 @@ impl Member {
             shutdown_at: read(&object, &["shutdownAt", "shutdown_at"]),
             cwd: read(&object, &["cwd"]),
             plan_mode_required: read(&object, &["planModeRequired", "plan_mode_required"]),
+            spawned: Spawned::read(&object),
         })
     }
 
