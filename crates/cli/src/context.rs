@@ -84,6 +84,13 @@ impl Context {
         })
     }
 
+    /// Who speaks for itself, as a member: that has to be said.
+    pub(crate) fn member(&self) -> Result<MemberName, Failure> {
+        self.identity()?.map(|address| address.name).ok_or_else(|| {
+            Failure::usage("who are you? this is a member's own word").hint("use --as NAME, or set ATM_AS")
+        })
+    }
+
     pub(crate) fn identity(&self) -> Result<Option<Address>, Failure> {
         let Some(who) = &self.settings.who.value else { return Ok(None) };
         let address = who

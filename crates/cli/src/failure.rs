@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use atm_office::office::USER;
 use atm_office::send::SendOptions;
 use atm_office::{ExitCode, OfficeError};
 use atm_store::StoreError;
@@ -176,6 +177,12 @@ fn hint(error: &OfficeError) -> Option<String> {
         }
         OfficeError::Store(StoreError::Io { .. }) => {
             "nothing was changed; see disk space and permissions".to_owned()
+        }
+        OfficeError::NotYours { who, .. } if who == USER => {
+            "use --as NAME to act for somebody; without it you are `user`".to_owned()
+        }
+        OfficeError::NoLead { .. } => {
+            "`atm team show` shows the members; the lead is called team-lead".to_owned()
         }
         OfficeError::NotRecorded { .. } => "`atm log` shows what was sent and seen".to_owned(),
         OfficeError::NotInTime { .. } => {

@@ -142,6 +142,39 @@ impl Ledger {
         self.select("WHERE i.root = ?1 AND m.request_id = ?2 ORDER BY m.seq", &[&root, &request])
     }
 
+    /// The requests of a type that were put to somebody and are not decided, oldest first.
+    pub fn open_requests(&self, inbox: &InboxKey, kind: &str) -> Result<Vec<Recorded>, LedgerError> {
+        self.select(
+            "WHERE i.root = ?1 AND i.team = ?2 AND i.name = ?3 AND m.request_id IS NOT NULL AND m.kind = ?4
+             AND m.rank < 60 ORDER BY m.seq",
+            &[&inbox.root, &inbox.team, &inbox.name, &kind],
+        )
+    }
+
+    /// All requests of a type in a team, oldest first.
+    pub fn requests(&self, root: &str, team: &str, kind: &str) -> Result<Vec<Recorded>, LedgerError> {
+        self.select(
+            "WHERE i.root = ?1 AND i.team = ?2 AND m.request_id IS NOT NULL AND m.kind = ?3 ORDER BY m.seq",
+            &[&root, &team, &kind],
+        )
+    }
+
+    /// What somebody sent within a team since a time, of one type, oldest first.
+    pub fn sent_by(
+        &self,
+        root: &str,
+        team: &str,
+        sender: &str,
+        kind: &str,
+        since: i64,
+    ) -> Result<Vec<Recorded>, LedgerError> {
+        self.select(
+            "WHERE i.root = ?1 AND i.team = ?2 AND m.sender = ?3 AND m.kind = ?4 AND m.sent_at >= ?5
+             ORDER BY m.sent_at",
+            &[&root, &team, &sender, &kind, &since],
+        )
+    }
+
     /// The assignments of a task to somebody.
     pub fn assignments(&self, inbox: &InboxKey, task: &str) -> Result<Vec<Recorded>, LedgerError> {
         self.select(

@@ -105,6 +105,12 @@ pub enum OfficeError {
         /// The team.
         team: TeamName,
     },
+    /// Nobody leads the team.
+    #[error("team {team} has no lead")]
+    NoLead {
+        /// The team.
+        team: TeamName,
+    },
     /// A team that still has unread mail is not deleted just so.
     #[error("team {team} has {unread} unread message{}", if *unread == 1 { "" } else { "s" })]
     UnreadMail {
@@ -170,6 +176,7 @@ impl OfficeError {
             | Self::NotRecorded { .. }
             | Self::WhichMessage { .. }
             | Self::NobodyElse { .. }
+            | Self::NoLead { .. }
             | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
             Self::UnreadMail { .. } | Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => {
                 ExitCode::Refused
@@ -194,6 +201,7 @@ impl OfficeError {
             Self::NoMessage { .. } | Self::NotRecorded { .. } => "no_such_message",
             Self::WhichMessage { .. } => "which_message",
             Self::NobodyElse { .. } => "nobody_else",
+            Self::NoLead { .. } => "no_lead",
             Self::EmptyMessage => "empty_message",
             Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",

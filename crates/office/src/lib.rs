@@ -19,6 +19,7 @@ pub mod office;
 mod outbox;
 pub mod pane;
 pub mod pending;
+pub mod protocol;
 pub mod read;
 mod reconcile;
 pub mod reply;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use atm_ledger::{Acceptance, Evidence, InboxKey, LedgerError, Stage};
+use atm_store::mailbox::Turn;
 use atm_store::{Appended, Mailbox, StoreError};
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::classify;
@@ -16,6 +17,7 @@ use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
 use crate::outbox::{Accepted, as_message, render_draft};
+use crate::protocol::policy;
 use crate::summary::summarize;
 use crate::underway::Underway;
 
@@ -114,6 +116,7 @@ impl Office {
         letter: &Letter,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
+        let _turn = self.deciding(team, from, std::slice::from_ref(letter))?;
         let addressed = self.address(team, from, letter, options)?;
         let mut sent = self.deliver(vec![addressed], options.strict);
         // One letter in, one answer out.
@@ -134,12 +137,31 @@ impl Office {
             let id = letters[index].id.clone().unwrap_or_default();
             return Err((index, OfficeError::RepeatedId { id }));
         }
+        if let Some((index, request)) = policy::decided_twice(letters) {
+            let why = format!("request {request} is decided twice");
+            return Err((index, OfficeError::NotYours { who: from.to_string(), why }));
+        }
+        let _turn = self.deciding(team, from, letters).map_err(|error| (0, error))?;
         let addressed = letters
             .iter()
             .enumerate()
             .map(|(index, letter)| self.address(team, from, letter, options).map_err(|error| (index, error)))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(self.deliver(addressed, options.strict))
+    }
+
+    /// The sender's turn to decide, if one of these letters is a decision: two at once must not both find the request
+    /// open.
+    fn deciding(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letters: &[Letter],
+    ) -> Result<Option<Turn>, OfficeError> {
+        if !policy::has_decision(letters) {
+            return Ok(None);
+        }
+        Ok(Some(self.mailbox(team, from).deciding()?))
     }
 
     pub(crate) fn address(
@@ -154,6 +176,7 @@ impl Office {
         }
         let target = letter.to.team.as_ref().unwrap_or(team);
         let config = self.folder(target)?.load()?;
+        self.check_policy(team, from, (target, &config), letter)?;
         let mailbox = self.mailbox(target, &letter.to.name);
         let mut warnings = Vec::new();
         let delivery =

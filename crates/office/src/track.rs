@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, Recorded, Stage};
-use atm_store::watch::FolderWatch;
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
@@ -77,14 +76,7 @@ impl Office {
         timeout: Duration,
     ) -> Result<Track, OfficeError> {
         let deadline = Instant::now() + timeout;
-        let folder = self.root.team(team);
-        let mut folders = vec![folder.join("inboxes")];
-        folders.extend(
-            self.inbox_names(team)
-                .iter()
-                .filter_map(|name| self.mailbox(team, name).file().parent().map(ToOwned::to_owned)),
-        );
-        let mut watch = FolderWatch::new(folders.into_iter().filter(|folder| folder.is_dir()));
+        let mut watch = self.mail_watch(team);
         loop {
             let track = self.track(Some(team), id)?;
             if (wanted..Stage::Failed).contains(&track.stage) {

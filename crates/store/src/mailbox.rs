@@ -172,6 +172,7 @@ impl std::fmt::Display for Signature {
 pub struct Mailbox {
     inbox: Inbox,
     readers: PathBuf,
+    deciders: PathBuf,
     times: LockTimes,
 }
 
@@ -181,7 +182,7 @@ enum Inbox {
     Log(LogInbox),
 }
 
-/// The turn of one reader of a mailbox; ends on drop. Writers do not wait for it.
+/// The turn of one reader of a mailbox, or of one who decides; ends on drop. Writers do not wait for it.
 #[derive(Debug)]
 pub struct Turn(#[expect(dead_code, reason = "held for its drop")] Queue);
 
@@ -201,7 +202,7 @@ impl Mailbox {
             Layout::Array => (Inbox::Array(ArrayInbox::new(array.clone(), state, times)), array),
             Layout::Log => (Inbox::Log(LogInbox::new(log.clone(), state, times)), log.join("inbox")),
         };
-        Self { inbox, readers: state.readers(&file), times }
+        Self { inbox, readers: state.readers(&file), deciders: state.deciders(&file), times }
     }
 
     /// The layout that this mailbox is kept in.
@@ -287,6 +288,20 @@ impl Mailbox {
             Inbox::Array(array) => array.mark_read(receipts),
             Inbox::Log(log) => log.mark_read(receipts),
         }
+    }
+
+    /// Takes unread messages out of the mail, and says in which file of the quarantine they are kept. The other
+    /// messages stay as they are.
+    pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
+        match &self.inbox {
+            Inbox::Array(array) => array.set_aside(receipts, why),
+            Inbox::Log(log) => log.set_aside(receipts, why),
+        }
+    }
+
+    /// Waits for the turn to answer requests that were put to this name: each is answered once.
+    pub fn deciding(&self) -> Result<Turn, StoreError> {
+        Queue::enter(&self.deciders, &self.times.deadline()).map(Turn)
     }
 
     /// Hands out the first `limit` unread messages and marks them as read, in one step.

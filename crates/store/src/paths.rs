@@ -106,6 +106,11 @@ impl State {
         self.queue_named(shared, "readers")
     }
 
+    /// The turn of those who answer requests that came into a shared file.
+    pub(crate) fn deciders(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "deciders")
+    }
+
     fn queue_named(&self, shared: &Path, kind: &str) -> PathBuf {
         let real = shared.parent().and_then(|folder| folder.canonicalize().ok());
         let folder = real.as_deref().or(shared.parent()).unwrap_or(Path::new(""));

@@ -7,18 +7,23 @@ mod config;
 pub(crate) mod demo;
 mod doctor;
 mod duration;
+mod health;
+mod heartbeat;
+mod idle;
 mod inbox;
 mod log;
 mod man;
 mod member;
 mod members;
 mod pending;
+mod plan;
 mod read;
 mod reply;
 mod request;
 mod retry;
 mod search;
 mod send;
+mod shutdown;
 mod stats;
 mod status;
 mod team;
@@ -66,6 +71,18 @@ pub(crate) enum Command {
     Request(request::Request),
     /// Answer a request
     Respond(request::Respond),
+    /// Plans: hand one in, approve, reject, list
+    #[command(subcommand)]
+    Plan(plan::Plan),
+    /// Ask a member to end; approve or reject that
+    #[command(subcommand)]
+    Shutdown(shutdown::Shutdown),
+    /// Tell your lead that you have nothing to do
+    Idle(idle::Idle),
+    /// Tell your lead that you are alive, and how far
+    Heartbeat(heartbeat::Heartbeat),
+    /// Ask a member whether it is alive
+    Health(health::Health),
     /// What became of a message: its stages, with the evidence
     Track(track::Track),
     /// What waits for whom: queued, not acknowledged, or lost by a client
@@ -108,6 +125,11 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Ack(ack) => ack.run(context),
         Command::Request(request) => request.run(context),
         Command::Respond(respond) => respond.run(context),
+        Command::Plan(plan) => plan.run(context),
+        Command::Shutdown(shutdown) => shutdown.run(context),
+        Command::Idle(idle) => idle.run(context),
+        Command::Heartbeat(heartbeat) => heartbeat.run(context),
+        Command::Health(health) => health.run(context),
         Command::Track(track) => track.run(context),
         Command::Pending(pending) => pending.run(context),
         Command::Retry(retry) => retry.run(context),

@@ -1,5 +1,6 @@
 //! `atm status`
 
+use atm_office::protocol::signed;
 use clap::Args;
 use serde_json::json;
 
@@ -17,13 +18,19 @@ impl Status {
         let team = context.team()?;
         let waiting = context.office.pending(&team)?;
         let people = context.office.members(&team)?;
+        let lead_signs = context.office.lead_signs(&team)?;
         let now = context.office.now();
         let out = &mut context.out;
         if out.json {
-            out.document(&json!({ "team": team, "members": people, "pending": waiting }))?;
+            out.document(
+                &json!({ "team": team, "members": people, "pending": waiting, "lead_signs": lead_signs }),
+            )?;
             return Ok(0);
         }
         out.line(format!("team {}", safe::line(team.as_str())))?;
+        if lead_signs {
+            out.line(signed::WARNING)?;
+        }
         members::show(out, &people, now)?;
         out.line("")?;
         if waiting.is_empty() {

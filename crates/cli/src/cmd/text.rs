@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atm_office::ExitCode;
 use atm_office::send::{Letter, SendOptions};
@@ -73,6 +73,11 @@ impl From<&Manner> for SendOptions {
 impl Words {
     pub(super) fn is_missing(&self) -> bool {
         self.text.is_none() && self.file.is_none()
+    }
+
+    /// The file that the words are from.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// The letter with these words.

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step};
 use crate::error::StoreError;
-use crate::files::{ensure_folder, read_patiently, resolve};
+use crate::files::{Snapshot, ensure_folder, read_patiently, resolve};
 use crate::lock::LockTimes;
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
@@ -197,6 +197,25 @@ impl ArrayInbox {
             Ok((json::remove(text, text.trim(), &entries.raw, &gone), gone.len()))
         })
         .map(|(removed, _)| removed)
+    }
+
+    /// Takes messages out of the file, whole, after a copy of their entries is in the quarantine; says where.
+    pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
+        let seen = Snapshot::read(&resolve(self.path())?)?;
+        let entries = match content::read(Content::of(&seen)) {
+            Reading::Entries(_, entries) => entries.raw.iter().map(|raw| raw.get().to_owned()).collect(),
+            _ => Vec::new(),
+        };
+        let named = |text: &String| {
+            let raw = serde_json::from_str(text).ok();
+            let message = raw.and_then(|raw: &RawValue| Message::from_entry(raw).ok());
+            message.is_some_and(|message| receipts.contains(&Receipt::of(&message)))
+        };
+        let named: Vec<String> = entries.into_iter().filter(named).collect();
+        let copy = format!("[{}]", named.join(","));
+        let kept = self.quarantine.keep(self.path(), copy.as_bytes(), why)?;
+        self.remove(receipts)?;
+        Ok(kept)
     }
 
     /// Looks, without any lock, and changes nothing.

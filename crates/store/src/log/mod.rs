@@ -4,6 +4,7 @@
 //! lines, as shell recipes keep it; see [`cursor`] for what happens when the file was rotated under it.
 
 mod append;
+mod blank;
 pub mod cursor;
 mod lines;
 
@@ -119,6 +120,11 @@ impl LogInbox {
         let queues = QUEUES.map(|queue| (queue, self.file(queue)));
         let marked = file.update(|look| cursor::advance(&file, look, &queues, receipts))?;
         Ok(Marked { marked, warnings: Vec::new() })
+    }
+
+    /// Blanks the lines of messages, where they stand, after a copy of them is in the quarantine; says where.
+    pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
+        blank::set_aside(self, receipts, why)
     }
 
     fn cursor_path(&self) -> PathBuf {

@@ -107,6 +107,8 @@ payloads! {
         failure_reason: Option<String> = "failureReason" | "failure_reason",
         /// The last task it completed, as logs say it.
         last_task_completed: Option<String> = "lastTaskCompleted" | "last_task_completed",
+        /// The reason, as logs say it.
+        reason: Option<String> = "reason",
     }
 
     /// A task is now somebody's.

@@ -76,7 +76,8 @@ fn dialects_of_idle(#[case] text: &str) {
         idle_reason: Some("available".into()),
         ..Default::default()
     };
-    assert_eq!(payload(text), expected.into());
+    let Payload::IdleNotification(said) = payload(text) else { panic!("{text}") };
+    assert_eq!(IdleNotification { reason: None, ..said }, expected);
 }
 
 #[rstest]

@@ -45,6 +45,8 @@ pub struct TeamConfig {
     pub lead_process: Option<LeadProcess>,
     /// The version of the format.
     pub schema_version: Option<String>,
+    /// Whether it says that the lead signs its mail.
+    pub signed: bool,
     /// The members that can be understood.
     pub members: Vec<Member>,
     /// The entries that cannot.
@@ -128,6 +130,7 @@ impl TeamConfig {
             lead_session_id: read(&object, &["leadSessionId", "lead_session_id"]),
             lead_process: object.get("leadProcess").and_then(LeadProcess::read),
             schema_version: read(&object, &["schemaVersion", "schema_version"]),
+            signed: says_signed(&object) || object.get("leadProcess").is_some_and(in_object),
             members: Vec::new(),
             skipped: Vec::new(),
         };
@@ -165,6 +168,17 @@ fn entries(members: Option<&RawValue>) -> Result<Vec<&RawValue>, Flaw> {
         }
         _ => Ok(Vec::new()),
     }
+}
+
+/// Whether a signature, or a key for one, stands in an object.
+fn says_signed(object: &json::Object<'_>) -> bool {
+    ["lead_sig", "leadSig", "leadSigKey", "lead_sig_key"]
+        .iter()
+        .any(|key| object.get(key).is_some_and(|raw| !["null", "false"].contains(&raw.get())))
+}
+
+fn in_object(raw: &RawValue) -> bool {
+    document(raw.get()).is_ok_and(|object| says_signed(&object))
 }
 
 /// The name part of `name@team`.

@@ -48,6 +48,11 @@ fn the_first_help_names_every_command() {
       ack          Tell a message's sender that it arrived
       request      Ask somebody, and wait for the answer
       respond      Answer a request
+      plan         Plans: hand one in, approve, reject, list
+      shutdown     Ask a member to end; approve or reject that
+      idle         Tell your lead that you have nothing to do
+      heartbeat    Tell your lead that you are alive, and how far
+      health       Ask a member whether it is alive
       track        What became of a message: its stages, with the evidence
       pending      What waits for whom: queued, not acknowledged, or lost by a client
       retry        Offer queued mail again that nobody acted on, then escalate it
@@ -313,6 +318,135 @@ fn help_about_mail() {
           --all         Show what is there already, too
           --count <N>   Stop after N messages
           --for <TIME>  Stop after this long: 30s, 10m
+    ");
+}
+
+#[test]
+fn help_about_the_protocol() {
+    let commands = ["plan", "plan submit", "plan approve", "plan reject", "plan list"];
+    assert_snapshot!(helps(&commands), @"
+    == Plans: hand one in, approve, reject, list
+
+    Usage: atm plan [OPTIONS] <COMMAND>
+
+    Commands:
+      submit   Ask your lead whether you may carry out a plan; prints the request's id
+      approve  The member may go on (the lead decides)
+      reject   The member has to change its plan (the lead decides)
+      list     The plans of the team, and what became of them
+      help     Print this message or the help of the given subcommand(s)
+
+    Options:
+    == Ask your lead whether you may carry out a plan; prints the request's id
+
+    Usage: atm plan submit [OPTIONS] [TEXT]
+
+    Arguments:
+      [TEXT]  The text, or `-` to read it from stdin
+
+    Options:
+          --file <FILE>          Read the text from a file
+          --summary <TEXT>       A short version [default: the first words]
+          --priority <PRIORITY>  How urgent it is [default: normal] [possible values: high, normal, low]
+          --wait                 Wait for the decision: exit 0 for yes, 4 for no, 8 if none comes
+          --timeout <TIME>       How long [default: 30s]
+    == The member may go on (the lead decides)
+
+    Usage: atm plan approve [OPTIONS] <REQUEST>
+
+    Arguments:
+      <REQUEST>  The request's id
+
+    Options:
+          --feedback <TEXT>         What to mind
+          --permission-mode <MODE>  The mode that the member goes on in, like `default` or `acceptEdits`
+    == The member has to change its plan (the lead decides)
+
+    Usage: atm plan reject [OPTIONS] --feedback <TEXT> <REQUEST>
+
+    Arguments:
+      <REQUEST>  The request's id
+
+    Options:
+          --feedback <TEXT>  What to change
+    == The plans of the team, and what became of them
+
+    Usage: atm plan list [OPTIONS]
+
+    Options:
+          --open     Only those that nobody has decided
+    ");
+    let commands = ["shutdown", "shutdown request", "shutdown approve", "shutdown reject"];
+    assert_snapshot!(helps(&commands), @"
+    == Ask a member to end; approve or reject that
+
+    Usage: atm shutdown [OPTIONS] <COMMAND>
+
+    Commands:
+      request  Ask a member to end (the lead may); prints the request's id
+      approve  You end: tell the lead so, and be put down as off
+      reject   You stay
+      help     Print this message or the help of the given subcommand(s)
+
+    Options:
+    == Ask a member to end (the lead may); prints the request's id
+
+    Usage: atm shutdown request [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  Whom
+
+    Options:
+          --reason <TEXT>   Why
+          --wait            Wait for the decision: exit 0 for yes, 4 for no, 8 if none comes
+          --timeout <TIME>  How long [default: 30s]
+    == You end: tell the lead so, and be put down as off
+
+    Usage: atm shutdown approve [OPTIONS] [REQUEST]
+
+    Arguments:
+      [REQUEST]  The request's id [default: the newest that is open]
+
+    Options:
+    == You stay
+
+    Usage: atm shutdown reject [OPTIONS] --reason <TEXT> [REQUEST]
+
+    Arguments:
+      [REQUEST]  The request's id [default: the newest that is open]
+
+    Options:
+          --reason <TEXT>  Why
+    ");
+    assert_snapshot!(helps(&["idle", "heartbeat", "health"]), @"
+    == Tell your lead that you have nothing to do
+
+    Usage: atm idle [OPTIONS]
+
+    Options:
+          --reason <REASON>  Why you have nothing to do [default: available] [possible values:
+                             available, interrupted, waiting_response, task_complete]
+          --task <ID>        The task you have just finished with
+          --summary <TEXT>   What there is to say
+    == Tell your lead that you are alive, and how far
+
+    Usage: atm heartbeat [OPTIONS]
+
+    Options:
+          --task <ID>           The task you work on
+          --progress <PERCENT>  Percent done
+          --request <ID>        The health check that this answers [default: all that are open]
+    == Ask a member whether it is alive
+
+    Usage: atm health [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  Whom to ask
+
+    Options:
+          --timeout <TIME>  How long to wait for the heartbeat; exit 8 if none comes [default: 30s]
+          --stalled         Do not ask: tell everybody that it does not answer (the lead may)
+          --tasks <IDS>     With --stalled, the tasks that others may take: 5,6
     ");
 }
 

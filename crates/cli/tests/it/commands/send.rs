@@ -134,7 +134,7 @@ fn mail_for_somebody_who_is_off_is_queued_and_tagged_unless_told_not_to() {
         "
         atm send bob 'start the build'
         atm send bob 'no tag please' --no-tag
-        atm send bob '{\"type\":\"shutdown_request\",\"requestId\":\"r1\"}'
+        atm --as team-lead send bob '{\"type\":\"shutdown_request\",\"requestId\":\"r1\"}'
         atm inbox bob --pending
         ",
     );
@@ -145,7 +145,7 @@ fn mail_for_somebody_who_is_off_is_queued_and_tagged_unless_told_not_to() {
     $ atm send bob 'no tag please' --no-tag
     queued for bob@dev, id [ID]
     2> warning: bob is offline (isActive is false): the message is queued
-    $ atm send bob '{"type":"shutdown_request","requestId":"r1"}'
+    $ atm --as team-lead send bob '{"type":"shutdown_request","requestId":"r1"}'
     queued for bob@dev, id [ID]
     2> warning: bob is offline (isActive is false): the message is queued
     $ atm inbox bob --pending
@@ -153,7 +153,7 @@ fn mail_for_somebody_who_is_off_is_queued_and_tagged_unless_told_not_to() {
       [PENDING ACTION - queued while offline at [.........TIME.........]] start the build
     user → bob  [.........TIME.........]  unread  pending  [ID]
       no tag please
-    user → bob  [.........TIME.........]  unread  pending  shutdown_request  [ID]
+    team-lead → bob  [.........TIME.........]  unread  pending  shutdown_request  [ID]
       requestId: r1
     "#);
 }

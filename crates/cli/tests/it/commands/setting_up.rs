@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::scene::{World, tree};
 
 /// Every command that can be typed, without `atm`.
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 45] = [
     "demo",
     "team",
     "team create",
@@ -42,6 +42,18 @@ const COMMANDS: [&str; 33] = [
     "config",
     "completions",
     "man",
+    "health",
+    "heartbeat",
+    "idle",
+    "plan",
+    "plan approve",
+    "plan list",
+    "plan reject",
+    "plan submit",
+    "shutdown",
+    "shutdown approve",
+    "shutdown reject",
+    "shutdown request",
 ];
 
 #[test]

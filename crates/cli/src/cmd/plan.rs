@@ -1,0 +1,115 @@
+//! `atm plan`
+
+use atm_office::protocol::plan::{Plan as Proposal, PlanAnswer, PlanState};
+use atm_wire::{Address, Stamp};
+use clap::{Args, Subcommand};
+
+use super::duration::span;
+use super::send::tell;
+use super::shutdown::{Wait, tell_asked};
+use super::text::Words;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{safe, table};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plan {
+    /// Ask your lead whether you may carry out a plan; prints the request's id
+    Submit(Submit),
+    /// The member may go on (the lead decides)
+    Approve(Approve),
+    /// The member has to change its plan (the lead decides)
+    Reject {
+        /// The request's id
+        request: String,
+        /// What to change
+        #[arg(long, value_name = "TEXT")]
+        feedback: String,
+    },
+    /// The plans of the team, and what became of them
+    List {
+        /// Only those that nobody has decided
+        #[arg(long)]
+        open: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Submit {
+    #[command(flatten)]
+    words: Words,
+    #[command(flatten)]
+    wait: Wait,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    /// The request's id
+    request: String,
+    /// What to mind
+    #[arg(long, value_name = "TEXT")]
+    feedback: Option<String>,
+    /// The mode that the member goes on in, like `default` or `acceptEdits`
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
+}
+
+impl Plan {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let team = context.team()?;
+        let (request, answer) = match self {
+            Self::Submit(submit) => return submit.run(context),
+            Self::List { open } => return list(context, open),
+            Self::Approve(Approve { request, feedback, permission_mode }) => {
+                (request, PlanAnswer { approved: true, feedback, permission_mode })
+            }
+            Self::Reject { request, feedback } => {
+                (request, PlanAnswer { feedback: Some(feedback), ..PlanAnswer::default() })
+            }
+        };
+        let who = context.sender()?;
+        let sent = context.office.decide_plan(&team, &who, &request, &answer)?;
+        tell(context, &sent)?;
+        Ok(0)
+    }
+}
+
+impl Submit {
+    fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (team, who) = (context.team()?, context.member()?);
+        let letter = self.words.letter(Address { name: who.clone(), team: None })?;
+        let file = self.words.file().map(|file| context.cwd.join(file).display().to_string());
+        let plan = Proposal { text: letter.text, summary: letter.summary, file, priority: letter.priority };
+        let asked = context.office.submit_plan(&team, &who, &plan, self.wait.time())?;
+        tell_asked(context, &asked)
+    }
+}
+
+fn list(context: &mut Context, open: bool) -> Result<i32, Failure> {
+    let team = context.team()?;
+    let mut plans = context.office.plans(&team)?;
+    plans.retain(|plan| !open || plan.state == PlanState::Open);
+    let now = context.office.now();
+    let out = &mut context.out;
+    if out.json {
+        out.document(&plans)?;
+    } else if plans.is_empty() {
+        out.note(format!("there are no plans in team {}", safe::line(team.as_str())))?;
+    } else {
+        let line = |text: &str| safe::line(text).into_owned();
+        let ago = |at: Stamp| span(now.as_millis() - at.as_millis());
+        let rows = plans.iter().map(|plan| {
+            let feedback = plan.decision.as_ref().and_then(|decision| decision.feedback.as_deref());
+            vec![
+                line(&plan.from),
+                plan.state.as_str().to_owned(),
+                ago(plan.timestamp),
+                line(plan.summary.as_deref().unwrap_or("-")),
+                line(feedback.unwrap_or("-")),
+                line(&plan.request),
+            ]
+        });
+        out.line(table::columns(&["FROM", "STATE", "SINCE", "PLAN", "FEEDBACK", "REQUEST"], rows))?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,126 @@
+//! Asking whether a member is alive, and telling everybody that one is not.
+
+use std::time::Duration;
+
+use atm_ledger::Recorded;
+use atm_wire::payload::{Content, HealthCheck, Heartbeat, Payload, StallAlert, classify};
+use atm_wire::{Address, MemberName, Stamp, TeamName};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::send::{Letter, SendOptions, Sent};
+
+const CHECK: &str = "health_check";
+const HEARTBEAT: &str = "heartbeat";
+
+/// The answer to a health check.
+#[derive(Debug, Clone, Serialize)]
+pub struct Checked {
+    /// Who answered.
+    pub name: MemberName,
+    /// The check.
+    pub request: String,
+    /// How long it took, in milliseconds.
+    pub after_ms: i64,
+    /// The task that the member works on.
+    pub task: Option<String>,
+    /// Percent done.
+    pub progress: Option<f64>,
+    /// When it answered.
+    pub timestamp: Stamp,
+    /// The heartbeat's message.
+    pub id: String,
+}
+
+impl Office {
+    /// Asks a member whether it is alive: the check's id, and what became of its message.
+    pub fn ask_health(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        name: &MemberName,
+    ) -> Result<(String, Sent), OfficeError> {
+        let config = self.folder(team)?.load()?;
+        self.member(team, &config, name)?;
+        let request = format!("hc-{}", Uuid::now_v7().simple());
+        let payload = HealthCheck { request_id: Some(request.clone()) };
+        let sent = self.send_payload(team, from, name.clone(), payload)?;
+        Ok((request, sent))
+    }
+
+    /// Waits for the heartbeat that answers a check; file events wake it.
+    pub fn wait_for_heartbeat(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        request: &str,
+        asked: Stamp,
+        timeout: Duration,
+    ) -> Result<Checked, OfficeError> {
+        let root = self.root_key();
+        let beat = self.wait_until(team, timeout, || {
+            let beats = self.books.with(|ledger| {
+                ledger.sent_by(&root, team.as_str(), name.as_str(), HEARTBEAT, asked.as_millis())
+            })?;
+            // One that names another check answers that one.
+            let answers = |m: &Recorded| m.request_id.as_deref().is_none_or(|id| id == request);
+            Ok(beats.into_iter().find(answers))
+        })?;
+        let beat = beat.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })?;
+        let said = said(&beat);
+        Ok(Checked {
+            name: name.clone(),
+            request: request.to_owned(),
+            after_ms: beat.sent_at - asked.as_millis(),
+            task: said.task_id,
+            progress: said.progress_percent,
+            timestamp: Stamp::from_millis(beat.sent_at),
+            id: beat.id,
+        })
+    }
+
+    /// Tells everybody but the lead itself that a member does not answer, and which tasks are free.
+    pub fn stall_alert(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        stalled: &MemberName,
+        released: &[String],
+    ) -> Result<Vec<Result<Sent, OfficeError>>, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        self.member(team, &config, stalled)?;
+        let payload =
+            StallAlert { stalled_agent: Some(stalled.to_string()), released_tasks: released.to_vec() };
+        let to = Address { name: stalled.clone(), team: None };
+        let letter = Letter::new(to, Payload::from(payload).to_text());
+        self.broadcast(team, from, &letter, None, SendOptions::default())
+    }
+
+    /// The health checks that somebody has not answered: id and asker, oldest first.
+    pub(crate) fn open_checks(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+    ) -> Result<Vec<(String, MemberName)>, OfficeError> {
+        self.reconcile(team)?;
+        let inbox = self.inbox_key(team, who);
+        let open = self.books.with(|ledger| ledger.open_requests(&inbox, CHECK))?;
+        Ok(open
+            .into_iter()
+            .filter_map(|check| Some((check.request_id?, MemberName::parse(&check.sender).ok()?)))
+            .collect())
+    }
+}
+
+/// What a heartbeat says.
+pub(crate) fn said(beat: &Recorded) -> Heartbeat {
+    match classify(&beat.text, Some(&beat.kind)) {
+        Content::Protocol(parsed) => match parsed.payload {
+            Payload::Heartbeat(said) => said,
+            _ => Heartbeat::default(),
+        },
+        Content::Text => Heartbeat::default(),
+    }
+}

@@ -1,0 +1,58 @@
+//! The team's protocol: what members and their lead tell each other in payloads, and who may say what.
+//!
+//! Each payload that a person or an agent can send has its call here. All of them, and hand-written payloads in plain
+//! mail too, pass through one table: [`policy`].
+
+pub mod check;
+pub mod plan;
+pub mod policy;
+pub mod report;
+pub mod requests;
+pub mod shutdown;
+pub mod signed;
+pub mod stale;
+
+use atm_wire::payload::Payload;
+use atm_wire::team::{Member, TeamConfig};
+use atm_wire::{Address, MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::send::{Letter, SendOptions, Sent};
+
+impl Office {
+    /// Sends a payload from one name of a team to another.
+    pub(crate) fn send_payload(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        to: MemberName,
+        payload: impl Into<Payload>,
+    ) -> Result<Sent, OfficeError> {
+        let letter = Letter::new(Address { name: to, team: None }, payload.into().to_text());
+        self.send(team, from, &letter, SendOptions::default())
+    }
+
+    /// The member's entry, or an error with the nearest names.
+    pub(crate) fn member<'a>(
+        &self,
+        team: &TeamName,
+        config: &'a TeamConfig,
+        name: &MemberName,
+    ) -> Result<&'a Member, OfficeError> {
+        config.member(name.as_str()).ok_or_else(|| self.no_member(team, config, name.as_str()))
+    }
+
+    /// Whoever leads the team. Teams of the log layout often have a lead that is no member: then it is whoever has the
+    /// inbox of one.
+    pub fn lead_of(&self, team: &TeamName, config: &TeamConfig) -> Result<MemberName, OfficeError> {
+        if let Some(lead) = config.lead() {
+            return Ok(lead.checked_name()?);
+        }
+        let by_name = policy::LEAD_NAMES.iter().filter_map(|name| MemberName::parse(name).ok());
+        by_name
+            .into_iter()
+            .find(|name| self.mailbox(team, name).exists())
+            .ok_or_else(|| OfficeError::NoLead { team: team.clone() })
+    }
+}

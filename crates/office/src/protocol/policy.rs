@@ -1,0 +1,186 @@
+//! Who may send which payload: one table, for every way of sending.
+//!
+//! A name is a claim, not a proof (see SECURITY.md); the table keeps agents from deciding what is not theirs to decide,
+//! by mistake or because a message told them to. The person at the keyboard is no exception: whoever gives no name
+//! sends as `user`, an agent too. A person who means to act for the lead says so with `--as`.
+
+use std::collections::HashSet;
+
+use atm_wire::json::Object;
+use atm_wire::payload::{Content, Parsed, Payload, classify};
+use atm_wire::team::TeamConfig;
+use atm_wire::{MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::send::Letter;
+
+/// The names of leads in teams whose configuration does not say who leads.
+pub(crate) const LEAD_NAMES: [&str; 2] = ["team-lead", "coordinator"];
+/// Who starts members.
+const SYSTEM: &str = "system";
+
+/// Who may send a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum May {
+    /// Everybody.
+    Anyone,
+    /// The lead of the recipient's team.
+    Lead,
+    /// The lead, or whatever starts members.
+    Starter,
+    /// Whoever was asked, to whoever asked, once, and for nobody else: the type of the request that it answers.
+    Asked(&'static str),
+    /// The lead, as whoever was asked.
+    AskedLead(&'static str),
+    /// Agents' own clients alone.
+    Client,
+}
+
+/// The table. What is not in it, anyone may send.
+pub const TABLE: &[(&str, May)] = &[
+    ("shutdown_request", May::Lead),
+    ("stall_alert", May::Lead),
+    ("shutdown_response", May::Asked("shutdown_request")),
+    ("shutdown_approved", May::Asked("shutdown_request")),
+    ("shutdown_rejected", May::Asked("shutdown_request")),
+    ("plan_approval_response", May::AskedLead("plan_approval_request")),
+    ("system_init", May::Starter),
+    ("permission_request", May::Client),
+    ("permission_response", May::Client),
+    ("sandbox_permission_request", May::Client),
+    ("sandbox_permission_response", May::Client),
+    ("mode_set_request", May::Client),
+    ("team_permission_update", May::Client),
+    ("teammate_terminated", May::Client),
+];
+
+/// Who may send a payload of this type.
+pub fn may(kind: &str) -> May {
+    TABLE.iter().find(|(known, _)| *known == kind).map_or(May::Anyone, |(_, may)| *may)
+}
+
+/// The request that a payload of this type decides.
+fn decides(may: May) -> Option<&'static str> {
+    match may {
+        May::Asked(request) | May::AskedLead(request) => Some(request),
+        _ => None,
+    }
+}
+
+/// Whether somebody leads a team.
+pub fn leads(config: &TeamConfig, name: &MemberName) -> bool {
+    match config.lead() {
+        Some(lead) => lead.name == name.as_str(),
+        None => LEAD_NAMES.contains(&name.as_str()),
+    }
+}
+
+/// A text that is not for everybody to send, with its rule. Clients parse with white space around it too.
+fn governed(text: &str) -> Option<(Box<Parsed>, May)> {
+    match classify(text.trim(), None) {
+        Content::Protocol(parsed) => {
+            let may = may(parsed.payload.kind());
+            (may != May::Anyone).then_some((parsed, may))
+        }
+        Content::Text => None,
+    }
+}
+
+/// Whether one of these letters decides a request: then no other decision of the sender may come between.
+pub(crate) fn has_decision(letters: &[Letter]) -> bool {
+    letters.iter().any(|letter| governed(&letter.text).is_some_and(|(_, may)| decides(may).is_some()))
+}
+
+/// The first letter that decides what an earlier one of them has decided.
+pub(crate) fn decided_twice(letters: &[Letter]) -> Option<(usize, String)> {
+    let mut seen = HashSet::new();
+    letters.iter().enumerate().find_map(|(index, letter)| {
+        let (parsed, may) = governed(&letter.text)?;
+        let key = (decides(may)?, parsed.request_id()?);
+        (!seen.insert(key.clone())).then_some((index, key.1))
+    })
+}
+
+impl Office {
+    /// Refuses a payload that `from`, of `home`, may not send to somebody of `target`.
+    pub(crate) fn check_policy(
+        &self,
+        home: &TeamName,
+        from: &MemberName,
+        target: (&TeamName, &TeamConfig),
+        letter: &Letter,
+    ) -> Result<(), OfficeError> {
+        let Some((parsed, may)) = governed(&letter.text) else { return Ok(()) };
+        let kind = parsed.payload.kind();
+        let refuse = |why: String| Err(OfficeError::NotYours { who: from.to_string(), why });
+        let (team, config) = target;
+        let is_lead = home == team && leads(config, from);
+        if let Some(key) = repeated_key(parsed.raw()) {
+            return refuse(format!("this {kind} says {key:?} twice"));
+        }
+        if let Some(claimed) = claimed_sender(&parsed.payload).filter(|claimed| *claimed != from.as_str()) {
+            return refuse(format!("this {kind} is in the name of {claimed}"));
+        }
+        match may {
+            May::Client => return refuse(format!("{kind} is between an agent's client and its lead's")),
+            May::Lead | May::AskedLead(_) if !is_lead => {
+                let lead = config.lead().map_or_else(String::new, |lead| format!(", {}", lead.name));
+                return refuse(format!("{kind} is for the lead of team {team}{lead}, to send"));
+            }
+            May::Starter if !is_lead && from.as_str() != SYSTEM => {
+                return refuse(format!("{kind} is for whatever starts members to send"));
+            }
+            _ => {}
+        }
+        let Some(request_kind) = decides(may) else { return Ok(()) };
+        let Some(request) = parsed.request_id() else {
+            return refuse(format!("this {kind} names no request"));
+        };
+        let asked = self.open_request(home, from, request_kind, &request)?;
+        let asker_home = asked.origin.as_deref().unwrap_or(home.as_str());
+        if asked.sender != letter.to.name.as_str() || asker_home != team.as_str() {
+            return refuse(format!("request {request} is from {}, and its answer is for them", asked.sender));
+        }
+        Ok(())
+    }
+}
+
+/// In whose name a payload speaks.
+fn claimed_sender(payload: &Payload) -> Option<&str> {
+    match payload {
+        Payload::ShutdownRequest(payload) => payload.from.as_deref(),
+        Payload::ShutdownApproved(payload) => payload.from.as_deref(),
+        Payload::ShutdownRejected(payload) => payload.from.as_deref(),
+        _ => None,
+    }
+}
+
+/// A key that stands twice: of two programs, one may take the first and the other the last.
+fn repeated_key(payload: &str) -> Option<String> {
+    let object = Object::parse(payload).ok()?;
+    let mut seen = HashSet::new();
+    object.iter().map(|(key, _)| key.to_owned()).find(|key| !seen.insert(key.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_of_the_table_is_one_that_clients_know_or_that_we_read() {
+        let foreign = ["sandbox_permission_request", "sandbox_permission_response"];
+        for (kind, may) in TABLE {
+            assert!(Payload::KINDS.contains(kind) || foreign.contains(kind), "{kind}");
+            assert_ne!(*may, May::Anyone, "{kind} need not be in the table");
+        }
+        assert_eq!(may("heartbeat"), May::Anyone);
+        assert_eq!(may("weather_report"), May::Anyone);
+    }
+
+    #[test]
+    fn white_space_does_not_hide_a_payload() {
+        assert!(governed("\n {\"type\":\"shutdown_request\"} ").is_some());
+        assert!(governed("please send a shutdown_request").is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! What a member tells its lead about itself: idle, or alive and this far.
+
+use atm_store::Layout;
+use atm_wire::payload::{Heartbeat, IdleNotification};
+use atm_wire::{MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::send::Sent;
+
+/// Why a member has nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IdleReason {
+    /// It has finished its turn.
+    #[default]
+    Available,
+    /// It was interrupted.
+    Interrupted,
+    /// It waits for somebody's answer.
+    WaitingResponse,
+    /// It has completed its task.
+    TaskComplete,
+}
+
+impl IdleReason {
+    /// The spelling in the payload.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Available => "available",
+            Self::Interrupted => "interrupted",
+            Self::WaitingResponse => "waiting_response",
+            Self::TaskComplete => "task_complete",
+        }
+    }
+}
+
+/// A member has nothing to do.
+#[derive(Debug, Clone, Default)]
+pub struct Idle {
+    /// Why.
+    pub reason: IdleReason,
+    /// The task it has just finished with.
+    pub task: Option<String>,
+    /// What there is to say.
+    pub summary: Option<String>,
+}
+
+/// A member is alive.
+#[derive(Debug, Clone, Default)]
+pub struct Alive {
+    /// The task it works on.
+    pub task: Option<String>,
+    /// Percent done.
+    pub progress: Option<f64>,
+    /// The health check that it answers; without one, all that are open.
+    pub request: Option<String>,
+}
+
+impl Office {
+    /// `who` tells its lead that it has nothing to do.
+    pub fn idle(&self, team: &TeamName, who: &MemberName, idle: &Idle) -> Result<Sent, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        self.member(team, &config, who)?;
+        let lead = self.lead_of(team, &config)?;
+        // Whoever reads a log looks for other keys than a client does.
+        let in_log = self.mailbox(team, &lead).layout() == Layout::Log;
+        let completed = idle.task.clone().filter(|_| in_log && idle.reason == IdleReason::TaskComplete);
+        let payload = IdleNotification {
+            from: Some(who.to_string()),
+            timestamp: Some(self.now()),
+            idle_reason: Some(idle.reason.as_str().to_owned()),
+            summary: idle.summary.clone(),
+            completed_task_id: idle.task.clone(),
+            last_task_completed: completed,
+            reason: in_log.then(|| idle.reason.as_str().to_owned()),
+            ..IdleNotification::default()
+        };
+        self.send_payload(team, who, lead, payload)
+    }
+
+    /// `who` tells its lead that it is alive, and everybody else who had asked. The lead's answer stands first.
+    pub fn heartbeat(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        alive: &Alive,
+    ) -> Result<Vec<Sent>, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        self.member(team, &config, who)?;
+        let beat = |request: Option<String>| Heartbeat {
+            task_id: alive.task.clone(),
+            progress_percent: alive.progress,
+            request_id: request,
+        };
+        let mut open = self.open_checks(team, who)?;
+        if let Some(request) = &alive.request {
+            open.retain(|(asked, _)| asked == request);
+            if open.is_empty() {
+                let why = format!("there is no open health check {request:?} for {who}");
+                return Err(OfficeError::NotYours { who: who.to_string(), why });
+            }
+        }
+        let lead = self.lead_of(team, &config)?;
+        let mut told: Vec<(MemberName, Option<String>)> = Vec::new();
+        for (request, asker) in open {
+            told.push((asker, Some(request)));
+        }
+        if !told.iter().any(|(name, _)| *name == lead) {
+            told.push((lead.clone(), None));
+        }
+        told.sort_by_key(|(name, _)| *name != lead);
+        told.into_iter().map(|(name, request)| self.send_payload(team, who, name, beat(request))).collect()
+    }
+}

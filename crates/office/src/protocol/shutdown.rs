@@ -1,0 +1,85 @@
+//! Ending a member: the lead asks, the member decides, for itself alone.
+
+use std::time::Duration;
+
+use atm_wire::payload::{ShutdownApproved, ShutdownRejected, ShutdownRequest};
+use atm_wire::{MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::members::MemberChange;
+use crate::office::Office;
+use crate::protocol::requests::Asked;
+use crate::send::Sent;
+
+const REQUEST: &str = "shutdown_request";
+
+impl Office {
+    /// `from`, the lead, asks a member to end; with `wait`, waits for the decision.
+    pub fn request_shutdown(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        name: &MemberName,
+        reason: Option<String>,
+        wait: Option<Duration>,
+    ) -> Result<Asked, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        self.member(team, &config, name)?;
+        let request = self.request_id("shutdown", name)?;
+        let payload = ShutdownRequest {
+            request_id: Some(request.clone()),
+            from: Some(from.to_string()),
+            reason,
+            timestamp: Some(self.now()),
+        };
+        let mut sent = self.send_payload(team, from, name.clone(), payload)?;
+        sent.warnings.extend(self.signature_warning(team, &config));
+        let answer = wait.map(|timeout| self.wait_for_decision(team, name, &request, timeout)).transpose()?;
+        Ok(Asked { request, sent, answer })
+    }
+
+    /// `who` ends: the named request, or the newest that is open, is approved, and the team is told that it is off.
+    pub fn approve_shutdown(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        request: Option<&str>,
+    ) -> Result<Sent, OfficeError> {
+        let asked = self.which_request(team, who, REQUEST, request)?;
+        let config = self.folder(team)?.load()?;
+        let member = config.member(who.as_str());
+        let payload = ShutdownApproved {
+            request_id: asked.request_id.clone(),
+            from: Some(who.to_string()),
+            timestamp: Some(self.now()),
+            pane_id: member.and_then(|member| member.tmux_pane_id.clone()),
+            backend_type: member.and_then(|member| member.backend_type.clone()),
+        };
+        let mut sent = self.send_payload(team, who, MemberName::parse(&asked.sender)?, payload)?;
+        if member.is_some() {
+            let off = MemberChange { active: Some(false), ..MemberChange::default() };
+            if let Err(error) = self.set_member(team, who, &off) {
+                sent.warnings.push(format!("{who} could not be put down as off: {error}"));
+            }
+        }
+        Ok(sent)
+    }
+
+    /// `who` stays, and says why.
+    pub fn reject_shutdown(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        request: Option<&str>,
+        reason: String,
+    ) -> Result<Sent, OfficeError> {
+        let asked = self.which_request(team, who, REQUEST, request)?;
+        let payload = ShutdownRejected {
+            request_id: asked.request_id.clone(),
+            from: Some(who.to_string()),
+            reason: Some(reason),
+            timestamp: Some(self.now()),
+        };
+        self.send_payload(team, who, MemberName::parse(&asked.sender)?, payload)
+    }
+}
