@@ -5,6 +5,8 @@ use atm_store::StoreError;
 use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
 
+use crate::tasks::TaskError;
+
 /// How a command ends. These numbers are a promise to scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -155,6 +157,9 @@ pub enum OfficeError {
         /// Which request.
         request: String,
     },
+    /// About a task.
+    #[error(transparent)]
+    Task(#[from] TaskError),
     /// The files.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -185,6 +190,7 @@ impl OfficeError {
                 StoreError::Busy { .. } | StoreError::LockBlocked { .. } | StoreError::Unsettled { .. },
             ) => ExitCode::Busy,
             Self::NotYours { .. } => ExitCode::Refused,
+            Self::Task(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
             Self::Store(StoreError::BadContent { .. }) => ExitCode::BadData,
             Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
@@ -214,6 +220,7 @@ impl OfficeError {
             Self::Store(StoreError::BadContent { .. }) => "bad_data",
             Self::Store(StoreError::Io { .. }) => "io",
             Self::NotYours { .. } => "not_yours",
+            Self::Task(error) => error.code(),
             Self::NotInTime { .. } => "not_in_time",
             Self::NoAnswer { .. } => "no_answer",
             Self::Ledger(_) => "ledger",

@@ -27,6 +27,7 @@ pub mod request;
 pub mod retry;
 pub mod send;
 pub mod summary;
+pub mod tasks;
 pub mod teams;
 pub mod track;
 mod transcript;

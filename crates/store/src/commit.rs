@@ -9,12 +9,13 @@
 //!
 //! So a client's lock is held for a comparison and a rename, however big the file is.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atm_wire::json::Patch;
+use atm_wire::json::{Object, Patch};
 
-use crate::error::StoreError;
+use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, resolve, sync_folder};
 use crate::lock::flock::Flock;
 use crate::lock::mkdir::{MkdirLock, Terms};
@@ -183,8 +184,14 @@ impl SharedFile {
     }
 
     /// Agent clients lock this file by a directory beside it.
-    pub(crate) fn with_directory_lock(mut self) -> Self {
-        self.mkdir = Some(with_suffix(&self.path, ".lock"));
+    pub(crate) fn with_directory_lock(self) -> Self {
+        let lock = with_suffix(&self.path, ".lock");
+        self.with_directory(lock)
+    }
+
+    /// Agent clients lock this file by the directory `lock`.
+    pub(crate) fn with_directory(mut self, lock: PathBuf) -> Self {
+        self.mkdir = Some(lock);
         self
     }
 
@@ -209,6 +216,38 @@ impl SharedFile {
         mut planner: impl FnMut(Look) -> Result<Plan<T>, StoreError>,
     ) -> Result<T, StoreError> {
         self.commit(|desk| desk.plan(&mut planner), |_| ())
+    }
+
+    /// The text of an object's file, or `None` where somebody may be in the middle of writing it.
+    pub(crate) fn whole<'a>(&self, look: Look<'a>) -> Result<Option<&'a str>, StoreError> {
+        let text = match look.content {
+            Content::Text(text) => Ok(text),
+            Content::Missing => Err(StoreError::bad(&self.path, "does not exist")),
+            Content::NotUtf8(_) => Err(StoreError::bad(&self.path, "is not UTF-8")),
+        };
+        match text {
+            text if look.sure => text.map(Some),
+            Ok(text) if Object::parse(text).is_ok() => Ok(Some(text)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Looks at the file under its locks and removes it, durably, if `judge` says so.
+    pub(crate) fn remove<T>(
+        &self,
+        judge: impl FnOnce(Look) -> Result<(bool, T), StoreError>,
+    ) -> Result<T, StoreError> {
+        let deadline = self.times.deadline();
+        let _queue = Queue::enter(&self.queue, &deadline)?;
+        let held = self.lock(&deadline)?;
+        let seen = Snapshot::read(&self.path)?;
+        let (goes, value) = judge(Look { content: Content::of(&seen), sure: true })?;
+        if goes {
+            fs::remove_file(&self.path).doing("remove", &self.path)?;
+        }
+        drop(held);
+        sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;
+        Ok(value)
     }
 
     /// Prepares a new version, in whatever way, and puts it in place, durably. `done` is told before the queue is left.

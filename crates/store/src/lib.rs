@@ -1,4 +1,4 @@
-//! Mailboxes and teams as files, safe beside every other program that writes the same files.
+//! Mailboxes, teams and tasks as files, safe beside every other program that writes the same files.
 //!
 //! All of it blocks, nothing prints, nothing reads the environment. The one way to change a shared file is
 //! [`commit`]: our own queue, preparation under no foreign lock, then the foreign locks for compare-and-rename
@@ -15,6 +15,7 @@ pub mod mailbox;
 pub mod paths;
 pub mod points;
 pub mod quarantine;
+pub mod tasks;
 pub mod team;
 pub mod watch;
 
@@ -22,4 +23,5 @@ pub use error::StoreError;
 pub use lock::LockTimes;
 pub use mailbox::{Appended, Listing, Mailbox, Marked, Outbox, Receipt, Warning};
 pub use paths::{Layout, Root, State};
+pub use tasks::TaskFolder;
 pub use team::TeamFolder;

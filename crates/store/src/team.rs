@@ -11,7 +11,7 @@ use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::commit::{Content, Look, Plan, SharedFile};
+use crate::commit::{Content, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
 use crate::files::{ensure_folder, read_patiently, resolve, sync_folder};
 use crate::lock::LockTimes;
@@ -124,7 +124,7 @@ impl TeamFolder {
     /// Sets fields of a member, in place.
     pub fn set_member(&self, name: &str, fields: &[(&str, serde_json::Value)]) -> Result<(), StoreError> {
         self.config.update(|look| {
-            let Some(text) = self.whole(look)? else { return Ok(Plan::Unsure) };
+            let Some(text) = self.config.whole(look)? else { return Ok(Plan::Unsure) };
             let mut text = text.to_owned();
             for (key, value) in fields {
                 let patch = {
@@ -173,24 +173,10 @@ impl TeamFolder {
     }
 
     fn edit(&self, mut edit: impl FnMut(&str) -> Result<json::Patch, StoreError>) -> Result<(), StoreError> {
-        self.config.update(|look| match self.whole(look)? {
+        self.config.update(|look| match self.config.whole(look)? {
             Some(text) => Ok(Plan::Patch(edit(text)?, ())),
             None => Ok(Plan::Unsure),
         })
-    }
-
-    /// The text, or `None` where somebody may be in the middle of writing it.
-    fn whole<'a>(&self, look: Look<'a>) -> Result<Option<&'a str>, StoreError> {
-        let text = match look.content {
-            Content::Text(text) => Ok(text),
-            Content::Missing => Err(StoreError::bad(self.config.path(), "does not exist")),
-            Content::NotUtf8(_) => Err(StoreError::bad(self.config.path(), "is not UTF-8")),
-        };
-        match text {
-            text if look.sure => text.map(Some),
-            Ok(text) if Object::parse(text).is_ok() => Ok(Some(text)),
-            _ => Ok(None),
-        }
     }
 
     fn members<'a>(&self, text: &'a str) -> Result<(&'a RawValue, Vec<&'a RawValue>), StoreError> {

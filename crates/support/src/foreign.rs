@@ -26,6 +26,13 @@ impl Foreign {
         client
     }
 
+    /// An agent client at the task list in `folder`, which exists.
+    pub fn task_client(folder: &Path) -> Self {
+        let mut client = Self::script("node", "tasks.mjs").with("--folder", folder);
+        client.command.env("ATM_TEST_NODE_MODULES", node_modules());
+        client
+    }
+
     /// A Python tool: locks by `flock` on `.lock` beside the inbox.
     pub fn python(inbox: &Path) -> Self {
         Self::script("python3", "flock_writer.py").with("--inbox", inbox)

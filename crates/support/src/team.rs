@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use atm_store::{Layout, LockTimes, Mailbox, TeamFolder, paths};
+use atm_store::{Layout, LockTimes, Mailbox, TaskFolder, TeamFolder, paths};
 use atm_wire::{MemberName, TeamName};
 use serde_json::Value;
 
@@ -118,6 +118,21 @@ impl TestTeam {
     /// The store's view of the team, with another patience.
     pub fn store_with(&self, times: LockTimes) -> TeamFolder {
         TeamFolder::new(&self.env.store_root(), &self.name, &self.env.store_state(), times)
+    }
+
+    /// Its task folder, whether it exists or not.
+    pub fn task_folder(&self) -> PathBuf {
+        self.env.store_root().tasks(&self.name)
+    }
+
+    /// The store's view of the team's tasks.
+    pub fn tasks(&self) -> TaskFolder {
+        self.tasks_with(LockTimes::default())
+    }
+
+    /// The store's view of the team's tasks, with another patience.
+    pub fn tasks_with(&self, times: LockTimes) -> TaskFolder {
+        TaskFolder::new(&self.env.store_root(), &self.name, &self.env.store_state(), times)
     }
 
     /// The store's view of a member's mail.

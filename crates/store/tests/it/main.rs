@@ -18,4 +18,5 @@ mod marks;
 mod properties;
 mod readers;
 mod scene;
+mod tasks;
 mod torn_writer;

@@ -166,6 +166,37 @@ pub fn set_member<T: Serialize + ?Sized>(
     Ok(patch)
 }
 
+/// Takes `key` out of `object`, a value that stands in `text`, wherever it stands there.
+pub fn remove_member(text: &str, object: &str, key: &str) -> Result<Patch, serde_json::Error> {
+    let mut patch = Patch::default();
+    let place = span(text, object);
+    let members = Object::parse(object)?;
+    let members: Vec<_> =
+        members.iter().map(|(name, value)| (name == key, span(text, value.get()).end)).collect();
+    if !members.is_empty() && members.iter().all(|(goes, _)| *goes) {
+        patch.replace(place.start + 1..place.end - 1, "");
+        return Ok(patch);
+    }
+    let mut before = place.start + 1 + opening_gap(object).len();
+    let mut kept_before = false;
+    for (goes, end) in members {
+        if !goes {
+            kept_before = true;
+        } else if kept_before {
+            patch.replace(before..end, "");
+        } else {
+            // The first ones go with the comma behind them.
+            let rest = &text[end..];
+            let next = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n', ',']).len();
+            patch.replace(before..end + next, "");
+            before = end + next;
+            continue;
+        }
+        before = end;
+    }
+    Ok(patch)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::elements;
@@ -209,6 +240,19 @@ mod tests {
         assert_eq!(set(r#"{"n":"1"}"#, "read"), r#"{"n":"1","read":true}"#);
         assert_eq!(set("{\n  \"n\": 1\n}", "read"), "{\n  \"n\": 1,\n  \"read\": true\n}");
         assert_eq!(set("{}", "read"), r#"{"read": true}"#);
+    }
+
+    #[test]
+    fn a_member_is_taken_out_with_its_comma() {
+        let without = |text: &str| remove_member(text, text.trim(), "k").unwrap().apply(text);
+        assert_eq!(without(r#"{"k":1,"n":2}"#), r#"{"n":2}"#);
+        assert_eq!(without(r#"{"n":2, "k":1}"#), r#"{"n":2}"#);
+        assert_eq!(without(r#"{"k":0,"k":1,"n":2,"k":[3],"m":4}"#), r#"{"n":2,"m":4}"#);
+        assert_eq!(without(" {\n  \"k\": 1\n} "), " {} ");
+        assert_eq!(without("{\n  \"k\": 1 ,\n  \"n\": 2\n}"), "{\n  \"n\": 2\n}");
+        assert_eq!(without("{\n  \"n\": 2,\n  \"k\": 1\n}"), "{\n  \"n\": 2\n}");
+        assert_eq!(without(r#"{"n":1E2}"#), r#"{"n":1E2}"#);
+        assert_eq!(without("{ }"), "{ }");
     }
 
     #[test]

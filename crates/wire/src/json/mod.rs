@@ -10,6 +10,6 @@ pub mod scan;
 pub mod style;
 
 pub use check::{ArrayCheck, Outline};
-pub use edit::{Patch, addition, append, remove, set_member};
+pub use edit::{Patch, addition, append, remove, remove_member, set_member};
 pub use scan::{Object, elements, integer, span, string};
 pub use style::Style;

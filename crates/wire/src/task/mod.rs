@@ -1,5 +1,11 @@
 //! A task of the shared list: `tasks/<team>/<id>.json`.
 
+mod change;
+mod id;
+mod lease;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -7,6 +13,10 @@ use serde_json::value::RawValue;
 
 use crate::message::Flaw;
 use crate::payload::field::{document, read};
+
+pub use change::{Change, edit};
+pub use id::{TaskId, TaskIdError};
+pub use lease::{CLAIM_EXPIRY, CLAIMED_AT, DEFAULT_LEASE, Lease};
 
 /// How far a task is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -122,57 +132,5 @@ impl Task {
     /// this view does not know stays.
     pub fn render(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use rstest::rstest;
-
-    use super::*;
-
-    #[test]
-    fn dialects() {
-        let text = r#"{"id":7,"status":"blocked","blocked_by":[3,"4"],"owner":"","x":1E2}"#;
-        let task = Task::parse(text).unwrap();
-        assert_eq!((task.id.as_str(), task.subject.as_str(), task.owner.as_deref()), ("7", "", None));
-        assert_eq!(task.status, Status::Other("blocked".into()));
-        assert_eq!(task.blocked_by, ["3", "4"]);
-        assert_eq!(task.raw(), text);
-    }
-
-    #[rstest]
-    #[case("{}", "has no `id`")]
-    #[case(r#"{"id":""}"#, "has no `id`")]
-    #[case("[]", "is an array, not an object")]
-    fn what_is_no_task(#[case] text: &str, #[case] error: &str) {
-        assert_eq!(Task::parse(text).unwrap_err().to_string(), error);
-    }
-
-    #[test]
-    fn a_new_task_looks_like_a_client_wrote_it() {
-        let task = Task { owner: Some("bob".into()), ..Task::new("1", "Title", "Text") };
-        assert_eq!(
-            task.render().unwrap(),
-            "{\n  \"id\": \"1\",\n  \"subject\": \"Title\",\n  \"description\": \"Text\",\n  \"status\": \"pending\",\n  \
-             \"blocks\": [],\n  \"blockedBy\": [],\n  \"owner\": \"bob\"\n}"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_written_reads_back(id in ".+", subject in ".*", word in ".*", blocks in prop::collection::vec(".*", 0..3)) {
-            let task = Task { status: Status::parse(&word), blocks, ..Task::new(id, subject, "d") };
-            let back = Task::parse(&task.render().unwrap()).unwrap();
-            prop_assert_eq!((back.id, back.subject, back.status, back.blocks), (task.id, task.subject, task.status, task.blocks));
-        }
-
-        #[test]
-        fn no_text_panics(text in ".*") {
-            if let Ok(task) = Task::parse(&text) {
-                prop_assert_eq!(task.raw(), text);
-            }
-        }
     }
 }

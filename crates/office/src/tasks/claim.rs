@@ -1,0 +1,142 @@
+//! Claiming, keeping and giving back: one task, one owner, for a time.
+
+use std::time::Duration;
+
+use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Status, Task, TaskId};
+use atm_wire::{MemberName, Stamp};
+
+use super::view::{TaskView, holder};
+use super::{Graph, Outcome, TaskError, Tasks};
+use crate::error::OfficeError;
+
+/// When somebody was relieved of a task, and who; below `metadata`, until it is claimed again.
+const RELEASED_AT: &str = "released_at";
+const RELEASED_FROM: &str = "released_from";
+
+impl Tasks<'_> {
+    /// Claims a task for `who`: of any number who try, one gets it. Who has it already gets it for longer.
+    pub fn claim(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Outcome, OfficeError> {
+        self.office.known_mailbox(&self.team, who)?;
+        let listing = self.folder.list()?;
+        self.find(id, &listing)?;
+        let by = Graph::new(&listing).blockers(id);
+        if !by.is_empty() {
+            return Err(TaskError::Blocked { id, by }.into());
+        }
+        self.take(who, id, lease)?;
+        self.outcome(id)
+    }
+
+    /// Claims the first task that can be had: one that is `who`'s already, else one that is nobody's.
+    pub fn claim_next(&self, who: &MemberName, lease: Duration) -> Result<Outcome, OfficeError> {
+        self.office.known_mailbox(&self.team, who)?;
+        let listing = self.folder.list()?;
+        let (graph, now) = (Graph::new(&listing), self.now());
+        let is_mine = |task: &Task| task.owner.as_deref() == Some(who.as_str());
+        let can_be_had = |(id, task): &&(TaskId, Task)| {
+            let free = task.status != Status::Completed && holder(task, now).is_none();
+            graph.blockers(*id).is_empty() && (free || (is_mine(task) && task.status == Status::Pending))
+        };
+        let mut choices: Vec<_> = listing.tasks.iter().filter(can_be_had).collect();
+        choices.sort_by_key(|(id, task)| (!is_mine(task), *id));
+        for (id, _) in choices {
+            match self.take(who, *id, lease) {
+                Ok(_) => return self.outcome(*id),
+                // Somebody was faster.
+                Err(OfficeError::Task(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(TaskError::NoneReady { team: self.team.clone() }.into())
+    }
+
+    fn take(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Task, OfficeError> {
+        let now = self.now();
+        self.update(id, |task| {
+            if task.status == Status::Completed {
+                return Err(TaskError::Completed { id }.into());
+            }
+            match holder(task, now) {
+                Some((owner, until)) if owner != who.as_str() => {
+                    Err(TaskError::Held { id, owner: owner.to_owned(), until }.into())
+                }
+                _ => Ok(vec![
+                    Change::Owner(Some(who.to_string())),
+                    Change::Status(Status::InProgress),
+                    Change::note(CLAIMED_AT, &now.to_string()),
+                    Change::number(CLAIM_EXPIRY, lease.as_secs_f64()),
+                    Change::forget(RELEASED_AT),
+                    Change::forget(RELEASED_FROM),
+                ]),
+            }
+        })
+    }
+
+    /// Keeps a claim for as long again, from `now` on. Refused if `owner` does not have the task any more.
+    pub fn renew(&self, owner: &MemberName, id: TaskId, now: Stamp) -> Result<TaskView, OfficeError> {
+        self.update(id, |task| {
+            if task.owner.as_deref() != Some(owner.as_str()) || task.status == Status::Completed {
+                return Err(TaskError::NotHeld { id, who: owner.to_string() }.into());
+            }
+            Ok(vec![Change::note(CLAIMED_AT, &now.to_string())])
+        })?;
+        self.get(id)
+    }
+
+    /// Gives a task back. Only its owner or the lead may.
+    pub fn release(&self, who: &MemberName, id: TaskId) -> Result<Outcome, OfficeError> {
+        let now = self.now();
+        self.update(id, |task| {
+            self.may_decide(who, id, task)?;
+            if task.status == Status::Completed {
+                return Err(TaskError::Completed { id }.into());
+            }
+            Ok(released(task, now))
+        })?;
+        self.outcome(id)
+    }
+
+    /// Takes all that is not done away from somebody who is gone, and says what that was.
+    pub fn release_all(&self, owner: &MemberName, now: Stamp) -> Result<Vec<TaskId>, OfficeError> {
+        let has =
+            |task: &Task| task.owner.as_deref() == Some(owner.as_str()) && task.status != Status::Completed;
+        let mut gone = Vec::new();
+        for (id, _) in self.folder.list()?.tasks.into_iter().filter(|(_, task)| has(task)) {
+            let mut had = false;
+            let updated = self.update(id, |task| {
+                had = has(task);
+                Ok(if had { released(task, now) } else { Vec::new() })
+            });
+            match updated {
+                Ok(_) if had => gone.push(id),
+                // Somebody else has taken or removed it meanwhile.
+                Ok(_) | Err(OfficeError::Task(TaskError::NoTask { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(gone)
+    }
+
+    /// The tasks whose lease is over: anybody may claim them.
+    pub fn expired(&self, now: Stamp) -> Result<Vec<TaskView>, OfficeError> {
+        let listing = self.folder.list()?;
+        let graph = Graph::new(&listing);
+        let all = listing.tasks.iter().map(|(id, task)| TaskView::new(*id, task, &graph, now));
+        Ok(all.filter(|task| task.lease.as_ref().is_some_and(|lease| lease.expired)).collect())
+    }
+}
+
+fn released(task: &Task, now: Stamp) -> Vec<Change> {
+    let Some(owner) = &task.owner else { return Vec::new() };
+    let mut changes = vec![Change::Owner(None)];
+    if task.status == Status::InProgress {
+        changes.push(Change::Status(Status::Pending));
+    }
+    changes.extend(without_lease());
+    changes.extend([Change::note(RELEASED_AT, &now.to_string()), Change::note(RELEASED_FROM, owner)]);
+    changes
+}
+
+pub(super) fn without_lease() -> [Change; 2] {
+    [Change::forget(CLAIMED_AT), Change::forget(CLAIM_EXPIRY)]
+}

@@ -1,0 +1,53 @@
+//! Completing a task.
+
+use atm_wire::MemberName;
+use atm_wire::payload::TaskCompletion;
+use atm_wire::task::{Change, Status, TaskId};
+
+use super::claim::without_lease;
+use super::{Graph, Outcome, TaskError, Tasks};
+use crate::error::OfficeError;
+
+/// When a task was completed, how long it took, and what is worth knowing; below `metadata`.
+pub(super) const COMPLETED_AT: &str = "completed_at";
+const ACTUAL_HOURS: &str = "actual_hours";
+const NOTES: &str = "notes";
+
+/// How a task was completed.
+#[derive(Debug, Clone, Default)]
+pub struct Completion {
+    /// How long it took.
+    pub hours: Option<f64>,
+    /// What is worth knowing.
+    pub notes: Option<String>,
+    /// Whether the lead is told.
+    pub tell: bool,
+}
+
+impl Tasks<'_> {
+    /// Completes a task and says which ones can begin now. Only its owner or the lead may.
+    pub fn complete(&self, who: &MemberName, id: TaskId, how: &Completion) -> Result<Outcome, OfficeError> {
+        self.update(id, |task| {
+            self.may_decide(who, id, task)?;
+            if task.status == Status::Completed {
+                return Err(TaskError::Completed { id }.into());
+            }
+            let mut changes = vec![Change::Status(Status::Completed)];
+            changes.extend(without_lease());
+            changes.push(Change::note(COMPLETED_AT, &self.now().to_string()));
+            changes.extend(how.hours.map(|hours| Change::number(ACTUAL_HOURS, hours)));
+            changes.extend(how.notes.as_deref().map(|notes| Change::note(NOTES, notes)));
+            Ok(changes)
+        })?;
+        let listing = self.folder.list()?;
+        let mut outcome = self.outcome(id)?;
+        outcome.unblocked = Graph::new(&listing).freed_by(id);
+        let about = TaskCompletion {
+            task_id: Some(id.to_string()),
+            actual_hours: how.hours,
+            notes: how.notes.clone(),
+        };
+        self.tell(who, self.lead_beside(who).filter(|_| how.tell), about, &mut outcome);
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,124 @@
+//! What is refused about tasks.
+
+use atm_wire::task::{TaskId, TaskIdError};
+use atm_wire::{Stamp, TeamName};
+
+use crate::error::ExitCode;
+
+/// Why something does not happen to a task.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TaskError {
+    /// There is no task of that number.
+    #[error("team {team} has no task {id}")]
+    NoTask {
+        /// Where was looked.
+        team: TeamName,
+        /// Which.
+        id: TaskId,
+    },
+    /// Nothing is free to be claimed.
+    #[error("team {team} has no task that can be claimed now")]
+    NoneReady {
+        /// Where was looked.
+        team: TeamName,
+    },
+    /// Somebody else has it.
+    #[error("task {id} is held by {owner}{}", until.map(|until| format!(" until {until}")).unwrap_or_default())]
+    Held {
+        /// Which.
+        id: TaskId,
+        /// Who.
+        owner: String,
+        /// The end of the lease, if it has one.
+        until: Option<Stamp>,
+    },
+    /// Whoever wanted to keep it does not have it.
+    #[error("task {id} is not {who}'s")]
+    NotHeld {
+        /// Which.
+        id: TaskId,
+        /// Who wanted to.
+        who: String,
+    },
+    /// It waits for others.
+    #[error("task {id} waits for {}", list(by))]
+    Blocked {
+        /// Which.
+        id: TaskId,
+        /// For which.
+        by: Vec<TaskId>,
+    },
+    /// It is done already.
+    #[error("task {id} is completed already")]
+    Completed {
+        /// Which.
+        id: TaskId,
+    },
+    /// Tasks would wait for each other.
+    #[error("tasks would wait for each other: {}", path.join(" waits for "))]
+    Cycle {
+        /// From a task back to itself.
+        path: Vec<String>,
+    },
+    /// Nobody can be asked how far it is.
+    #[error("task {id} has no owner")]
+    NoOwner {
+        /// Which.
+        id: TaskId,
+    },
+    /// A task without a title.
+    #[error("a task needs a subject")]
+    NoSubject,
+    /// A key that claims are kept in.
+    #[error("the metadata key {key:?} belongs to claims")]
+    Reserved {
+        /// Which.
+        key: String,
+    },
+    /// No number of a task.
+    #[error(transparent)]
+    Id(#[from] TaskIdError),
+}
+
+impl TaskError {
+    /// The exit code for this error.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NoTask { .. } | Self::NoneReady { .. } => ExitCode::NotFound,
+            Self::Held { .. }
+            | Self::NotHeld { .. }
+            | Self::Blocked { .. }
+            | Self::Completed { .. }
+            | Self::Cycle { .. }
+            | Self::NoOwner { .. } => ExitCode::Refused,
+            Self::NoSubject | Self::Reserved { .. } | Self::Id(_) => ExitCode::Usage,
+        }
+    }
+
+    /// A short, stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoTask { .. } => "no_such_task",
+            Self::NoneReady { .. } => "no_task_ready",
+            Self::Held { .. } => "task_held",
+            Self::NotHeld { .. } => "task_not_held",
+            Self::Blocked { .. } => "task_blocked",
+            Self::Completed { .. } => "task_completed",
+            Self::Cycle { .. } => "task_cycle",
+            Self::NoOwner { .. } => "task_without_owner",
+            Self::NoSubject => "no_subject",
+            Self::Reserved { .. } => "reserved_key",
+            Self::Id(_) => "bad_task_id",
+        }
+    }
+}
+
+/// `task 3`, `tasks 3 and 4`, `tasks 3, 4 and 5`.
+fn list(ids: &[TaskId]) -> String {
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    match ids.as_slice() {
+        [one] => format!("task {one}"),
+        [first @ .., last] => format!("tasks {} and {last}", first.join(", ")),
+        [] => "nothing".to_owned(),
+    }
+}

@@ -1,0 +1,180 @@
+//! Tasks: the shared list, who does what, and what waits for what.
+
+mod block;
+mod change;
+mod claim;
+mod complete;
+mod create;
+pub mod error;
+pub mod graph;
+pub mod view;
+
+use atm_store::TaskFolder;
+use atm_store::tasks::{Decision, TaskListing};
+use atm_wire::payload::Payload;
+use atm_wire::task::{Status, Task, TaskId};
+use atm_wire::team::TeamConfig;
+use atm_wire::{Address, MemberName, Stamp, TeamName};
+
+pub use block::Unblock;
+pub use change::TaskChange;
+pub use complete::Completion;
+pub use create::TaskPlan;
+pub use error::TaskError;
+pub use graph::Graph;
+pub use view::{LeaseView, Outcome, TaskView};
+
+use crate::error::OfficeError;
+use crate::office::{Office, USER};
+use crate::send::{Letter, SendOptions};
+
+/// The tasks of one team.
+#[derive(Debug)]
+pub struct Tasks<'a> {
+    office: &'a Office,
+    team: TeamName,
+    folder: TaskFolder,
+    config: TeamConfig,
+}
+
+/// Which tasks are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct TaskFilter {
+    /// Only those that are as far as this.
+    pub status: Option<Status>,
+    /// Only those of this owner.
+    pub owner: Option<String>,
+    /// Only those that wait for others, or only those that do not.
+    pub blocked: Option<bool>,
+    /// Only those that anybody could claim now.
+    pub ready: bool,
+}
+
+impl TaskFilter {
+    fn fits(&self, task: &TaskView) -> bool {
+        self.status.as_ref().is_none_or(|status| task.status == *status)
+            && self.owner.as_ref().is_none_or(|owner| task.owner.as_ref() == Some(owner))
+            && self.blocked.is_none_or(|blocked| is_blocked(task) == blocked)
+            && (!self.ready || task.ready)
+    }
+}
+
+fn is_blocked(task: &TaskView) -> bool {
+    task.status != Status::Completed && !task.waits_for.is_empty()
+}
+
+/// Tasks, and what could not be read.
+#[derive(Debug)]
+pub struct TaskViews {
+    /// The tasks, by their number.
+    pub tasks: Vec<TaskView>,
+    /// The files that could not be read.
+    pub warnings: Vec<String>,
+}
+
+impl Office {
+    /// The tasks of a team.
+    pub fn tasks(&self, team: &TeamName) -> Result<Tasks<'_>, OfficeError> {
+        let config = self.folder(team)?.load()?;
+        let folder = TaskFolder::new(&self.root, team, &self.state, self.times);
+        Ok(Tasks { office: self, team: team.clone(), folder, config })
+    }
+}
+
+impl Tasks<'_> {
+    /// The tasks that are wanted.
+    pub fn list(&self, filter: &TaskFilter) -> Result<TaskViews, OfficeError> {
+        let listing = self.folder.list()?;
+        let (graph, now) = (Graph::new(&listing), self.office.now());
+        let all = listing.tasks.iter().map(|(id, task)| TaskView::new(*id, task, &graph, now));
+        Ok(TaskViews {
+            tasks: all.filter(|task| filter.fits(task)).collect(),
+            warnings: listing.skipped.iter().map(|skipped| skipped.error.to_string()).collect(),
+        })
+    }
+
+    /// One task.
+    pub fn get(&self, id: TaskId) -> Result<TaskView, OfficeError> {
+        self.view(id, &self.folder.list()?)
+    }
+
+    fn view(&self, id: TaskId, listing: &TaskListing) -> Result<TaskView, OfficeError> {
+        let task = self.find(id, listing)?;
+        Ok(TaskView::new(id, task, &Graph::new(listing), self.office.now()))
+    }
+
+    fn find<'l>(&self, id: TaskId, listing: &'l TaskListing) -> Result<&'l Task, OfficeError> {
+        if let Some((_, task)) = listing.tasks.iter().find(|(found, _)| *found == id) {
+            return Ok(task);
+        }
+        match listing.skipped.iter().find(|skipped| skipped.id == id) {
+            Some(skipped) => Err(skipped.error.clone().into()),
+            None => Err(self.no_task(id)),
+        }
+    }
+
+    fn no_task(&self, id: TaskId) -> OfficeError {
+        TaskError::NoTask { team: self.team.clone(), id }.into()
+    }
+
+    /// Looks at a task and changes it in one step, unless `decide` refuses.
+    fn update(
+        &self,
+        id: TaskId,
+        mut decide: impl FnMut(&Task) -> Result<Vec<atm_wire::task::Change>, OfficeError>,
+    ) -> Result<Task, OfficeError> {
+        let updated = self.folder.update(id, |task| match decide(task) {
+            Ok(changes) => Decision::Change(changes, Ok(())),
+            Err(refused) => Decision::Keep(Err(refused)),
+        })?;
+        let (task, answer) = updated.ok_or_else(|| self.no_task(id))?;
+        answer.map(|()| task)
+    }
+
+    /// Refuses what only a task's owner, the lead, or the person at the keyboard may do.
+    fn may_decide(&self, who: &MemberName, id: TaskId, task: &Task) -> Result<(), OfficeError> {
+        let leads = self.config.lead().is_some_and(|lead| lead.name == who.as_str());
+        match task.owner.as_deref() {
+            Some(owner) if owner != who.as_str() && !leads && who.as_str() != USER => {
+                let why = format!("task {id} is {owner}'s; only {owner} or the lead may do that");
+                Err(OfficeError::NotYours { who: who.to_string(), why })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The lead, if there is one and it is not `who`.
+    fn lead_beside(&self, who: &MemberName) -> Option<MemberName> {
+        let lead = self.config.lead()?.checked_name().ok()?;
+        (lead != *who).then_some(lead)
+    }
+
+    /// Tells somebody about a task. The task is changed already, so what goes wrong here is told, not raised.
+    fn tell(
+        &self,
+        from: &MemberName,
+        to: Option<MemberName>,
+        about: impl Into<Payload>,
+        outcome: &mut Outcome,
+    ) {
+        let Some(to) = to else { return };
+        let letter = Letter::new(Address { name: to.clone(), team: None }, about.into().to_text());
+        match self.office.send(&self.team, from, &letter, SendOptions::default()) {
+            Ok(sent) => {
+                outcome.warnings.extend(sent.warnings.iter().cloned());
+                outcome.sent = Some(sent);
+            }
+            Err(error) => {
+                outcome.warnings.push(format!("the task is changed, but {to} was not told: {error}"));
+            }
+        }
+    }
+
+    fn outcome(&self, id: TaskId) -> Result<Outcome, OfficeError> {
+        Ok(Outcome { task: self.get(id)?, sent: None, unblocked: Vec::new(), warnings: Vec::new() })
+    }
+
+    fn now(&self) -> Stamp {
+        self.office.now()
+    }
+}
