@@ -1,17 +1,41 @@
-//! `cargo xtask docs`: are the Markdown documents in order?
+//! `cargo xtask docs`: writes the documents that are made from the code, and sees whether all of them are in order.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::repo;
+
+/// The document that is written from the rules.
+const RULES: &str = "docs/RULES.md";
 
 /// What a newcomer needs first: how to run it, and how to test it.
 const README_NAMES: [&str; 2] = ["cargo run", "cargo xtask test"];
 
+/// Writes what is generated, then checks.
 pub(crate) fn run() -> Result<()> {
+    let rules = rules()?;
+    let path = repo::root()?.join(RULES);
+    if fs::read_to_string(&path).ok().as_ref() != Some(&rules) {
+        fs::write(&path, rules).with_context(|| format!("cannot write {}", path.display()))?;
+        eprintln!("wrote {RULES}");
+    }
+    check()
+}
+
+/// The rules of `atm validate`, as the binary prints them.
+fn rules() -> Result<String> {
+    let mut command =
+        repo::cargo(["run", "--quiet", "--locked", "--package", "atm", "--", "validate", "--rules"])?;
+    let output = command.output().with_context(|| format!("cannot start: {}", repo::shown(&command)))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).context("the rules are not UTF-8")
+}
+
+/// Are the links right, and is what a newcomer needs named?
+pub(crate) fn check() -> Result<()> {
     let root = repo::root()?;
     let mut documents = Vec::new();
     collect(root, &mut documents)?;

@@ -26,7 +26,7 @@ enum Chore {
     Bench(bench::Args),
     /// Install what the tests need, where it is missing
     Setup,
-    /// Check the Markdown documents
+    /// Write the documents that are made from the code, and check all of them
     Docs,
 }
 

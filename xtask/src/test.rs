@@ -38,7 +38,7 @@ fn checks() -> Result<()> {
         "lints",
         repo::cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?,
     )?;
-    step("documents", "cargo xtask docs", docs::run)?;
+    step("documents", "cargo xtask docs", docs::check)?;
     let mut doc = repo::cargo(["doc", "--workspace", "--no-deps", "--locked"])?;
     doc.env("RUSTDOCFLAGS", "-D warnings");
     command_step("API documents", doc)?;

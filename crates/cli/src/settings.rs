@@ -138,8 +138,7 @@ impl Settings {
             }
             Err(error) => return Err(bad_file(path, &error.to_string())),
         };
-        let file: File =
-            toml::from_str(&text).map_err(|error| bad_file(path, error.to_string().trim_end()))?;
+        let file = parse(&text).map_err(|trouble| bad_file(path, &trouble.message))?;
         self.files.push((path.to_owned(), true));
         let origin = || Origin::File(path.to_owned());
         // A relative path in a file is meant from that file.
@@ -148,14 +147,9 @@ impl Settings {
         put(&mut self.state, file.state.map(from_here), origin());
         put(&mut self.team, file.team.map(Some), origin());
         put(&mut self.who, file.who.map(Some), origin());
-        let color = file.color.map(|color| parse_color(&color).ok_or(color)).transpose();
-        let color = color
-            .map_err(|color| bad_file(path, &format!("color = {color:?}: must be auto, always or never")))?;
-        put(&mut self.color, color, origin());
+        put(&mut self.color, file.color.as_deref().and_then(parse_color), origin());
         if let Some(delivery) = &file.delivery {
-            delivery
-                .apply_to_all(&mut self.policies.value)
-                .map_err(|why| bad_file(path, &format!("[delivery]: {why}")))?;
+            delivery.apply_to_all(&mut self.policies.value).map_err(|why| bad_file(path, &why))?;
             self.policies.origin = origin();
         }
         Ok(())
@@ -182,6 +176,45 @@ impl Settings {
         put(&mut self.who, global.who.clone().map(Some), Origin::Flag("--as"));
         put(&mut self.color, global.color, Origin::Flag("--color"));
     }
+}
+
+/// What is wrong with a settings file.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    /// All of it, with the line.
+    message: String,
+    /// What is wrong, in one line.
+    pub(crate) short: String,
+    /// Where, in bytes, if the parser knows.
+    pub(crate) at: Option<usize>,
+}
+
+impl Trouble {
+    fn plain(message: String) -> Self {
+        Self { short: message.clone(), message, at: None }
+    }
+}
+
+/// What is wrong with the text of a settings file, if anything.
+pub(crate) fn trouble_in(text: &str) -> Option<Trouble> {
+    parse(text).err()
+}
+
+fn parse(text: &str) -> Result<File, Trouble> {
+    let file: File = toml::from_str(text).map_err(|error| Trouble {
+        message: error.to_string().trim_end().to_owned(),
+        short: error.message().to_owned(),
+        at: error.span().map(|span| span.start),
+    })?;
+    if let Some(color) = file.color.as_ref().filter(|color| parse_color(color).is_none()) {
+        return Err(Trouble::plain(format!("color = {color:?}: must be auto, always or never")));
+    }
+    if let Some(delivery) = &file.delivery {
+        delivery
+            .apply_to_all(&mut Policies::default())
+            .map_err(|why| Trouble::plain(format!("[delivery]: {why}")))?;
+    }
+    Ok(file)
 }
 
 fn default<T>(value: T) -> Setting<T> {

@@ -32,6 +32,7 @@ pub mod teams;
 pub mod track;
 mod transcript;
 mod underway;
+pub mod validate;
 pub mod view;
 pub mod watch;
 

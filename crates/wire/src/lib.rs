@@ -7,6 +7,7 @@
 pub mod color;
 pub mod cursor;
 pub mod json;
+pub mod lint;
 pub mod message;
 pub mod name;
 pub mod payload;

@@ -30,6 +30,7 @@ mod team;
 mod text;
 mod thread;
 mod track;
+mod validate;
 mod verify;
 mod watch;
 
@@ -99,6 +100,8 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     /// Is it there, and was it processed?
     Verify(verify::Verify),
+    /// Check files against the rules of their formats; changes nothing
+    Validate(validate::Validate),
     /// Look whether the ledger is sound, and mend it
     Doctor(doctor::Doctor),
     /// Show the settings and where each is from
@@ -138,6 +141,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Log(log) => log.run(context),
         Command::Stats(stats) => stats.run(context),
         Command::Verify(verify) => verify.run(context),
+        Command::Validate(validate) => validate.run(context),
         Command::Doctor(doctor) => doctor.run(context),
         Command::Config(config) => config.run(context),
         Command::Completions(completions) => completions.run(context),

@@ -34,6 +34,10 @@ impl Paint {
         self.styled(Style::new().fg_color(Some(AnsiColor::Green.into())), text)
     }
 
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.styled(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
+    }
+
     pub(crate) fn attention(self, text: &str) -> String {
         self.styled(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
     }

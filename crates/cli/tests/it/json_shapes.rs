@@ -157,3 +157,21 @@ fn what_goes_on_beside_the_answer_is_on_stderr() {
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "[]\n"));
     assert!(answer.stderr.contains("entry 1"), "{answer:?}");
 }
+
+#[test]
+fn what_a_check_found() {
+    let (world, team) = foreign_team(Layout::Array);
+    team.write_inbox("bob", "[null]");
+    let answer = world.atm(&["validate", "dev", "--level", "error", "--json"]);
+    assert_eq!(keys(&answer.stdout, 2), ["files", "counts", "findings", "omitted"]);
+    assert_eq!(
+        keys(&answer.stdout, 6),
+        ["ruleId", "level", "file", "line", "column", "entry", "path", "message", "advice"]
+    );
+    let found: Value = serde_json::from_str(&answer.stdout).unwrap();
+    let finding = &found["findings"][0];
+    assert_eq!((&finding["ruleId"], &finding["level"]), (&"ATM-M001".into(), &"error".into()));
+    assert_eq!((&finding["line"], &finding["column"], &finding["entry"]), (&1.into(), &2.into(), &1.into()));
+    assert_eq!(finding["path"], ".[0]");
+    assert_eq!((&found["files"], &found["counts"]["error"]), (&2.into(), &1.into()));
+}

@@ -20,5 +20,6 @@ mod protocol;
 mod readme;
 mod scene;
 mod two_readers;
+mod validate;
 mod wake;
 mod wrong_names;

@@ -7,3 +7,8 @@ mod snapshot;
 pub(crate) use patient::read_patiently;
 pub(crate) use replace::{Staged, ensure_folder, is_temp_of_ours, resolve, sync_folder, write_new};
 pub(crate) use snapshot::{Snapshot, is_settled, open};
+
+/// Opens a shared file to read it in pieces; `None` where there is none. A pipe or a folder is an error, not a wait.
+pub fn open_to_read(path: &std::path::Path) -> Result<Option<std::fs::File>, crate::StoreError> {
+    Ok(open(path)?.map(|(file, _)| file))
+}

@@ -61,6 +61,7 @@ fn the_first_help_names_every_command() {
       log          The trace: what was sent to whom, when, and how far it came
       stats        Rates and waiting times
       verify       Is it there, and was it processed?
+      validate     Check files against the rules of their formats; changes nothing
       doctor       Look whether the ledger is sound, and mend it
       config       Show the settings and where each is from
       completions  Print completions for a shell

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::scene::{World, tree};
 
 /// Every command that can be typed, without `atm`.
-const COMMANDS: [&str; 45] = [
+const COMMANDS: &[&str] = &[
     "demo",
     "team",
     "team create",
@@ -37,6 +37,7 @@ const COMMANDS: [&str; 45] = [
     "thread",
     "log",
     "stats",
+    "validate",
     "verify",
     "doctor",
     "config",
