@@ -19,20 +19,16 @@ pub struct Acceptance {
 }
 
 impl Ledger {
-    /// Takes messages on. When this returns, they survive a power cut. Gives the ids that the inbox has had before:
-    /// those are not written again, unless they failed then.
+    /// Takes messages on: when this returns, they survive the death of the process. They are safe from a power cut once
+    /// they are in the inbox file, and nobody is told before that that they were sent. Gives the ids that the inbox has
+    /// had before: those are not written again, unless they failed then.
     pub fn accept(
         &mut self,
         messages: &[Acceptance],
         now: i64,
         by: &str,
     ) -> Result<Vec<String>, LedgerError> {
-        let path = self.path().to_owned();
-        let failed = |source| LedgerError::Database { path: path.clone(), source };
-        self.db.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-        let accepted = accept(&mut self.db, messages, now, by);
-        self.db.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
-        accepted.map_err(failed)
+        accept(&mut self.db, messages, now, by).map_err(|source| self.failed(source))
     }
 
     /// What is accepted for an inbox and not written yet, oldest first: id and draft.
@@ -77,12 +73,10 @@ impl Ledger {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let Some(inbox) = inbox.find(&transaction)? else { return Ok(()) };
             for (id, stage) in ids {
-                transaction
-                    .prepare_cached("UPDATE messages SET waiting = 0 WHERE inbox = ?1 AND id = ?2")?
-                    .execute(params![inbox, id])?;
-                record(&transaction, inbox, id, Stage::Written, now, evidence)?;
+                let Some(message) = kept(&transaction, inbox, id)? else { continue };
+                put_down(&transaction, message, Stage::Written, now, evidence)?;
                 if *stage != Stage::Written {
-                    record(&transaction, inbox, id, *stage, now, evidence)?;
+                    reach(&transaction, message, *stage, now, evidence)?;
                 }
             }
             transaction.commit()
@@ -154,12 +148,13 @@ fn accept(db: &mut Connection, messages: &[Acceptance], now: i64, by: &str) -> r
     let mut known = Vec::new();
     for Acceptance { inbox, message, draft } in messages {
         let inbox = inbox.find_or_make(&transaction)?;
-        let is_new = message.insert(&transaction, inbox, now, Stage::Accepted.rank(), Some(draft))?.is_some();
-        if is_new || try_again(&transaction, inbox, &message.id, draft)? {
-            let evidence = Evidence::certain("accepted by atm").by(by);
-            record(&transaction, inbox, &message.id, Stage::Accepted, now, &evidence)?;
-        } else {
-            known.push(message.id.clone());
+        let evidence = Evidence::certain("accepted by atm").by(by);
+        match message.insert(&transaction, inbox, now, Stage::Accepted.rank(), Some(draft))? {
+            Some(new) => put_down(&transaction, new, Stage::Accepted, now, &evidence)?,
+            None if try_again(&transaction, inbox, &message.id, draft)? => {
+                record(&transaction, inbox, &message.id, Stage::Accepted, now, &evidence)?;
+            }
+            None => known.push(message.id.clone()),
         }
     }
     transaction.commit()?;
@@ -175,6 +170,15 @@ fn try_again(db: &Connection, inbox: i64, id: &str, draft: &str) -> rusqlite::Re
         )?
         .execute(params![inbox, id, draft, Stage::Accepted.rank(), Stage::Failed.rank()])?;
     Ok(again > 0)
+}
+
+/// Marks a message as written, unless it came further already; gives its number.
+fn kept(db: &Connection, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
+    db.prepare_cached(
+        "UPDATE messages SET waiting = 0, rank = max(rank, ?3) WHERE inbox = ?1 AND id = ?2 RETURNING seq",
+    )?
+    .query_row(params![inbox, id, Stage::Written.rank()], |row| row.get(0))
+    .optional()
 }
 
 /// Puts a stage of a message down, if there is such a message.
@@ -207,13 +211,25 @@ pub(crate) fn reach(
     at: i64,
     evidence: &Evidence,
 ) -> rusqlite::Result<()> {
-    let evidence = serde_json::to_string(evidence).unwrap_or_default();
-    db.prepare_cached("INSERT OR IGNORE INTO stages (message, rank, at, evidence) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![message, stage.rank(), at, evidence])?;
+    put_down(db, message, stage, at, evidence)?;
     db.prepare_cached("UPDATE messages SET rank = ?2 WHERE seq = ?1 AND rank < ?2")?
         .execute(params![message, stage.rank()])?;
     if stage == Stage::Queued {
         db.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
     }
+    Ok(())
+}
+
+/// Puts a stage down; the message stays where it is.
+pub(crate) fn put_down(
+    db: &Connection,
+    message: i64,
+    stage: Stage,
+    at: i64,
+    evidence: &Evidence,
+) -> rusqlite::Result<()> {
+    let evidence = serde_json::to_string(evidence).unwrap_or_default();
+    db.prepare_cached("INSERT OR IGNORE INTO stages (message, rank, at, evidence) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![message, stage.rank(), at, evidence])?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row, ToSql, params, params_from_iter};
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::row::InboxKey;
-use crate::stage::{Evidence, Stage, Sure};
+use crate::stage::{Evidence, Stage};
 
 /// A message as the ledger has it.
 #[derive(Debug, Clone)]
@@ -114,12 +114,8 @@ impl Ledger {
                 .prepare_cached("SELECT rank, at, evidence FROM stages WHERE message = ?1 ORDER BY at, rank")?
                 .query_map([message.seq], |row| {
                     let evidence: String = row.get(2)?;
-                    let evidence = serde_json::from_str(&evidence).unwrap_or(Evidence {
-                        what: evidence,
-                        file: None,
-                        by: None,
-                        sure: Sure::Likely,
-                    });
+                    let evidence =
+                        serde_json::from_str(&evidence).unwrap_or_else(|_| Evidence::likely(evidence));
                     Ok(StageRecord { stage: Stage::from_rank(row.get(0)?), at: row.get(1)?, evidence })
                 })?
                 .collect()

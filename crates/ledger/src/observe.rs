@@ -1,8 +1,10 @@
 //! What was seen in the files.
 
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
+use std::collections::HashSet;
 
-use crate::accept::{number_of, reach};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use crate::accept::{number_of, put_down, reach};
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::row::{InboxKey, NewMessage};
@@ -71,13 +73,18 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// Which of these ids the inbox has had.
-    pub fn has(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
-        let query = || -> rusqlite::Result<bool> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(false) };
-            self.db
-                .prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?
-                .exists(params![inbox, id])
+    /// Which of these ids the inbox has never had.
+    pub fn unknown<'a>(&self, inbox: &InboxKey, ids: &[&'a str]) -> Result<HashSet<&'a str>, LedgerError> {
+        let query = || -> rusqlite::Result<HashSet<&'a str>> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(ids.iter().copied().collect()) };
+            let mut find = self.db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?;
+            let mut unknown = HashSet::new();
+            for id in ids {
+                if !find.exists(params![inbox, id])? {
+                    unknown.insert(*id);
+                }
+            }
+            Ok(unknown)
         };
         query().map_err(|source| self.failed(source))
     }
@@ -94,18 +101,10 @@ impl Ledger {
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let number = inbox.find_or_make(&transaction)?;
             for seen in observed {
-                let new = match &seen.new {
-                    Some(new) => new.0.insert(&transaction, number, now, Stage::Written.rank(), None)?,
-                    None => None,
-                };
-                let Some(message) =
-                    new.map_or_else(|| number_of(&transaction, number, &seen.id), |n| Ok(Some(n)))?
-                else {
+                if put_in(&transaction, number, seen, now)? {
                     continue;
-                };
-                if let (Some(_), Some(found)) = (new, &seen.new) {
-                    reach(&transaction, message, Stage::Written, now, &found.1)?;
                 }
+                let Some(message) = number_of(&transaction, number, &seen.id)? else { continue };
                 for (stage, evidence) in &seen.stages {
                     reach(&transaction, message, *stage, now, evidence)?;
                 }
@@ -145,4 +144,17 @@ impl Ledger {
         };
         write().map(drop).map_err(|source| self.failed(source))
     }
+}
+
+/// Puts a message in that the ledger does not know, with all of its stages; says whether it did.
+fn put_in(db: &Connection, inbox: i64, seen: &Observed, now: i64) -> rusqlite::Result<bool> {
+    let Some(new) = &seen.new else { return Ok(false) };
+    let (new, evidence) = new.as_ref();
+    let furthest = seen.stages.iter().map(|(stage, _)| *stage).fold(Stage::Written, Stage::max);
+    let Some(message) = new.insert(db, inbox, now, furthest.rank(), None)? else { return Ok(false) };
+    put_down(db, message, Stage::Written, now, evidence)?;
+    for (stage, evidence) in &seen.stages {
+        put_down(db, message, *stage, now, evidence)?;
+    }
+    Ok(true)
 }

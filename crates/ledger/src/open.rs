@@ -25,9 +25,9 @@ impl Ledger {
     /// Opens the ledger at `path`; makes it, for the owner alone, if there is none.
     ///
     /// - WAL: readers and one writer do not wait for each other, and a commit is one append.
-    /// - `synchronous`: NORMAL by default, so that a commit costs no fsync; a power cut may take the last
-    ///   observations, which the files still show. [`Ledger::accept`] turns it to FULL for its commit: an accepted
-    ///   message rests on the ledger alone.
+    /// - `synchronous`: NORMAL, so that a commit costs no fsync. A power cut may take the last commits: observations,
+    ///   which the files still show, and messages whose sender was not told yet that they were sent, since that is said
+    ///   only after the inbox file is synced.
     /// - No checkpoint when the last connection closes: every command would pay for one. Instead after a hundred pages:
     ///   whoever opens the database first reads the whole log, so it has to stay short.
     /// - `foreign_keys`: on, which SQLite leaves off.
@@ -37,8 +37,8 @@ impl Ledger {
         let mut db = Connection::open(path).map_err(fail)?;
         db.busy_timeout(BUSY).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
-        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 100;")
-            .map_err(fail)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(fail)?;
+        db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 100;").map_err(fail)?;
         match schema::migrate(&mut db).map_err(fail)? {
             None => Ok(Self { db, path: path.to_owned() }),
             Some(found) => {

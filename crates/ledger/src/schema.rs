@@ -72,6 +72,11 @@ CREATE TABLE transcripts (
 CREATE VIRTUAL TABLE words USING fts5 (text, summary, sender, content = 'messages', content_rowid = 'seq');
 CREATE TABLE indexed (up_to INTEGER NOT NULL) STRICT;
 INSERT INTO indexed (up_to) VALUES (0);
+", "
+-- Which words there are, for those that are typed in part. The next search fills it, with all words anew.
+CREATE TABLE vocabulary (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+INSERT INTO words (words) VALUES ('delete-all');
+UPDATE indexed SET up_to = 0;
 "];
 
 /// The version that this code knows.
@@ -85,6 +90,8 @@ pub(crate) fn migrate(db: &mut Connection) -> Result<Option<i64>, rusqlite::Erro
     if found >= version() {
         return Ok((found > version()).then_some(found));
     }
+    // Stays with the file, so that only a new one needs it.
+    db.pragma_update(None, "journal_mode", "WAL")?;
     // Another process may be at it: whoever gets the lock first does it, the others find it done.
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = current(&transaction)?;

@@ -124,6 +124,12 @@ pub struct Evidence {
     /// By whom it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// How it was at the last look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// How it was at this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// How sure we are.
     pub sure: Sure,
 }
@@ -131,7 +137,7 @@ pub struct Evidence {
 impl Evidence {
     /// Something that we did or read ourselves.
     pub fn certain(what: impl Into<String>) -> Self {
-        Self { what: what.into(), file: None, by: None, sure: Sure::Certain }
+        Self { what: what.into(), file: None, by: None, before: None, after: None, sure: Sure::Certain }
     }
 
     /// Something that follows from what we saw.
@@ -143,6 +149,14 @@ impl Evidence {
     #[must_use]
     pub fn in_file(mut self, file: impl AsRef<std::path::Path>) -> Self {
         self.file = Some(file.as_ref().display().to_string());
+        self
+    }
+
+    /// What was there, and what is there now.
+    #[must_use]
+    pub fn changed(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
+        self.before = Some(before.into());
+        self.after = Some(after.into());
         self
     }
 

@@ -15,8 +15,12 @@ impl Desk {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("state/ledger.db")
+    }
+
     fn open(&self) -> Ledger {
-        Ledger::open(&self.folder.path().join("state/ledger.db")).unwrap()
+        Ledger::open(&self.path()).unwrap()
     }
 
     fn inbox(&self, name: &str) -> InboxKey {
@@ -94,40 +98,82 @@ fn a_stage_never_goes_back() {
     assert_eq!(ledger.stages(found).unwrap().len(), 3);
 }
 
+/// A message that somebody found in an inbox.
+fn seen(id: &str, text: &str, from: &str) -> Observed {
+    let message = NewMessage {
+        id: id.into(),
+        sender: from.into(),
+        text: text.into(),
+        kind: "message".into(),
+        sent_at: 5,
+        ..NewMessage::default()
+    };
+    let new = Some(Box::new((message, Evidence::certain("seen in the file"))));
+    Observed { id: id.into(), new, stages: Vec::new() }
+}
+
+/// The ids of what has these words.
+fn search(ledger: &mut Ledger, inbox: &InboxKey, words: &str, from: Option<&str>) -> Vec<String> {
+    let query = Query {
+        words: words.into(),
+        root: inbox.root.clone(),
+        from: from.map(Into::into),
+        limit: 10,
+        ..Query::default()
+    };
+    ledger.search(&query).unwrap().into_iter().map(|(message, _)| message.id).collect()
+}
+
 #[test]
 fn everything_seen_can_be_searched_for_ever() {
     let desk = Desk::new();
     let mut ledger = desk.open();
     let bob = desk.inbox("bob");
-    let seen = |id: &str, text: &str, from: &str| {
-        let message = NewMessage {
-            id: id.into(),
-            sender: from.into(),
-            text: text.into(),
-            kind: "message".into(),
-            sent_at: 5,
-            ..NewMessage::default()
-        };
-        let new = Some(Box::new((message, Evidence::certain("seen in the file"))));
-        Observed { id: id.into(), new, stages: Vec::new() }
-    };
     let all = [seen("a", "the login test is flaky", "alice"), seen("b", "deploy went well", "eve")];
     ledger.observe(&bob, &all, Some("sig"), 10).unwrap();
     assert_eq!(ledger.signature(&bob).unwrap().as_deref(), Some("sig"));
-    let mut ask = |words: &str, from: Option<&str>| {
-        let query = Query {
-            words: words.into(),
-            root: bob.root.clone(),
-            from: from.map(Into::into),
-            limit: 10,
-            ..Query::default()
-        };
-        ledger.search(&query).unwrap().into_iter().map(|(message, _)| message.id).collect::<Vec<_>>()
-    };
+    let mut ask = |words: &str, from: Option<&str>| search(&mut ledger, &bob, words, from);
     assert_eq!(ask("flak", None), ["a"]);
     assert_eq!(ask("\"login test\"", None), ["a"]);
     assert_eq!(ask("deploy", Some("alice")), Vec::<String>::new());
     assert_eq!(ask("AND OR NOT (\"", None), Vec::<String>::new());
+}
+
+#[test]
+fn a_word_may_be_cut_short() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    let words: Vec<String> = (0..300).map(|n| format!("many{n:03}")).collect();
+    let all = [
+        seen("a", "The Deployment of Cafés", "alice"),
+        seen("b", "a deposit", "alice"),
+        seen("c", &words.join(" "), "alice"),
+    ];
+    ledger.observe(&bob, &all, None, 10).unwrap();
+    let mut ask = |words: &str| search(&mut ledger, &bob, words, None);
+    assert_eq!(ask("Dep"), ["b", "a"], "every word that begins so");
+    assert_eq!(ask("cafés depl"), ["a"], "only the last one");
+    assert_eq!(ask("depl cafés"), Vec::<String>::new());
+    assert_eq!(ask("cafe"), ["a"], "without its accent");
+    assert_eq!(ask("man"), ["c"], "more words than are looked up one by one");
+    assert_eq!(ask("\"dep\""), Vec::<String>::new(), "what is quoted is whole");
+}
+
+#[test]
+fn a_ledger_of_the_first_version_is_searched_as_before() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    ledger.observe(&bob, &[seen("a", "the deployment", "alice")], None, 10).unwrap();
+    assert_eq!(search(&mut ledger, &bob, "deployment", None), ["a"]);
+    drop(ledger);
+    let db = rusqlite::Connection::open(desk.path()).unwrap();
+    db.execute_batch("DROP TABLE vocabulary; PRAGMA user_version = 1;").unwrap();
+    drop(db);
+    let mut ledger = desk.open();
+    assert_eq!(search(&mut ledger, &bob, "deployment", None), ["a"]);
+    assert_eq!(search(&mut ledger, &bob, "depl", None), ["a"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use atm_wire::{MemberName, Message, TeamName};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::outbox::write_waiting;
-use crate::reconcile::found;
+use crate::reconcile::{READ, UNREAD, found};
 use crate::view::MessageView;
 
 /// Mail that is handed out. Until [`Reading::confirm`] it stays unread: whoever dies in between finds it again.
@@ -69,7 +69,10 @@ impl Reading {
         let by = self.who.as_str();
         let file = self.mailbox.file();
         let handed_over = [
-            (Stage::Taken, Evidence::certain("marked as read by atm read").by(by)),
+            (
+                Stage::Taken,
+                Evidence::certain("marked as read by atm read").by(by).changed(UNREAD, READ).in_file(&file),
+            ),
             (Stage::Seen, Evidence::certain("handed over by atm read").by(by)),
         ];
         let observed: Vec<Observed> = self

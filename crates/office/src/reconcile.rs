@@ -13,7 +13,7 @@ use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
 use crate::outbox::{parse_draft, write_waiting};
-use crate::transcript::{self, Transcript};
+use crate::transcript;
 
 impl Office {
     /// Looks at everything of a team that changed since the last look, and finishes what was left undone.
@@ -62,19 +62,17 @@ impl Office {
         let mut put_back = Vec::new();
         for id in undone {
             if self.books.with(|ledger| ledger.has_reached(&inbox, &id, Stage::Restored))? {
-                observed.push(taken(&id, "gone again after it was put back", &file));
+                let evidence = taken("gone again after it was put back", UNREAD, &others(&messages), &file);
+                observed.push(Observed { id, new: None, stages: vec![evidence] });
             } else {
                 put_back.push(id);
             }
         }
-        let mut new = Vec::new();
-        for message in &messages {
-            if !self.books.with(|ledger| ledger.has(&inbox, &message.id))? {
-                observed.push(found(message, now, &file));
-                new.push(message);
-            }
-        }
         self.books.with(|ledger| {
+            let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
+            let unknown = ledger.unknown(&inbox, &ids)?;
+            let new: Vec<&Message> = messages.iter().filter(|m| unknown.contains(m.id.as_str())).collect();
+            observed.extend(new.iter().map(|message| found(message, now, &file)));
             ledger.observe(&inbox, &observed, Some(&signature), now)?;
             new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
         })?;
@@ -92,6 +90,7 @@ impl Office {
         };
         mailbox.append(&[draft], false)?;
         let evidence = Evidence::certain("it was gone while an older unread one was there: put back once")
+            .changed("not in the inbox", UNREAD)
             .in_file(mailbox.file());
         let now = self.now().as_millis();
         Ok(self.books.with(|ledger| ledger.advance(inbox, id, Stage::Restored, now, &evidence))?)
@@ -117,7 +116,13 @@ impl Office {
                 continue;
             }
             let Ok((told, end)) = found.heard_since(offset) else { continue };
-            self.note_seen(ledger, &inbox, &found, &told, &mut open)?;
+            let evidence = Evidence::certain("in the recipient's conversation")
+                .changed(
+                    format!("{offset} bytes of it, without the message"),
+                    format!("{end} bytes, with it"),
+                )
+                .in_file(&found.path);
+            self.note_seen(ledger, &inbox, &evidence, &told, &mut open)?;
             ledger.set_transcript_offset(&path, found.inode, end)?;
         }
         Ok(())
@@ -127,7 +132,7 @@ impl Office {
         &self,
         ledger: &mut Ledger,
         inbox: &InboxKey,
-        transcript: &Transcript,
+        evidence: &Evidence,
         told: &[String],
         open: &mut Vec<Known>,
     ) -> Result<(), LedgerError> {
@@ -135,8 +140,7 @@ impl Office {
             let seen = |m: &Known| transcript::has_message(text, &m.sender, &m.text);
             while let Some(at) = open.iter().position(seen) {
                 let message = open.remove(at);
-                let evidence = Evidence::certain("in the recipient's conversation").in_file(&transcript.path);
-                ledger.advance(inbox, &message.id, Stage::Seen, self.now().as_millis(), &evidence)?;
+                ledger.advance(inbox, &message.id, Stage::Seen, self.now().as_millis(), evidence)?;
             }
         }
         Ok(())
@@ -179,37 +183,43 @@ fn compare(known: &[Known], messages: &[Message], file: &Path) -> (Vec<Observed>
     let oldest_unread = messages.iter().filter(|m| !m.read).filter_map(|m| m.sent_at).min();
     let (mut observed, mut undone) = (Vec::new(), Vec::new());
     for message in known {
-        match there.get(message.id.as_str()) {
-            Some(found) if found.read => observed.push(taken(&message.id, "marked as read", file)),
-            Some(_) => {}
-            None => {
-                let older_is_there =
-                    oldest_unread.is_some_and(|oldest| oldest.as_millis() <= message.sent_at);
-                if older_is_there && message.ours {
-                    undone.push(message.id.clone());
-                } else if messages.is_empty() {
-                    observed.push(taken(&message.id, "the inbox was emptied", file));
-                } else {
-                    observed.push(taken(&message.id, "gone from the inbox", file));
-                }
+        let is_there = there.get(message.id.as_str());
+        let older_is_there = || oldest_unread.is_some_and(|oldest| oldest.as_millis() <= message.sent_at);
+        let (what, after) = match is_there {
+            Some(found) if found.read => ("marked as read", READ.to_owned()),
+            Some(_) => continue,
+            None if message.ours && older_is_there() => {
+                undone.push(message.id.clone());
+                continue;
             }
-        }
+            None if messages.is_empty() => ("the inbox was emptied", others(messages)),
+            None => ("gone from the inbox", others(messages)),
+        };
+        let evidence = taken(what, UNREAD, &after, file);
+        observed.push(Observed { id: message.id.clone(), new: None, stages: vec![evidence] });
     }
     (observed, undone)
 }
 
-fn taken(id: &str, what: &str, file: &Path) -> Observed {
-    let evidence = Evidence::likely(format!("{what}, by its reader's client")).in_file(file);
-    Observed { id: id.to_owned(), new: None, stages: vec![(Stage::Taken, evidence)] }
+/// How a message is before its reader comes by.
+pub(crate) const UNREAD: &str = "in the inbox, unread";
+/// And after.
+pub(crate) const READ: &str = "in the inbox, read";
+
+/// What the inbox holds instead of a message that is gone.
+fn others(messages: &[Message]) -> String {
+    format!("not in the inbox, which has {} others", messages.len())
+}
+
+fn taken(what: &str, before: &str, after: &str, file: &Path) -> (Stage, Evidence) {
+    let what = format!("{what}, by its reader's client");
+    (Stage::Taken, Evidence::likely(what).changed(before, after).in_file(file))
 }
 
 /// A message of the file that the ledger may not know.
 pub(crate) fn found(message: &Message, now: i64, file: &Path) -> Observed {
     let evidence = Evidence::certain("found in the inbox").in_file(file);
     let new = Some(Box::new((effects::noticed(message, now), evidence)));
-    let mut observed = Observed { new, ..taken(&message.id, "found marked as read", file) };
-    if !message.read {
-        observed.stages.clear();
-    }
-    observed
+    let read = message.read.then(|| taken("found marked as read", "not known", READ, file));
+    Observed { id: message.id.clone(), new, stages: read.into_iter().collect() }
 }

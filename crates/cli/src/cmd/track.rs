@@ -36,6 +36,9 @@ pub(super) fn show(out: &mut Out, track: &atm_office::track::Track) -> Result<()
         if let Some(by) = &stage.evidence.by {
             why = format!("{why}, by {by}");
         }
+        if let (Some(before), Some(after)) = (&stage.evidence.before, &stage.evidence.after) {
+            why = format!("{why}; before: {before}; after: {after}");
+        }
         if let Some(file) = &stage.evidence.file {
             why = format!("{why} ({file})");
         }

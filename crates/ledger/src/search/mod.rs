@@ -1,6 +1,6 @@
 //! Full text over everything ever seen.
 
-use rusqlite::TransactionBehavior;
+mod index;
 
 use crate::error::LedgerError;
 use crate::lookup::{COLUMNS, Recorded};
@@ -34,6 +34,9 @@ pub const MARK_START: char = '\u{e000}';
 /// See [`MARK_START`].
 pub const MARK_END: char = '\u{e001}';
 
+/// Of so many words that begin as one was typed, each is looked up.
+const MOST_ENDINGS: usize = 100;
+
 impl Ledger {
     /// The newest messages that fit, newest first, each with the place where the words were found, marked.
     pub fn search(&mut self, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
@@ -41,15 +44,32 @@ impl Ledger {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
-        let indexed = self.index_words();
+        let indexed = index::bring_up_to_date(&mut self.db);
         indexed.map_err(|source| self.failed(source))?;
-        // Whole words first: they are found at once. The last one may be the start of a word, which costs a walk
-        // through all that begin so, and is only done when there is nothing else.
-        let mut found = self.matching(&quoted(&terms, false), query)?;
+        let mut found = self.matching(&expression(&terms, &[]), query)?;
+        // The last one may be the start of a word, if it is no whole one.
         if found.is_empty() && !query.words.ends_with('"') {
-            found = self.matching(&quoted(&terms, true), query)?;
+            let endings = self.endings(&terms).map_err(|source| self.failed(source))?;
+            found = self.matching(&expression(&terms, &endings), query)?;
         }
         Ok(found)
+    }
+
+    /// What the last term may stand for: the words that begin so; or, where they are too many or not known, whatever
+    /// the index has, which costs a walk through all of it.
+    fn endings(&self, terms: &[String]) -> rusqlite::Result<Vec<String>> {
+        let last = terms.last().map(|term| term.to_lowercase()).unwrap_or_default();
+        let words = if last.chars().all(char::is_alphanumeric) {
+            index::words_from(&self.db, &last, MOST_ENDINGS + 1)?
+        } else {
+            Vec::new()
+        };
+        let few = !words.is_empty() && words.len() <= MOST_ENDINGS;
+        Ok(if few {
+            words.iter().map(|word| quoted(word)).collect()
+        } else {
+            vec![format!("{}*", quoted(&last))]
+        })
     }
 
     fn matching(&self, words: &str, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
@@ -82,21 +102,6 @@ impl Ledger {
         };
         run().map_err(|source| self.failed(source))
     }
-
-    /// Takes the words of new messages into the index.
-    fn index_words(&mut self) -> rusqlite::Result<()> {
-        let behind = "SELECT (SELECT up_to FROM indexed) < (SELECT coalesce(max(seq), 0) FROM messages)";
-        if !self.db.query_row(behind, [], |row| row.get::<_, bool>(0))? {
-            return Ok(());
-        }
-        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        transaction.execute_batch(
-            "INSERT INTO words (rowid, text, summary, sender)
-                 SELECT seq, text, summary, sender FROM messages WHERE seq > (SELECT up_to FROM indexed);
-             UPDATE indexed SET up_to = (SELECT coalesce(max(seq), 0) FROM messages);",
-        )?;
-        transaction.commit()
-    }
 }
 
 /// The words and phrases that a person typed.
@@ -113,10 +118,19 @@ fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// The same in the search engine's language: every term is a quoted string, so that nothing in it is an operator.
-fn quoted(terms: &[String], open_end: bool) -> String {
-    let all = terms.iter().map(|term| format!("\"{term}\"")).collect::<Vec<_>>().join(" ");
-    if open_end { format!("{all}*") } else { all }
+/// The same in the search engine's language, with what the last one may stand for instead, if that is given.
+fn expression(terms: &[String], endings: &[String]) -> String {
+    let mut all: Vec<String> = terms.iter().map(|term| quoted(term)).collect();
+    if !endings.is_empty() {
+        all.pop();
+        all.push(format!("({})", endings.join(" OR ")));
+    }
+    all.join(" AND ")
+}
+
+/// A quoted string, so that nothing in it is an operator.
+fn quoted(term: &str) -> String {
+    format!("\"{term}\"")
 }
 
 #[cfg(test)]
@@ -125,10 +139,10 @@ mod tests {
 
     #[test]
     fn nothing_that_is_typed_is_an_operator() {
-        let fts = |text: &str, open_end| quoted(&terms(text), open_end);
-        assert_eq!(fts("login test", true), "\"login\" \"test\"*");
-        assert_eq!(fts("NOT a:b* (c", false), "\"NOT\" \"a:b*\" \"(c\"");
-        assert_eq!(fts("\"flaky test\" x", true), "\"flaky test\" \"x\"*");
+        let fts = |text: &str| expression(&terms(text), &[]);
+        assert_eq!(fts("login test"), "\"login\" AND \"test\"");
+        assert_eq!(fts("NOT a:b* (c"), "\"NOT\" AND \"a:b*\" AND \"(c\"");
+        assert_eq!(fts("\"flaky test\" x"), "\"flaky test\" AND \"x\"");
         assert!(terms(" -- \"\" ").is_empty());
     }
 }
