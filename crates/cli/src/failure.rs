@@ -188,6 +188,7 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::NotInTime { .. } => {
             "it is written and stays so; `atm track ID` shows how far it came".to_owned()
         }
+        OfficeError::Spawn(error) => return error.hint(),
         OfficeError::Ledger(_) => {
             "mail goes without it; `atm doctor --fix` makes a new one from the files".to_owned()
         }

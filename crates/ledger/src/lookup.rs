@@ -171,6 +171,29 @@ impl Ledger {
         )
     }
 
+    /// The last that somebody said to anybody in a team.
+    pub fn last_word(&self, root: &str, team: &str, sender: &str) -> Result<Option<Recorded>, LedgerError> {
+        let mut said = self.select(
+            "WHERE i.root = ?1 AND i.team = ?2 AND m.sender = ?3 ORDER BY m.sent_at DESC, m.seq DESC LIMIT 1",
+            &[&root, &team, &sender],
+        )?;
+        Ok(said.pop())
+    }
+
+    /// Whether somebody took mail of its inbox after a time, as far as that is known for certain.
+    pub fn took_since(&self, inbox: &InboxKey, at: i64) -> Result<bool, LedgerError> {
+        let query = || -> rusqlite::Result<bool> {
+            let Some(number) = inbox.find(&self.db)? else { return Ok(false) };
+            self.db
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
+                     WHERE m.inbox = ?1 AND s.rank = 30 AND s.at > ?2 AND s.evidence ->> 'sure' = 'certain')",
+                )?
+                .query_row(params![number, at], |row| row.get(0))
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
     /// The assignments of a task to somebody.
     pub fn assignments(&self, inbox: &InboxKey, task: &str) -> Result<Vec<Recorded>, LedgerError> {
         self.select(

@@ -5,6 +5,8 @@ use atm_store::StoreError;
 use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
 
+use crate::spawn::SpawnError;
+
 use crate::tasks::TaskError;
 
 /// How a command ends. These numbers are a promise to scripts.
@@ -160,6 +162,9 @@ pub enum OfficeError {
     /// About a task.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// Members that are started, ended and woken.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
     /// The files.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -191,6 +196,7 @@ impl OfficeError {
             ) => ExitCode::Busy,
             Self::NotYours { .. } => ExitCode::Refused,
             Self::Task(error) => error.exit_code(),
+            Self::Spawn(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
             Self::Store(StoreError::BadContent { .. }) => ExitCode::BadData,
             Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
@@ -223,6 +229,7 @@ impl OfficeError {
             Self::Task(error) => error.code(),
             Self::NotInTime { .. } => "not_in_time",
             Self::NoAnswer { .. } => "no_answer",
+            Self::Spawn(error) => error.code(),
             Self::Ledger(_) => "ledger",
         }
     }

@@ -26,6 +26,7 @@ pub mod reply;
 pub mod request;
 pub mod retry;
 pub mod send;
+pub mod spawn;
 pub mod summary;
 pub mod tasks;
 pub mod teams;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use atm_wire::team::{Member, NewMember, TeamConfig};
+use atm_wire::team::{Member, NewMember, Spawned, TeamConfig};
 use atm_wire::{Color, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::pane::PaneRef;
 
 /// A member to be added. What is left out gets a sensible default.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,10 @@ pub struct MemberPlan {
     pub cwd: Option<PathBuf>,
     /// Whether it does not run yet.
     pub inactive: bool,
+    /// Whether it needs the lead's leave for its plans, if that is said.
+    pub plan_mode: Option<bool>,
+    /// How we start it, if we do.
+    pub spawned: Option<Spawned>,
 }
 
 impl MemberPlan {
@@ -61,7 +66,7 @@ impl MemberPlan {
             model: or(&self.model, "sonnet"),
             prompt: or(&self.prompt, ""),
             color: self.color.as_deref().map_or_else(|| Color::in_turn(turn), Color::parse),
-            plan_mode_required: None,
+            plan_mode_required: self.plan_mode,
             joined_at: now,
             tmux_pane_id: or(&self.pane, ""),
             cwd: self.cwd.as_ref().map(|cwd| cwd.display().to_string()),
@@ -73,6 +78,7 @@ impl MemberPlan {
             .to_owned(),
             is_active: !self.inactive,
             spawned_at: (!self.inactive).then_some(now),
+            spawned: self.spawned.clone(),
         };
         member.validate()?;
         Ok(member)
@@ -208,9 +214,19 @@ impl Office {
 
     /// All members with what waits for them.
     pub fn members(&self, team: &TeamName) -> Result<Vec<MemberView>, OfficeError> {
+        // If tmux cannot be asked, or nothing written, the file's word stands.
+        let looked = self.notice_exits(team).is_ok();
         let config = self.folder(team)?.load()?;
         let lead = config.lead().map(|lead| lead.name.clone());
-        Ok(config.members.iter().map(|member| self.member_view(team, member, lead.as_deref())).collect())
+        Ok(config
+            .members
+            .iter()
+            .map(|member| {
+                let mut view = self.member_view(team, member, lead.as_deref());
+                view.evidence.extend(pane_evidence(member, looked));
+                view
+            })
+            .collect())
     }
 
     /// The ledger may be missing: then nobody was seen.
@@ -263,10 +279,19 @@ impl MemberChange {
             color: self.color.clone().or_else(|| member.color.as_ref().map(ToString::to_string)),
             pane: self.pane.clone(),
             cwd: self.cwd.clone(),
-            inactive: false,
+            ..MemberPlan::default()
         };
         checked.resolve(team, &TeamConfig::default(), now).map(drop)
     }
+}
+
+/// What is known of the pane of a member that we started, after a look at it.
+fn pane_evidence(member: &Member, looked: bool) -> Option<String> {
+    let pane = PaneRef::of(member)?;
+    if member.is_offline() {
+        return member.spawned.as_ref()?.exit.clone();
+    }
+    looked.then(|| format!("{pane} runs"))
 }
 
 fn presence(member: &Member) -> (Presence, Vec<String>) {

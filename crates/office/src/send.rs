@@ -215,6 +215,7 @@ impl Office {
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
             },
+            kind: None,
         };
         Ok(Addressed {
             team: target.clone(),
@@ -255,7 +256,7 @@ impl Office {
 impl Office {
     /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
     /// letters.
-    fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
+    pub(crate) fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
         let (known, trouble) = match self.accept(&addressed) {
             Ok(known) => (known, None),
             Err(error) => (Vec::new(), Some(error)),

@@ -186,6 +186,12 @@ enum Inbox {
 #[derive(Debug)]
 pub struct Turn(#[expect(dead_code, reason = "held for its drop")] Queue);
 
+impl Turn {
+    pub(crate) fn enter(path: &Path, times: LockTimes) -> Result<Self, StoreError> {
+        Queue::enter(path, &times.deadline()).map(Self)
+    }
+}
+
 impl Mailbox {
     /// The mailbox of `member` in the team at `team`: in the layout that it is kept in, else in the team's.
     pub fn open(team: &Path, member: &MemberName, state: &State, times: LockTimes) -> Self {

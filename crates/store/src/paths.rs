@@ -111,6 +111,21 @@ impl State {
         self.queue_named(shared, "deciders")
     }
 
+    /// The turn of those who start and end members of the team with this file.
+    pub(crate) fn starters(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "starters")
+    }
+
+    /// For which mail of this inbox its owner was nudged.
+    pub(crate) fn nudges(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "nudges")
+    }
+
+    /// Other names of the teams in a folder.
+    pub(crate) fn aliases(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "aliases")
+    }
+
     fn queue_named(&self, shared: &Path, kind: &str) -> PathBuf {
         let real = shared.parent().and_then(|folder| folder.canonicalize().ok());
         let folder = real.as_deref().or(shared.parent()).unwrap_or(Path::new(""));

@@ -15,6 +15,7 @@ use crate::commit::{Content, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
 use crate::files::{ensure_folder, read_patiently, resolve, sync_folder};
 use crate::lock::LockTimes;
+use crate::mailbox::Turn;
 use crate::paths::{Layout, Root, State, create_private_folders};
 
 /// One team on disk.
@@ -123,20 +124,35 @@ impl TeamFolder {
 
     /// Sets fields of a member, in place.
     pub fn set_member(&self, name: &str, fields: &[(&str, serde_json::Value)]) -> Result<(), StoreError> {
+        let fields: Vec<_> = fields.iter().map(|(key, value)| (vec![*key], value.clone())).collect();
+        self.set_member_below(name, &fields)
+    }
+
+    /// Sets fields of a member, in place, each named by the way to it: `["metadata", "atm", "spawn"]`. What is missing
+    /// on the way is made; what stands there and is no object gives way.
+    pub fn set_member_below(
+        &self,
+        name: &str,
+        fields: &[(Vec<&str>, serde_json::Value)],
+    ) -> Result<(), StoreError> {
         self.config.update(|look| {
             let Some(text) = self.config.whole(look)? else { return Ok(Plan::Unsure) };
             let mut text = text.to_owned();
-            for (key, value) in fields {
+            for (path, value) in fields {
                 let patch = {
                     let (_, entries) = self.members(&text)?;
                     let index = position(&entries, name).ok_or_else(|| self.no_member(name))?;
-                    json::set_member(&text, entries[index].get(), key, value)
-                        .map_err(|error| self.bad(&error))?
+                    set_below(&text, entries[index].get(), path, value).map_err(|error| self.bad(&error))?
                 };
                 text = patch.apply(&text);
             }
             Ok(Plan::Replace(text, ()))
         })
+    }
+
+    /// Waits for the turn to start, end or bury members of this team.
+    pub fn turn(&self, state: &State, times: LockTimes) -> Result<Turn, StoreError> {
+        Turn::enter(&state.starters(self.config.path()), times)
     }
 
     /// Moves the team's folder, and its tasks, out of the shared tree into our state, and says where.
@@ -193,6 +209,25 @@ impl TeamFolder {
     fn no_member(&self, name: &str) -> StoreError {
         StoreError::NoMember { path: self.config.path().to_owned(), name: name.to_owned() }
     }
+}
+
+fn set_below(
+    text: &str,
+    object: &str,
+    path: &[&str],
+    value: &serde_json::Value,
+) -> Result<json::Patch, serde_json::Error> {
+    let (Some(key), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
+        return Ok(json::Patch::default());
+    };
+    if rest.is_empty() {
+        return json::set_member(text, object, key, value);
+    }
+    if let Some(inner) = Object::parse(object)?.get(key).filter(|inner| inner.get().starts_with('{')) {
+        return set_below(text, inner.get(), rest, value);
+    }
+    let wrap = |value, key: &&str| serde_json::json!({ *key: value });
+    json::set_member(text, object, key, &rest.iter().rev().fold(value.clone(), wrap))
 }
 
 fn position(entries: &[&RawValue], name: &str) -> Option<usize> {

@@ -24,6 +24,7 @@ pub fn draft(text: &str) -> Draft {
         delivery: Delivery::Delivered,
         ack_id: None,
         ours: Ours::default(),
+        kind: None,
     }
 }
 

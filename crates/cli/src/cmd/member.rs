@@ -80,6 +80,7 @@ impl Member {
                     pane: fields.pane,
                     cwd: fields.cwd,
                     inactive,
+                    ..MemberPlan::default()
                 };
                 (context.office.add_member(&team, &plan)?, "added")
             }

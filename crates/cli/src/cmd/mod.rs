@@ -1,6 +1,7 @@
 //! The commands, one file each: parse, call the office, show.
 
 mod ack;
+mod attach;
 mod broadcast;
 mod completions;
 mod config;
@@ -11,10 +12,13 @@ mod health;
 mod heartbeat;
 mod idle;
 mod inbox;
+mod kill;
 mod log;
 mod man;
 mod member;
 mod members;
+mod nudge;
+mod peek;
 mod pending;
 mod plan;
 mod read;
@@ -24,6 +28,7 @@ mod retry;
 mod search;
 mod send;
 mod shutdown;
+mod spawn;
 mod stats;
 mod status;
 mod team;
@@ -102,6 +107,18 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     /// Check files against the rules of their formats; changes nothing
     Validate(validate::Validate),
+    /// Start a member in a tmux pane
+    Spawn(spawn::Spawn),
+    /// End a member: close its pane
+    Kill(kill::Kill),
+    /// Start a member again that is off, with its inbox
+    Respawn(spawn::Respawn),
+    /// Show a member's pane in this terminal
+    Attach(attach::Attach),
+    /// The last lines of a member's screen
+    Peek(peek::Peek),
+    /// Wake a member that waits and has new mail
+    Nudge(nudge::Nudge),
     /// Look whether the ledger is sound, and mend it
     Doctor(doctor::Doctor),
     /// Show the settings and where each is from
@@ -142,6 +159,12 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Stats(stats) => stats.run(context),
         Command::Verify(verify) => verify.run(context),
         Command::Validate(validate) => validate.run(context),
+        Command::Spawn(spawn) => spawn.run(context),
+        Command::Kill(kill) => kill.run(context),
+        Command::Respawn(respawn) => respawn.run(context),
+        Command::Attach(attach) => attach.run(context),
+        Command::Peek(peek) => peek.run(context),
+        Command::Nudge(nudge) => nudge.run(context),
         Command::Doctor(doctor) => doctor.run(context),
         Command::Config(config) => config.run(context),
         Command::Completions(completions) => completions.run(context),

@@ -226,7 +226,9 @@ impl Backend for Tmux {
         args.extend(words(&["set-option", "-p", "-t", &pane.id, STARTED, "1", ";"]));
         if !program.on_exit.is_empty() {
             let told: Vec<&OsStr> = program.on_exit.iter().map(OsString::as_os_str).collect();
-            let run = [b"run-shell -b ".to_vec(), tmux_string(&shell_command(&told, false))].concat();
+            // What it says would be shown to whoever looks at another pane.
+            let told = [shell_command(&told, false), b" >/dev/null 2>&1".to_vec()].concat();
+            let run = [b"run-shell -b ".to_vec(), tmux_string(&told)].concat();
             args.extend(words(&["set-hook", "-p", "-t", &pane.id, "pane-died"]));
             args.extend([argument(&OsString::from_vec(run)), semicolon()]);
         }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use atm_store::{StoreError, TeamFolder};
-use atm_support::{TestTeam, client_fixtures, wait_until};
+use atm_store::{Layout, StoreError, TeamFolder};
+use atm_support::{TestEnv, TestTeam, client_fixtures, wait_until};
 use serde_json::{Value, json};
 
 use crate::scene::{HASTY, array_team};
@@ -211,4 +211,25 @@ fn edits_of_many_at_once_are_all_kept() {
     ] {
         assert!(after.contains(kept), "{kept}\nis not in\n{after}");
     }
+}
+
+#[test]
+fn what_is_set_deep_inside_leaves_its_neighbours_alone() {
+    let team = TestEnv::new().team("dev", Layout::Array, &["team-lead", "bob", "eve"]);
+    let text = fs::read_to_string(team.config_file()).unwrap();
+    let odd = text.replace(
+        "\"name\": \"bob\",",
+        "\"name\": \"bob\",\n      \"metadata\": {\"z\": 1E2, \"atm\": {\"keep\": [1,  2]}},",
+    );
+    fs::write(team.config_file(), odd.replace("\"name\": \"eve\",", "\"name\": \"eve\", \"metadata\": 7,"))
+        .unwrap();
+    let path = vec!["metadata", "atm", "spawn"];
+    for name in ["bob", "eve"] {
+        team.store().set_member_below(name, &[(path.clone(), json!({ "token": "t" }))]).unwrap();
+    }
+    let text = fs::read_to_string(team.config_file()).unwrap();
+    assert!(text.contains(r#"{"z": 1E2, "atm": {"keep": [1,  2], "spawn": {"token": "t"}}}"#), "{text}");
+    let config: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(config["members"][2]["metadata"], json!({ "atm": { "spawn": { "token": "t" } } }));
+    assert!(team.store().set_member_below("nobody", &[(path, json!(1))]).is_err());
 }

@@ -72,6 +72,9 @@ pub struct Ours {
     pub offer: Option<u32>,
 }
 
+/// The kind of most messages.
+const PLAIN: &str = "message";
+
 /// A message to be written, in either layout.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Draft {
@@ -95,6 +98,9 @@ pub struct Draft {
     pub ack_id: Option<String>,
     /// What is ours in it.
     pub ours: Ours,
+    /// What kind of words it has, where they are not just a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -116,7 +122,7 @@ struct Entry<'a> {
     #[serde(rename = "msgV")]
     version: u8,
     msg_id: &'a str,
-    r#type: &'static str,
+    r#type: &'a str,
     #[serde(rename = "ackId", skip_serializing_if = "Option::is_none")]
     ack_id: Option<&'a str>,
     delivery_status: Delivery,
@@ -164,7 +170,7 @@ impl Draft {
             message_id: &self.id,
             version: 1,
             msg_id: &self.id,
-            r#type: "message",
+            r#type: self.kind.as_deref().unwrap_or(PLAIN),
             ack_id: self.ack_id.as_deref(),
             delivery_status: self.delivery,
             metadata: self.metadata(),
@@ -176,7 +182,8 @@ impl Draft {
     pub fn line(&self) -> Result<String, serde_json::Error> {
         let mut line = match classify(&self.text, None) {
             Content::Text => {
-                serde_json::to_string(&self.as_line("message", None, PlainContent { text: &self.text }))?
+                let kind = self.kind.as_deref().unwrap_or(PLAIN);
+                serde_json::to_string(&self.as_line(kind, None, PlainContent { text: &self.text }))?
             }
             Content::Protocol(parsed) => {
                 let content = without_type(parsed.raw())?;
@@ -247,6 +254,7 @@ mod tests {
             delivery: Delivery::Delivered,
             ack_id: None,
             ours: Ours { reply_to: Some("m-1".into()), ..Ours::default() },
+            kind: None,
         }
     }
 
@@ -261,6 +269,17 @@ mod tests {
                 r#""type":"message","delivery_status":"delivered","metadata":{"atm":{"reply_to":"m-1"}},"read":false}"#
             )
         );
+    }
+
+    #[test]
+    fn words_of_a_kind_stay_words() {
+        let draft = Draft { kind: Some("system_init".into()), ..draft("You test.") };
+        let entry = serde_json::to_string(&draft.entry()).unwrap();
+        let back = Message::from_entry(&RawValue::from_string(entry).unwrap()).unwrap();
+        assert_eq!((back.kind().as_ref(), back.text.as_str()), ("system_init", "You test."));
+        assert!(!back.content().is_protocol());
+        let back = Message::from_line(draft.line().unwrap().trim_end()).unwrap();
+        assert_eq!(back.kind(), "system_init");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::color::Color;
 use crate::name::{MemberName, NameError, TeamName};
 use crate::stamp::Stamp;
+use crate::team::Spawned;
 
 /// The version of the format that we write.
 const SCHEMA_VERSION: &str = "1.0.0";
@@ -85,6 +86,8 @@ pub struct NewMember {
     pub is_active: bool,
     /// When it was started, if it was.
     pub spawned_at: Option<Stamp>,
+    /// How we start it, if we do.
+    pub spawned: Option<Spawned>,
 }
 
 impl NewTeam {
@@ -156,6 +159,7 @@ impl NewMember {
             backend_type: &self.backend_type,
             is_active: self.is_active,
             spawned_at: self.spawned_at,
+            metadata: self.spawned.as_ref().map(|spawn| MemberMetadata { atm: OursOfMember { spawn } }),
         }
     }
 }
@@ -209,6 +213,18 @@ struct MemberEntry<'a> {
     is_active: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     spawned_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<MemberMetadata<'a>>,
+}
+
+#[derive(Serialize)]
+struct MemberMetadata<'a> {
+    atm: OursOfMember<'a>,
+}
+
+#[derive(Serialize)]
+struct OursOfMember<'a> {
+    spawn: &'a Spawned,
 }
 
 #[cfg(test)]
@@ -233,6 +249,7 @@ mod tests {
             backend_type: "tmux".into(),
             is_active: true,
             spawned_at: Some(Stamp::from_millis(1_794_768_140_463)),
+            spawned: None,
         }
     }
 
@@ -267,6 +284,23 @@ mod tests {
         let found = config.lead().unwrap();
         assert_eq!((found.name.as_str(), found.joined_at), ("team-lead", Some(lead().joined_at)));
         assert!(!found.is_offline());
+    }
+
+    #[test]
+    fn how_it_was_started_reads_back() {
+        let spawned = Spawned {
+            socket: "/s".into(),
+            token: "t".into(),
+            command: vec!["sh".into()],
+            ..Spawned::default()
+        };
+        let lead = NewMember { spawned: Some(spawned.clone()), ..lead() };
+        let text = serde_json::to_string(&NewTeam { lead: Some(lead), ..team() }.render()).unwrap();
+        assert!(
+            text.contains(r#""metadata":{"atm":{"spawn":{"socket":"/s","token":"t","command":["sh"]}}}"#),
+            "{text}"
+        );
+        assert_eq!(TeamConfig::parse(&text).unwrap().lead().unwrap().spawned, Some(spawned));
     }
 
     #[test]

@@ -71,14 +71,14 @@ pub struct Spawned {
     pub socket: String,
     /// What the pane itself is marked with: a restarted server gives the same numbers to others.
     pub token: String,
-    /// The process in the pane.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
-    /// What runs there.
+    /// The words that were given to run it, without those that its client gets from us.
     pub command: Vec<String>,
     /// Which kind of client that is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+    /// The model that was chosen for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// `window` or `split`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,

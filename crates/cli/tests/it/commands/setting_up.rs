@@ -55,6 +55,12 @@ const COMMANDS: &[&str] = &[
     "shutdown approve",
     "shutdown reject",
     "shutdown request",
+    "spawn",
+    "kill",
+    "respawn",
+    "attach",
+    "peek",
+    "nudge",
 ];
 
 #[test]

@@ -1,0 +1,144 @@
+//! The one that is about to be started: what it runs, where, and as whom.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use atm_wire::team::{Member, Spawned};
+use atm_wire::{MemberName, TeamName};
+
+use super::client::{self, Client, Role};
+use super::{SpawnError, SpawnPlan, program};
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::pane::{Backend, PaneRef, PaneSpec, Place, Program, Server, Tmux};
+
+/// The one that is about to be started.
+pub(super) struct Candidate {
+    pub(super) name: MemberName,
+    pub(super) agent_id: String,
+    pub(super) prompt: Option<String>,
+    pub(super) cwd: PathBuf,
+    pub(super) client: Option<Client>,
+    pub(super) given: Vec<String>,
+    pub(super) model: Option<String>,
+    pub(super) command: Vec<String>,
+    pub(super) place: Place,
+    pub(super) server: Server,
+}
+
+impl Candidate {
+    /// What is remembered of it.
+    pub(super) fn spawned(&self, pane: &PaneRef) -> Spawned {
+        Spawned {
+            socket: pane.socket.display().to_string(),
+            token: pane.token.clone(),
+            command: self.given.clone(),
+            client: self.client.map(|client| client.as_str().to_owned()),
+            model: self.model.clone(),
+            place: Some(self.place.as_str().to_owned()),
+            exit: None,
+        }
+    }
+}
+
+/// Which client a plan means: the one that it names, the one that its command is, or the one of before.
+pub(super) fn client_of(plan: &SpawnPlan, before: Option<&Spawned>) -> Option<Client> {
+    let remembered = || before?.client.as_deref()?.parse().ok();
+    match plan.command.as_slice() {
+        [] => plan.client.or_else(remembered),
+        command => plan.client.or_else(|| Client::of_command(command)),
+    }
+}
+
+impl Office {
+    /// Checks what is to be run, before anything happens.
+    pub(super) fn candidate(
+        &self,
+        plan: &SpawnPlan,
+        role: &Role<'_>,
+        before: Option<&Member>,
+    ) -> Result<Candidate, OfficeError> {
+        let spawned = before.and_then(|member| member.spawned.as_ref());
+        let who = format!("{}@{}", role.name, role.team);
+        let client = client_of(plan, spawned);
+        let remembered = spawned.filter(|_| plan.command.is_empty() && plan.client.is_none());
+        let given = remembered.map_or(&plan.command, |spawned| &spawned.command).clone();
+        let command = client::command(client, &given, role);
+        let program = command.first().ok_or(SpawnError::NothingToRun { who: who.clone() })?;
+        let cwd = plan.member.cwd.clone().or_else(|| before?.cwd.clone().map(PathBuf::from));
+        let cwd = cwd.unwrap_or_else(|| self.root.path().to_owned());
+        if !cwd.is_dir() {
+            return Err(SpawnError::NoFolder { path: cwd }.into());
+        }
+        let path = plan.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+        program::find(program, &cwd, path)
+            .ok_or_else(|| SpawnError::NoProgram { program: program.clone() })?;
+        let prompt = plan.member.prompt.clone().or_else(|| before?.prompt.clone());
+        let was_split =
+            spawned.is_some_and(|spawned| spawned.place.as_deref() == Some(Place::Split.as_str()));
+        let server = plan.server.clone().or_else(|| {
+            let socket = spawned.map(|spawned| PathBuf::from(&spawned.socket))?;
+            Some(Server::Socket(socket))
+        });
+        Ok(Candidate {
+            name: role.name.clone(),
+            agent_id: who,
+            prompt,
+            cwd,
+            client,
+            given,
+            model: role.model.map(ToOwned::to_owned),
+            command,
+            place: plan.place.unwrap_or(if was_split { Place::Split } else { Place::Window }),
+            server: server.unwrap_or_else(|| Server::Named("atm".to_owned())),
+        })
+    }
+
+    pub(super) fn open(&self, team: &TeamName, candidate: &Candidate) -> Result<PaneRef, OfficeError> {
+        let spec = PaneSpec {
+            session: self.session(team),
+            title: candidate.name.file_stem(),
+            member: candidate.agent_id.clone(),
+            place: candidate.place,
+            cwd: candidate.cwd.clone(),
+        };
+        let backend = Tmux::on(candidate.server.clone());
+        Ok(backend.open(&spec).map_err(SpawnError::from)?)
+    }
+
+    /// One session a team. Teams of the same name below several roots are told apart.
+    fn session(&self, team: &TeamName) -> String {
+        let root = self.root.path().canonicalize().unwrap_or_else(|_| self.root.path().to_owned());
+        let key = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, root.as_os_str().as_encoded_bytes());
+        let key: String = key.simple().to_string().chars().take(6).collect();
+        format!("{}-{key}", team.file_stem())
+    }
+
+    /// Starts it in its pane.
+    pub(super) fn start(
+        &self,
+        team: &TeamName,
+        plan: &SpawnPlan,
+        candidate: &Candidate,
+        pane: &PaneRef,
+    ) -> Result<u32, OfficeError> {
+        let ours: [(&str, OsString); 4] = [
+            ("ATM_AS", candidate.name.as_str().into()),
+            ("ATM_TEAM", team.as_str().into()),
+            ("ATM_ROOT", self.root.path().into()),
+            ("ATM_STATE", self.state.path().into()),
+        ];
+        let clients =
+            client::variables(candidate.client).iter().map(|(name, value)| (*name, OsString::from(value)));
+        let ours = ours.into_iter().chain(clients).map(|(name, value)| (name.to_owned(), value));
+        let program = Program {
+            command: candidate.command.clone(),
+            env: plan.env.iter().cloned().chain(ours).collect(),
+            cwd: candidate.cwd.clone(),
+            log: None,
+            on_exit: plan.on_exit.clone(),
+        };
+        let backend = Tmux::on(Server::Socket(pane.socket.clone()));
+        Ok(backend.start(pane, &program).map_err(SpawnError::from)?)
+    }
+}

@@ -1,0 +1,305 @@
+//! Members that we start: in a pane, with their name, their inbox and their first words.
+//!
+//! The steps, in an order in which a crash at any of them leaves nothing that the next look cannot mend:
+//!
+//! 1. a pane is opened, in which nothing happens yet; it closes itself if nobody comes back to it;
+//! 2. the member is entered into `config.json`, with its pane: from here on it is one;
+//! 3. its prompt is written into its inbox, and the backlog of one that returns is tagged;
+//! 4. its program is started in the pane.
+//!
+//! All of it happens in the team's turn, so that whoever has the turn and finds a pane that waits for its program knows
+//! that its opener died (see [`exits`]).
+
+mod backlog;
+mod candidate;
+mod client;
+mod error;
+pub mod exits;
+pub mod nudge;
+mod program;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use atm_store::points;
+use atm_wire::message::Draft;
+use atm_wire::team::{BackendType, Member, Spawned, TeamConfig};
+use atm_wire::{Address, Color, MemberName, TeamName};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use client::Client;
+pub use error::SpawnError;
+
+use crate::error::OfficeError;
+use crate::members::MemberPlan;
+use crate::office::Office;
+use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
+use crate::send::{Letter, SendOptions};
+use candidate::{Candidate, client_of};
+use client::Role;
+
+/// Members are started in tmux; the other names that the format has are refused.
+pub fn check_backend(name: &str) -> Result<(), OfficeError> {
+    Ok(crate::pane::backend(name, Server::Named(String::new())).map(drop).map_err(SpawnError::from)?)
+}
+
+/// Who tells a member what it is for.
+const SYSTEM: &str = "system";
+/// What kind of message that is.
+const SYSTEM_INIT: &str = "system_init";
+
+/// How a member is to be started.
+#[derive(Debug, Clone)]
+pub struct SpawnPlan {
+    /// Who, and with what; of one that returns, what is `None` stays as it was.
+    pub member: MemberPlan,
+    /// Which client; by its program, if it is not said.
+    pub client: Option<Client>,
+    /// What to run; the client's own program, if it is not said.
+    pub command: Vec<String>,
+    /// Where its pane goes.
+    pub place: Option<Place>,
+    /// On which server: the one that it was on, or one of ours, if it is not said.
+    pub server: Option<Server>,
+    /// Variables for it, beside ours. `PATH` is also where its program is looked for.
+    pub env: Vec<(String, OsString)>,
+    /// What to run when it has ended.
+    pub on_exit: Vec<OsString>,
+}
+
+impl SpawnPlan {
+    /// A plain command.
+    pub fn new(name: &str, command: &[&str]) -> Self {
+        Self {
+            member: MemberPlan::new(name),
+            client: None,
+            command: command.iter().map(ToString::to_string).collect(),
+            place: None,
+            server: None,
+            env: Vec::new(),
+            on_exit: Vec::new(),
+        }
+    }
+}
+
+/// A member that was started.
+#[derive(Debug, Clone, Serialize)]
+pub struct Started {
+    /// Its team.
+    pub team: TeamName,
+    /// Its name.
+    pub name: MemberName,
+    /// Its pane.
+    pub pane: String,
+    /// The pane's server.
+    pub socket: PathBuf,
+    /// Its process.
+    pub pid: u32,
+    /// What runs there.
+    pub command: Vec<String>,
+    /// Which client that is.
+    pub client: Option<String>,
+    /// Unread messages of before that were tagged, so that they are acted on.
+    pub offered: usize,
+    /// What went on beside it.
+    pub warnings: Vec<String>,
+}
+
+impl Office {
+    /// Starts a new member.
+    pub fn spawn(&self, team: &TeamName, plan: &SpawnPlan) -> Result<Started, OfficeError> {
+        let folder = self.folder(team)?;
+        let _turn = folder.turn(&self.state, self.times)?;
+        let config = folder.load()?;
+        if let Some(member) = config.member(&plan.member.name) {
+            return Err(taken(team, member).into());
+        }
+        let model = plan.member.model.clone().or_else(|| match client_of(plan, None) {
+            // Whatever it chooses by itself, it is none of those that we know by name.
+            Some(client) if client != Client::Claude => Some(client.as_str().to_owned()),
+            _ => None,
+        });
+        let mut member = MemberPlan { pane: Some("%0".to_owned()), model, ..plan.member.clone() };
+        let draft = member.resolve(team, &config, self.now())?;
+        let role = Role {
+            team,
+            config: &config,
+            name: &draft.name,
+            agent_type: &draft.agent_type,
+            color: &draft.color,
+            model: plan.member.model.as_deref(),
+            plan_mode: plan.member.plan_mode == Some(true),
+        };
+        let candidate = self.candidate(plan, &role, None)?;
+        let pane = self.open(team, &candidate)?;
+        points::reached("opened");
+        member.pane = Some(pane.id.clone());
+        member.spawned = Some(candidate.spawned(&pane));
+        let entered = member
+            .resolve(team, &config, self.now())
+            .and_then(|member| Ok(folder.add_member(member.name.as_str(), &member.render())?));
+        if let Err(error) = entered {
+            close(&pane);
+            return Err(error);
+        }
+        points::reached("registered");
+        self.go(team, plan, &candidate, &pane)
+    }
+
+    /// Starts a member again that is off. Its name, its inbox and whatever is not said anew are those of before.
+    pub fn respawn(&self, team: &TeamName, plan: &SpawnPlan) -> Result<Started, OfficeError> {
+        let folder = self.folder(team)?;
+        let _turn = folder.turn(&self.state, self.times)?;
+        self.bury(team, &folder)?;
+        let config = folder.load()?;
+        let member = config
+            .member(&plan.member.name)
+            .ok_or_else(|| self.no_member(team, &config, &plan.member.name))?;
+        if !member.is_offline() {
+            return Err(taken(team, member).into());
+        }
+        let name = member.checked_name()?;
+        let color = member.color.clone().unwrap_or(Color::Blue);
+        let role = Role {
+            team,
+            config: &config,
+            name: &name,
+            agent_type: member.agent_type.as_deref().unwrap_or("general-purpose"),
+            color: &color,
+            model: plan.member.model.as_deref().or(member.spawned.as_ref().and_then(|s| s.model.as_deref())),
+            plan_mode: plan.member.plan_mode.or(member.plan_mode_required) == Some(true),
+        };
+        let candidate = self.candidate(plan, &role, Some(member))?;
+        let pane = self.open(team, &candidate)?;
+        points::reached("opened");
+        let spawned = serde_json::to_value(candidate.spawned(&pane)).unwrap_or_default();
+        let mut fields: Vec<(Vec<&str>, Value)> = vec![
+            (vec!["tmuxPaneId"], pane.id.clone().into()),
+            (vec!["backendType"], BackendType::Tmux.as_str().into()),
+            (vec!["isActive"], true.into()),
+            (vec!["spawnedAt"], self.now().to_string().into()),
+            (Spawned::PATH.to_vec(), spawned),
+        ];
+        let text =
+            |key, value: &Option<String>| value.as_ref().map(|value| (vec![key], value.clone().into()));
+        fields.extend(text("model", &plan.member.model));
+        fields.extend(text("prompt", &plan.member.prompt));
+        fields.extend(plan.member.cwd.as_ref().map(|cwd| (vec!["cwd"], cwd.display().to_string().into())));
+        if let Err(error) = folder.set_member_below(name.as_str(), &fields) {
+            close(&pane);
+            return Err(error.into());
+        }
+        points::reached("registered");
+        self.go(team, plan, &candidate, &pane)
+    }
+
+    /// Mail, then the program. If that fails, the member is there, off, with its mail.
+    fn go(
+        &self,
+        team: &TeamName,
+        plan: &SpawnPlan,
+        candidate: &Candidate,
+        pane: &PaneRef,
+    ) -> Result<Started, OfficeError> {
+        let started = self.first_words(team, candidate).and_then(|(offered, warnings)| {
+            points::reached("mailed");
+            let pid = self.start(team, plan, candidate, pane)?;
+            points::reached("started");
+            Ok(Started {
+                team: team.clone(),
+                name: candidate.name.clone(),
+                pane: pane.id.clone(),
+                socket: pane.socket.clone(),
+                pid,
+                command: candidate.command.clone(),
+                client: candidate.client.map(|client| client.as_str().to_owned()),
+                offered,
+                warnings,
+            })
+        });
+        if started.is_err() {
+            close(pane);
+            self.set_off(team, &candidate.name, Some("it could not be started"))?;
+        }
+        started
+    }
+
+    /// Makes the inbox, tags what waits there, and writes the prompt, unless it still lies there unread.
+    fn first_words(
+        &self,
+        team: &TeamName,
+        candidate: &Candidate,
+    ) -> Result<(usize, Vec<String>), OfficeError> {
+        let mailbox = self.mailbox(team, &candidate.name);
+        mailbox.create()?;
+        let mut warnings = Vec::new();
+        for stale in self.set_aside_stale_shutdowns(team, &candidate.name, self.now())? {
+            let (id, kept) = (stale.id, stale.kept.display());
+            warnings.push(format!(
+                "shutdown request {id} was not for the one that starts now; it is kept in {kept}"
+            ));
+        }
+        let offered = self.offer_backlog(team, &candidate.name)?;
+        let Some(prompt) = candidate.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()) else {
+            return Ok((offered, warnings));
+        };
+        let lies_there = mailbox.list()?.messages.into_iter().any(|message| {
+            !message.read && message.outer_type.as_deref() == Some(SYSTEM_INIT) && message.text == prompt
+        });
+        if !lies_there {
+            let to = Address { name: candidate.name.clone(), team: None };
+            let letter = Letter { summary: Some("Initial prompt".to_owned()), ..Letter::new(to, prompt) };
+            let system = MemberName::parse(SYSTEM)?;
+            let mut addressed = self.address(team, &system, &letter, SendOptions::default())?;
+            addressed.draft = Draft {
+                color: Some(Color::System.to_string()),
+                kind: Some(SYSTEM_INIT.to_owned()),
+                ..addressed.draft
+            };
+            for sent in self.deliver(vec![addressed], false) {
+                let told = sent?.warnings.into_iter();
+                warnings.extend(told.filter(|warning| !warning.starts_with(SYSTEM)));
+            }
+        }
+        Ok((offered, warnings))
+    }
+
+    /// Where a member's pane is, for whoever wants to look or type; one that we did not start is not known for sure.
+    pub(crate) fn pane_of(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        name: &MemberName,
+    ) -> Result<PaneRef, OfficeError> {
+        let member =
+            config.member(name.as_str()).ok_or_else(|| self.no_member(team, config, name.as_str()))?;
+        let who = format!("{name}@{team}");
+        let pane = PaneRef::of(member).ok_or_else(|| SpawnError::NotOurs { who: who.clone() })?;
+        if member.is_offline() {
+            let exit = member.spawned.as_ref().and_then(|spawned| spawned.exit.clone());
+            let why = exit.unwrap_or_else(|| "isActive is false in config.json".to_owned());
+            return Err(SpawnError::Off { who, why }.into());
+        }
+        Ok(pane)
+    }
+}
+
+/// Closes a pane that is of no use. One that cannot be closed closes itself, or is found by the next look.
+fn close(pane: &PaneRef) {
+    let _ = Tmux::on(Server::Socket(pane.socket.clone())).close(pane);
+}
+
+/// Why a member cannot be started.
+fn taken(team: &TeamName, member: &Member) -> SpawnError {
+    let who = format!("{}@{team}", member.name);
+    if member.is_offline() {
+        return SpawnError::IsMember { who };
+    }
+    let why = match PaneRef::of(member) {
+        Some(pane) => pane.to_string(),
+        None if member.is_active == Some(true) => "isActive is true in config.json".to_owned(),
+        None => "config.json does not say that it is off".to_owned(),
+    };
+    SpawnError::Runs { who, why }
+}

@@ -1,0 +1,97 @@
+//! Small texts of our own in the state folder: what we were asked to remember, and what we did already.
+
+use std::path::PathBuf;
+
+use crate::commit::{Content, Plan, SharedFile};
+use crate::error::{IoContext, StoreError};
+use crate::lock::LockTimes;
+use crate::mailbox::Mailbox;
+use crate::paths::{Root, State, create_private_folders};
+
+/// One such text. It is replaced whole, and changed by one process at a time.
+#[derive(Debug)]
+pub struct Memo {
+    file: SharedFile,
+}
+
+impl Memo {
+    fn at(path: PathBuf, state: &State, times: LockTimes) -> Self {
+        Self { file: SharedFile::new(path, state, times) }
+    }
+
+    /// For which mail a member was nudged last.
+    pub fn of_nudges(mailbox: &Mailbox, state: &State, times: LockTimes) -> Self {
+        Self::at(state.nudges(&mailbox.file()), state, times)
+    }
+
+    /// What the teams below a root are called by their people.
+    pub fn of_aliases(root: &Root, state: &State, times: LockTimes) -> Self {
+        Self::at(state.aliases(&root.teams().join("aliases.json")), state, times)
+    }
+
+    /// What it says, if there is one.
+    pub fn read(&self) -> Result<Option<String>, StoreError> {
+        match std::fs::read_to_string(self.file.path()) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing("read", self.file.path()),
+        }
+    }
+
+    /// Puts what `change` makes of it in its place, durably; `None` leaves it. What `change` does happens once, in our
+    /// turn.
+    pub fn update<T, E: From<StoreError>>(
+        &self,
+        change: impl FnOnce(Option<&str>) -> Result<(Option<String>, T), E>,
+    ) -> Result<T, E> {
+        if let Some(folder) = self.file.path().parent() {
+            create_private_folders(folder)?;
+        }
+        let mut change = Some(change);
+        let mut made: Option<Result<(Option<String>, T), E>> = None;
+        self.file.update(|look| {
+            if let Some(change) = change.take() {
+                made = Some(change(match look.content {
+                    Content::Text(text) => Some(text),
+                    Content::Missing | Content::NotUtf8(_) => None,
+                }));
+            }
+            Ok(match &made {
+                Some(Ok((Some(text), _))) => Plan::Replace(text.clone(), ()),
+                _ => Plan::Keep(()),
+            })
+        })?;
+        match made {
+            Some(made) => made.map(|(_, value)| value),
+            None => Err(StoreError::Unsettled { path: self.file.path().to_owned() }.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_changed_in_turn_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, state) = (Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+        let memo = Memo::of_aliases(&root, &state, LockTimes::default());
+        assert_eq!(memo.read().unwrap(), None);
+        let add = || {
+            memo.update(|old| {
+                let count: usize = old.map_or(0, |old| old.parse().unwrap());
+                Ok::<_, StoreError>((Some((count + 1).to_string()), ()))
+            })
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(add)).collect();
+            for thread in threads {
+                thread.join().unwrap().unwrap();
+            }
+        });
+        assert_eq!(memo.read().unwrap().as_deref(), Some("8"));
+        let kept = memo.update(|old| Ok::<_, StoreError>((None, old.map(ToOwned::to_owned)))).unwrap();
+        assert_eq!((kept.as_deref(), memo.read().unwrap().as_deref()), (Some("8"), Some("8")));
+    }
+}
