@@ -38,12 +38,22 @@ impl Context {
 
     /// The team that is meant.
     pub(crate) fn team(&self) -> Result<TeamName, Failure> {
-        let named = match (&self.settings.team.value, self.identity()?) {
+        let named = self.team_named()?;
+        Ok(self.office.choose_team(named.as_deref(), &self.cwd)?)
+    }
+
+    /// Whose archive is meant: its team may be gone.
+    pub(crate) fn archive_of(&self, address: Address) -> Result<(TeamName, MemberName), Failure> {
+        let named = address.team.map_or_else(|| self.team_named(), |team| Ok(Some(team.to_string())))?;
+        Ok((self.office.choose_archived_team(named.as_deref(), &self.cwd)?, address.name))
+    }
+
+    fn team_named(&self) -> Result<Option<String>, Failure> {
+        Ok(match (&self.settings.team.value, self.identity()?) {
             (Some(team), _) => Some(team.clone()),
             (None, Some(Address { team: Some(team), .. })) => Some(team.to_string()),
             (None, _) => None,
-        };
-        Ok(self.office.choose_team(named.as_deref(), &self.cwd)?)
+        })
     }
 
     /// The team, if one was named: history is asked over all teams otherwise.

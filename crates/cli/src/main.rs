@@ -6,6 +6,7 @@ mod context;
 mod failure;
 mod output;
 mod settings;
+mod size;
 
 use std::process;
 
@@ -31,7 +32,7 @@ fn main() {
         eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
     }
     if let Ok(point) = std::env::var("ATM_TEST_DIE_AT") {
-        atm_store::points::die_at(point);
+        atm_store::points::die_at(&point);
     }
     let json = args.global.json;
     let code = match run(args) {

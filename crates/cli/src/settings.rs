@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 
 use atm_office::ExitCode;
 use atm_office::retry::{Policies, Policy};
+use atm_office::upkeep::Upkeep;
 use atm_wire::stamp::parse_duration;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use serde::Deserialize;
 
 use crate::args::{ColorChoice, Global};
 use crate::failure::Failure;
+use crate::size;
 
 /// Where a value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) color: Setting<ColorChoice>,
     /// What to do with mail that nobody acts on.
     pub(crate) policies: Setting<Policies>,
+    /// What stays in the inboxes, and when the archive is packed.
+    pub(crate) upkeep: Setting<Upkeep>,
     /// The files that were looked for, and whether they are there.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -67,6 +71,35 @@ struct File {
     who: Option<String>,
     color: Option<String>,
     delivery: Option<Delivery>,
+    archive: Option<Archive>,
+}
+
+/// What stays in the inboxes, and when the archive is packed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Archive {
+    keep: Option<usize>,
+    older_than: Option<String>,
+    compress_after: Option<String>,
+    rotate_over: Option<String>,
+}
+
+impl Archive {
+    /// Changes `upkeep` where this says something.
+    fn apply(&self, upkeep: &mut Upkeep) -> Result<(), String> {
+        let span = |text: &String| parse_duration(text).map_err(|error| error.to_string());
+        upkeep.keep = self.keep.unwrap_or(upkeep.keep);
+        if let Some(after) = &self.older_than {
+            upkeep.older_than = Some(span(after)?);
+        }
+        if let Some(after) = &self.compress_after {
+            upkeep.compress_after = span(after)?;
+        }
+        if let Some(over) = &self.rotate_over {
+            upkeep.rotate_over = size::parse(over)?;
+        }
+        Ok(())
+    }
 }
 
 /// The policy for queued mail, with exceptions by priority.
@@ -120,6 +153,7 @@ impl Settings {
             who: default(None),
             color: default(ColorChoice::Auto),
             policies: default(Policies::default()),
+            upkeep: default(Upkeep::default()),
             files: Vec::new(),
         };
         settings.read_file(&xdg.config_dir().join("atm").join("config.toml"))?;
@@ -151,6 +185,12 @@ impl Settings {
         if let Some(delivery) = &file.delivery {
             delivery.apply_to_all(&mut self.policies.value).map_err(|why| bad_file(path, &why))?;
             self.policies.origin = origin();
+        }
+        if let Some(archive) = &file.archive {
+            archive
+                .apply(&mut self.upkeep.value)
+                .map_err(|why| bad_file(path, &format!("[archive]: {why}")))?;
+            self.upkeep.origin = origin();
         }
         Ok(())
     }
@@ -233,7 +273,7 @@ fn parse_color(text: &str) -> Option<ColorChoice> {
 
 fn bad_file(path: &Path, why: &str) -> Failure {
     Failure::new(ExitCode::BadData, "bad_settings", format!("{}: {why}", path.display()))
-        .hint("known keys: root, state, team, as, color, and the table [delivery]")
+        .hint("known keys: root, state, team, as, color, and the tables [delivery], [archive]")
 }
 
 /// The nearest `.atm.toml`, from here upwards; the one that would be here if there is none.

@@ -260,6 +260,20 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
+    /// Whether it is on record that a message was moved into the archive.
+    pub fn is_archived(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
+        let query = || -> rusqlite::Result<bool> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(false) };
+            self.db
+                .prepare_cached(
+                    "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
+                     WHERE m.inbox = ?1 AND m.id = ?2 AND s.evidence LIKE '{\"what\":\"' || ?3 || '%'",
+                )?
+                .exists(params![inbox, id, Evidence::ARCHIVED])
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
     /// The last so many messages, oldest first.
     pub fn latest(&self, root: &str, team: Option<&str>, limit: usize) -> Result<Vec<Recorded>, LedgerError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -283,7 +297,7 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// When somebody was last heard of: sent a message, or read one.
+    /// When somebody was last heard of: sent a message, or read one. Archiving is done by others.
     pub fn last_heard_of(&self, inbox: &InboxKey) -> Result<Option<i64>, LedgerError> {
         let query = || -> rusqlite::Result<Option<i64>> {
             let sent: Option<i64> = self
@@ -299,9 +313,10 @@ impl Ledger {
                 .db
                 .prepare_cached(
                     "SELECT max(s.at) FROM stages s WHERE s.rank IN (30, 40)
-                     AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)",
+                     AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)
+                     AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'",
                 )?
-                .query_row([number], |row| row.get(0))?;
+                .query_row(params![number, Evidence::ARCHIVED], |row| row.get(0))?;
             Ok(sent.max(read))
         };
         query().map_err(|source| self.failed(source))

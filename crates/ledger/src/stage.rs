@@ -135,6 +135,10 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// What the evidence of a message begins with that was moved into the archive. It is no stage: it is how we know why
+    /// the message is not in the inbox.
+    pub const ARCHIVED: &str = "archived";
+
     /// Something that we did or read ourselves.
     pub fn certain(what: impl Into<String>) -> Self {
         Self { what: what.into(), file: None, by: None, before: None, after: None, sure: Sure::Certain }

@@ -20,10 +20,13 @@ pub struct Checkup {
     pub set_aside: Option<PathBuf>,
     /// How many messages are in it.
     pub messages: u64,
+    /// What of the archive could not be read while it was made anew.
+    pub warnings: Vec<String>,
 }
 
 impl Office {
-    /// Looks whether the ledger is sound; with `fix`, one that is not is set aside and made anew from the files.
+    /// Looks whether the ledger is sound; with `fix`, one that is not is set aside and made anew
+    /// from the files: the archives and the inboxes. So is one that is new.
     pub fn check_ledger(&self, fix: bool) -> Result<Checkup, OfficeError> {
         let ledger = self.state.ledger();
         let trouble = match self.books.with(|ledger| ledger.check()) {
@@ -32,9 +35,15 @@ impl Office {
             // Locked, out of reach, or of a newer atm: there is nothing to mend about it.
             Err(error) => return Err(error.into()),
         };
-        let mut checkup = Checkup { ledger, sound: trouble.is_none(), trouble, set_aside: None, messages: 0 };
-        if checkup.trouble.is_some() && fix {
-            checkup.set_aside = self.state.set_ledger_aside()?;
+        let sound = trouble.is_none();
+        let mut checkup =
+            Checkup { ledger, sound, trouble, set_aside: None, messages: 0, warnings: Vec::new() };
+        let is_empty = || self.books.with(|ledger| ledger.count()).is_ok_and(|messages| messages == 0);
+        if fix && (!sound || is_empty()) {
+            if !sound {
+                checkup.set_aside = self.state.set_ledger_aside()?;
+            }
+            checkup.warnings = self.remember_archives()?;
             self.catch_up(None)?;
             checkup.sound = true;
         }

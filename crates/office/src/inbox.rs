@@ -29,7 +29,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn lets_through(&self, message: &Message, waiting: &HashSet<String>) -> bool {
+    pub(crate) fn lets_through(&self, message: &Message, waiting: &HashSet<String>) -> bool {
         let in_time = match (message.sent_at, self.since, self.until) {
             (_, None, None) => true,
             (None, _, _) => false,

@@ -5,6 +5,8 @@
 //! its clock as an argument.
 
 pub mod ack;
+pub mod archive;
+mod archived;
 mod books;
 pub mod broadcast;
 pub mod clock;
@@ -33,6 +35,7 @@ pub mod teams;
 pub mod track;
 mod transcript;
 mod underway;
+pub mod upkeep;
 pub mod validate;
 pub mod view;
 pub mod watch;

@@ -46,7 +46,7 @@ impl Office {
         Ok(())
     }
 
-    fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+    pub(crate) fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
         let mailbox = self.mailbox(team, name);
         let inbox = self.inbox_key(team, name);
         let signature = mailbox.signature().to_string();
@@ -54,11 +54,13 @@ impl Office {
             return Ok(());
         }
         // First what the ledger knows, then the file: what is known was written before, so its absence means something.
-        let known = self.books.with(|ledger| ledger.known(&inbox, Stage::Written, Stage::Taken))?;
+        let mut known = self.books.with(|ledger| ledger.known(&inbox, Stage::Written, Stage::Taken))?;
         let messages = mailbox.list()?.messages;
         let file = mailbox.file();
         let now = self.now().as_millis();
+        let archived = self.take_archived(team, name, &mut known, &messages)?;
         let (mut observed, undone) = compare(&known, &messages, &file);
+        observed.extend(archived);
         let mut put_back = Vec::new();
         for id in undone {
             if self.books.with(|ledger| ledger.has_reached(&inbox, &id, Stage::Restored))? {

@@ -4,6 +4,7 @@
 //! [`commit`]: our own queue, preparation under no foreign lock, then the foreign locks for compare-and-rename
 //! alone. Everything else builds on that.
 
+pub mod archive;
 pub mod array;
 pub mod commit;
 pub mod error;
@@ -18,8 +19,10 @@ pub mod points;
 pub mod quarantine;
 pub mod tasks;
 pub mod team;
+pub mod upkeep;
 pub mod watch;
 
+pub use archive::Archive;
 pub use error::StoreError;
 pub use lock::LockTimes;
 pub use mailbox::{Appended, Listing, Mailbox, Marked, Outbox, Receipt, Warning};

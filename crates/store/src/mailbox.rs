@@ -46,6 +46,15 @@ pub enum Warning {
         /// How many messages were saved.
         salvaged: usize,
     },
+    /// A part of the archive cannot be read; the rest of it is not concerned.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        place: String,
+        /// What is wrong there.
+        why: String,
+    },
 }
 
 impl std::fmt::Display for Warning {
@@ -63,6 +72,7 @@ impl std::fmt::Display for Warning {
                 path.display(),
                 kept.display()
             ),
+            Self::Damaged { path, place, why } => write!(f, "{}: {place}: {why}", path.display()),
         }
     }
 }
@@ -170,14 +180,14 @@ impl std::fmt::Display for Signature {
 /// One member's mail.
 #[derive(Debug)]
 pub struct Mailbox {
-    inbox: Inbox,
+    pub(crate) inbox: Inbox,
     readers: PathBuf,
     deciders: PathBuf,
     times: LockTimes,
 }
 
 #[derive(Debug)]
-enum Inbox {
+pub(crate) enum Inbox {
     Array(ArrayInbox),
     Log(LogInbox),
 }

@@ -91,6 +91,11 @@ impl State {
         self.quarantine().move_in(&ledger, "damaged").map(Some)
     }
 
+    /// Where archived mail is, a folder a team.
+    pub fn archives(&self) -> PathBuf {
+        self.0.join("archive")
+    }
+
     /// Where deleted teams go.
     pub fn deleted(&self) -> PathBuf {
         self.0.join("deleted")

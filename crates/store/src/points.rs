@@ -3,21 +3,42 @@
 //! Nothing of this is in a release build: there the calls are empty.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-static DIE_AT: OnceLock<String> = OnceLock::new();
+static DIE_AT: OnceLock<(String, usize)> = OnceLock::new();
+static PASSED: AtomicUsize = AtomicUsize::new(0);
 
 /// The points, in the order in which a send passes them.
 pub const ALL: [&str; 8] =
     ["accepted", "queued", "staged", "locked", "noted", "renamed", "released", "recorded"];
 
-/// From now on the process kills itself when it gets to `point`.
-pub fn die_at(point: String) {
-    let _ = DIE_AT.set(point);
+/// The points that archiving passes on its way through the archive; before the file changes and after it, it passes
+/// those of every change of a shared file.
+pub const ARCHIVE: [&str; 7] = [
+    "archive_entered",
+    "archive_appended",
+    "archive_synced",
+    "archive_indexed",
+    "inbox_cut",
+    "archive_recorded",
+    "archive_left",
+];
+
+/// The points that packing a part of the archive passes.
+pub const PACK: [&str; 5] = ["part_closed", "part_staged", "part_packed", "part_dropped", "part_done"];
+
+/// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time.
+pub fn die_at(point: &str) {
+    let (name, times) = point.split_once(':').unwrap_or((point, "1"));
+    let _ = DIE_AT.set((name.to_owned(), times.parse().unwrap_or(1)));
 }
 
 /// The process got to a point.
 pub fn reached(point: &str) {
-    if cfg!(debug_assertions) && DIE_AT.get().is_some_and(|chosen| chosen == point) {
+    let is_chosen = || DIE_AT.get().is_some_and(|(chosen, _)| chosen == point);
+    let is_time =
+        || DIE_AT.get().map(|(_, times)| *times) == Some(PASSED.fetch_add(1, Ordering::Relaxed) + 1);
+    if cfg!(debug_assertions) && is_chosen() && is_time() {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         // The signal may take a moment; nothing more may happen meanwhile.
         loop {

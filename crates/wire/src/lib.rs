@@ -4,6 +4,7 @@
 //! understood) and lossless (edits are spliced into the original bytes, so unknown keys, key order and number
 //! spelling survive). What we create ourselves is strict.
 
+pub mod archive;
 pub mod color;
 pub mod cursor;
 pub mod json;

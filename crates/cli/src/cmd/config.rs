@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{safe, table};
 use crate::settings::Setting;
+use crate::size;
 
 #[derive(Debug, Args)]
 pub(crate) struct Config {}
@@ -48,6 +49,13 @@ impl Config {
                 &settings.policies,
                 policy(|policy| spans(policy.expire_after.as_slice())),
             ),
+        ]);
+        let upkeep = &settings.upkeep;
+        let lines = lines.chain([
+            line("archive.keep", upkeep, |upkeep| Some(upkeep.keep.to_string())),
+            line("archive.older_than", upkeep, |upkeep| upkeep.older_than.map(|after| spans(&[after]))),
+            line("archive.compress_after", upkeep, |upkeep| Some(spans(&[upkeep.compress_after]))),
+            line("archive.rotate_over", upkeep, |upkeep| Some(size::show(upkeep.rotate_over))),
         ]);
         let lines: Vec<Line> = lines.collect();
         let files: Vec<SettingsFile> = settings

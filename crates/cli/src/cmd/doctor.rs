@@ -18,6 +18,9 @@ impl Doctor {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let checkup = context.office.check_ledger(self.fix)?;
         let out = &mut context.out;
+        for warning in &checkup.warnings {
+            out.warn(warning)?;
+        }
         if out.json {
             out.document(&checkup)?;
         } else {

@@ -16,6 +16,9 @@ use crate::output::safe;
 pub(crate) struct Inbox {
     /// Whose inbox [default: yours]
     name: Option<Address>,
+    /// Look into the archive instead; it is there also when the team is gone
+    #[arg(long)]
+    archived: bool,
     /// Only what is not read
     #[arg(long)]
     unread: bool,
@@ -42,15 +45,17 @@ pub(crate) struct Inbox {
 impl Inbox {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
-        let (team, who) = match self.name.map(|name| context.resolve(name)).transpose()? {
-            Some(Address { name, team: Some(team) }) => (team, name),
-            Some(Address { name, team: None }) => (context.team()?, name),
-            None => {
-                let who = context.identity()?.ok_or_else(|| {
-                    Failure::usage("whose inbox?").hint("`atm inbox NAME`, or --as NAME for your own")
-                })?;
-                (context.team()?, who.name)
-            }
+        let address = match self.name {
+            Some(name) => name,
+            None => context.identity()?.ok_or_else(|| {
+                Failure::usage("whose inbox?").hint("`atm inbox NAME`, or --as NAME for your own")
+            })?,
+        };
+        let (team, who) = if self.archived {
+            context.archive_of(address)?
+        } else {
+            let Address { name, team } = context.resolve(address)?;
+            (team.map_or_else(|| context.team(), Ok)?, name)
         };
         let filter = Filter {
             unread: self.unread,
@@ -61,7 +66,11 @@ impl Inbox {
             until: time("--until", self.until.as_deref(), now)?,
             last: self.last,
         };
-        let look = context.office.inbox(&team, &who, &filter)?;
+        let look = if self.archived {
+            context.office.archived(&team, &who, &filter)?
+        } else {
+            context.office.inbox(&team, &who, &filter)?
+        };
         let out = &mut context.out;
         for warning in &look.warnings {
             out.warn(warning)?;

@@ -1,8 +1,10 @@
 //! The commands, one file each: parse, call the office, show.
 
 mod ack;
+mod archive;
 mod attach;
 mod broadcast;
+mod clean;
 mod completions;
 mod config;
 pub(crate) mod demo;
@@ -25,6 +27,7 @@ mod read;
 mod reply;
 mod request;
 mod retry;
+mod rotate;
 mod search;
 mod send;
 mod shutdown;
@@ -32,6 +35,7 @@ mod spawn;
 mod stats;
 mod status;
 mod team;
+mod tend;
 mod text;
 mod thread;
 mod track;
@@ -121,6 +125,12 @@ pub(crate) enum Command {
     Nudge(nudge::Nudge),
     /// Look whether the ledger is sound, and mend it
     Doctor(doctor::Doctor),
+    /// Move mail that was read out of the inboxes into the archive
+    Archive(archive::Archive),
+    /// Make inboxes that have grown too large small again
+    Rotate(rotate::Rotate),
+    /// Clear up: old mail that was read, old archives, what dead processes left
+    Clean(clean::Clean),
     /// Show the settings and where each is from
     Config(config::Config),
     /// Print completions for a shell
@@ -166,6 +176,9 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Peek(peek) => peek.run(context),
         Command::Nudge(nudge) => nudge.run(context),
         Command::Doctor(doctor) => doctor.run(context),
+        Command::Archive(archive) => archive.run(context),
+        Command::Rotate(rotate) => rotate.run(context),
+        Command::Clean(clean) => clean.run(context),
         Command::Config(config) => config.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),

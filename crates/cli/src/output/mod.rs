@@ -3,6 +3,7 @@
 pub(crate) mod brief;
 pub(crate) mod message;
 pub(crate) mod paint;
+pub(crate) mod progress;
 pub(crate) mod safe;
 pub(crate) mod table;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use crate::args::ColorChoice;
 use paint::Paint;
+use progress::Progress;
 
 /// The two streams, and how to write to them.
 #[derive(Debug)]
@@ -79,6 +81,12 @@ impl Out {
     /// What is nice to know; `--quiet` leaves it out.
     pub(crate) fn note(&mut self, line: impl AsRef<str>) -> io::Result<()> {
         if self.quiet { Ok(()) } else { self.line(line) }
+    }
+
+    /// A bar for long work: on a terminal, unless somebody wants quiet or JSON.
+    pub(crate) fn progress(&self, what: &str) -> Progress {
+        let shown = !self.json && !self.quiet && io::stderr().is_terminal();
+        Progress::new(what, shown)
     }
 
     /// One JSON document.

@@ -1,5 +1,6 @@
 //! The array layout: `inboxes/<name>.json`, one JSON array.
 
+mod archive;
 mod checked;
 mod content;
 mod salvage;

@@ -120,6 +120,11 @@ impl Snapshot {
         }
     }
 
+    /// Another handle of the file, which stays that file when its name is given to another.
+    pub(crate) fn handle(&self) -> Option<io::Result<File>> {
+        self.file.as_ref().map(|seen| seen.file.try_clone())
+    }
+
     pub(crate) fn metadata(&self) -> Option<&Metadata> {
         self.file.as_ref().map(|seen| &seen.metadata)
     }

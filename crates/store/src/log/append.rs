@@ -82,7 +82,12 @@ pub(super) fn create(inbox: &LogInbox, queue: Priority) -> Result<(), StoreError
 }
 
 /// Writes whole lines, or nothing at all to only make the file, and syncs them.
-fn write(inbox: &LogInbox, path: &Path, text: &str, deadline: &Deadline) -> Result<File, StoreError> {
+pub(super) fn write(
+    inbox: &LogInbox,
+    path: &Path,
+    text: &str,
+    deadline: &Deadline,
+) -> Result<File, StoreError> {
     let is_new = !path.exists();
     let file = {
         let _flock = Flock::take(&with_suffix(path, ".lock"), deadline)?;

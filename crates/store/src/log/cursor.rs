@@ -82,7 +82,7 @@ impl Cursor {
     }
 
     /// A cursor that cannot be read is none: mail is then shown again, not passed over.
-    fn parse(text: &str, metadata: Option<&Metadata>) -> Self {
+    pub(super) fn parse(text: &str, metadata: Option<&Metadata>) -> Self {
         let noted = metadata.map_or((0, 0), |metadata| (metadata.mtime(), metadata.mtime_nsec()));
         let ours =
             Object::parse(text).ok().and_then(|object| serde_json::from_str(object.get("atm")?.get()).ok());
@@ -126,6 +126,38 @@ fn keep_aside(file: &SharedFile, bytes: &[u8]) -> Result<String, StoreError> {
 
 fn fresh() -> String {
     "{\n  \"lastProcessedLine\": 0,\n  \"lastProcessedTimestamp\": null\n}\n".to_owned()
+}
+
+/// The text of a cursor that is there and can be read; `None` where somebody may be in the middle of writing it.
+pub(super) fn readable(file: &SharedFile, look: Look) -> Result<Option<String>, StoreError> {
+    match look.content {
+        Content::Missing => Ok(Some(fresh())),
+        Content::Text(text) if Object::parse(text).is_ok() => Ok(Some(text.to_owned())),
+        _ if look.sure => Err(StoreError::bad(file.path(), "does not parse: it does not tell what was read")),
+        _ => Ok(None),
+    }
+}
+
+/// The cursor with a mark on the last message that was read of a queue: it is the line `number` of its file, and recipes
+/// are told `told` lines.
+pub(super) fn with_mark(
+    file: &SharedFile,
+    text: &str,
+    queue: Priority,
+    line: &Line,
+    number: usize,
+    told: usize,
+) -> Result<String, StoreError> {
+    let bad = |error: &serde_json::Error| StoreError::bad(file.path(), error.to_string());
+    let mut ours = Cursor::parse(text, None).ours;
+    *ours.slot(queue) = Some(Mark { line: number, told, inode: line.inode, last: hash(line.text) });
+    let mut text = text.to_owned();
+    if queue == Priority::Normal {
+        let patch = json::set_member(&text, text.trim(), "lastProcessedLine", &told);
+        text = patch.map_err(|error| bad(&error))?.apply(&text);
+    }
+    let patch = json::set_member(&text, text.trim(), "atm", &ours).map_err(|error| bad(&error))?;
+    Ok(patch.apply(&text))
 }
 
 /// Plans the move of all queues' cursors over the lines that `receipts` name.

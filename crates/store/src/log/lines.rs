@@ -30,6 +30,8 @@ struct LogFile {
     /// When its inode changed last, which a rename does too: for a rotated file, not before it was rotated.
     changed: (i64, i64),
     text: String,
+    /// Not all of its bytes are text.
+    is_lossy: bool,
     /// Where each complete line ends, newline included.
     ends: Vec<usize>,
 }
@@ -42,6 +44,8 @@ pub(super) struct Line<'a> {
     /// Counted from 1 in its file.
     pub(super) number: usize,
     pub(super) text: &'a str,
+    /// Its bytes are not those of the text.
+    pub(super) is_lossy: bool,
     /// The place before this line.
     pub(super) at: Place,
 }
@@ -71,6 +75,7 @@ impl QueueFiles {
                 inode: file.inode,
                 number: line + 1,
                 text: file.line(line),
+                is_lossy: file.is_lossy && file.line(line).contains(char::REPLACEMENT_CHARACTER),
                 at: (index, line),
             })
         })
@@ -145,10 +150,12 @@ impl LogFile {
     fn read(path: &Path) -> Result<Option<Self>, StoreError> {
         let seen = Snapshot::read(path)?;
         let (Some(bytes), Some(metadata)) = (seen.bytes(), seen.metadata()) else { return Ok(None) };
-        let text = String::from_utf8_lossy(bytes).into_owned();
+        let text = String::from_utf8_lossy(bytes);
+        let is_lossy = matches!(text, std::borrow::Cow::Owned(_));
+        let text = text.into_owned();
         let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1).collect();
         let changed = (metadata.ctime(), metadata.ctime_nsec());
-        Ok(Some(Self { path: path.to_owned(), inode: metadata.ino(), changed, text, ends }))
+        Ok(Some(Self { path: path.to_owned(), inode: metadata.ino(), changed, text, is_lossy, ends }))
     }
 
     fn line(&self, index: usize) -> &str {

@@ -4,9 +4,11 @@
 //! lines, as shell recipes keep it; see [`cursor`] for what happens when the file was rotated under it.
 
 mod append;
+mod archive;
 mod blank;
 pub mod cursor;
 mod lines;
+mod rotate;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

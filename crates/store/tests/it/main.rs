@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod append;
+mod archive;
+mod archive_parts;
 mod bad_content;
 mod beside_others;
 mod child;

@@ -32,6 +32,10 @@ fn without_any_setting_everything_is_below_home() {
     delivery.retry_after  5 min, 15 min  default
     delivery.escalate_to  lead, user  default
     delivery.expire_after  7 d  default
+    archive.keep  1000  default
+    archive.older_than  -  default
+    archive.compress_after  7 d  default
+    archive.rotate_over  10 MB  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -71,6 +75,10 @@ fn each_place_is_stronger_than_the_one_before() {
     delivery.retry_after  5 min, 15 min  default
     delivery.escalate_to  lead, user  default
     delivery.expire_after  7 d  default
+    archive.keep  1000  default
+    archive.older_than  -  default
+    archive.compress_after  7 d  default
+    archive.rotate_over  10 MB  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team "users"
@@ -86,6 +94,10 @@ fn each_place_is_stronger_than_the_one_before() {
     delivery.retry_after  5 min, 15 min  default
     delivery.escalate_to  lead, user  default
     delivery.expire_after  7 d  default
+    archive.keep  1000  default
+    archive.older_than  -  default
+    archive.compress_after  7 d  default
+    archive.rotate_over  10 MB  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "projects"
@@ -101,6 +113,10 @@ fn each_place_is_stronger_than_the_one_before() {
     delivery.retry_after  5 min, 15 min  default
     delivery.escalate_to  lead, user  default
     delivery.expire_after  7 d  default
+    archive.keep  1000  default
+    archive.older_than  -  default
+    archive.compress_after  7 d  default
+    archive.rotate_over  10 MB  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "environments"
@@ -138,6 +154,10 @@ fn an_empty_variable_counts_as_not_set() {
     delivery.retry_after  5 min, 15 min  default
     delivery.escalate_to  lead, user  default
     delivery.expire_after  7 d  default
+    archive.keep  1000  default
+    archive.older_than  -  default
+    archive.compress_after  7 d  default
+    archive.rotate_over  10 MB  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -169,15 +189,15 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = "dev
     2>   |            ^
     2> invalid basic string, expected `"`
-    2>   hint: known keys: root, state, team, as, color, and the table [delivery]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.atm.toml: TOML parse error at line 2, column 1
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
-    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`
-    2>   hint: known keys: root, state, team, as, color, and the table [delivery]
+    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.atm.toml: TOML parse error at line 1, column 8
@@ -185,14 +205,14 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = 7
     2>   |        ^
     2> invalid type: integer `7`, expected a string
-    2>   hint: known keys: root, state, team, as, color, and the table [delivery]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.atm.toml: color = "green": must be auto, always or never
-    2>   hint: known keys: root, state, team, as, color, and the table [delivery]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
     [exit 6]
     $ atm members --json
-    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the table [delivery]"}}
+    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive]"}}
     [exit 6]
     "#);
     assert_eq!(fs::read(world.root().join("teams/dev/inboxes/bob.json")).unwrap(), b"[]");
@@ -254,6 +274,26 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "delivery.expire_after",
           "value": "7 d"
+        },
+        {
+          "from": "default",
+          "key": "archive.keep",
+          "value": "1000"
+        },
+        {
+          "from": "default",
+          "key": "archive.older_than",
+          "value": null
+        },
+        {
+          "from": "default",
+          "key": "archive.compress_after",
+          "value": "7 d"
+        },
+        {
+          "from": "default",
+          "key": "archive.rotate_over",
+          "value": "10 MB"
         }
       ],
       "team_here": "dev"

@@ -69,6 +69,9 @@ fn the_first_help_names_every_command() {
       peek         The last lines of a member's screen
       nudge        Wake a member that waits and has new mail
       doctor       Look whether the ledger is sound, and mend it
+      archive      Move mail that was read out of the inboxes into the archive
+      rotate       Make inboxes that have grown too large small again
+      clean        Clear up: old mail that was read, old archives, what dead processes left
       config       Show the settings and where each is from
       completions  Print completions for a shell
       man          Print the manual page, or write all of them to a folder
@@ -295,6 +298,7 @@ fn help_about_mail() {
       [NAME]  Whose inbox [default: yours]
 
     Options:
+          --archived      Look into the archive instead; it is there also when the team is gone
           --unread        Only what is not read
           --pending       Only what waits: written while its reader was off, not acknowledged, or taken
                           without a sign of work

@@ -1,0 +1,70 @@
+//! `atm archive`
+
+use std::time::Duration;
+
+use atm_office::upkeep::{Rule, Tended, Upkeep};
+use atm_wire::Address;
+use clap::Args;
+
+use super::duration::duration;
+use super::tend;
+use crate::context::Context;
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Only what was read goes, and it is durably in the archive before it leaves the inbox. If one of --keep and
+--older-than is given, only that counts; if both are, a message has to be beyond both. Without them the
+settings count:
+  [archive]
+  keep = 1000             # the newest of each inbox stay
+  older_than = \"7d\"       # and so does what is younger; not set at first
+  compress_after = \"7d\"   # the archive is packed when its oldest message came so long ago,
+  rotate_over = \"10MB\"    # or when it has grown so large
+`atm inbox NAME --archived` looks into the archive.")]
+pub(crate) struct Archive {
+    /// Whose inboxes [default: all of the team]
+    #[arg(value_name = "NAME")]
+    names: Vec<Address>,
+    /// How many messages stay, the newest
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// Only what was sent longer ago than this, like 7d
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    older_than: Option<Duration>,
+    /// Only say what would be archived
+    #[arg(long)]
+    dry_run: bool,
+    /// Also what was not read
+    #[arg(long)]
+    force: bool,
+}
+
+impl Archive {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let upkeep = context.settings.upkeep.value.clone();
+        let rule = self.rule(&upkeep);
+        let dry_run = self.dry_run;
+        let words = move |tended: &Tended| {
+            let verb = if dry_run { "would be archived" } else { "archived" };
+            let left = if dry_run { String::new() } else { format!(", {}", tend::left(tended)) };
+            let line =
+                format!("{}: {} {verb}{left}{}", tend::whose(tended), tended.archived, tend::packed(tended));
+            (tended.archived > 0 || tended.packed > 0).then_some(line)
+        };
+        tend::each(context, self.names, "archiving", words, |context, team, name, progress| {
+            if dry_run {
+                return context.office.would_archive(team, name, &rule);
+            }
+            context.office.archive(team, name, &rule, &upkeep, progress)
+        })
+    }
+
+    fn rule(&self, upkeep: &Upkeep) -> Rule {
+        let (keep, older_than) = match (self.keep, self.older_than) {
+            (None, None) => (upkeep.keep, upkeep.older_than),
+            (keep, older_than) => (keep.unwrap_or(0), older_than),
+        };
+        Rule { keep, older_than, force: self.force }
+    }
+}

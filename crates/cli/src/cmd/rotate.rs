@@ -1,0 +1,57 @@
+//! `atm rotate`
+#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
+
+use atm_office::upkeep::Tended;
+use atm_wire::Address;
+use clap::Args;
+
+use super::tend;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+use crate::size;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An array inbox gives what was read to the archive. A log that was read to its end is renamed to
+inbox.YYYYmmdd-HHMMSS, where it is read as before, and a new one begins; `atm clean` archives it in time.")]
+pub(crate) struct Rotate {
+    /// Whose inboxes [default: all of the team]
+    #[arg(value_name = "NAME")]
+    names: Vec<Address>,
+    /// Only files larger than this [default: archive.rotate_over in the settings, at first 10MB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    over: Option<u64>,
+    /// Also with unread mail in them
+    #[arg(long)]
+    force: bool,
+}
+
+impl Rotate {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let upkeep = context.settings.upkeep.value.clone();
+        let over = self.over.unwrap_or(upkeep.rotate_over);
+        let force = self.force;
+        let words = |tended: &Tended| {
+            let whose = tend::whose(tended);
+            let files: Vec<_> = tended
+                .rotated
+                .iter()
+                .map(|file| safe::line(&file.display().to_string()).into_owned())
+                .collect();
+            if !files.is_empty() {
+                return Some(format!("{whose}: rotated to {}", files.join(", ")));
+            }
+            let line = format!(
+                "{whose}: {} archived, {}{}",
+                tended.archived,
+                tend::left(tended),
+                tend::packed(tended)
+            );
+            (tended.archived > 0).then_some(line)
+        };
+        tend::each(context, self.names, "rotating", words, |context, team, name, progress| {
+            context.office.rotate(team, name, over, force, &upkeep, progress)
+        })
+    }
+}

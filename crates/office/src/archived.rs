@@ -1,0 +1,164 @@
+//! Looking into the archive, and what it tells about mail that is not in its inbox.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use atm_ledger::{InboxKey, Known, Observed};
+use atm_store::archive::ALWAYS;
+use atm_store::{Archive, Receipt};
+use atm_wire::archive::Archived;
+use atm_wire::{MemberName, Message, Stamp, TeamName};
+
+use crate::archive::{evidence, observed};
+use crate::effects;
+use crate::error::OfficeError;
+use crate::inbox::{Filter, Look};
+use crate::office::Office;
+use crate::view::MessageView;
+
+/// How many messages of the archive are put into the ledger at a time.
+const BATCH: usize = 1000;
+
+impl Office {
+    /// The team whose archive is meant: one that is there or, by its name, one that was.
+    pub fn choose_archived_team(&self, wanted: Option<&str>, cwd: &Path) -> Result<TeamName, OfficeError> {
+        match (self.choose_team(wanted, cwd), wanted.map(TeamName::parse)) {
+            (Err(OfficeError::NoTeam { .. }), Some(Ok(team)))
+                if Archive::names(&self.state, &team, self.times).is_ok_and(|names| !names.is_empty()) =>
+            {
+                Ok(team)
+            }
+            (chosen, _) => chosen,
+        }
+    }
+
+    /// Looks into the archive of `who`'s inbox. What stands in the inbox too counts as there.
+    pub fn archived(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
+        let archive = self.archive_of(team, who);
+        let mailbox = if self.folder_of(team).exists() && !archive.exists() {
+            Some(self.known_mailbox(team, who)?)
+        } else {
+            self.folder_of(team).exists().then(|| self.mailbox(team, who))
+        };
+        let (inbox, old) = match &mailbox {
+            Some(mailbox) => (mailbox.list()?.messages, mailbox.old_archive()?),
+            None => Default::default(),
+        };
+        let elsewhere: HashSet<Receipt> = inbox.iter().chain(&old.messages).map(Receipt::of).collect();
+        let start = filter.since.map_or(i64::MIN, Stamp::as_millis);
+        let end = filter.until.map_or(i64::MAX, Stamp::as_millis);
+        let view = archive.view(start..=end)?;
+        let mut warnings = old.warnings;
+        warnings.extend(view.warnings().iter().cloned());
+        let fits = |message: &Message| filter.lets_through(message, &HashSet::new());
+        let key = self.inbox_key(team, who);
+        let wanted = filter.last.unwrap_or(usize::MAX);
+        // From the newest on, so that the last few are found without reading the rest.
+        let mut newest_first: Vec<Message> = Vec::new();
+        for block in view.blocks().into_iter().rev() {
+            if newest_first.len() >= wanted {
+                break;
+            }
+            let messages = view.read(block, &mut warnings).into_iter().filter(|m| is_of(m, &key));
+            let messages = messages.map(|archived| archived.message).filter(|m| fits(m));
+            let mut fitting: Vec<Message> =
+                messages.filter(|message| !elsewhere.contains(&Receipt::of(message))).collect();
+            fitting.reverse();
+            newest_first.extend(fitting);
+        }
+        // The layout's own archive was made before ours took over.
+        newest_first.extend(old.messages.into_iter().rev().filter(|message| fits(message)));
+        newest_first.truncate(wanted);
+        Ok(Look {
+            messages: newest_first.iter().rev().map(|message| MessageView::new(message, who, team)).collect(),
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+        })
+    }
+
+    /// Takes those out of `known` that are not in the inbox since they were archived, and says what that tells.
+    pub(crate) fn take_archived(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        known: &mut Vec<Known>,
+        messages: &[Message],
+    ) -> Result<Vec<Observed>, OfficeError> {
+        let there: HashSet<&str> = messages.iter().map(|message| message.id.as_str()).collect();
+        let mut times: Vec<i64> =
+            known.iter().filter(|m| !there.contains(m.id.as_str())).map(|message| message.sent_at).collect();
+        let archive = self.archive_of(team, name);
+        if times.is_empty() || !archive.exists() {
+            return Ok(Vec::new());
+        }
+        let key = self.inbox_key(team, name);
+        let archived: HashMap<String, bool> = archive
+            .at_times(&mut times)?
+            .into_iter()
+            .filter(|found| is_of(found, &key) && !there.contains(found.message.id.as_str()))
+            .map(|found| (found.message.id, found.message.read))
+            .collect();
+        let mut observed = Vec::new();
+        for (id, read) in known.iter().filter_map(|message| archived.get_key_value(&message.id)) {
+            if *read || !self.books.with(|ledger| ledger.is_archived(&key, id))? {
+                let stages = vec![evidence(*read, &archive.file())];
+                observed.push(Observed { id: id.clone(), new: None, stages });
+            }
+        }
+        known.retain(|message| !archived.contains_key(&message.id));
+        Ok(observed)
+    }
+
+    /// Puts all that is archived into a new ledger. Gives what could not be read.
+    pub(crate) fn remember_archives(&self) -> Result<Vec<String>, OfficeError> {
+        let mut warnings = Vec::new();
+        for archive in Archive::all(&self.state, self.times)? {
+            let view = archive.view(ALWAYS)?;
+            warnings.extend(view.warnings().iter().cloned());
+            for block in view.blocks() {
+                let messages = view.read(block, &mut warnings);
+                for batch in messages.chunks(BATCH) {
+                    self.remember(&archive.file(), batch)?;
+                }
+            }
+        }
+        // What a message says about others can be told once they are known.
+        for archive in Archive::all(&self.state, self.times)? {
+            let view = archive.view(ALWAYS)?;
+            for block in view.blocks() {
+                for archived in view.read(block, &mut Vec::new()) {
+                    let (Some(inbox), Some(origin)) = (key_of(&archived), &archived.origin) else { continue };
+                    let at = origin.at.as_millis();
+                    self.books.with(|ledger| effects::record(ledger, &inbox, &archived.message, at))?;
+                }
+            }
+        }
+        Ok(warnings.iter().map(ToString::to_string).collect())
+    }
+
+    fn remember(&self, file: &Path, batch: &[Archived]) -> Result<(), OfficeError> {
+        // By inbox, and by the time at which they were archived: that is when they were last there.
+        let mut by_inbox: HashMap<(InboxKey, i64), Vec<Observed>> = HashMap::new();
+        for archived in batch {
+            let (Some(inbox), Some(origin)) = (key_of(archived), &archived.origin) else { continue };
+            let at = origin.at.as_millis();
+            let observed = observed(&archived.message, at, file, file);
+            by_inbox.entry((inbox, at)).or_default().push(observed);
+        }
+        for ((inbox, at), observed) in by_inbox {
+            self.books.with(|ledger| ledger.observe(&inbox, &observed, None, at))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whose inbox an archived message was in.
+fn key_of(archived: &Archived) -> Option<InboxKey> {
+    let origin = archived.origin.as_ref()?;
+    Some(InboxKey { root: origin.root.clone(), team: origin.team.clone(), name: origin.to.clone() })
+}
+
+/// Whether it was in this inbox. Two names may be spelled the same in file names, and two roots have teams of one name;
+/// a line that does not say where it is from was put there by somebody who knew.
+fn is_of(archived: &Archived, key: &InboxKey) -> bool {
+    key_of(archived).is_none_or(|from| from == *key)
+}

@@ -1,0 +1,164 @@
+//! Putting messages down in the archive, durably.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use atm_wire::archive::{self, Form, Origin};
+use atm_wire::{Message, Stamp};
+
+use super::index;
+use super::{Archive, Part};
+use crate::error::{IoContext, StoreError};
+use crate::files::sync_folder;
+use crate::interrupt;
+use crate::lock::queue::Queue;
+use crate::mailbox::Receipt;
+use crate::paths::create_private_folders;
+use crate::points;
+
+/// Where the mail is from that is about to be archived.
+#[derive(Debug, Clone)]
+pub struct Whence {
+    /// The shared tree.
+    pub root: String,
+    /// The team.
+    pub team: String,
+    /// Whose inbox.
+    pub to: String,
+    /// The time.
+    pub at: Stamp,
+}
+
+/// Our turn at an archive, which ends on drop.
+#[derive(Debug)]
+pub struct Writer {
+    pub(super) archive: Archive,
+    pub(super) turn: Queue,
+    whence: Whence,
+    /// What the archive has of the times that were asked for.
+    known: HashSet<Receipt>,
+    asked: HashSet<i64>,
+}
+
+impl Archive {
+    /// Waits for the turn to write. Another process that archives the same inbox waits meanwhile; nobody else does.
+    pub fn writer(&self, whence: Whence) -> Result<Writer, StoreError> {
+        create_private_folders(&self.folder)?;
+        let turn = Queue::enter(&self.state.queue(&self.file()), &self.times.deadline())?;
+        turn.clear();
+        points::reached("archive_entered");
+        let writer =
+            Writer { archive: self.clone(), turn, whence, known: HashSet::new(), asked: HashSet::new() };
+        writer.drop_what_was_packed()?;
+        Ok(writer)
+    }
+
+    pub(super) fn growing(&self) -> Part {
+        Part { path: self.file(), is_packed: false, label: None }
+    }
+}
+
+impl Writer {
+    /// Puts messages down that are not there yet; when this returns, they survive a power cut. Each comes with its entry
+    /// as it stands in the inbox.
+    pub(crate) fn put(&mut self, layout: Form, batch: &[(&Message, &str)]) -> Result<(), StoreError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        self.ask(batch)?;
+        let path = self.archive.file();
+        let mut text = String::new();
+        for (message, entry) in
+            batch.iter().filter(|(message, _)| !self.known.contains(&Receipt::of(message)))
+        {
+            let Whence { root, team, to, at } = self.whence.clone();
+            let origin = Origin { at, root, team, to, layout, read: message.read };
+            text +=
+                &archive::line(entry, &origin).map_err(|error| StoreError::bad(&path, error.to_string()))?;
+        }
+        if !text.is_empty() {
+            self.append(&text)?;
+        }
+        self.known.extend(batch.iter().map(|(message, _)| Receipt::of(message)));
+        Ok(())
+    }
+
+    /// Finds out which messages of the batch's times the archive has: somebody died before they left the inbox, or put
+    /// them there again.
+    fn ask(&mut self, batch: &[(&Message, &str)]) -> Result<(), StoreError> {
+        let mut times: Vec<i64> = batch.iter().map(|(message, _)| time_of(message)).collect();
+        times.retain(|time| !self.asked.contains(time));
+        self.known.extend(self.archive.at_times(&mut times)?.iter().map(|found| Receipt::of(&found.message)));
+        self.asked.extend(times);
+        Ok(())
+    }
+
+    fn append(&self, text: &str) -> Result<(), StoreError> {
+        let path = self.archive.file();
+        let is_new = !path.exists();
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path);
+        let mut file = file.doing("open", &path)?;
+        let start = whole_lines(&file).doing("read", &path)?;
+        // Told to stop, the process finishes this first: what is torn is only ever left by a death.
+        let critical = interrupt::critical();
+        file.set_len(start).doing("mend", &path)?;
+        let written = file.write_all(text.as_bytes()).inspect(|()| points::reached("archive_appended"));
+        if let Err(error) = written.and_then(|()| file.sync_data()) {
+            let _ = file.set_len(start);
+            return Err(error).doing("append to", &path);
+        }
+        drop(critical);
+        if is_new {
+            sync_folder(&self.archive.folder)?;
+            sync_folder(&self.archive.state.archives())?;
+        }
+        points::reached("archive_synced");
+        index::extend(&self.archive.growing(), &file)?;
+        points::reached("archive_indexed");
+        Ok(())
+    }
+}
+
+impl Archive {
+    /// The archived messages of exactly these times, which are sorted on the way.
+    pub fn at_times(&self, times: &mut Vec<i64>) -> Result<Vec<archive::Archived>, StoreError> {
+        times.sort_unstable();
+        times.dedup();
+        let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(Vec::new()) };
+        let view = self.view(*first..=*last)?;
+        let mut found = Vec::new();
+        for block in view.blocks() {
+            let span = view.times(block);
+            let next = times.partition_point(|time| time < span.start());
+            if times.get(next).is_some_and(|time| span.contains(time)) {
+                let messages = view.read(block, &mut Vec::new());
+                let is_wanted = |m: &archive::Archived| times.binary_search(&time_of(&m.message)).is_ok();
+                found.extend(messages.into_iter().filter(is_wanted));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// When a message was sent, as the index has it.
+fn time_of(message: &Message) -> i64 {
+    message.sent_at.map_or(0, Stamp::as_millis)
+}
+
+/// Where the last whole line ends. What is behind it was being written by somebody who died: it never left its inbox.
+fn whole_lines(file: &File) -> io::Result<u64> {
+    let mut end = file.metadata()?.len();
+    let mut piece = [0; 4096];
+    while end > 0 {
+        let start = end.saturating_sub(piece.len() as u64);
+        let length = usize::try_from(end - start).unwrap_or_default();
+        file.read_exact_at(&mut piece[..length], start)?;
+        if let Some(last) = memchr::memrchr(b'\n', &piece[..length]) {
+            return Ok(start + last as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
