@@ -132,6 +132,10 @@ fn each_place_is_stronger_than_the_one_before() {
     delivery.retry_after  5 min, 15 min  default
     delivery.escalate_to  lead, user  default
     delivery.expire_after  7 d  default
+    archive.keep  1000  default
+    archive.older_than  -  default
+    archive.compress_after  7 d  default
+    archive.rotate_over  10 MB  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "dev"
