@@ -1,24 +1,36 @@
 //! Opening the database.
 
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 
 use crate::error::LedgerError;
 use crate::schema;
 
-/// How long to wait for another process' transaction. Ours take milliseconds.
-const BUSY: Duration = Duration::from_secs(5);
+/// How long to wait between two looks whether another process' transaction is over. Most take less than that.
+const LOOK_AGAIN: Duration = Duration::from_micros(250);
+/// So often, which is five seconds: ours take milliseconds.
+const LOOKS: i32 = 20_000;
+
+/// A log of so many pages is long.
+const LONG_LOG: i32 = 100;
+const TIDY_EVERY: Duration = Duration::from_millis(250);
 
 /// The ledger.
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) db: Connection,
     path: PathBuf,
+    /// Pages in the log after our last commit.
+    log_length: Arc<AtomicI32>,
 }
 
 impl Ledger {
@@ -28,22 +40,44 @@ impl Ledger {
     /// - `synchronous`: NORMAL, so that a commit costs no fsync. A power cut may take the last commits: observations,
     ///   which the files still show, and messages whose sender was not told yet that they were sent, since that is said
     ///   only after the inbox file is synced.
-    /// - No checkpoint when the last connection closes: every command would pay for one. Instead after a hundred pages:
-    ///   whoever opens the database first reads the whole log, so it has to stay short.
+    /// - A busy handler of our own: SQLite's waits up to a tenth of a second between two looks, and parallel senders
+    ///   would spend their time asleep.
+    /// - No checkpoint when the last connection closes, which every command would pay for, and none inside a commit,
+    ///   where others wait for us: see [`Ledger::tidy`].
     /// - `foreign_keys`: on, which SQLite leaves off.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         make_private(path)?;
         let fail = |source| LedgerError::Database { path: path.to_owned(), source };
         let mut db = Connection::open(path).map_err(fail)?;
-        db.busy_timeout(BUSY).map_err(fail)?;
+        db.busy_handler(Some(wait_for_others)).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(fail)?;
-        db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 100;").map_err(fail)?;
+        db.pragma_update(None, "synchronous", "NORMAL").map_err(fail)?;
+        let log_length = Arc::new(AtomicI32::new(0));
+        let told = Arc::clone(&log_length);
+        db.wal_hook(Some(move |_: &mut Wal, pages| {
+            told.store(pages, Ordering::Relaxed);
+            Ok(())
+        }))
+        .map_err(fail)?;
         match schema::migrate(&mut db).map_err(fail)? {
-            None => Ok(Self { db, path: path.to_owned() }),
+            None => Ok(Self { db, path: path.to_owned(), log_length }),
             Some(found) => {
                 Err(LedgerError::TooNew { path: path.to_owned(), found, known: schema::version() })
             }
+        }
+    }
+
+    /// Brings the log's pages into the database if there are many: whoever opens it first reads the whole log, so it
+    /// has to stay short. Beside others the log cannot begin anew, so it is not tried again at once: only this changes
+    /// the database's file, whose time tells when somebody did it. Costs two fsyncs, so nothing else should be held.
+    pub fn tidy(&self) {
+        let is_long = self.log_length.load(Ordering::Relaxed) >= LONG_LOG;
+        let since = || fs::metadata(&self.path).ok()?.modified().ok()?.elapsed().ok();
+        if is_long && since().is_none_or(|since| since >= TIDY_EVERY) {
+            // Somebody else may be at it; the next command comes by anyway.
+            let _ = self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            self.log_length.store(0, Ordering::Relaxed);
         }
     }
 
@@ -55,6 +89,17 @@ impl Ledger {
     pub(crate) fn failed(&self, source: rusqlite::Error) -> LedgerError {
         LedgerError::Database { path: self.path.clone(), source }
     }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        self.tidy();
+    }
+}
+
+fn wait_for_others(looks: i32) -> bool {
+    thread::sleep(LOOK_AGAIN);
+    looks < LOOKS
 }
 
 /// Makes the file and its folder before SQLite does, which would leave them open to others.
@@ -70,6 +115,6 @@ fn make_private(path: &Path) -> Result<(), LedgerError> {
             .map_err(|source| LedgerError::Folder { path: folder.to_owned(), source })?;
     }
     // If it cannot be made, opening it says so with better words.
-    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     Ok(())
 }

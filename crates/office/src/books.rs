@@ -24,6 +24,13 @@ impl Books {
         self.path.exists()
     }
 
+    /// For a process that stays: what every other one does at its end.
+    pub(crate) fn tidy(&self) {
+        if let Some((_, ledger)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            ledger.tidy();
+        }
+    }
+
     pub(crate) fn with<T>(
         &self,
         work: impl FnOnce(&mut Ledger) -> Result<T, LedgerError>,

@@ -37,18 +37,26 @@ impl<'a> Accepted<'a> {
         let file = mailbox.file().display().to_string();
         Self { office, inbox, file, own, drafts: HashMap::new(), trouble: None }
     }
+
+    /// Whether we came with mail and none of it waits any more.
+    fn is_served(&self, waiting: &[(String, String)]) -> bool {
+        !self.own.is_empty() && !self.own.iter().any(|own| waiting.iter().any(|(id, _)| *id == own.id))
+    }
 }
 
 impl Outbox for Accepted<'_> {
     fn waiting(&mut self) -> Vec<Draft> {
-        let drafts = match self.office.books.with(|ledger| ledger.waiting(self.inbox)) {
+        let drafts: Vec<Draft> = match self.office.books.with(|ledger| ledger.waiting(self.inbox)) {
+            // Somebody wrote ours. Who else waits stands in line too, and will write for all: if each of us wrote the one
+            // or two that came since, nothing would be shared.
+            Ok(waiting) if self.is_served(&waiting) => Vec::new(),
             Ok(waiting) => waiting.iter().filter_map(|(_, draft)| parse_draft(draft)).collect(),
             Err(error) => {
                 self.trouble = Some(error);
                 self.own.to_vec()
             }
         };
-        self.drafts.extend(drafts.iter().map(|draft: &Draft| (draft.id.clone(), draft.clone())));
+        self.drafts.extend(drafts.iter().map(|draft| (draft.id.clone(), draft.clone())));
         drafts
     }
 

@@ -30,6 +30,7 @@ impl Office {
             self.books.with(|ledger| self.read_transcripts(ledger, team, &config, name))?;
         }
         self.bury_deleted_teams()?;
+        self.books.tidy();
         Ok(())
     }
 

@@ -273,6 +273,7 @@ impl Office {
             self.deliver_to_one(group, strict, &known, trouble.as_ref(), &mut answers);
         }
         drop(underway);
+        self.books.tidy();
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
     }

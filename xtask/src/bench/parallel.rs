@@ -5,11 +5,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use atm_office::Office;
+use atm_office::send::{Letter, SendOptions};
 
 use super::Bench;
 use super::measure::{self, median};
 use super::report::Row;
-use super::world::World;
+use super::world::{TEAM, World};
 
 const SENDERS: usize = 8;
 const EACH: usize = 50;
@@ -27,10 +29,21 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
     let limit = (median(&fsyncs) + start.wall) * TOTAL;
 
     let in_turn = timed(&bench.world("in-turn")?, |world| (0..SENDERS).try_for_each(|n| send(world, n)))?;
-    let parallel = timed(&bench.world("parallel")?, send_all)?;
+    let parallel = timed(&bench.world("parallel")?, |world| at_once(|n| send(world, n)))?;
+    let staying_in_turn = timed(&bench.world("staying-in-turn")?, |world| {
+        let office = world.office();
+        (0..SENDERS).try_for_each(|n| send_by(&office, n))
+    })?;
+    let staying = timed(&bench.world("staying")?, |world| at_once(|n| send_by(&world.office(), n)))?;
 
     let rate = |took: Duration| format!("{:.0} a second", f64::from(TOTAL) / took.as_secs_f64());
-    let times_as_fast = in_turn.as_secs_f64() / parallel.as_secs_f64();
+    let compared = |row: Row, took: Duration, in_turn: Duration| {
+        let times_as_fast = in_turn.as_secs_f64() / took.as_secs_f64();
+        row.note(&rate(took))
+            .note(&format!("{times_as_fast:.2} × as fast"))
+            .against("one at a time", in_turn, took)
+            .aim("≥ 5 × as fast", times_as_fast >= 5.0)
+    };
     Ok(vec![
         Row::of_run("process start (`atm --version`)", start),
         Row::new("two fsyncs", median(&fsyncs)),
@@ -39,11 +52,14 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
             limit,
             in_turn,
         ),
-        Row::new("8 × 50 sends in parallel, one inbox", parallel)
-            .note(&rate(parallel))
-            .note(&format!("{times_as_fast:.2} × as fast"))
-            .against("one at a time", in_turn, parallel)
-            .aim("≥ 5 × as fast", times_as_fast >= 5.0),
+        compared(Row::new("8 × 50 sends in parallel, one inbox", parallel), parallel, in_turn),
+        Row::new("400 sends one at a time by a program that stays, one inbox", staying_in_turn)
+            .note(&rate(staying_in_turn)),
+        compared(
+            Row::new("8 × 50 sends in parallel by programs that stay, one inbox", staying),
+            staying,
+            staying_in_turn,
+        ),
     ])
 }
 
@@ -58,9 +74,11 @@ fn timed(world: &World, work: impl FnOnce(&World) -> Result<()>) -> Result<Durat
     Ok(took)
 }
 
-fn send_all(world: &World) -> Result<()> {
+/// Eight senders, each in its own thread.
+fn at_once(send: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let send = &send;
     thread::scope(|scope| {
-        let senders: Vec<_> = (0..SENDERS).map(|sender| scope.spawn(move || send(world, sender))).collect();
+        let senders: Vec<_> = (0..SENDERS).map(|sender| scope.spawn(move || send(sender))).collect();
         senders.into_iter().try_for_each(|sender| sender.join().map_err(|_| anyhow!("a sender panicked"))?)
     })
 }
@@ -68,6 +86,15 @@ fn send_all(world: &World) -> Result<()> {
 fn send(world: &World, sender: usize) -> Result<()> {
     (0..EACH).try_for_each(|n| {
         measure::run(world.atm("team-lead").args(["send", "bob", &text(sender, n)])).map(drop)
+    })
+}
+
+/// The same through the library: nothing but the send itself.
+fn send_by(office: &Office, sender: usize) -> Result<()> {
+    let (team, lead) = (TEAM.parse()?, "team-lead".parse()?);
+    (0..EACH).try_for_each(|n| {
+        let letter = Letter::new("bob".parse()?, text(sender, n));
+        Ok(office.send(&team, &lead, &letter, SendOptions::default()).map(drop)?)
     })
 }
 

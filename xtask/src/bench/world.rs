@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use atm_office::Office;
+use atm_store::{Root, State};
 use serde_json::Value;
 
 use super::measure;
@@ -49,6 +51,11 @@ impl World {
         command.arg("--root").arg(self.root());
         command.arg("--state").arg(self.folder.join("state"));
         command
+    }
+
+    /// The library in this world.
+    pub(super) fn office(&self) -> Office {
+        Office::new(Root::new(self.root()), State::new(self.folder.join("state")))
     }
 
     /// The shared tree.
