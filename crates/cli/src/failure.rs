@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use atm_office::office::USER;
 use atm_office::send::SendOptions;
+use atm_office::tasks::TaskError;
 use atm_office::{ExitCode, OfficeError};
 use atm_store::StoreError;
 use clap::error::ErrorKind;
@@ -184,6 +185,8 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::NoLead { .. } => {
             "`atm team show` shows the members; the lead is called team-lead".to_owned()
         }
+        OfficeError::NoArtifact { .. } => "`atm artifacts list NAME` shows the files".to_owned(),
+        OfficeError::Task(error) => return task_hint(error),
         OfficeError::NotRecorded { .. } => "`atm log` shows what was sent and seen".to_owned(),
         OfficeError::NotInTime { .. } => {
             "it is written and stays so; `atm track ID` shows how far it came".to_owned()
@@ -193,6 +196,28 @@ fn hint(error: &OfficeError) -> Option<String> {
             "mail goes without it; `atm doctor --fix` makes a new one from the files".to_owned()
         }
         _ => return None,
+    })
+}
+
+fn task_hint(error: &TaskError) -> Option<String> {
+    Some(match error {
+        TaskError::NoTask { .. } => "`atm task list` shows the tasks".to_owned(),
+        TaskError::NoneReady { .. } => {
+            "`atm task list` shows who has what, and what waits for what".to_owned()
+        }
+        TaskError::Held { id, owner, until: None } => {
+            format!("{owner} or the lead can give it back: atm task release {id}")
+        }
+        TaskError::Held { .. } => "`atm task claim --next` takes another one".to_owned(),
+        TaskError::NotHeld { id, .. } => format!("`atm task show {id}` tells whose it is"),
+        TaskError::Blocked { id, .. } => format!("`atm task unblock {id}` if that is not so any more"),
+        TaskError::Completed { id } => {
+            format!("its owner or the lead can open it again: atm task update {id} --status pending")
+        }
+        TaskError::Cycle { .. } => "`atm task graph` shows what waits for what".to_owned(),
+        TaskError::NoOwner { id } => format!("`atm task assign {id} NAME` gives it to somebody"),
+        TaskError::Reserved { .. } => "use `atm task claim` and `atm task release`".to_owned(),
+        TaskError::NoSubject | TaskError::Id(_) => return None,
     })
 }
 

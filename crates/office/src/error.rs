@@ -159,6 +159,16 @@ pub enum OfficeError {
         /// Which request.
         request: String,
     },
+    /// A member left no such file.
+    #[error("{who} of team {team} left no file {name:?}")]
+    NoArtifact {
+        /// Where was looked.
+        team: TeamName,
+        /// Whose.
+        who: String,
+        /// Which.
+        name: String,
+    },
     /// About a task.
     #[error(transparent)]
     Task(#[from] TaskError),
@@ -187,6 +197,7 @@ impl OfficeError {
             | Self::WhichMessage { .. }
             | Self::NobodyElse { .. }
             | Self::NoLead { .. }
+            | Self::NoArtifact { .. }
             | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
             Self::UnreadMail { .. } | Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => {
                 ExitCode::Refused
@@ -226,6 +237,7 @@ impl OfficeError {
             Self::Store(StoreError::BadContent { .. }) => "bad_data",
             Self::Store(StoreError::Io { .. }) => "io",
             Self::NotYours { .. } => "not_yours",
+            Self::NoArtifact { .. } => "no_such_artifact",
             Self::Task(error) => error.code(),
             Self::NotInTime { .. } => "not_in_time",
             Self::NoAnswer { .. } => "no_answer",

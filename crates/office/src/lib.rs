@@ -7,6 +7,7 @@
 pub mod ack;
 pub mod archive;
 mod archived;
+pub mod artifacts;
 mod books;
 pub mod broadcast;
 pub mod clock;

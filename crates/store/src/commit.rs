@@ -41,6 +41,7 @@ pub(crate) struct SharedFile {
     queue: PathBuf,
     flock: Option<PathBuf>,
     mkdir: Option<PathBuf>,
+    follows_links: bool,
     quarantine: Quarantine,
     times: LockTimes,
 }
@@ -180,7 +181,8 @@ impl Held {
 impl SharedFile {
     pub(crate) fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
         let queue = state.queue(&path);
-        Self { path, queue, flock: None, mkdir: None, quarantine: state.quarantine(), times }
+        let quarantine = state.quarantine();
+        Self { path, queue, flock: None, mkdir: None, follows_links: true, quarantine, times }
     }
 
     /// Agent clients lock this file by a directory beside it.
@@ -192,6 +194,18 @@ impl SharedFile {
     /// Agent clients lock this file by the directory `lock`.
     pub(crate) fn with_directory(mut self, lock: PathBuf) -> Self {
         self.mkdir = Some(lock);
+        self
+    }
+
+    /// In the queue of another file, so that whoever comes to that one next clears away what we leave if we die.
+    pub(crate) fn in_queue_of(mut self, path: &Path, state: &State) -> Self {
+        self.queue = state.queue(path);
+        self
+    }
+
+    /// A link in its place is replaced, not followed.
+    pub(crate) fn without_links(mut self) -> Self {
+        self.follows_links = false;
         self
     }
 
@@ -276,7 +290,7 @@ impl SharedFile {
         deadline: &Deadline,
         prepare: &mut impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
     ) -> Result<T, StoreError> {
-        let target = resolve(&self.path)?;
+        let target = if self.follows_links { resolve(&self.path)? } else { self.path.clone() };
         let mut desk = Desk { target: &target, sure: false, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod array;
+pub mod artifacts;
 pub mod commit;
 pub mod error;
 pub mod files;
@@ -23,6 +24,7 @@ pub mod upkeep;
 pub mod watch;
 
 pub use archive::Archive;
+pub use artifacts::ArtifactFolder;
 pub use error::StoreError;
 pub use lock::LockTimes;
 pub use mailbox::{Appended, Listing, Mailbox, Marked, Outbox, Receipt, Warning};

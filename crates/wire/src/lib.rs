@@ -5,6 +5,7 @@
 //! spelling survive). What we create ourselves is strict.
 
 pub mod archive;
+pub mod artifact;
 pub mod color;
 pub mod cursor;
 pub mod json;
@@ -17,6 +18,7 @@ pub mod status;
 pub mod task;
 pub mod team;
 
+pub use artifact::ArtifactName;
 pub use color::Color;
 pub use message::{Draft, Message};
 pub use name::{Address, MemberName, NameError, TeamName};

@@ -25,7 +25,11 @@ pub struct NameError {
 }
 
 impl NameError {
-    /// Which kind of name: `member name` or `team name`.
+    pub(crate) fn new(what: &'static str, name: &str, rule: &'static str) -> Self {
+        Self { what, name: excerpt(name), rule }
+    }
+
+    /// Which kind of name: `member name`, `team name` or `artifact name`.
     pub fn what(&self) -> &'static str {
         self.what
     }
@@ -52,7 +56,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 }
 
 /// Characters that show nothing or turn the text around them, so that two names look the same.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
 }
 
@@ -133,7 +137,7 @@ macro_rules! name_type {
 
             fn checked(name: &str, broken: Option<&'static str>) -> Result<Self, NameError> {
                 match broken {
-                    Some(rule) => Err(NameError { what: $what, name: excerpt(name), rule }),
+                    Some(rule) => Err(NameError::new($what, name, rule)),
                     None => Ok(Self(name.to_owned())),
                 }
             }

@@ -6,7 +6,7 @@ use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::json::Object;
+use crate::json::{self, Object, Patch};
 use crate::message::Flaw;
 use crate::payload::field::{document, read, spell};
 use crate::stamp::Stamp;
@@ -139,6 +139,58 @@ impl TaskStatus {
         })
     }
 
+    /// The text of a report after `news`; `text` is what it was before, if there was one. Every other byte stays.
+    pub fn edit(text: Option<&str>, news: &News<'_>) -> Result<String, Flaw> {
+        let blank = || Self { agent_id: Some(news.agent_id.to_owned()), ..Self::default() }.render();
+        let mut text = match text {
+            Some(text) => text.to_owned(),
+            None => blank().map_err(|error| Flaw::NotJson(error.to_string()))?,
+        };
+        let old = TaskStatus::parse(&text)?;
+        let stamp = |at: Stamp| serde_json::Value::from(at.to_string());
+        let mut fields: Vec<(&[&str], Option<serde_json::Value>)> = Vec::new();
+        if old.agent_id.is_none() {
+            fields.push((&["agentId", "agent_id"], Some(news.agent_id.into())));
+        }
+        fields.push((&["status"], Some(news.state.as_str().into())));
+        let begins = news.state == State::Running && old.status != Some(State::Running);
+        if old.started_at.is_none() || begins {
+            fields.push((&["startedAt", "started_at"], Some(stamp(news.at))));
+        }
+        fields.push((&["lastActiveAt", "last_active_at"], Some(stamp(news.at))));
+        fields.push((
+            &["completedAt", "completed_at"],
+            match news.state {
+                State::Complete => Some(stamp(news.at)),
+                State::Running => None,
+                _ => old.completed_at.map(stamp),
+            },
+        ));
+        let error = news.detail.filter(|_| news.state == State::Error);
+        fields.push((&["errorMessage", "error_message"], error.map(Into::into)));
+        for (spellings, value) in fields {
+            text = set(&text, text.trim(), spellings, value.as_ref())?.apply(&text);
+        }
+        let metrics = [
+            (
+                ["tokens_used", "tokensUsed"],
+                news.tokens,
+                old.metrics.as_ref().and_then(|old| old.tokens_used),
+            ),
+            (
+                ["tasks_completed", "tasksCompleted"],
+                news.tasks,
+                old.metrics.as_ref().and_then(|old| old.tasks_completed),
+            ),
+        ];
+        for (spellings, more, old) in metrics {
+            if more > 0 {
+                text = add_metric(&text, &spellings, old.unwrap_or(0).saturating_add(more))?;
+            }
+        }
+        Ok(text)
+    }
+
     /// The text that it was read from, byte for byte; empty for a new report.
     pub fn raw(&self) -> &str {
         &self.raw
@@ -149,6 +201,55 @@ impl TaskStatus {
     pub fn render(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string_pretty(self)
     }
+}
+
+/// What there is to report of a member.
+#[derive(Debug, Clone)]
+pub struct News<'a> {
+    /// `name@team`.
+    pub agent_id: &'a str,
+    /// What it is doing.
+    pub state: State,
+    /// Since when.
+    pub at: Stamp,
+    /// What went wrong, of an error.
+    pub detail: Option<&'a str>,
+    /// Tokens that it has spent since the last report.
+    pub tokens: u64,
+    /// Tasks that it has done since the last report.
+    pub tasks: u64,
+}
+
+/// Sets a field of `object`, which stands in `text`, under the keys that it has there, or takes it out.
+fn set(
+    text: &str,
+    object: &str,
+    spellings: &[&str],
+    value: Option<&serde_json::Value>,
+) -> Result<Patch, Flaw> {
+    let not_json = |error: serde_json::Error| Flaw::NotJson(error.to_string());
+    let members = Object::parse(object).map_err(not_json)?;
+    let mut there: Vec<&str> = spellings.iter().copied().filter(|key| members.get(key).is_some()).collect();
+    if there.is_empty() {
+        there.extend(spellings.first());
+    }
+    let mut patch = Patch::default();
+    for key in there {
+        patch.merge(match value {
+            Some(value) => json::set_member(text, object, key, value).map_err(not_json)?,
+            None => json::remove_member(text, object, key).map_err(not_json)?,
+        });
+    }
+    Ok(patch)
+}
+
+fn add_metric(text: &str, spellings: &[&str], number: u64) -> Result<String, Flaw> {
+    let object = document(text)?;
+    let patch = match object.get("metrics").filter(|metrics| metrics.get().starts_with('{')) {
+        Some(metrics) => set(text, metrics.get(), spellings, Some(&number.into()))?,
+        None => set(text, text.trim(), &["metrics"], Some(&serde_json::json!({ spellings[0]: number })))?,
+    };
+    Ok(patch.apply(text))
 }
 
 #[cfg(test)]
@@ -187,10 +288,57 @@ mod tests {
         assert!(TaskStatus::parse("null").is_err());
     }
 
+    fn news(state: State, seconds: i64) -> News<'static> {
+        let at = Stamp::from_millis(1_777_881_600_000 + seconds * 1_000);
+        News { agent_id: "ann@harbour", state, at, detail: None, tokens: 0, tasks: 0 }
+    }
+
+    #[test]
+    fn a_members_day() {
+        let running = TaskStatus::edit(None, &news(State::Running, 0)).unwrap();
+        assert_eq!(
+            running,
+            "{\n  \"agentId\": \"ann@harbour\",\n  \"status\": \"running\",\n  \"startedAt\": \"2026-05-04T08:00:00.000Z\",\n  \
+             \"lastActiveAt\": \"2026-05-04T08:00:00.000Z\"\n}"
+        );
+        let still = TaskStatus::edit(Some(&running), &news(State::Running, 60)).unwrap();
+        assert_eq!(
+            TaskStatus::parse(&still).unwrap().started_at.unwrap().to_string(),
+            "2026-05-04T08:00:00.000Z"
+        );
+        let done = News { tasks: 1, tokens: 20, ..news(State::Complete, 90) };
+        let done = TaskStatus::edit(Some(&still), &done).unwrap();
+        let done = TaskStatus::edit(Some(&done), &News { tasks: 1, ..news(State::Complete, 95) }).unwrap();
+        let report = TaskStatus::parse(&done).unwrap();
+        assert_eq!(report.completed_at, report.last_active_at);
+        let metrics = Metrics { tokens_used: Some(20), tasks_completed: Some(2), avg_response_time: None };
+        assert_eq!(report.metrics, Some(metrics));
+
+        let failed = News { detail: Some("no disk"), ..news(State::Error, 100) };
+        let failed = TaskStatus::edit(Some(&done), &failed).unwrap();
+        assert_eq!(TaskStatus::parse(&failed).unwrap().error_message.as_deref(), Some("no disk"));
+        let again =
+            TaskStatus::parse(&TaskStatus::edit(Some(&failed), &news(State::Running, 110)).unwrap()).unwrap();
+        assert_eq!((again.error_message, again.completed_at), (None, None));
+        assert_eq!(again.started_at.unwrap().to_string(), "2026-05-04T08:01:50.000Z");
+    }
+
+    #[test]
+    fn what_others_wrote_into_a_report_stays() {
+        let odd = r#"{"x": 1E2, "started_at": "2026-05-04", "status": "idle", "metrics": {"mine": 1.50, "tasksCompleted": 3}}"#;
+        let edited = TaskStatus::edit(Some(odd), &News { tasks: 1, ..news(State::Complete, 0) }).unwrap();
+        assert_eq!(
+            edited,
+            r#"{"x": 1E2, "started_at": "2026-05-04", "status": "complete", "metrics": {"mine": 1.50, "tasksCompleted": 4}, "agentId": "ann@harbour", "lastActiveAt": "2026-05-04T08:00:00.000Z", "completedAt": "2026-05-04T08:00:00.000Z"}"#
+        );
+        assert!(TaskStatus::edit(Some("[]"), &news(State::Idle, 0)).is_err());
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in ".*") {
             let _ = TaskStatus::parse(&text);
+            let _ = TaskStatus::edit(Some(&text), &news(State::Idle, 0));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod ack;
 mod archive;
+mod artifacts;
 mod attach;
 mod broadcast;
 mod clean;
@@ -34,6 +35,7 @@ mod shutdown;
 mod spawn;
 mod stats;
 mod status;
+mod task;
 mod team;
 mod tend;
 mod text;
@@ -93,6 +95,12 @@ pub(crate) enum Command {
     Heartbeat(heartbeat::Heartbeat),
     /// Ask a member whether it is alive
     Health(health::Health),
+    /// The shared task list: who does what, and what waits for what
+    #[command(subcommand)]
+    Task(task::Task),
+    /// What members left for others: reports, logs and files
+    #[command(subcommand)]
+    Artifacts(artifacts::Artifacts),
     /// What became of a message: its stages, with the evidence
     Track(track::Track),
     /// What waits for whom: queued, not acknowledged, or lost by a client
@@ -160,6 +168,8 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Idle(idle) => idle.run(context),
         Command::Heartbeat(heartbeat) => heartbeat.run(context),
         Command::Health(health) => health.run(context),
+        Command::Task(task) => task.run(context),
+        Command::Artifacts(artifacts) => artifacts.run(context),
         Command::Track(track) => track.run(context),
         Command::Pending(pending) => pending.run(context),
         Command::Retry(retry) => retry.run(context),

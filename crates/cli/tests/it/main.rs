@@ -20,6 +20,7 @@ mod panes;
 mod protocol;
 mod readme;
 mod scene;
+mod tasks;
 mod two_readers;
 mod validate;
 mod wake;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use atm_wire::status::State;
 use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Status, Task, TaskId};
 use atm_wire::{MemberName, Stamp};
 
@@ -23,8 +24,7 @@ impl Tasks<'_> {
         if !by.is_empty() {
             return Err(TaskError::Blocked { id, by }.into());
         }
-        self.take(who, id, lease)?;
-        self.outcome(id)
+        self.take(who, id, lease)
     }
 
     /// Claims the first task that can be had: one that is `who`'s already, else one that is nobody's.
@@ -41,7 +41,7 @@ impl Tasks<'_> {
         choices.sort_by_key(|(id, task)| (!is_mine(task), *id));
         for (id, _) in choices {
             match self.take(who, *id, lease) {
-                Ok(_) => return self.outcome(*id),
+                Ok(outcome) => return Ok(outcome),
                 // Somebody was faster.
                 Err(OfficeError::Task(_)) => {}
                 Err(error) => return Err(error),
@@ -50,7 +50,7 @@ impl Tasks<'_> {
         Err(TaskError::NoneReady { team: self.team.clone() }.into())
     }
 
-    fn take(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Task, OfficeError> {
+    fn take(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Outcome, OfficeError> {
         let now = self.now();
         self.update(id, |task| {
             if task.status == Status::Completed {
@@ -69,7 +69,10 @@ impl Tasks<'_> {
                     Change::forget(RELEASED_FROM),
                 ]),
             }
-        })
+        })?;
+        let mut outcome = self.outcome(id)?;
+        self.report(who, State::Running, &mut outcome);
+        Ok(outcome)
     }
 
     /// Keeps a claim for as long again, from `now` on. Refused if `owner` does not have the task any more.

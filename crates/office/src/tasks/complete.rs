@@ -2,6 +2,7 @@
 
 use atm_wire::MemberName;
 use atm_wire::payload::TaskCompletion;
+use atm_wire::status::State;
 use atm_wire::task::{Change, Status, TaskId};
 
 use super::claim::without_lease;
@@ -27,7 +28,7 @@ pub struct Completion {
 impl Tasks<'_> {
     /// Completes a task and says which ones can begin now. Only its owner or the lead may.
     pub fn complete(&self, who: &MemberName, id: TaskId, how: &Completion) -> Result<Outcome, OfficeError> {
-        self.update(id, |task| {
+        let task = self.update(id, |task| {
             self.may_decide(who, id, task)?;
             if task.status == Status::Completed {
                 return Err(TaskError::Completed { id }.into());
@@ -42,6 +43,8 @@ impl Tasks<'_> {
         let listing = self.folder.list()?;
         let mut outcome = self.outcome(id)?;
         outcome.unblocked = Graph::new(&listing).freed_by(id);
+        let doer = task.owner.as_deref().and_then(|owner| MemberName::parse(owner).ok());
+        self.report(&doer.unwrap_or_else(|| who.clone()), State::Complete, &mut outcome);
         let about = TaskCompletion {
             task_id: Some(id.to_string()),
             actual_hours: how.hours,

@@ -1,5 +1,6 @@
 //! Tasks: the shared list, who does what, and what waits for what.
 
+mod ask;
 mod block;
 mod change;
 mod claim;
@@ -12,10 +13,12 @@ pub mod view;
 use atm_store::TaskFolder;
 use atm_store::tasks::{Decision, TaskListing};
 use atm_wire::payload::Payload;
+use atm_wire::status::{News, State};
 use atm_wire::task::{Status, Task, TaskId};
 use atm_wire::team::TeamConfig;
-use atm_wire::{Address, MemberName, Stamp, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 
+pub use ask::Progress;
 pub use block::Unblock;
 pub use change::TaskChange;
 pub use complete::Completion;
@@ -26,7 +29,7 @@ pub use view::{LeaseView, Outcome, TaskView};
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
-use crate::send::{Letter, SendOptions};
+use crate::protocol::policy;
 
 /// The tasks of one team.
 #[derive(Debug)]
@@ -133,9 +136,9 @@ impl Tasks<'_> {
 
     /// Refuses what only a task's owner, the lead, or the person at the keyboard may do.
     fn may_decide(&self, who: &MemberName, id: TaskId, task: &Task) -> Result<(), OfficeError> {
-        let leads = self.config.lead().is_some_and(|lead| lead.name == who.as_str());
+        let decides = who.as_str() == USER || policy::leads(&self.config, who);
         match task.owner.as_deref() {
-            Some(owner) if owner != who.as_str() && !leads && who.as_str() != USER => {
+            Some(owner) if owner != who.as_str() && !decides => {
                 let why = format!("task {id} is {owner}'s; only {owner} or the lead may do that");
                 Err(OfficeError::NotYours { who: who.to_string(), why })
             }
@@ -145,8 +148,7 @@ impl Tasks<'_> {
 
     /// The lead, if there is one and it is not `who`.
     fn lead_beside(&self, who: &MemberName) -> Option<MemberName> {
-        let lead = self.config.lead()?.checked_name().ok()?;
-        (lead != *who).then_some(lead)
+        self.office.lead_of(&self.team, &self.config).ok().filter(|lead| lead != who)
     }
 
     /// Tells somebody about a task. The task is changed already, so what goes wrong here is told, not raised.
@@ -158,15 +160,24 @@ impl Tasks<'_> {
         outcome: &mut Outcome,
     ) {
         let Some(to) = to else { return };
-        let letter = Letter::new(Address { name: to.clone(), team: None }, about.into().to_text());
-        match self.office.send(&self.team, from, &letter, SendOptions::default()) {
-            Ok(sent) => {
-                outcome.warnings.extend(sent.warnings.iter().cloned());
-                outcome.sent = Some(sent);
-            }
+        match self.office.send_payload(&self.team, from, to.clone(), about) {
+            Ok(sent) => outcome.sent = Some(sent),
             Err(error) => {
                 outcome.warnings.push(format!("the task is changed, but {to} was not told: {error}"));
             }
+        }
+    }
+
+    /// Keeps the report of who works on a task current. A person has none.
+    fn report(&self, who: &MemberName, state: State, outcome: &mut Outcome) {
+        if who.as_str() == USER {
+            return;
+        }
+        let agent_id = format!("{who}@{}", self.team);
+        let tasks = u64::from(state == State::Complete);
+        let news = News { agent_id: &agent_id, state, at: self.now(), detail: None, tokens: 0, tasks };
+        if let Err(error) = self.office.report(&self.team, who, &news) {
+            outcome.warnings.push(format!("the task is changed, but {who}'s report is not: {error}"));
         }
     }
 

@@ -3,7 +3,7 @@
 //! | change | locks, in this order |
 //! |---|---|
 //! | a task | our queue for it, `flock` on `.lock`, the directory `<id>.json.lock` |
-//! | a new task, the number of the last one | our queue for that file, `flock` on `.lock`, the directory `.lock.lock` |
+//! | a new task, the number of the last one | our queue for `.lock`, `flock` on `.lock`, the directory `.lock.lock` |
 //!
 //! A new task's number is taken first, by raising `.highwatermark`, and its file is made after that: who dies in
 //! between leaves a gap, and no number is ever given twice.
@@ -199,10 +199,13 @@ impl TaskFolder {
             .with_directory_lock()
     }
 
-    /// A file that is changed under the lock of those who make tasks.
+    /// A file that is changed under the lock of those who make tasks. All of them have one queue: a file that was never
+    /// made has no next one to clear away what its maker left.
     fn under_creation_lock(&self, path: PathBuf) -> SharedFile {
+        let lock = self.path.join(".lock");
         SharedFile::new(path, &self.state, self.times)
-            .with_flock(self.path.join(".lock"))
+            .in_queue_of(&lock, &self.state)
+            .with_flock(lock)
             .with_directory(self.path.join(".lock.lock"))
     }
 

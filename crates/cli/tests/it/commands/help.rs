@@ -20,7 +20,7 @@ fn help(world: &World, command: &str) -> String {
     format!("== {}\n{after}", own.join("\n"))
 }
 
-fn helps(commands: &[&str]) -> String {
+pub(crate) fn helps(commands: &[&str]) -> String {
     let world = World::new();
     commands.iter().map(|command| help(&world, command)).collect()
 }
@@ -53,6 +53,8 @@ fn the_first_help_names_every_command() {
       idle         Tell your lead that you have nothing to do
       heartbeat    Tell your lead that you are alive, and how far
       health       Ask a member whether it is alive
+      task         The shared task list: who does what, and what waits for what
+      artifacts    What members left for others: reports, logs and files
       track        What became of a message: its stages, with the evidence
       pending      What waits for whom: queued, not acknowledged, or lost by a client
       retry        Offer queued mail again that nobody acted on, then escalate it

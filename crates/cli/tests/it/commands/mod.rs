@@ -2,7 +2,7 @@
 
 mod config;
 mod errors;
-mod help;
+pub(crate) mod help;
 mod inbox;
 mod many;
 mod members;
