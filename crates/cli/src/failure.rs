@@ -191,6 +191,11 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::NotInTime { .. } => {
             "it is written and stays so; `atm track ID` shows how far it came".to_owned()
         }
+        OfficeError::DeadAlias { alias, .. } => {
+            format!("`atm team alias {alias} TEAM` gives it to another team; --remove forgets it")
+        }
+        OfficeError::LeadRuns { .. } => "--force takes its place all the same".to_owned(),
+        OfficeError::NoPhantom { .. } => "`atm team repair` shows the phantoms".to_owned(),
         OfficeError::Spawn(error) => return error.hint(),
         OfficeError::Ledger(_) => {
             "mail goes without it; `atm doctor --fix` makes a new one from the files".to_owned()

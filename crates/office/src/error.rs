@@ -48,6 +48,36 @@ pub enum OfficeError {
         /// The most similar names.
         nearest: Vec<String>,
     },
+    /// An alias of a team that is gone.
+    #[error("{alias:?} stands for the team {team:?}, which is gone")]
+    DeadAlias {
+        /// What was asked for.
+        alias: String,
+        /// What it stands for.
+        team: String,
+    },
+    /// The team's lead runs, so nobody else takes its place.
+    #[error("team {team} has a lead: {why}")]
+    LeadRuns {
+        /// The team.
+        team: TeamName,
+        /// How we know.
+        why: String,
+    },
+    /// There is no such process.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// Its number.
+        pid: u64,
+    },
+    /// There is no inbox of that name, or it is a member's.
+    #[error("{name} is no phantom in team {team}")]
+    NoPhantom {
+        /// The team.
+        team: TeamName,
+        /// The name.
+        name: String,
+    },
     /// There is no team at all.
     #[error("there is no team below {root}")]
     NoTeams {
@@ -198,6 +228,9 @@ impl OfficeError {
             | Self::NobodyElse { .. }
             | Self::NoLead { .. }
             | Self::NoArtifact { .. }
+            | Self::DeadAlias { .. }
+            | Self::NoProcess { .. }
+            | Self::NoPhantom { .. }
             | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
             Self::UnreadMail { .. } | Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => {
                 ExitCode::Refused
@@ -205,7 +238,7 @@ impl OfficeError {
             Self::Store(
                 StoreError::Busy { .. } | StoreError::LockBlocked { .. } | StoreError::Unsettled { .. },
             ) => ExitCode::Busy,
-            Self::NotYours { .. } => ExitCode::Refused,
+            Self::NotYours { .. } | Self::LeadRuns { .. } => ExitCode::Refused,
             Self::Task(error) => error.exit_code(),
             Self::Spawn(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
@@ -225,6 +258,10 @@ impl OfficeError {
             Self::WhichMessage { .. } => "which_message",
             Self::NobodyElse { .. } => "nobody_else",
             Self::NoLead { .. } => "no_lead",
+            Self::DeadAlias { .. } => "dead_alias",
+            Self::LeadRuns { .. } => "lead_runs",
+            Self::NoProcess { .. } => "no_such_process",
+            Self::NoPhantom { .. } => "no_phantom",
             Self::EmptyMessage => "empty_message",
             Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",

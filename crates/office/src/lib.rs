@@ -5,6 +5,7 @@
 //! its clock as an argument.
 
 pub mod ack;
+pub mod alias;
 pub mod archive;
 mod archived;
 pub mod artifacts;
@@ -16,15 +17,18 @@ mod effects;
 pub mod error;
 pub mod history;
 pub mod inbox;
+pub mod join;
 pub mod members;
 pub mod nearest;
 pub mod office;
 mod outbox;
 pub mod pane;
 pub mod pending;
+mod process;
 pub mod protocol;
 pub mod read;
 mod reconcile;
+pub mod repair;
 pub mod reply;
 pub mod request;
 pub mod retry;

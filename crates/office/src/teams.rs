@@ -1,5 +1,6 @@
 //! Teams: making, listing, choosing, deleting.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use atm_store::{Layout, TeamFolder};
@@ -53,6 +54,8 @@ pub struct TeamBrief {
     pub layout: Layout,
     /// A name for people: where the lead works, for teams that a client made by itself.
     pub label: Option<String>,
+    /// What its people call it.
+    pub aliases: Vec<String>,
     /// Its members and more.
     pub config: TeamConfig,
     /// Why the configuration could not be read, if it could not.
@@ -104,16 +107,17 @@ impl Office {
 
     /// All teams. One that cannot be read is listed with its trouble, not left out.
     pub fn teams(&self) -> Result<Vec<TeamBrief>, OfficeError> {
-        Ok(TeamFolder::list(&self.root)?.into_iter().map(|name| self.brief(name)).collect())
+        let aliases = self.aliases()?;
+        Ok(TeamFolder::list(&self.root)?.into_iter().map(|name| self.brief(name, &aliases)).collect())
     }
 
     /// One team.
     pub fn team(&self, name: &TeamName) -> Result<TeamBrief, OfficeError> {
         self.folder(name)?;
-        Ok(self.brief(name.clone()))
+        Ok(self.brief(name.clone(), &self.aliases()?))
     }
 
-    fn brief(&self, name: TeamName) -> TeamBrief {
+    fn brief(&self, name: TeamName, aliases: &BTreeMap<String, String>) -> TeamBrief {
         let folder = self.folder_of(&name);
         let (config, trouble) = match folder.load() {
             Ok(config) => (config, None),
@@ -121,7 +125,9 @@ impl Office {
         };
         let label = name.as_str().starts_with(IMPLICIT_PREFIX).then(|| label(&config)).flatten();
         let layout = atm_store::mailbox::team_layout(folder.path());
-        TeamBrief { path: folder.path().to_owned(), layout, label, config, trouble, name }
+        let mine = aliases.iter().filter(|(_, team)| *team == name.as_str());
+        let aliases = mine.map(|(alias, _)| alias.clone()).collect();
+        TeamBrief { path: folder.path().to_owned(), layout, label, aliases, config, trouble, name }
     }
 
     /// The team that is meant: the one that was named, the only one, or the one whose lead works in `cwd`.
@@ -131,7 +137,10 @@ impl Office {
             if self.folder_of(&name).exists() {
                 return Ok(name);
             }
-            return self.labelled(wanted);
+            return match self.aliased(wanted)? {
+                Some(team) => Ok(team),
+                None => self.labelled(wanted),
+            };
         }
         let names = TeamFolder::list(&self.root)?;
         match names.as_slice() {
@@ -165,9 +174,10 @@ impl Office {
             }
             (None, _) => {
                 let known = teams.iter().flat_map(|team| [Some(team.name.as_str()), team.label.as_deref()]);
+                let aliases = self.aliases()?;
                 Err(OfficeError::NoTeam {
                     wanted: wanted.to_owned(),
-                    nearest: nearest(wanted, known.flatten()),
+                    nearest: nearest(wanted, known.flatten().chain(aliases.keys().map(String::as_str))),
                 })
             }
         }

@@ -108,6 +108,12 @@ impl Office {
         if found.iter().any(|message| team.is_some_and(|team| team.as_str() == message.inbox.team)) {
             found.retain(|message| team.is_none_or(|team| team.as_str() == message.inbox.team));
         }
+        // One that went to another inbox under its id is followed there.
+        if found.len() > 1 && found.iter().all(|message| message.id == found[0].id) {
+            let arrived: Vec<_> =
+                found.iter().filter(|message| message.stage != Stage::Failed).cloned().collect();
+            found = if arrived.is_empty() { found } else { arrived };
+        }
         match found.len() {
             1 => Ok(found.remove(0)),
             0 => Err(OfficeError::NotRecorded { id: id.to_owned() }),

@@ -150,6 +150,41 @@ impl TeamFolder {
         })
     }
 
+    /// Sets what is said of the whole team, in place; `None` takes it out.
+    pub fn set_team(&self, fields: &[(&str, Option<serde_json::Value>)]) -> Result<(), StoreError> {
+        self.config.update(|look| {
+            let Some(text) = self.config.whole(look)? else { return Ok(Plan::Unsure) };
+            let mut text = text.to_owned();
+            for (key, value) in fields {
+                let patch = match value {
+                    Some(value) => json::set_member(&text, text.trim(), key, value),
+                    None => json::remove_member(&text, text.trim(), key),
+                };
+                text = patch.map_err(|error| self.bad(&error))?.apply(&text);
+            }
+            Ok(Plan::Replace(text, ()))
+        })
+    }
+
+    /// Of several members of one name, keeps the one at `index`. A copy of the file as it was goes to the quarantine; says
+    /// where.
+    pub fn keep_one(&self, name: &str, index: usize, state: &State) -> Result<PathBuf, StoreError> {
+        let mut kept = PathBuf::new();
+        self.edit(|text| {
+            let (members, entries) = self.members(text)?;
+            let named = |raw: &RawValue| position(&[raw], name).is_some();
+            // The list may have changed since somebody chose.
+            if !entries.get(index).is_some_and(|raw| named(raw)) {
+                return Err(self.no_member(name));
+            }
+            kept = state.quarantine().keep(self.config.path(), text.as_bytes(), "duplicate-name")?;
+            let others = entries.iter().enumerate().filter(|(at, raw)| *at != index && named(raw));
+            let others = others.map(|(at, _)| at).collect();
+            Ok(json::remove(text, members.get(), &entries, &others))
+        })?;
+        Ok(kept)
+    }
+
     /// Waits for the turn to start, end or bury members of this team.
     pub fn turn(&self, state: &State, times: LockTimes) -> Result<Turn, StoreError> {
         Turn::enter(&state.starters(self.config.path()), times)
@@ -242,7 +277,7 @@ fn is_team(path: &Path) -> bool {
 
 /// Takes a folder out of its place in one step, so that nobody writes into what is half gone, then brings it to
 /// `to`, which may be on another file system. If that fails, the folder stays beside its old place, hidden and whole.
-fn move_out(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(crate) fn move_out(from: &Path, to: &Path) -> Result<(), StoreError> {
     if fs::rename(from, to).is_ok() {
         return Ok(());
     }

@@ -148,6 +148,12 @@ impl Running {
         });
     }
 
+    /// Whether it has said `count` lines, or has ended.
+    pub fn said_all(&mut self, count: usize) -> bool {
+        let said = self.said.lock().expect("no panic while it was held").len();
+        said >= count || self.child.try_wait().expect("a child of ours").is_some()
+    }
+
     /// Waits for its end, which must be a good one, and gives what it said.
     pub fn finish(mut self) -> Said {
         drop(self.child.stdin.take());

@@ -55,7 +55,7 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     /// Play a team's day in a throw-away root, with real files
     Demo(demo::Demo),
-    /// Make, list, show and delete teams
+    /// Make, list, show, join, mend and delete teams
     #[command(subcommand)]
     Team(team::Team),
     /// Add, remove and change members

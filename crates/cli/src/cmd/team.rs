@@ -1,5 +1,9 @@
 //! `atm team`
 
+mod alias;
+mod join;
+mod repair;
+
 use atm_office::teams::{TeamBrief, TeamPlan};
 use atm_store::Layout;
 use atm_wire::TeamName;
@@ -22,6 +26,12 @@ pub(crate) enum Team {
         /// Which [default: the one that commands would use here]
         name: Option<String>,
     },
+    /// Lead a team whose lead is gone
+    Join(join::Join),
+    /// Call a team by another name, too
+    Alias(alias::Alias),
+    /// Find phantom inboxes, repeated names and leads that are gone, and mend them
+    Repair(repair::Repair),
     /// Take a team out of the tree; its files are kept in the state folder
     Delete {
         /// Which
@@ -62,6 +72,9 @@ impl Team {
             Self::Create(create) => create.run(context)?,
             Self::List => list(context)?,
             Self::Show { name } => show(context, name.as_deref())?,
+            Self::Join(join) => join.run(context)?,
+            Self::Alias(alias) => alias.run(context)?,
+            Self::Repair(repair) => repair.run(context)?,
             Self::Delete { name, force } => delete(context, &name, force)?,
         }
         Ok(0)
@@ -111,7 +124,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
         let rows = teams.iter().map(|team| {
             vec![
                 text(Some(team.name.as_str())),
-                text(team.label.as_deref()),
+                text(called(team).as_deref()),
                 layout(team.layout).to_owned(),
                 team.config.members.len().to_string(),
                 text(team.config.lead().map(|lead| lead.name.as_str())),
@@ -153,7 +166,7 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
         None => Ok(()),
     };
     fact("team", Some(name.to_string()))?;
-    fact("called", team.label.clone())?;
+    fact("called", called(&team))?;
     fact("description", team.config.description.clone())?;
     fact("made", team.created_at().map(|at| at.to_string()))?;
     fact("lead works in", team.lead_folder().map(|folder| folder.display().to_string()))?;
@@ -181,6 +194,7 @@ fn describe(team: &TeamBrief) -> Value {
     json!({
         "name": team.name,
         "label": team.label,
+        "aliases": team.aliases,
         "description": team.config.description,
         "createdAt": team.created_at(),
         "lead": team.config.lead().map(|lead| lead.name.clone()),
@@ -190,6 +204,12 @@ fn describe(team: &TeamBrief) -> Value {
         "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
         "trouble": team.trouble,
     })
+}
+
+/// What it can be called beside its name.
+fn called(team: &TeamBrief) -> Option<String> {
+    let names: Vec<&str> = team.aliases.iter().map(String::as_str).chain(team.label.as_deref()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn layout(layout: Layout) -> &'static str {

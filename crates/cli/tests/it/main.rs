@@ -16,6 +16,7 @@ mod kill;
 mod ledger;
 mod locks;
 mod looking;
+mod mending_teams;
 mod panes;
 mod protocol;
 mod readme;

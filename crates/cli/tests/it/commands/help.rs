@@ -35,7 +35,7 @@ fn the_first_help_names_every_command() {
 
     Commands:
       demo         Play a team's day in a throw-away root, with real files
-      team         Make, list, show and delete teams
+      team         Make, list, show, join, mend and delete teams
       member       Add, remove and change members
       members      Who is in the team, who is on, and what waits for whom
       status       The team in one look: who is on, and what waits for whom
@@ -116,7 +116,7 @@ fn help_about_teams_and_members() {
 
     Options:
           --keep     Keep the files, and say where they are
-    == Make, list, show and delete teams
+    == Make, list, show, join, mend and delete teams
 
     Usage: atm team [OPTIONS] <COMMAND>
 
@@ -124,6 +124,9 @@ fn help_about_teams_and_members() {
       create  Make a team
       list    List all teams, those that clients made by themselves too
       show    Show a team and its members
+      join    Lead a team whose lead is gone
+      alias   Call a team by another name, too
+      repair  Find phantom inboxes, repeated names and leads that are gone, and mend them
       delete  Take a team out of the tree; its files are kept in the state folder
       help    Print this message or the help of the given subcommand(s)
 
@@ -460,6 +463,59 @@ fn help_about_the_protocol() {
           --timeout <TIME>  How long to wait for the heartbeat; exit 8 if none comes [default: 30s]
           --stalled         Do not ask: tell everybody that it does not answer (the lead may)
           --tasks <IDS>     With --stalled, the tasks that others may take: 5,6
+    ");
+}
+
+#[test]
+fn help_about_teams_that_need_mending() {
+    assert_snapshot!(helps(&["team join", "team alias", "team repair"]), @"
+    == Lead a team whose lead is gone
+
+    Usage: atm team join [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Which [default: the one that commands would use here]
+
+    Options:
+          --session <ID>  The conversation that leads from now on [default: $CLAUDE_CODE_SESSION_ID]
+          --pid <PID>     Record this process as the lead's, so that nobody else joins while it runs
+          --force         Even if the lead of before runs
+
+    You lead as the lead of before, or with --as under another name. Refused (exit 4) while the lead's
+    recorded process
+    or its pane runs, or cannot be asked from here.
+    == Call a team by another name, too
+
+    Usage: atm team alias [OPTIONS] [NAME] [TEAM]
+
+    Arguments:
+      [NAME]  What to call it
+      [TEAM]  The team, or another of its names
+
+    Options:
+          --remove   Forget this name
+
+    `--team` and NAME@TEAM take an alias as they take a team's name. Teams that a client made by itself
+    (session-…) can
+    also be called by the folder that their lead works in. Without arguments: all aliases.
+    == Find phantom inboxes, repeated names and leads that are gone, and mend them
+
+    Usage: atm team repair [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]  Which [default: the one that commands would use here]
+
+    Options:
+          --apply                 Do it
+          --route <PHANTOM=NAME>  Whose mail a phantom's really is, where nothing or too much is similar
+
+    Says what it would do; --apply does it. It finds inboxes of names that are nobody's (their unread
+    mail goes to the
+    member that was meant, under the same id; the file is kept in quarantine), names that stand several
+    times in the list
+    of members, and leads whose process has ended (entered as off; `atm team join` takes their place). A
+    name that once
+    sent something is somebody who left, and no phantom.
     ");
 }
 

@@ -321,6 +321,7 @@ fn answers_are_documents_when_asked_for() {
     assert_snapshot!(session, @r#"
     $ atm team create dev --json
     {
+      "aliases": [],
       "createdAt": "[.........TIME.........]",
       "cwd": "[HOME]",
       "description": "dev",
@@ -337,6 +338,7 @@ fn answers_are_documents_when_asked_for() {
     $ atm team list --json
     [
       {
+        "aliases": [],
         "createdAt": "[.........TIME.........]",
         "cwd": "[HOME]",
         "description": "dev",
@@ -353,6 +355,7 @@ fn answers_are_documents_when_asked_for() {
     ]
     $ atm team show dev --json
     {
+      "aliases": [],
       "createdAt": "[.........TIME.........]",
       "cwd": "[HOME]",
       "description": "dev",

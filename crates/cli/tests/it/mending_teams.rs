@@ -1,0 +1,394 @@
+//! Teams whose lead is gone, whose names are wrong, or who have no name to speak of.
+
+use std::fs;
+use std::process::{Child, Command};
+
+use atm_store::Layout;
+use atm_support::{Foreign, wait_until};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::scene::{Answer, World, foreign_team, texts};
+
+/// A process that runs until it is dropped.
+struct Lead(Child);
+
+impl Lead {
+    fn start() -> Self {
+        Self(Command::new("sleep").arg("600").spawn().unwrap())
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn config(world: &World) -> Value {
+    serde_json::from_slice(&fs::read(world.root().join("teams/dev/config.json")).unwrap()).unwrap()
+}
+
+fn change_config(world: &World, change: impl FnOnce(&mut Value)) {
+    let mut document = config(world);
+    change(&mut document);
+    fs::write(world.root().join("teams/dev/config.json"), document.to_string()).unwrap();
+}
+
+fn refused(answer: &Answer, exit: i32, code: &str, words: &str) {
+    let error = answer.error();
+    assert_eq!((answer.code, error["code"].as_str()), (Some(exit), Some(code)), "{answer:?}");
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[test]
+fn a_session_leads_a_team_whose_lead_is_gone() {
+    let (world, _team) = foreign_team(Layout::Array);
+    let adopted = world.json(&["team", "join", "dev", "--session", "new-session"]);
+    assert_eq!((&adopted["lead"], &adopted["session"]), (&json!("team-lead"), &json!("new-session")));
+    assert_eq!(adopted["before"], "404c5e08-c459-429b-b913-7ff840c3ff52");
+    let now = config(&world);
+    assert_eq!(
+        (&now["leadAgentId"], &now["leadSessionId"]),
+        (&json!("team-lead@dev"), &json!("new-session"))
+    );
+    assert_eq!(now["members"][0]["cwd"], world.home().canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(now["createdAt"], 1_794_768_087_987_i64, "what it does not concern stays");
+}
+
+#[test]
+fn nobody_takes_the_place_of_a_lead_that_runs_but_by_force() {
+    let world = World::with_team();
+    let lead = Lead::start();
+    world.ok(&["team", "join", "--session", "first", "--pid", &lead.pid()]);
+    assert_eq!(config(&world)["leadProcess"]["pid"].to_string(), lead.pid());
+    let join = ["--json", "team", "join", "--session", "second"];
+    refused(&world.atm(&join), 4, "lead_runs", "--force");
+    assert_eq!(config(&world)["leadSessionId"], "first");
+    world.ok(&["team", "join", "--session", "first"]); // its own session may, and drops the record
+    assert_eq!(config(&world)["leadProcess"], Value::Null);
+
+    world.ok(&["team", "join", "--session", "first", "--pid", &lead.pid()]);
+    world.ok(&[&join[..], &["--force"]].concat());
+    assert_eq!(config(&world)["leadSessionId"], "second");
+    world.ok(&["team", "join", "--session", "first", "--pid", &lead.pid()]);
+    drop(lead);
+    let adopted = world.json(&["team", "join", "--session", "third"]);
+    assert!(adopted["evidence"].as_str().unwrap().ends_with("is gone"), "{adopted}");
+    assert_eq!(config(&world)["leadProcess"], Value::Null, "the record of the dead is dropped");
+}
+
+#[test]
+fn a_number_that_another_process_has_now_is_not_the_lead() {
+    let world = World::with_team();
+    let other = Lead::start();
+    world.ok(&["team", "join", "--session", "first", "--pid", &other.pid()]);
+    change_config(&world, |config| config["leadProcess"]["procStart"] = "1".into());
+    if cfg!(target_os = "linux") {
+        world.ok(&["team", "join", "--session", "second"]);
+    }
+    world.ok(&["team", "join", "--session", "third", "--pid", &other.pid(), "--force"]);
+    change_config(&world, |config| config["leadProcess"]["pidSpace"] = "moon#pid:[1]".into());
+    refused(&world.atm(&["--json", "team", "join", "--session", "fourth"]), 4, "lead_runs", "moon");
+}
+
+#[test]
+fn whoever_joins_under_a_new_name_is_a_member_from_then_on() {
+    let world = World::with_team();
+    world.ok(&["--as", "captain", "team", "join", "--session", "s"]);
+    assert_eq!(config(&world)["leadAgentId"], "captain@dev");
+    assert!(world.root().join("teams/dev/inboxes/captain.json").exists());
+    world.ok(&["--as", "alice", "team", "join", "--session", "s2"]);
+    assert_eq!(config(&world)["leadAgentId"], "alice@dev");
+    assert_eq!(config(&world)["members"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn joining_needs_a_session_a_team_and_a_process_that_runs() {
+    let world = World::with_team();
+    refused(&world.atm(&["--json", "team", "join"]), 2, "usage", "--session");
+    refused(&world.atm(&["--json", "team", "join", "devv", "--session", "s"]), 3, "no_such_team", "dev");
+    let gone = { Lead::start().pid() };
+    let pid = ["--json", "team", "join", "--session", "s", "--pid", &gone];
+    refused(&world.atm(&pid), 3, "no_such_process", &gone);
+    assert_eq!(config(&world)["leadSessionId"], Value::Null);
+    let mut command = world.command(&["team", "join"]);
+    command.env("CLAUDE_CODE_SESSION_ID", "from-a-hook");
+    assert_eq!(Answer::of(&world, &command.output().unwrap()).code, Some(0));
+    assert_eq!(config(&world)["leadSessionId"], "from-a-hook");
+}
+
+/// Inboxes of `bobb`, whom nobody knows, with mail from programs that do not look at the list.
+fn with_phantom(layout: Layout) -> World {
+    let (world, team) = foreign_team(layout);
+    match layout {
+        Layout::Array => team.write_inbox(
+            "bobb",
+            r#"[{"from":"alice","text":"for bob","timestamp":"2026-11-15T10:00:00.000Z","read":false,"extra":1},
+                {"from":"alice","text":"was read","timestamp":"2026-11-15T09:00:00.000Z","read":true}]"#,
+        ),
+        Layout::Log => {
+            fs::create_dir_all(team.inbox("bobb").parent().unwrap()).unwrap();
+            let line = r#"{"type":"message","from":"alice","to":"bobb","timestamp":"2026-11-15T10:00:00.000Z","content":{"text":"for bob"}}"#;
+            team.write_inbox("bobb", format!("{line}\n"));
+        }
+    }
+    world
+}
+
+#[test]
+fn a_phantoms_mail_goes_to_whom_it_was_meant_for() {
+    for layout in [Layout::Array, Layout::Log] {
+        let world = with_phantom(layout);
+        let inbox = world.json(&["inbox", "bobb"]);
+        let plan = world.json(&["team", "repair"]);
+        assert_eq!(plan["applied"], false);
+        let trouble = &plan["troubles"][0];
+        assert_eq!((&trouble["trouble"], &trouble["to"]), (&json!("phantom_inbox"), &json!("bob")), "{plan}");
+        assert_eq!(world.json(&["inbox", "bobb"]), inbox, "a plan changes nothing");
+        assert_eq!(world.json(&["inbox", "bob"]), json!([]));
+
+        let done = world.json(&["team", "repair", "--apply"]);
+        let mail = world.json(&["inbox", "bob"]);
+        assert_eq!(texts(&mail), ["for bob"]);
+        let (from, id) = (&mail[0]["from"], mail[0]["id"].as_str().unwrap());
+        assert_eq!(
+            (from, id, &mail[0]["timestamp"]),
+            (&json!("alice"), inbox[0]["id"].as_str().unwrap(), &inbox[0]["timestamp"])
+        );
+        let kept = done["troubles"][0]["kept"].as_str().unwrap().to_owned();
+        assert!(fs::metadata(&kept).is_ok(), "{kept}");
+        assert_eq!(world.atm(&["inbox", "bobb"]).code, Some(3), "the phantom is gone");
+        assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
+        assert_eq!(world.json(&["track", id])["to"], "bob");
+    }
+}
+
+#[test]
+fn mail_that_comes_while_a_phantom_is_emptied_is_not_lost() {
+    let (world, team) = foreign_team(Layout::Array);
+    team.write_inbox("bobb", "[]");
+    let mut writer = Foreign::python(&team.inbox("bobb")).sending("late ", 40).renaming().start();
+    writer.wait_for_lines(1);
+    let mut rounds = 0;
+    while rounds < 200 && !writer.said_all(40) {
+        world.atm(&["team", "repair", "--apply"]);
+        rounds += 1;
+    }
+    writer.finish();
+    wait_until("the phantom is at rest", || {
+        world.ok(&["team", "repair", "--apply"]);
+        world.atm(&["inbox", "bobb"]).code == Some(3)
+    });
+    let mut there = texts(&world.json(&["inbox", "bob"]));
+    there.sort();
+    let mut sent: Vec<String> = (0..40).map(|n| format!("late {n}")).collect();
+    sent.sort();
+    assert_eq!(there, sent);
+}
+
+#[test]
+fn who_left_is_no_phantom_and_who_is_like_several_has_to_be_named() {
+    let world = World::with_team();
+    world.ok(&["member", "add", "bob-two"]);
+    for name in ["bobby", "zzz"] {
+        world.ok(&["send", name, "for whom?", "--create"]);
+    }
+    world.ok(&["--as", "alice", "send", "bob", "I was here"]);
+    world.ok(&["member", "remove", "alice"]);
+    let session = world.session(
+        "
+        atm team repair
+        atm team repair --apply
+        atm team repair --apply --route bobby=bobb
+        atm team repair --apply --route alicee=bob
+        atm team repair --apply --route bob=bob-two
+        atm team repair --apply --route bobby
+        atm team repair --apply --route bobby=bob-two --route zzz=bob -q
+        atm inbox bob-two
+    ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm team repair
+    inbox bobby is nobody's, unread 1: say whose it is, bob or bob-two, with --route bobby=NAME
+    inbox zzz is nobody's, unread 1: say whose it is with --route zzz=NAME
+    $ atm team repair --apply
+    inbox bobby is nobody's, unread 1: say whose it is, bob or bob-two, with --route bobby=NAME
+    inbox zzz is nobody's, unread 1: say whose it is with --route zzz=NAME
+    $ atm team repair --apply --route bobby=bobb
+    2> error: team dev has no member "bobb"
+    2>   hint: did you mean bobby, bob, bob-two?
+    [exit 3]
+    $ atm team repair --apply --route alicee=bob
+    2> error: alicee is no phantom in team dev
+    2>   hint: `atm team repair` shows the phantoms
+    [exit 3]
+    $ atm team repair --apply --route bob=bob-two
+    2> error: bob is no phantom in team dev
+    2>   hint: `atm team repair` shows the phantoms
+    [exit 3]
+    $ atm team repair --apply --route bobby
+    2> error: invalid value 'bobby' for '--route <PHANTOM=NAME>': it is PHANTOM=NAME
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    $ atm team repair --apply --route bobby=bob-two --route zzz=bob -q
+    inbox bobby is nobody's, unread 1: its mail went to bob-two; kept in [STATE]/quarantine/dev_inboxes_bobby.json.[TIME].phantom-inbox
+    inbox zzz is nobody's, unread 1: its mail went to bob; kept in [STATE]/quarantine/dev_inboxes_zzz.json.[TIME].phantom-inbox
+    $ atm inbox bob-two
+    user → bob-two  [.........TIME.........]  unread  [ID]
+      [PENDING ACTION - queued while offline at [.........TIME.........]] for whom?
+    "#);
+    assert_eq!(texts(&world.json(&["inbox", "bob"])).len(), 2);
+}
+
+#[test]
+fn a_name_that_stands_twice_stays_once() {
+    let world = World::with_team();
+    world.ok(&["send", "bob", "hello"]);
+    change_config(&world, |config| {
+        let mut twin = config["members"][2].clone();
+        twin["isActive"] = false.into();
+        twin["model"] = "old".into();
+        config["members"].as_array_mut().unwrap().insert(0, twin);
+    });
+    let before = fs::read(world.root().join("teams/dev/config.json")).unwrap();
+    let plan = world.json(&["team", "repair", "dev"]);
+    assert_eq!(
+        plan["troubles"],
+        json!([
+            { "trouble": "duplicate_name", "name": "bob", "entries": 2, "stays": 3, "kept": null }
+        ])
+    );
+    assert_eq!(fs::read(world.root().join("teams/dev/config.json")).unwrap(), before);
+    let done = world.json(&["team", "repair", "dev", "--yes"]);
+    let kept = done["troubles"][0]["kept"].as_str().unwrap();
+    assert_eq!(fs::read(kept).unwrap(), before, "the file of before is kept");
+    let members = config(&world)["members"].clone();
+    let models: Vec<&Value> = members.as_array().unwrap().iter().map(|member| &member["model"]).collect();
+    assert_eq!(models, ["sonnet", "sonnet", "sonnet"]);
+    assert_eq!(texts(&world.json(&["inbox", "bob"])), ["hello"]);
+}
+
+#[test]
+fn a_team_whose_leads_process_is_gone_is_an_orphan() {
+    let world = World::with_team();
+    let lead = Lead::start();
+    world.ok(&["team", "join", "--session", "first", "--pid", &lead.pid()]);
+    assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
+    drop(lead);
+    let plan = world.json(&["team", "repair"]);
+    assert_eq!(plan["troubles"][0]["trouble"], "orphaned", "{plan}");
+    assert!(world.ok(&["team", "repair"]).contains("atm team join"));
+    world.ok(&["team", "repair", "--apply"]);
+    assert_eq!(world.json(&["send", "team-lead", "are you there?"])["status"], "queued");
+    world.ok(&["team", "join", "--session", "second"]);
+    assert_eq!(world.json(&["send", "team-lead", "and now?"])["status"], "delivered");
+    assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
+}
+
+#[test]
+fn a_team_that_a_client_made_has_the_names_that_its_people_give_it() {
+    let world = World::new();
+    for (name, folder) in [("session-1a2b3c4d", "shop"), ("session-5e6f7a8b", "shop"), ("dev", "dev")] {
+        world.team(name, Layout::Array, &["team-lead", "bob"]);
+        let file = world.root().join("teams").join(name).join("config.json");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("/home/user/project", &format!("/work/{folder}"))).unwrap();
+    }
+    let session = world.session(
+        "
+        atm team alias
+        atm -t shop members
+        atm team alias web session-1a2b3c4d
+        atm team alias
+        atm team list
+        atm -t web send bob hello
+        atm -t session-1a2b3c4d inbox bob --unread -q | grep -c hello
+        ATM_TEAM=web atm config | tail -n 1
+        atm -t dev send bob@web hi
+        atm --json team alias backend web
+        atm --json team alias web session-5e6f7a8b
+        atm team alias dev web
+        atm team alias Web dev
+        atm team alias other nope
+        atm team alias other
+        atm -t webb members
+        atm team alias --remove webb
+        atm team alias --remove web
+        atm -t web members
+    ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm team alias
+    there are no aliases; `atm team alias NAME TEAM` makes one
+    $ atm -t shop members
+    2> error: there are several teams, and nothing says which one is meant
+    2>   hint: use --team with one of: session-1a2b3c4d (shop, /work/shop), session-5e6f7a8b (shop, /work/shop)
+    [exit 3]
+    $ atm team alias web session-1a2b3c4d
+    web stands for team session-1a2b3c4d
+    $ atm team alias
+    ALIAS  TEAM
+    web    session-1a2b3c4d
+    $ atm team list
+    TEAM              CALLED     LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
+    dev               -          array   2        team-lead  [.........TIME.........]  A team for a test
+    session-1a2b3c4d  web, shop  array   2        team-lead  [.........TIME.........]  A team for a test
+    session-5e6f7a8b  shop       array   2        team-lead  [.........TIME.........]  A team for a test
+    $ atm -t web send bob hello
+    delivered for bob@session-1a2b3c4d, id [ID]
+    $ atm -t session-1a2b3c4d inbox bob --unread -q | grep -c hello
+    1
+    $ ATM_TEAM=web atm config | tail -n 1
+    commands here use team session-1a2b3c4d
+    $ atm -t dev send bob@web hi
+    delivered for bob@session-1a2b3c4d, id [ID]
+    $ atm --json team alias backend web
+    {
+      "alias": "backend",
+      "team": "session-1a2b3c4d"
+    }
+    $ atm --json team alias web session-5e6f7a8b
+    {
+      "alias": "web",
+      "team": "session-5e6f7a8b"
+    }
+    $ atm team alias dev web
+    2> error: team dev exists already
+    [exit 4]
+    $ atm team alias Web dev
+    2> error: team name "Web": must be kebab-case: lower-case letters and digits, single hyphens between them
+    [exit 2]
+    $ atm team alias other nope
+    2> error: there is no team "nope"
+    2>   hint: did you mean shop?
+    [exit 3]
+    $ atm team alias other
+    2> error: which team?
+    2>   hint: `atm team alias NAME TEAM`, or --remove NAME
+    [exit 2]
+    $ atm -t webb members
+    2> error: there is no team "webb"
+    2>   hint: did you mean web?
+    [exit 3]
+    $ atm team alias --remove webb
+    2> error: there is no team "webb"
+    2>   hint: did you mean web?
+    [exit 3]
+    $ atm team alias --remove web
+    web is no name for session-5e6f7a8b any more
+    $ atm -t web members
+    2> error: there is no team "web"
+    2>   hint: `atm team list` shows the teams
+    [exit 3]
+    "#);
+    world.ok(&["team", "delete", "session-1a2b3c4d", "--force"]);
+    refused(&world.atm(&["--json", "-t", "backend", "members"]), 3, "dead_alias", "session-1a2b3c4d");
+    assert_eq!(world.json(&["team", "alias", "--remove", "backend"])["removed"], true);
+}

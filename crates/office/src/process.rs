@@ -1,0 +1,110 @@
+//! Whether a process that somebody recorded still runs here.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use atm_wire::team::LeadProcess;
+
+/// What became of a recorded process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It runs.
+    Runs,
+    /// It has ended; another process may have its number.
+    Gone,
+    /// It was on another machine, or in another container: from here nobody can tell.
+    Elsewhere,
+}
+
+/// What became of a lead's process.
+pub(crate) fn fate(process: &LeadProcess) -> Option<Fate> {
+    let pid = process.pid?;
+    if process.pid_space.as_deref().is_some_and(|space| space != pid_space()) {
+        return Some(Fate::Elsewhere);
+    }
+    let same_start = |start: &str| process.proc_start.as_deref().is_none_or(|recorded| recorded == start);
+    Some(match look(pid) {
+        Some(start) if start.is_empty() || same_start(&start) => Fate::Runs,
+        _ => Fate::Gone,
+    })
+}
+
+/// A record of a process of this machine, in the spelling that clients use. `None` if there is no such process.
+pub(crate) fn record(pid: u64, claimed_at: i64) -> Option<serde_json::Value> {
+    let start = look(pid)?;
+    let mut record = serde_json::json!({ "pid": pid, "pidSpace": pid_space(), "claimedAt": claimed_at });
+    if !start.is_empty() {
+        record["procStart"] = start.into();
+    }
+    Some(record)
+}
+
+/// When a process started, in the kernel's ticks; empty where the system does not say. `None` if it does not run.
+fn look(pid: u64) -> Option<String> {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => {
+            // The name, in brackets, may hold anything; the fields come behind it.
+            let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+            let ended = fields.first().is_none_or(|state| *state == "Z" || *state == "X");
+            (!ended).then(|| fields.get(19).map(ToString::to_string).unwrap_or_default())
+        }
+        Err(_) if fs::metadata("/proc/self/stat").is_ok() => None,
+        Err(_) => {
+            let said = Command::new("ps")
+                .args(["-o", "stat=", "-p", &pid.to_string()])
+                .stdin(Stdio::null())
+                .output();
+            let state = said.ok().map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned())?;
+            (!state.is_empty() && !state.starts_with('Z')).then(String::new)
+        }
+    }
+}
+
+/// Where a process number means something: the machine, and where there are such, the namespace.
+fn pid_space() -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| {
+        let said = Command::new("hostname").stdin(Stdio::null()).output().ok()?;
+        Some(String::from_utf8_lossy(&said.stdout).into_owned())
+    });
+    let host = host.unwrap_or_default().trim().to_owned();
+    match fs::read_link("/proc/self/ns/pid") {
+        Ok(namespace) => format!("{host}#{}", namespace.display()),
+        Err(_) => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(pid: u64) -> LeadProcess {
+        LeadProcess { pid: Some(pid), pid_space: Some(pid_space()), ..LeadProcess::default() }
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_number_its_start_and_its_space() {
+        let pid = u64::from(std::process::id());
+        let ours = record(pid, 0).unwrap();
+        let start = ours["procStart"].as_str().map(ToOwned::to_owned);
+        let alive = LeadProcess { proc_start: start, ..recorded(pid) };
+        assert_eq!(fate(&alive), Some(Fate::Runs));
+        if cfg!(target_os = "linux") {
+            assert_eq!(
+                fate(&LeadProcess { proc_start: Some("1".into()), ..alive.clone() }),
+                Some(Fate::Gone)
+            );
+        }
+        let elsewhere = LeadProcess { pid_space: Some("moon#pid:[1]".into()), ..alive };
+        assert_eq!(fate(&elsewhere), Some(Fate::Elsewhere));
+        assert_eq!(fate(&LeadProcess::default()), None);
+    }
+
+    #[test]
+    fn one_that_has_ended_is_gone() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = u64::from(child.id());
+        child.wait().unwrap();
+        assert_eq!(fate(&recorded(pid)), Some(Fate::Gone));
+        assert!(record(pid, 0).is_none());
+    }
+}
