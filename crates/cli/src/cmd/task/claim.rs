@@ -21,7 +21,7 @@ pub(crate) struct Claim {
     /// The first task that you can have: yours, or nobody's; exit 3 if there is none
     #[arg(long, group = "which")]
     next: bool,
-    /// For how long it is yours unless you renew it: claim it again, or send heartbeats with --task
+    /// For how long it is yours; claim it again to keep it for as long again
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "300s")]
     lease: Duration,
 }

@@ -81,8 +81,8 @@ fn help_about_tasks() {
 
     Options:
           --next          The first task that you can have: yours, or nobody's; exit 3 if there is none
-          --lease <TIME>  For how long it is yours unless you renew it: claim it again, or send
-                          heartbeats with --task [default: 300s]
+          --lease <TIME>  For how long it is yours; claim it again to keep it for as long again
+                          [default: 300s]
     == A task is done (its owner or the lead)
 
     Usage: atm task complete [OPTIONS] <ID>
