@@ -1,11 +1,12 @@
 //! Upkeep of the inboxes: what was consumed moves into the archive, which outlives the team.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
 use atm_ledger::{Evidence, InboxKey, LedgerError, Observed, Stage};
 use atm_store::archive::{Whence, Writer};
-use atm_store::{Archive, Layout, Mailbox, StoreError, points};
+use atm_store::{Archive, Layout, Mailbox, Receipt, StoreError, points};
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::effects;
@@ -143,14 +144,43 @@ impl Office {
             Err(OfficeError::Ledger(error)) => warnings.push(trouble(&error)),
             done => done?,
         }
+        warnings.extend(self.record_left(team, name, mailbox, writer)?);
         let now = self.now();
         let moved = mailbox.archive(writer, &mut |messages| rule.chosen(messages, now))?;
-        if let Err(error) = self.record_archived(team, name, &moved) {
-            warnings.push(trouble(&error));
+        match self.record_archived(team, name, &moved) {
+            Err(error) => warnings.push(trouble(&error)),
+            Ok(()) => writer.recorded(),
         }
         points::reached("archive_recorded");
         warnings.dedup();
         Ok((moved.len(), warnings))
+    }
+
+    /// Records what somebody had moved who died before he could do so.
+    fn record_left(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        mailbox: &Mailbox,
+        writer: &Writer,
+    ) -> Result<Option<String>, OfficeError> {
+        let left = writer.unrecorded();
+        if left.is_empty() {
+            return Ok(None);
+        }
+        let there: HashSet<Receipt> = mailbox.list()?.messages.iter().map(Receipt::of).collect();
+        let key = self.inbox_key(team, name);
+        let record = || -> Result<(), LedgerError> {
+            let mut gone = Vec::new();
+            for message in left.into_iter().map(|archived| archived.message) {
+                let is_known = || self.books.with(|ledger| ledger.is_archived(&key, &message.id));
+                if !there.contains(&Receipt::of(&message)) && !is_known()? {
+                    gone.push(message);
+                }
+            }
+            self.record_archived(team, name, &gone)
+        };
+        Ok(record().err().map(|error| trouble(&error)))
     }
 
     fn pack_if_due(&self, writer: &Writer, upkeep: &Upkeep, progress: Progress) -> Result<usize, StoreError> {

@@ -6,7 +6,6 @@ use atm_office::upkeep::{Rule, Tended, Upkeep};
 use atm_wire::Address;
 use clap::Args;
 
-use super::duration::duration;
 use super::tend;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -30,7 +29,7 @@ pub(crate) struct Archive {
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
     /// Only what was sent longer ago than this, like 7d
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = atm_wire::stamp::parse_duration)]
     older_than: Option<Duration>,
     /// Only say what would be archived
     #[arg(long)]

@@ -7,7 +7,6 @@ use atm_office::upkeep::{CLEAN_AFTER, Tended};
 use atm_wire::Address;
 use clap::Args;
 
-use super::duration::duration;
 use super::tend;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -21,7 +20,7 @@ pub(crate) struct Clean {
     #[arg(value_name = "NAME")]
     names: Vec<Address>,
     /// Only mail that was sent longer ago than this [default: archive.older_than in the settings, or 7d]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = atm_wire::stamp::parse_duration)]
     older_than: Option<Duration>,
     /// Only say how much mail would be archived
     #[arg(long)]

@@ -77,6 +77,8 @@ impl Writer {
         let label =
             format!("{}-{}", Stamp::from_millis(first).file_name(), Stamp::from_millis(last).file_name());
         let closed = self.free_name(&label);
+        // It says a byte of the part that grows.
+        self.recorded();
         // The index first: one that is beside no part is of no harm, and the wrong one would have to be found out.
         let _ = fs::rename(growing.index(), with_suffix(&closed, super::INDEX));
         fs::rename(&growing.path, &closed).doing("rename", &growing.path)?;

@@ -1,9 +1,10 @@
 //! Putting messages down in the archive, durably.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
 
 use atm_wire::archive::{self, Form, Origin};
 use atm_wire::{Message, Stamp};
@@ -95,6 +96,30 @@ impl Writer {
         Ok(())
     }
 
+    /// What was put down by somebody who died before it was on record anywhere else. It may still be in the inbox.
+    pub fn unrecorded(&self) -> Vec<archive::Archived> {
+        let read = || -> Option<Vec<u8>> {
+            let start = fs::read_to_string(self.note()).ok()?.parse().ok()?;
+            let file = File::open(self.archive.file()).ok()?;
+            let length = file.metadata().ok()?.len().checked_sub(start)?;
+            let mut bytes = vec![0; usize::try_from(length).ok()?];
+            file.read_exact_at(&mut bytes, start).ok()?;
+            Some(bytes)
+        };
+        let text = read().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+        text.lines().filter_map(|line| archive::parse(line).ok()).collect()
+    }
+
+    /// All that was put down is on record now.
+    pub fn recorded(&self) {
+        let _ = fs::remove_file(self.note());
+    }
+
+    /// Where it is noted from which byte on nothing is on record. Without it only the record is less complete.
+    fn note(&self) -> PathBuf {
+        self.turn.file_beside(".unrecorded")
+    }
+
     fn append(&self, text: &str) -> Result<(), StoreError> {
         let path = self.archive.file();
         let is_new = !path.exists();
@@ -104,6 +129,9 @@ impl Writer {
         // Told to stop, the process finishes this first: what is torn is only ever left by a death.
         let critical = interrupt::critical();
         file.set_len(start).doing("mend", &path)?;
+        if !self.note().exists() {
+            let _ = fs::write(self.note(), start.to_string());
+        }
         let written = file.write_all(text.as_bytes()).inspect(|()| points::reached("archive_appended"));
         if let Err(error) = written.and_then(|()| file.sync_data()) {
             let _ = file.set_len(start);

@@ -5,6 +5,7 @@
 
 mod append;
 mod archive;
+mod archive_beside_others;
 mod archive_parts;
 mod bad_content;
 mod beside_others;
