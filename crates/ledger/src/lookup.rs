@@ -1,6 +1,6 @@
 //! What became of a message.
 
-use rusqlite::{OptionalExtension, Row, ToSql, params, params_from_iter};
+use rusqlite::{Row, ToSql, params, params_from_iter};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
@@ -293,31 +293,6 @@ impl Ledger {
                 ))?
                 .query_map(params_from_iter(values), Recorded::from_row)?
                 .collect()
-        };
-        query().map_err(|source| self.failed(source))
-    }
-
-    /// When somebody was last heard of: sent a message, or read one. Archiving is done by others.
-    pub fn last_heard_of(&self, inbox: &InboxKey) -> Result<Option<i64>, LedgerError> {
-        let query = || -> rusqlite::Result<Option<i64>> {
-            let sent: Option<i64> = self
-                .db
-                .prepare_cached(
-                    "SELECT m.sent_at FROM messages m JOIN inboxes i ON i.id = m.inbox
-                     WHERE m.sender = ?1 AND i.root = ?2 AND i.team = ?3 ORDER BY m.sent_at DESC LIMIT 1",
-                )?
-                .query_row(params![inbox.name, inbox.root, inbox.team], |row| row.get(0))
-                .optional()?;
-            let Some(number) = inbox.find(&self.db)? else { return Ok(sent) };
-            let read: Option<i64> = self
-                .db
-                .prepare_cached(
-                    "SELECT max(s.at) FROM stages s WHERE s.rank IN (30, 40)
-                     AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)
-                     AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'",
-                )?
-                .query_row(params![number, Evidence::ARCHIVED], |row| row.get(0))?;
-            Ok(sent.max(read))
         };
         query().map_err(|source| self.failed(source))
     }

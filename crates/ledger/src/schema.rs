@@ -77,6 +77,28 @@ INSERT INTO indexed (up_to) VALUES (0);
 CREATE TABLE vocabulary (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 INSERT INTO words (words) VALUES ('delete-all');
 UPDATE indexed SET up_to = 0;
+", "
+-- Questions that were put to somebody and have no answer.
+CREATE INDEX messages_asked ON messages (inbox, kind) WHERE request_id IS NOT NULL AND rank < 60;
+
+-- What was seen to be so of somebody, and when last.
+CREATE TABLE presence (
+    inbox INTEGER NOT NULL REFERENCES inboxes (id),
+    fact TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (inbox, fact)
+) STRICT, WITHOUT ROWID;
+
+-- How far a health sweep is with somebody.
+CREATE TABLE health (
+    inbox INTEGER PRIMARY KEY REFERENCES inboxes (id),
+    step TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    request TEXT,
+    tasks TEXT NOT NULL,
+    finished INTEGER NOT NULL,
+    stalls INTEGER NOT NULL
+) STRICT;
 "];
 
 /// The version that this code knows.

@@ -169,7 +169,11 @@ fn a_ledger_of_the_first_version_is_searched_as_before() {
     assert_eq!(search(&mut ledger, &bob, "deployment", None), ["a"]);
     drop(ledger);
     let db = rusqlite::Connection::open(desk.path()).unwrap();
-    db.execute_batch("DROP TABLE vocabulary; PRAGMA user_version = 1;").unwrap();
+    db.execute_batch(
+        "DROP TABLE vocabulary; DROP INDEX messages_asked; DROP TABLE presence; DROP TABLE health;
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
     drop(db);
     let mut ledger = desk.open();
     assert_eq!(search(&mut ledger, &bob, "deployment", None), ["a"]);

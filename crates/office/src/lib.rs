@@ -24,6 +24,7 @@ pub mod office;
 mod outbox;
 pub mod pane;
 pub mod pending;
+pub mod presence;
 mod process;
 pub mod protocol;
 pub mod read;

@@ -1,14 +1,18 @@
 //! Members: adding, changing, and who is on.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
+use atm_store::Listing;
 use atm_wire::team::{Member, NewMember, Spawned, TeamConfig};
 use atm_wire::{Color, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::pane::PaneRef;
+use crate::presence::{Judgement, Surroundings, judge};
+
+pub use crate::presence::Presence;
 
 /// A member to be added. What is left out gets a sensible default.
 #[derive(Debug, Clone, Default)]
@@ -104,22 +108,6 @@ pub struct MemberChange {
     pub active: Option<bool>,
 }
 
-/// Whether somebody is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Presence {
-    /// Running.
-    Online,
-    /// Running, with nothing to do.
-    Idle,
-    /// Running, and not answering.
-    Stalled,
-    /// Not running.
-    Offline,
-    /// Nothing says.
-    Unknown,
-}
-
 /// A member as a front shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct MemberView {
@@ -130,8 +118,11 @@ pub struct MemberView {
     pub agent_id: String,
     /// Whether it is there.
     pub state: Presence,
-    /// Why we say so.
+    /// Why we say so, what decides first.
     pub evidence: Vec<String>,
+    /// What decides.
+    #[serde(skip)]
+    pub why: String,
     /// Messages that it has not read.
     pub unread: usize,
     /// Of these, what was written while it was off.
@@ -215,55 +206,69 @@ impl Office {
     /// All members with what waits for them.
     pub fn members(&self, team: &TeamName) -> Result<Vec<MemberView>, OfficeError> {
         // If tmux cannot be asked, or nothing written, the file's word stands.
-        let looked = self.notice_exits(team).is_ok();
+        let _ = self.notice_exits(team);
         let config = self.folder(team)?.load()?;
-        let lead = config.lead().map(|lead| lead.name.clone());
+        let mut around = Surroundings::of(&config);
+        let mut inboxes = HashMap::new();
+        let names = config.members.iter().filter_map(|member| member.checked_name().ok());
+        for name in names.chain(self.inbox_names(team)) {
+            if !inboxes.contains_key(name.as_str()) {
+                let listing = self.mailbox(team, &name).list();
+                around.hear(listing.as_ref().map_or(&[], |listing| &listing.messages));
+                inboxes.insert(name.to_string(), listing);
+            }
+        }
+        let now = self.now();
         Ok(config
             .members
             .iter()
             .map(|member| {
-                let mut view = self.member_view(team, member, lead.as_deref());
-                view.evidence.extend(pane_evidence(member, looked));
+                let signs = self.signs(team, &config, member, &around);
+                let mut view = member_view(team, &config, member, judge(&signs, now), signs.last_heard());
+                match inboxes.get(&member.name) {
+                    Some(Ok(listing)) => view.count(listing),
+                    Some(Err(error)) => view.warnings.push(error.to_string()),
+                    None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
+                }
                 view
             })
             .collect())
     }
+}
 
-    /// The ledger may be missing: then nobody was seen.
-    fn last_seen(&self, team: &TeamName, name: &str) -> Option<Stamp> {
-        let inbox = atm_ledger::InboxKey::new(self.root.path(), team.as_str(), name);
-        if !self.books.exist() {
-            return None;
-        }
-        let heard = self.books.with(|ledger| ledger.last_heard_of(&inbox)).ok().flatten();
-        heard.map(Stamp::from_millis)
+fn member_view(
+    team: &TeamName,
+    config: &TeamConfig,
+    member: &Member,
+    judged: Judgement,
+    last_seen: Option<Stamp>,
+) -> MemberView {
+    MemberView {
+        name: member.name.clone(),
+        agent_id: member.agent_id.clone().unwrap_or_else(|| format!("{}@{team}", member.name)),
+        state: judged.state,
+        why: judged.why(),
+        evidence: judged.evidence.into_iter().map(|trace| trace.what).collect(),
+        unread: 0,
+        pending: 0,
+        oldest_pending: None,
+        last_seen,
+        agent_type: member.agent_type.clone(),
+        model: member.model.clone(),
+        color: member.color.as_ref().map(ToString::to_string),
+        lead: config.lead().is_some_and(|lead| lead.name == member.name),
+        warnings: Vec::new(),
     }
+}
 
-    fn member_view(&self, team: &TeamName, member: &Member, lead: Option<&str>) -> MemberView {
-        let (state, evidence) = presence(member);
-        let listing = member
-            .checked_name()
-            .map_err(OfficeError::from)
-            .and_then(|name| Ok(self.mailbox(team, &name).list()?));
-        let (messages, warnings) = match listing {
-            Ok(listing) => (listing.messages, listing.warnings.iter().map(ToString::to_string).collect()),
-            Err(error) => (Vec::new(), vec![error.to_string()]),
-        };
-        MemberView {
-            name: member.name.clone(),
-            agent_id: member.agent_id.clone().unwrap_or_else(|| format!("{}@{team}", member.name)),
-            state,
-            evidence,
-            unread: messages.iter().filter(|message| !message.read).count(),
-            pending: messages.iter().filter(|message| message.is_pending()).count(),
-            oldest_pending: messages.iter().filter(|m| m.is_pending()).filter_map(|m| m.sent_at).min(),
-            last_seen: self.last_seen(team, &member.name),
-            agent_type: member.agent_type.clone(),
-            model: member.model.clone(),
-            color: member.color.as_ref().map(ToString::to_string),
-            lead: lead == Some(member.name.as_str()),
-            warnings,
-        }
+impl MemberView {
+    /// Counts what waits in its inbox.
+    fn count(&mut self, listing: &Listing) {
+        let pending = || listing.messages.iter().filter(|message| message.is_pending());
+        self.unread = listing.messages.iter().filter(|message| !message.read).count();
+        self.pending = pending().count();
+        self.oldest_pending = pending().filter_map(|message| message.sent_at).min();
+        self.warnings.extend(listing.warnings.iter().map(ToString::to_string));
     }
 }
 
@@ -283,25 +288,4 @@ impl MemberChange {
         };
         checked.resolve(team, &TeamConfig::default(), now).map(drop)
     }
-}
-
-/// What is known of the pane of a member that we started, after a look at it.
-fn pane_evidence(member: &Member, looked: bool) -> Option<String> {
-    let pane = PaneRef::of(member)?;
-    if member.is_offline() {
-        return member.spawned.as_ref()?.exit.clone();
-    }
-    looked.then(|| format!("{pane} runs"))
-}
-
-fn presence(member: &Member) -> (Presence, Vec<String>) {
-    let (state, mut evidence) = match member.is_active {
-        Some(true) => (Presence::Online, vec!["isActive is true in config.json".to_owned()]),
-        Some(false) => (Presence::Offline, vec!["isActive is false in config.json".to_owned()]),
-        None => (Presence::Unknown, vec!["config.json does not say isActive".to_owned()]),
-    };
-    if let (Presence::Offline, Some(at)) = (state, member.shutdown_at) {
-        evidence.push(format!("shutdownAt is {at}"));
-    }
-    (state, evidence)
 }

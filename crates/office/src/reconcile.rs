@@ -13,6 +13,7 @@ use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
 use crate::outbox::{parse_draft, write_waiting};
+use crate::protocol::signed;
 use crate::transcript;
 
 impl Office {
@@ -77,6 +78,7 @@ impl Office {
             let new: Vec<&Message> = messages.iter().filter(|m| unknown.contains(m.id.as_str())).collect();
             observed.extend(new.iter().map(|message| found(message, now, &file)));
             ledger.observe(&inbox, &observed, Some(&signature), now)?;
+            note_signers(ledger, &inbox, &new, now)?;
             new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
         })?;
         for id in put_back {
@@ -177,6 +179,20 @@ impl Office {
     pub(crate) fn inbox_key(&self, team: &TeamName, name: &MemberName) -> InboxKey {
         InboxKey::new(self.root.path(), team.as_str(), name.as_str())
     }
+}
+
+/// Who signs is remembered: clients empty the inboxes that would show it.
+fn note_signers(
+    ledger: &mut Ledger,
+    inbox: &InboxKey,
+    new: &[&Message],
+    now: i64,
+) -> Result<(), LedgerError> {
+    for message in new.iter().filter(|message| signed::is_signed(message)) {
+        let sender = InboxKey { name: message.from.clone(), ..inbox.clone() };
+        ledger.note_fact(&sender, signed::SIGNS, now)?;
+    }
+    Ok(())
 }
 
 /// What the file tells about the messages that should be in it, and which of ours were undone.

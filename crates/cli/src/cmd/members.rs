@@ -44,7 +44,7 @@ pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<
             ago(now, member.oldest_pending),
             ago(now, member.last_seen),
             safe::line(member.model.as_deref().unwrap_or("-")).into_owned(),
-            safe::line(&member.evidence.join("; ")).into_owned(),
+            safe::line(&member.why).into_owned(),
         ]
     });
     out.line(table::columns(
@@ -54,7 +54,7 @@ pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<
     Ok(())
 }
 
-fn ago(now: Stamp, at: Option<Stamp>) -> String {
+pub(super) fn ago(now: Stamp, at: Option<Stamp>) -> String {
     match at.map(|at| now.as_millis() - at.as_millis()) {
         None => "-".to_owned(),
         Some(milliseconds) if milliseconds < 60_000 => "just now".to_owned(),
@@ -62,7 +62,7 @@ fn ago(now: Stamp, at: Option<Stamp>) -> String {
     }
 }
 
-fn state(paint: Paint, state: Presence) -> String {
+pub(super) fn state(paint: Paint, state: Presence) -> String {
     match state {
         Presence::Online => paint.good("Online"),
         Presence::Idle => paint.good("Idle"),

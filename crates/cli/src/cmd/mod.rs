@@ -24,6 +24,7 @@ mod nudge;
 mod peek;
 mod pending;
 mod plan;
+mod presence;
 mod read;
 mod reply;
 mod request;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Members(members::Members),
     /// The team in one look: who is on, and what waits for whom
     Status(status::Status),
+    /// Whether a member is there, and why we say so
+    Presence(presence::Presence),
     /// Send a message
     Send(send::Send),
     /// Send a message to everybody else
@@ -154,6 +157,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Member(member) => member.run(context),
         Command::Members(members) => members.run(context),
         Command::Status(status) => status.run(context),
+        Command::Presence(presence) => presence.run(context),
         Command::Send(send) => send.run(context),
         Command::Broadcast(broadcast) => broadcast.run(context),
         Command::Reply(reply) => reply.run(context),

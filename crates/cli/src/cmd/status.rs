@@ -1,42 +1,119 @@
 //! `atm status`
 
-use atm_office::protocol::signed;
-use clap::Args;
-use serde_json::json;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
+use atm_office::members::MemberView;
+use atm_office::pending::Waiting;
+use atm_office::protocol::signed;
+use atm_wire::TeamName;
+use clap::Args;
+use serde::Serialize;
+
+use super::duration::duration;
 use super::{members, pending};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
 
-#[derive(Debug, Args)]
-pub(crate) struct Status {}
+/// Puts the cursor home and clears what is below.
+const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
-impl Status {
-    #[expect(clippy::unused_self, reason = "every command is run the same way")]
-    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let waiting = context.office.pending(&team)?;
-        let people = context.office.members(&team)?;
-        let lead_signs = context.office.lead_signs(&team)?;
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Show it again whenever something changes (with --json, JSON Lines)
+    #[arg(long)]
+    watch: bool,
+    /// With --watch, stop after this long: 30s, 10m
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
+    r#for: Option<Duration>,
+    /// With --watch, stop after N times
+    #[arg(long, value_name = "N", requires = "watch")]
+    count: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Picture {
+    team: TeamName,
+    members: Vec<MemberView>,
+    pending: Vec<Waiting>,
+    lead_signs: bool,
+}
+
+impl Picture {
+    fn take(context: &Context, team: &TeamName) -> Result<Self, Failure> {
+        let pending = context.office.pending(team)?;
+        let members = context.office.members(team)?;
+        Ok(Self { team: team.clone(), members, pending, lead_signs: context.office.lead_signs(team)? })
+    }
+
+    /// What makes two pictures different: all but how long something waits.
+    fn essence(&self) -> String {
+        let waiting: Vec<_> = self.pending.iter().map(|w| (&w.message, w.why)).collect();
+        serde_json::to_string(&(&self.members, waiting, self.lead_signs)).unwrap_or_default()
+    }
+
+    fn show(&self, context: &mut Context) -> Result<(), Failure> {
         let now = context.office.now();
         let out = &mut context.out;
-        if out.json {
-            out.document(
-                &json!({ "team": team, "members": people, "pending": waiting, "lead_signs": lead_signs }),
-            )?;
-            return Ok(0);
-        }
-        out.line(format!("team {}", safe::line(team.as_str())))?;
-        if lead_signs {
+        out.line(format!("team {}", safe::line(self.team.as_str())))?;
+        if self.lead_signs {
             out.line(signed::WARNING)?;
         }
-        members::show(out, &people, now)?;
+        members::show(out, &self.members, now)?;
         out.line("")?;
-        if waiting.is_empty() {
+        if self.pending.is_empty() {
             out.line("nothing waits")?;
         } else {
-            pending::show(out, &waiting)?;
+            pending::show(out, &self.pending)?;
+        }
+        Ok(())
+    }
+}
+
+impl Status {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let team = context.team()?;
+        if self.watch {
+            return self.watch(context, &team);
+        }
+        let picture = Picture::take(context, &team)?;
+        if context.out.json {
+            context.out.document(&picture)?;
+        } else {
+            picture.show(context)?;
+        }
+        Ok(0)
+    }
+
+    fn watch(self, context: &mut Context, team: &TeamName) -> Result<i32, Failure> {
+        let deadline = self.r#for.map(|time| Instant::now() + time);
+        // The watch begins before the first look, so that nothing falls between them.
+        let mut watch = context.office.team_watch(team)?;
+        let redraws = std::io::stdout().is_terminal();
+        let mut left = self.count.unwrap_or(usize::MAX);
+        let mut last = None;
+        while left > 0 {
+            let picture = Picture::take(context, team)?;
+            let essence = picture.essence();
+            if last.as_ref() != Some(&essence) {
+                if context.out.json {
+                    context.out.json_line(&picture)?;
+                } else {
+                    if redraws {
+                        context.out.raw(CLEAR)?;
+                    } else if last.is_some() {
+                        context.out.line("")?;
+                    }
+                    picture.show(context)?;
+                    context.out.finish()?;
+                }
+                last = Some(essence);
+                left -= 1;
+            }
+            if left > 0 && !watch.wait(deadline) {
+                break;
+            }
         }
         Ok(0)
     }

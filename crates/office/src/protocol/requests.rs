@@ -1,5 +1,6 @@
 //! Requests that wait for somebody's decision, and waiting for it.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Recorded, Stage};
@@ -164,12 +165,23 @@ impl Office {
 
     /// A watch over all inboxes of a team.
     pub(crate) fn mail_watch(&self, team: &TeamName) -> FolderWatch {
+        FolderWatch::new(self.mail_folders(team))
+    }
+
+    /// A watch over a team: its mail, and its configuration.
+    pub fn team_watch(&self, team: &TeamName) -> Result<FolderWatch, OfficeError> {
+        let folder = self.folder(team)?.path().to_owned();
+        Ok(FolderWatch::new(self.mail_folders(team).into_iter().chain([folder])))
+    }
+
+    fn mail_folders(&self, team: &TeamName) -> Vec<PathBuf> {
         let mut folders = vec![self.root.team(team).join("inboxes")];
         folders.extend(
             self.inbox_names(team)
                 .iter()
                 .filter_map(|name| self.mailbox(team, name).file().parent().map(ToOwned::to_owned)),
         );
-        FolderWatch::new(folders.into_iter().filter(|folder| folder.is_dir()))
+        folders.retain(|folder| folder.is_dir());
+        folders
     }
 }

@@ -25,6 +25,7 @@ impl Office {
     ) -> Result<Asked, OfficeError> {
         let config = self.folder(team)?.load()?;
         self.member(team, &config, name)?;
+        self.reconcile(team)?;
         let request = self.request_id("shutdown", name)?;
         let payload = ShutdownRequest {
             request_id: Some(request.clone()),

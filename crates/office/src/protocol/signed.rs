@@ -1,13 +1,14 @@
 //! Leads that sign their mail. We have no key of theirs and never forge: it is only told what that means.
 
-use atm_wire::MemberName;
-use atm_wire::TeamName;
 use atm_wire::json::Object;
 use atm_wire::team::TeamConfig;
+use atm_wire::{Message, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
 
+/// The fact, in the ledger, that somebody signs.
+pub(crate) const SIGNS: &str = "signs";
 /// The keys under which a signature stands in entries and payloads.
 const KEYS: [&str; 2] = ["lead_sig", "leadSig"];
 
@@ -16,29 +17,27 @@ pub const WARNING: &str = "this lead signs; unsigned mail in its name will be sh
                            shutdown request is refused by its members";
 
 impl Office {
-    /// Whether the team's lead signs its mail: by its configuration, or by a signed message in a member's inbox.
+    /// Whether the team's lead signs its mail: by its configuration, or by a signed message that was seen.
     pub fn lead_signs(&self, team: &TeamName) -> Result<bool, OfficeError> {
-        Ok(self.signs(team, &self.folder(team)?.load()?))
+        let config = self.folder(team)?.load()?;
+        Ok(self.signature_warning(team, &config).is_some())
     }
 
-    fn signs(&self, team: &TeamName, config: &TeamConfig) -> bool {
-        config.signed
-            || config.members.iter().filter_map(|m| m.checked_name().ok()).any(|n| self.has_signed(team, &n))
-    }
-
-    fn has_signed(&self, team: &TeamName, name: &MemberName) -> bool {
-        let messages = self.mailbox(team, name).list().map(|listing| listing.messages).unwrap_or_default();
-        messages.iter().any(|message| {
-            message.extra.iter().any(|(key, _)| KEYS.contains(&key.as_str())) || is_signed(&message.text)
-        })
-    }
-
+    /// What to tell who speaks for a lead that signs. The ledger must be up to date.
     pub(crate) fn signature_warning(&self, team: &TeamName, config: &TeamConfig) -> Option<String> {
-        self.signs(team, config).then(|| WARNING.to_owned())
+        let seen = || {
+            let lead = self.lead_of(team, config).ok()?;
+            self.books.with(|ledger| ledger.fact(&self.inbox_key(team, &lead), SIGNS)).ok()?
+        };
+        (config.signed || seen().is_some()).then(|| WARNING.to_owned())
     }
 }
 
-fn is_signed(text: &str) -> bool {
-    text.starts_with('{')
-        && Object::parse(text).is_ok_and(|payload| KEYS.iter().any(|key| payload.get(key).is_some()))
+/// Whether a message, or the payload in it, is signed.
+pub(crate) fn is_signed(message: &Message) -> bool {
+    let in_text = || {
+        let payload = message.text.starts_with('{').then(|| Object::parse(&message.text).ok()).flatten();
+        payload.is_some_and(|payload| KEYS.iter().any(|key| payload.get(key).is_some()))
+    };
+    message.extra.iter().any(|(key, _)| KEYS.contains(&key.as_str())) || in_text()
 }

@@ -39,6 +39,7 @@ fn the_first_help_names_every_command() {
       member       Add, remove and change members
       members      Who is in the team, who is on, and what waits for whom
       status       The team in one look: who is on, and what waits for whom
+      presence     Whether a member is there, and why we say so
       send         Send a message
       broadcast    Send a message to everybody else
       reply        Answer a message
@@ -338,7 +339,7 @@ fn help_about_mail() {
 }
 
 #[test]
-fn help_about_the_protocol() {
+fn help_about_plans_and_shutdowns() {
     let commands = ["plan", "plan submit", "plan approve", "plan reject", "plan list"];
     assert_snapshot!(helps(&commands), @"
     == Plans: hand one in, approve, reject, list
@@ -434,7 +435,11 @@ fn help_about_the_protocol() {
     Options:
           --reason <TEXT>  Why
     ");
-    assert_snapshot!(helps(&["idle", "heartbeat", "health"]), @"
+}
+
+#[test]
+fn help_about_who_is_there() {
+    assert_snapshot!(helps(&["idle", "heartbeat", "health", "presence", "status"]), @"
     == Tell your lead that you have nothing to do
 
     Usage: atm idle [OPTIONS]
@@ -463,6 +468,23 @@ fn help_about_the_protocol() {
           --timeout <TIME>  How long to wait for the heartbeat; exit 8 if none comes [default: 30s]
           --stalled         Do not ask: tell everybody that it does not answer (the lead may)
           --tasks <IDS>     With --stalled, the tasks that others may take: 5,6
+    == Whether a member is there, and why we say so
+
+    Usage: atm presence [OPTIONS] <NAME>
+
+    Arguments:
+      <NAME>  Who
+
+    Options:
+          --why      Show every trace, and how much it counts
+    == The team in one look: who is on, and what waits for whom
+
+    Usage: atm status [OPTIONS]
+
+    Options:
+          --watch       Show it again whenever something changes (with --json, JSON Lines)
+          --for <TIME>  With --watch, stop after this long: 30s, 10m
+          --count <N>   With --watch, stop after N times
     ");
 }
 

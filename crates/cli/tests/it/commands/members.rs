@@ -183,7 +183,8 @@ fn what_waits_for_whom_is_counted() {
         "agentId": "alice@dev",
         "state": "online",
         "evidence": [
-          "isActive is true in config.json"
+          "isActive is true in config.json",
+          "took mail at [.........TIME.........]"
         ],
         "unread": 0,
         "pending": 0,

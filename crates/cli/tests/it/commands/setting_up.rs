@@ -57,6 +57,7 @@ const COMMANDS: &[&str] = &[
     "plan list",
     "plan reject",
     "plan submit",
+    "presence",
     "shutdown",
     "shutdown approve",
     "shutdown reject",

@@ -225,8 +225,8 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     let session = world.session(
         "
         atm team list
-        atm -t project members
-        atm -t website team show
+        atm -t project members --json | jq -c '.[] | [.name, .unread, .model]'
+        atm -t website team show | head -6
         atm -t project inbox alice
         atm -t projct members
         atm send alice@project 'by the name of the folder'
@@ -238,21 +238,16 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     TEAM              CALLED   LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
     session-4492fd52  website  array   2        team-lead  [.........TIME.........]  -
     session-ed8ca403  project  array   2        team-lead  [.........TIME.........]  -
-    $ atm -t project members
-    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL              WHY
-    team-lead (lead)  Unknown  3       0        -       -     -                  config.json does not say isActive
-    alice             Unknown  1       0        -       -     claude-sonnet-4-5  config.json does not say isActive
-    $ atm -t website team show
+    $ atm -t project members --json | jq -c '.[] | [.name, .unread, .model]'
+    ["team-lead",3,null]
+    ["alice",1,"claude-sonnet-4-5"]
+    $ atm -t website team show | head -6
     team           session-4492fd52
     called         website
     made           [.........TIME.........]
     lead works in  /home/user/website
     layout         array
     folder         [ROOT]/teams/session-4492fd52
-
-    NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL            WHY
-    team-lead (lead)  Unknown  2       0        -       -     -                config.json does not say isActive
-    alice             Unknown  2       0        -       -     claude-opus-4-8  config.json does not say isActive
     $ atm -t project inbox alice
     team-lead → alice  [.........TIME.........]  unread  task_assignment  [ID]
       assignedBy: team-lead

@@ -3,6 +3,7 @@
 mod decisions;
 mod payloads;
 mod policy;
+mod presence;
 mod stale;
 
 use atm_office::Office;

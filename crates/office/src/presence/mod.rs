@@ -1,0 +1,114 @@
+//! Who is there, and how we know.
+//!
+//! Nobody tells us who runs: it is told from traces, some of which are stale. [`gather`] looks for them, [`rules`]
+//! weighs them by strength and age, [`process`] asks the system about one process. Sending does not ask here: it goes
+//! by the configuration alone.
+
+mod gather;
+mod process;
+mod rules;
+
+use atm_wire::{MemberName, Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::office::Office;
+
+pub(crate) use gather::Surroundings;
+
+pub use process::{Process, life_of};
+pub use rules::{Pane, Signs, Word, judge};
+
+/// Whether somebody is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    /// Running.
+    Online,
+    /// Running, with nothing to do.
+    Idle,
+    /// Running, and not answering.
+    Stalled,
+    /// Not running.
+    Offline,
+    /// Nothing says.
+    Unknown,
+}
+
+impl Presence {
+    /// The spelling in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Online => "online",
+            Self::Idle => "idle",
+            Self::Stalled => "stalled",
+            Self::Offline => "offline",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How much a trace counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// It decides the state.
+    Decides,
+    /// It agrees, or could not change anything.
+    Beside,
+    /// It says otherwise and is not believed: something stronger or newer does not agree.
+    Overruled,
+}
+
+/// A trace of somebody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trace {
+    /// In words.
+    pub what: String,
+    /// When, where that is known.
+    pub at: Option<Stamp>,
+    /// How much it counts.
+    pub weight: Weight,
+}
+
+/// Whether somebody is there, and why we say so.
+#[derive(Debug, Clone, Serialize)]
+pub struct Judgement {
+    /// The state.
+    pub state: Presence,
+    /// The traces, what decides first.
+    pub evidence: Vec<Trace>,
+}
+
+impl Judgement {
+    /// What decided, in words.
+    pub fn why(&self) -> String {
+        let deciding = self.evidence.iter().filter(|trace| trace.weight == Weight::Decides);
+        deciding.map(|trace| trace.what.as_str()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// One member's presence, as a front shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct PresenceView {
+    /// The name.
+    pub name: String,
+    /// The team.
+    pub team: String,
+    /// The state, and why.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+}
+
+impl Office {
+    /// Whether a member is there, and why we say so.
+    pub fn presence(&self, team: &TeamName, name: &MemberName) -> Result<PresenceView, OfficeError> {
+        self.reconcile(team)?;
+        // If tmux cannot be asked, or nothing written, the file's word stands.
+        let _ = self.notice_exits(team);
+        let config = self.folder(team)?.load()?;
+        let member = self.member(team, &config, name)?;
+        let judgement = judge(&self.signs(team, &config, member, &Surroundings::of(&config)), self.now());
+        Ok(PresenceView { name: name.to_string(), team: team.to_string(), judgement })
+    }
+}
