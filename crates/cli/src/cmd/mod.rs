@@ -16,6 +16,7 @@ mod heartbeat;
 mod idle;
 mod inbox;
 mod kill;
+mod lazy;
 mod log;
 mod man;
 mod member;
@@ -46,14 +47,10 @@ mod validate;
 mod verify;
 mod watch;
 
-use clap::Subcommand;
-
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What `atm` can do.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+lazy::commands! {
     /// Play a team's day in a throw-away root, with real files
     Demo(demo::Demo),
     /// Make, list, show, join, mend and delete teams
