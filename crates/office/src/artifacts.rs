@@ -141,6 +141,7 @@ impl Office {
 
     /// The same, with numbers to add.
     pub fn report(&self, team: &TeamName, name: &MemberName, news: &News) -> Result<TaskStatus, OfficeError> {
+        self.known_mailbox(team, name)?;
         Ok(self.artifact_folder(team, name).report(news)?)
     }
 

@@ -176,8 +176,12 @@ impl Tasks<'_> {
         let agent_id = format!("{who}@{}", self.team);
         let tasks = u64::from(state == State::Complete);
         let news = News { agent_id: &agent_id, state, at: self.now(), detail: None, tokens: 0, tasks };
-        if let Err(error) = self.office.report(&self.team, who, &news) {
-            outcome.warnings.push(format!("the task is changed, but {who}'s report is not: {error}"));
+        match self.office.report(&self.team, who, &news) {
+            // An owner who has left the team reports nothing.
+            Ok(_) | Err(OfficeError::NoMember { .. }) => {}
+            Err(error) => {
+                outcome.warnings.push(format!("the task is changed, but {who}'s report is not: {error}"));
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! Who is told what about tasks, and what the ledger makes of it.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::with_tasks;
@@ -60,6 +62,18 @@ fn an_owner_who_cannot_go_on_says_why_to_the_lead() {
     let expected =
         json!({"type": "blocking_notification", "taskId": "2", "blockedBy": ["1"], "reason": "no keys"});
     assert_eq!(world.payloads("team-lead"), [expected]);
+}
+
+#[test]
+fn a_name_that_nobody_has_gets_no_report() {
+    let world = with_tasks(&["Build"]);
+    let refused = world.atm(&["--as", "bobb", "artifacts", "report", "idle", "--json"]);
+    assert_eq!((refused.code, &refused.error()["code"]), (Some(3), &json!("no_such_member")));
+    let path = world.tasks().join("1.json");
+    fs::write(&path, r#"{"id":"1","subject":"x","status":"in_progress","owner":"ghost"}"#).unwrap();
+    let done = world.atm(&["task", "complete", "1"]);
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    assert!(world.task_litter().is_empty(), "{:?}", world.task_litter());
 }
 
 #[test]
