@@ -2,6 +2,7 @@
 //!
 //! A slow result is a result; only a wrong one (lost or doubled mail, a command that fails) is an error.
 
+mod archive;
 mod corpus;
 mod ledger;
 mod lock;
@@ -55,6 +56,8 @@ enum Scenario {
     Lock,
     /// Sends and searches with a large ledger
     Ledger,
+    /// Times in a gigabyte of archived mail
+    Archive,
 }
 
 impl Scenario {
@@ -66,6 +69,7 @@ impl Scenario {
             Self::Wake => wake::run(bench),
             Self::Lock => lock::run(bench),
             Self::Ledger => ledger::run(bench),
+            Self::Archive => archive::run(bench),
         }
     }
 

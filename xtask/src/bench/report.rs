@@ -28,7 +28,8 @@ and system time. Files are in the page cache. The limit is measured between the 
 - *two fsyncs*: write one byte and fsync, twice;
 - *process start*: `atm --version`;
 - *bare commit*: mkdir, rename of a file that is already on the disk, rmdir;
-- *empty ledger*: the same sends, in turns, with a ledger that holds nothing but them.
+- *empty ledger*: the same sends, in turns, with a ledger that holds nothing but them;
+- *read the whole file*: a gigabyte of archived mail, 1 MB at a time, with nothing made of it.
 
 A lock is timed from outside, by a thread that looks at it without a pause.
 

@@ -67,6 +67,11 @@ impl World {
         self.folder.join("state").join("ledger.db")
     }
 
+    /// The archive of bob's inbox.
+    pub(super) fn archive(&self) -> PathBuf {
+        self.folder.join("state").join("archive").join(TEAM).join("bob.jsonl")
+    }
+
     fn inboxes(&self) -> PathBuf {
         self.root().join("teams").join(TEAM).join("inboxes")
     }
