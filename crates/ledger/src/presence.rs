@@ -77,7 +77,9 @@ impl Ledger {
                 .query_row([number], |row| row.get(0))?;
             traces.stalled = self
                 .db
-                .prepare_cached("SELECT at FROM health WHERE inbox = ?1 AND step <> 'checked'")?
+                .prepare_cached(
+                    "SELECT at FROM health WHERE inbox = ?1 AND step IN ('stalled', 'unresponsive')",
+                )?
                 .query_row([number], |row| row.get(0))
                 .optional()?;
             Ok(traces)

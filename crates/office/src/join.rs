@@ -110,7 +110,7 @@ pub(crate) fn lead_runs(config: &TeamConfig) -> Result<(bool, String), OfficeErr
     Ok(match process::fate(recorded) {
         None => (false, "no process of the lead is recorded".to_owned()),
         Some(Fate::Runs) => (true, format!("its lead's process {pid} runs")),
-        Some(Fate::Gone) => (false, format!("its lead's process {pid} is gone")),
+        Some(Fate::Gone | Fate::Replaced) => (false, format!("its lead's process {pid} is gone")),
         Some(Fate::Elsewhere) => {
             let space = recorded.pid_space.as_deref().unwrap_or_default();
             (

@@ -15,6 +15,7 @@ pub mod clock;
 pub mod doctor;
 mod effects;
 pub mod error;
+pub mod health;
 pub mod history;
 pub mod inbox;
 pub mod join;

@@ -10,8 +10,10 @@ use atm_wire::team::LeadProcess;
 pub(crate) enum Fate {
     /// It runs.
     Runs,
-    /// It has ended; another process may have its number.
+    /// It has ended.
     Gone,
+    /// It has ended, and another process has its number.
+    Replaced,
     /// It was on another machine, or in another container: from here nobody can tell.
     Elsewhere,
 }
@@ -25,7 +27,8 @@ pub(crate) fn fate(process: &LeadProcess) -> Option<Fate> {
     let same_start = |start: &str| process.proc_start.as_deref().is_none_or(|recorded| recorded == start);
     Some(match look(pid) {
         Some(start) if start.is_empty() || same_start(&start) => Fate::Runs,
-        _ => Fate::Gone,
+        Some(_) => Fate::Replaced,
+        None => Fate::Gone,
     })
 }
 
@@ -39,7 +42,8 @@ pub(crate) fn record(pid: u64, claimed_at: i64) -> Option<serde_json::Value> {
     Some(record)
 }
 
-/// When a process started, in the kernel's ticks; empty where the system does not say. `None` if it does not run.
+/// When a process started, as the system spells it: in the kernel's ticks, else as `ps` says; empty where nothing says.
+/// `None` if it does not run.
 fn look(pid: u64) -> Option<String> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => {
@@ -51,11 +55,13 @@ fn look(pid: u64) -> Option<String> {
         Err(_) if fs::metadata("/proc/self/stat").is_ok() => None,
         Err(_) => {
             let said = Command::new("ps")
-                .args(["-o", "stat=", "-p", &pid.to_string()])
+                .args(["-o", "stat=,lstart=", "-p", &pid.to_string()])
+                .env("LC_ALL", "C")
                 .stdin(Stdio::null())
                 .output();
-            let state = said.ok().map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned())?;
-            (!state.is_empty() && !state.starts_with('Z')).then(String::new)
+            let said = said.ok().map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned())?;
+            let (state, start) = said.split_once(char::is_whitespace).unwrap_or((&said, ""));
+            (!state.is_empty() && !state.starts_with('Z')).then(|| start.trim().to_owned())
         }
     }
 }
@@ -91,7 +97,7 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(
                 fate(&LeadProcess { proc_start: Some("1".into()), ..alive.clone() }),
-                Some(Fate::Gone)
+                Some(Fate::Replaced)
             );
         }
         let elsewhere = LeadProcess { pid_space: Some("moon#pid:[1]".into()), ..alive };
@@ -103,6 +109,8 @@ mod tests {
     fn one_that_has_ended_is_gone() {
         let mut child = Command::new("true").spawn().unwrap();
         let pid = u64::from(child.id());
+        // Until its parent looks, its number is there, and nothing runs.
+        atm_support::wait_until("it has ended", || fate(&recorded(pid)) == Some(Fate::Gone));
         child.wait().unwrap();
         assert_eq!(fate(&recorded(pid)), Some(Fate::Gone));
         assert!(record(pid, 0).is_none());

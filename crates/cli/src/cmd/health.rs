@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use atm_office::health::{Step, Swept};
 use atm_office::send::SendOptions;
-use atm_wire::MemberName;
+use atm_wire::{MemberName, TeamName};
 use clap::Args;
 
 use super::duration::{duration, span};
@@ -13,9 +14,13 @@ use crate::failure::Failure;
 use crate::output::safe;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A sweep asks members that hold a claim and were silent for as long as it is good for. Who does not answer within 30 s
+is stalled: its tasks are released, and everybody is told. Run it every minute or so; several at once do no harm.")]
 pub(crate) struct Health {
     /// Whom to ask
-    name: MemberName,
+    #[arg(required_unless_present = "sweep")]
+    name: Option<MemberName>,
     /// How long to wait for the heartbeat; exit 8 if none comes
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
     timeout: Duration,
@@ -25,31 +30,78 @@ pub(crate) struct Health {
     /// With --stalled, the tasks that others may take: 5,6
     #[arg(long, value_name = "IDS", value_delimiter = ',', requires = "stalled")]
     tasks: Vec<String>,
+    /// Take the steps that are due for all members that work, in the lead's name
+    #[arg(long, conflicts_with_all = ["name", "stalled"])]
+    sweep: bool,
+    /// With --sweep, only say what is due
+    #[arg(long, requires = "sweep", conflicts_with = "name")]
+    dry_run: bool,
 }
 
 impl Health {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, from) = (context.team()?, context.sender()?);
+        let team = context.team()?;
+        let Some(name) = self.name else { return sweep(context, &team, self.dry_run) };
+        let from = context.sender()?;
         let office = &context.office;
         if self.stalled {
-            let told = office.stall_alert(&team, &from, &self.name, &self.tasks)?;
+            let told = office.stall_alert(&team, &from, &name, &self.tasks)?;
             return tell_all(context, told, SendOptions::default());
         }
-        let (request, sent) = office.ask_health(&team, &from, &self.name)?;
+        let (request, sent) = office.ask_health(&team, &from, &name)?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
         }
         let checked =
-            context.office.wait_for_heartbeat(&team, &self.name, &request, sent.timestamp, self.timeout)?;
+            context.office.wait_for_heartbeat(&team, &name, &request, sent.timestamp, self.timeout)?;
         let out = &mut context.out;
         if out.json {
             out.document(&checked)?;
         } else {
             let task = checked.task.map(|task| format!(", task {task}")).unwrap_or_default();
             let progress = checked.progress.map(|progress| format!(", {progress} %")).unwrap_or_default();
-            let line = format!("{} is alive{task}{progress} (after {})", self.name, span(checked.after_ms));
+            let line = format!("{name} is alive{task}{progress} (after {})", span(checked.after_ms));
             out.line(safe::line(&line))?;
         }
         Ok(0)
     }
+}
+
+fn sweep(context: &mut Context, team: &TeamName, dry_run: bool) -> Result<i32, Failure> {
+    if let Some(identity) = context.identity()? {
+        context.office.check_lead(team, &identity.name, "sweeps are for the lead to run")?;
+    }
+    let swept = context.office.sweep(team, dry_run)?;
+    let out = &mut context.out;
+    for warning in swept.iter().flat_map(|swept| &swept.warnings) {
+        out.warn(warning)?;
+    }
+    if out.json {
+        out.document(&swept)?;
+    } else if swept.is_empty() {
+        out.note("nothing is due")?;
+    }
+    if !out.json {
+        for one in &swept {
+            out.line(safe::line(&words(one, dry_run)))?;
+        }
+    }
+    Ok(0)
+}
+
+fn words(swept: &Swept, dry_run: bool) -> String {
+    let tasks = match swept.tasks.as_slice() {
+        [] => String::new(),
+        [one] => format!("; task {one} is free"),
+        many => format!("; tasks {} are free", many.join(", ")),
+    };
+    let what = match swept.step {
+        Step::Check => "is silent: asked".to_owned(),
+        Step::Stall => format!("does not answer: stalled{tasks}"),
+        Step::Unresponsive => {
+            format!("does not answer for the {}. time: unresponsive{tasks}", swept.stalls)
+        }
+        Step::Recover => "was heard of again".to_owned(),
+    };
+    format!("{} {what}{}", swept.name, if dry_run { " (not done)" } else { "" })
 }

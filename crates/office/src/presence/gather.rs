@@ -7,17 +7,17 @@ use atm_wire::payload::{Content, Payload, classify};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Message, Stamp, TeamName};
 
-use super::process::{Process, life_of};
 use super::rules::{Pane, Signs, Word};
 use crate::office::Office;
 use crate::pane::{Life, PaneRef, Tmux};
+use crate::process::{Fate, fate};
 
 /// What is asked once for all members.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     /// By the member's name.
     panes: HashMap<String, Pane>,
-    lead_process: Option<(Process, u64)>,
+    lead_process: Option<(Fate, u64)>,
     /// The last word of each sender that stands in an inbox.
     words: HashMap<String, Word>,
 }
@@ -25,11 +25,8 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Asks what is asked once: the panes' servers, the lead's process.
     pub(crate) fn of(config: &TeamConfig) -> Self {
-        let lead_process = config.lead_process.as_ref().and_then(|process| {
-            let pid = process.pid?;
-            let life = life_of(pid, process.proc_start.as_deref(), process.pid_space.as_deref());
-            Some((life, pid))
-        });
+        let lead_process =
+            config.lead_process.as_ref().and_then(|process| Some((fate(process)?, process.pid?)));
         Self { panes: panes(config), lead_process, words: HashMap::new() }
     }
 
@@ -92,7 +89,7 @@ impl Office {
 }
 
 /// Whose process is recorded: the lead's own, and that of members who live in it.
-fn process(config: &TeamConfig, member: &Member, around: &Surroundings) -> Option<(Process, String)> {
+fn process(config: &TeamConfig, member: &Member, around: &Surroundings) -> Option<(Fate, String)> {
     let (life, pid) = around.lead_process?;
     let leads = config.lead().is_some_and(|lead| lead.name == member.name);
     let lives_in_lead = member.backend_type.as_deref() == Some("in-process")
@@ -103,10 +100,10 @@ fn process(config: &TeamConfig, member: &Member, around: &Surroundings) -> Optio
         (false, false) => return None,
     };
     let what = match life {
-        Process::Runs => "runs",
-        Process::Gone => "is gone",
-        Process::Another => "is gone, and its number is another's now",
-        Process::Elsewhere => "is of another machine or container, and cannot be asked from here",
+        Fate::Runs => "runs",
+        Fate::Gone => "is gone",
+        Fate::Replaced => "is gone, and its number is another's now",
+        Fate::Elsewhere => "is of another machine or container, and cannot be asked from here",
     };
     Some((life, format!("{whose} {what}")))
 }

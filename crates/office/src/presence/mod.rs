@@ -1,11 +1,10 @@
 //! Who is there, and how we know.
 //!
-//! Nobody tells us who runs: it is told from traces, some of which are stale. [`gather`] looks for them, [`rules`]
-//! weighs them by strength and age, [`process`] asks the system about one process. Sending does not ask here: it goes
+//! Nobody tells us who runs: it is told from traces, some of which are stale. `gather` looks for them, `rules`
+//! weighs them by strength and age. Sending does not ask here: it goes
 //! by the configuration alone.
 
 mod gather;
-mod process;
 mod rules;
 
 use atm_wire::{MemberName, Stamp, TeamName};
@@ -16,8 +15,7 @@ use crate::office::Office;
 
 pub(crate) use gather::Surroundings;
 
-pub use process::{Process, life_of};
-pub use rules::{Pane, Signs, Word, judge};
+pub(crate) use rules::{CHECK_PATIENCE, judge};
 
 /// Whether somebody is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

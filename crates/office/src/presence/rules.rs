@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use atm_wire::Stamp;
 
-use super::{Judgement, Presence, Process, Trace, Weight};
+use super::{Judgement, Presence, Trace, Weight};
+use crate::process::Fate;
 
 /// How long a health check may go without an answer.
 pub(crate) const CHECK_PATIENCE: Duration = Duration::from_secs(30);
@@ -29,7 +30,7 @@ const FLAG_GOOD_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is known of a member's pane.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pane {
+pub(crate) enum Pane {
     /// Its program runs.
     Runs(String),
     /// It is gone, or its program has ended.
@@ -40,38 +41,38 @@ pub enum Pane {
 
 /// The last thing that somebody said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     /// When.
-    pub at: Stamp,
+    pub(crate) at: Stamp,
     /// What kind of message it was.
-    pub kind: String,
+    pub(crate) kind: String,
     /// More about it, in words.
-    pub detail: Option<String>,
+    pub(crate) detail: Option<String>,
 }
 
 /// All traces of one member.
 #[derive(Debug, Clone, Default)]
-pub struct Signs {
+pub(crate) struct Signs {
     /// What the configuration says.
-    pub is_active: Option<bool>,
+    pub(crate) is_active: Option<bool>,
     /// When it was started, or became a member.
-    pub started: Option<Stamp>,
+    pub(crate) started: Option<Stamp>,
     /// When it ended.
-    pub ended: Option<Stamp>,
+    pub(crate) ended: Option<Stamp>,
     /// Its pane.
-    pub pane: Option<Pane>,
+    pub(crate) pane: Option<Pane>,
     /// The recorded process: its own if it leads, its lead's if it lives in that one.
-    pub process: Option<(Process, String)>,
+    pub(crate) process: Option<(Fate, String)>,
     /// The last thing it said.
-    pub word: Option<Word>,
+    pub(crate) word: Option<Word>,
     /// When it last gave a heartbeat.
-    pub heartbeat: Option<Stamp>,
+    pub(crate) heartbeat: Option<Stamp>,
     /// When it last took mail, or was told some in its conversation.
-    pub took: Option<Stamp>,
+    pub(crate) took: Option<Stamp>,
     /// When the newest health check was sent that it has not answered.
-    pub unanswered: Option<Stamp>,
+    pub(crate) unanswered: Option<Stamp>,
     /// Since when a sweep holds it to be stalled.
-    pub stalled: Option<Stamp>,
+    pub(crate) stalled: Option<Stamp>,
 }
 
 /// Whether it runs, as far as we can tell.
@@ -93,7 +94,7 @@ enum By {
 }
 
 /// The state of a member, and why.
-pub fn judge(signs: &Signs, now: Stamp) -> Judgement {
+pub(crate) fn judge(signs: &Signs, now: Stamp) -> Judgement {
     let (running, by) = signs.running(now);
     let stalled = signs.stalled_at(now);
     let idle = signs.idle_since();
@@ -112,7 +113,7 @@ pub fn judge(signs: &Signs, now: Stamp) -> Judgement {
 
 impl Signs {
     /// When it last said something or took mail.
-    pub fn last_heard(&self) -> Option<Stamp> {
+    pub(crate) fn last_heard(&self) -> Option<Stamp> {
         self.word.as_ref().map(|word| word.at).max(self.took)
     }
 
@@ -120,8 +121,8 @@ impl Signs {
         match (&self.pane, &self.process) {
             (Some(Pane::Gone(_)), _) => return (Running::No, By::Pane),
             (Some(Pane::Runs(_)), _) => return (Running::Yes, By::Pane),
-            (_, Some((Process::Gone | Process::Another, _))) => return (Running::No, By::Process),
-            (_, Some((Process::Runs, _))) => return (Running::Yes, By::Process),
+            (_, Some((Fate::Gone | Fate::Replaced, _))) => return (Running::No, By::Process),
+            (_, Some((Fate::Runs, _))) => return (Running::Yes, By::Process),
             _ => {}
         }
         let said = self.word.as_ref().map(|word| word.at);
@@ -173,11 +174,11 @@ impl Signs {
             None => {}
         }
         match &self.process {
-            Some((Process::Runs, what)) => add(what.clone(), None, against(Running::Yes, By::Process)),
-            Some((Process::Gone | Process::Another, what)) => {
+            Some((Fate::Runs, what)) => add(what.clone(), None, against(Running::Yes, By::Process)),
+            Some((Fate::Gone | Fate::Replaced, what)) => {
                 add(what.clone(), None, against(Running::No, By::Process));
             }
-            Some((Process::Elsewhere, what)) => add(what.clone(), None, Weight::Beside),
+            Some((Fate::Elsewhere, what)) => add(what.clone(), None, Weight::Beside),
             None => {}
         }
         match self.is_active {
@@ -251,7 +252,7 @@ mod tests {
         Some(Pane::Runs("its pane runs".to_owned()))
     }
 
-    fn process(life: Process) -> Option<(Process, String)> {
+    fn process(life: Fate) -> Option<(Fate, String)> {
         Some((life, "the process".to_owned()))
     }
 
@@ -282,10 +283,10 @@ mod tests {
             ("on, and its pane is gone", Signs { pane: Some(Pane::Gone("x".into())), ..on() }, Offline),
             ("on, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..on() }, Online),
             ("off, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..off() }, Offline),
-            ("process runs", Signs { process: process(Process::Runs), ..Signs::default() }, Online),
-            ("on, process gone", Signs { process: process(Process::Gone), ..on() }, Offline),
-            ("on, the number is another's", Signs { process: process(Process::Another), ..on() }, Offline),
-            ("on, process elsewhere", Signs { process: process(Process::Elsewhere), ..on() }, Online),
+            ("process runs", Signs { process: process(Fate::Runs), ..Signs::default() }, Online),
+            ("on, process gone", Signs { process: process(Fate::Gone), ..on() }, Offline),
+            ("on, the number is another's", Signs { process: process(Fate::Replaced), ..on() }, Offline),
+            ("on, process elsewhere", Signs { process: process(Fate::Elsewhere), ..on() }, Online),
             ("no flag, heard of", Signs { word: word("message", 15), ..Signs::default() }, Online),
             ("no flag, took mail", Signs { took: ago(15), ..Signs::default() }, Online),
             ("no flag, silent", Signs { word: word("message", 16), ..Signs::default() }, Unknown),

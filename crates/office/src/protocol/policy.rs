@@ -103,6 +103,14 @@ pub(crate) fn decided_twice(letters: &[Letter]) -> Option<(usize, String)> {
 }
 
 impl Office {
+    /// Refuses who does not lead a team.
+    pub fn check_lead(&self, team: &TeamName, who: &MemberName, why: &str) -> Result<(), OfficeError> {
+        if leads(&self.folder(team)?.load()?, who) {
+            return Ok(());
+        }
+        Err(OfficeError::NotYours { who: who.to_string(), why: why.to_owned() })
+    }
+
     /// Refuses a payload that `from`, of `home`, may not send to somebody of `target`.
     pub(crate) fn check_policy(
         &self,

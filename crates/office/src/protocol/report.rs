@@ -2,11 +2,13 @@
 
 use atm_store::Layout;
 use atm_wire::payload::{Heartbeat, IdleNotification};
+use atm_wire::status::State;
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::send::Sent;
+use crate::tasks::TaskFilter;
 
 /// Why a member has nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +77,15 @@ impl Office {
             reason: in_log.then(|| idle.reason.as_str().to_owned()),
             ..IdleNotification::default()
         };
-        self.send_payload(team, who, lead, payload)
+        let mut sent = self.send_payload(team, who, lead, payload)?;
+        sent.warnings.extend(self.report_self(team, who, State::Idle));
+        Ok(sent)
+    }
+
+    /// Keeps the member's report of itself current. The message is sent, so what goes wrong here is told, not raised.
+    fn report_self(&self, team: &TeamName, who: &MemberName, state: State) -> Option<String> {
+        let reported = self.status_changed(team, who, state, None, self.now());
+        reported.err().map(|error| format!("{who}'s report is not changed: {error}"))
     }
 
     /// `who` tells its lead that it is alive, and everybody else who had asked. The lead's answer stands first.
@@ -109,6 +119,29 @@ impl Office {
             told.push((lead.clone(), None));
         }
         told.sort_by_key(|(name, _)| *name != lead);
-        told.into_iter().map(|(name, request)| self.send_payload(team, who, name, beat(request))).collect()
+        let mut sent = told
+            .into_iter()
+            .map(|(name, request)| self.send_payload(team, who, name, beat(request)))
+            .collect::<Result<Vec<Sent>, OfficeError>>()?;
+        if let Some(first) = sent.first_mut() {
+            first.warnings.extend(self.renew_claims(team, who, alive.task.as_deref()));
+            first.warnings.extend(self.report_self(team, who, State::Running));
+        }
+        Ok(sent)
+    }
+
+    /// Who is alive keeps its claims: that of the task it names, else all. What goes wrong is told, not raised.
+    fn renew_claims(&self, team: &TeamName, who: &MemberName, task: Option<&str>) -> Vec<String> {
+        let renew = || -> Result<Vec<String>, OfficeError> {
+            let tasks = self.tasks(team)?;
+            let filter = TaskFilter { owner: Some(who.to_string()), ..TaskFilter::default() };
+            let mut claimed = tasks.list(&filter)?.tasks;
+            claimed.retain(|claim| claim.lease.is_some());
+            claimed.retain(|claim| task.is_none_or(|task| claim.id.to_string() == task));
+            let now = self.now();
+            let failed = claimed.iter().filter_map(|claim| tasks.renew(who, claim.id, now).err());
+            Ok(failed.map(|error| format!("the claim is not renewed: {error}")).collect())
+        };
+        renew().unwrap_or_else(|error| vec![format!("the claims are not renewed: {error}")])
     }
 }

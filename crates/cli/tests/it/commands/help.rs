@@ -459,15 +459,22 @@ fn help_about_who_is_there() {
           --request <ID>        The health check that this answers [default: all that are open]
     == Ask a member whether it is alive
 
-    Usage: atm health [OPTIONS] <NAME>
+    Usage: atm health [OPTIONS] [NAME]
 
     Arguments:
-      <NAME>  Whom to ask
+      [NAME]  Whom to ask
 
     Options:
           --timeout <TIME>  How long to wait for the heartbeat; exit 8 if none comes [default: 30s]
           --stalled         Do not ask: tell everybody that it does not answer (the lead may)
           --tasks <IDS>     With --stalled, the tasks that others may take: 5,6
+          --sweep           Take the steps that are due for all members that work, in the lead's name
+          --dry-run         With --sweep, only say what is due
+
+    A sweep asks members that hold a claim and were silent for as long as it is good for. Who does not
+    answer within 30 s
+    is stalled: its tasks are released, and everybody is told. Run it every minute or so; several at
+    once do no harm.
     == Whether a member is there, and why we say so
 
     Usage: atm presence [OPTIONS] <NAME>

@@ -5,6 +5,7 @@ mod payloads;
 mod policy;
 mod presence;
 mod stale;
+mod sweep;
 
 use atm_office::Office;
 use atm_wire::{MemberName, TeamName};
