@@ -170,6 +170,9 @@ fn hint(error: &OfficeError) -> Option<String> {
             "nothing was written; stop the program that rewrites this file without its lock".to_owned()
         }
         OfficeError::Store(StoreError::BadContent { .. }) => "nothing was changed; mend the file".to_owned(),
+        OfficeError::Store(StoreError::BadBackup { .. }) => {
+            "nothing was changed; use another backup, or look where this one is from".to_owned()
+        }
         OfficeError::Store(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             "nothing was changed; see whether the team or its folder was removed meanwhile".to_owned()
         }

@@ -22,6 +22,18 @@ pub(crate) fn show(bytes: u64) -> String {
     unit.map_or_else(|| format!("{bytes} B"), |(name, power)| format!("{} {name}", bytes >> power))
 }
 
+/// About how large that is, for people.
+pub(crate) fn about(bytes: u64) -> String {
+    let unit = UNITS.iter().rev().find(|(_, power)| *power > 0 && bytes >= 1 << power);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(name, power)| {
+            let tenths = (u128::from(bytes) * 10) >> power;
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        },
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +54,7 @@ mod tests {
         for bad in ["", "MB", "-1", "1.5MB", "10 bananas", "99999999999GB", "1MBB"] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+        assert_eq!([about(1023), about(1536), about(10 << 30)], ["1023 B", "1.5 KB", "10.0 GB"]);
         assert_eq!([show(10 << 20), show(1025), show(0)], ["10 MB", "1025 B", "0 B"]);
     }
 }

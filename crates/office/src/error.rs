@@ -159,6 +159,12 @@ pub enum OfficeError {
         /// Which.
         what: String,
     },
+    /// The team has mail and no `config.json`.
+    #[error("team {team} has no config.json")]
+    NoConfig {
+        /// The team.
+        team: TeamName,
+    },
     /// A name that cannot be one.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -231,6 +237,7 @@ impl OfficeError {
             | Self::DeadAlias { .. }
             | Self::NoProcess { .. }
             | Self::NoPhantom { .. }
+            | Self::NoConfig { .. }
             | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
             Self::UnreadMail { .. } | Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => {
                 ExitCode::Refused
@@ -242,7 +249,7 @@ impl OfficeError {
             Self::Task(error) => error.exit_code(),
             Self::Spawn(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
-            Self::Store(StoreError::BadContent { .. }) => ExitCode::BadData,
+            Self::Store(StoreError::BadContent { .. } | StoreError::BadBackup { .. }) => ExitCode::BadData,
             Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
         }
     }
@@ -262,6 +269,7 @@ impl OfficeError {
             Self::LeadRuns { .. } => "lead_runs",
             Self::NoProcess { .. } => "no_such_process",
             Self::NoPhantom { .. } => "no_phantom",
+            Self::NoConfig { .. } => "no_config",
             Self::EmptyMessage => "empty_message",
             Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",
@@ -272,6 +280,7 @@ impl OfficeError {
             Self::Store(StoreError::LockBlocked { .. }) => "lock_blocked",
             Self::Store(StoreError::Unsettled { .. }) => "unsettled",
             Self::Store(StoreError::BadContent { .. }) => "bad_data",
+            Self::Store(StoreError::BadBackup { .. }) => "bad_backup",
             Self::Store(StoreError::Io { .. }) => "io",
             Self::NotYours { .. } => "not_yours",
             Self::NoArtifact { .. } => "no_such_artifact",

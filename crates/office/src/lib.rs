@@ -9,6 +9,7 @@ pub mod alias;
 pub mod archive;
 mod archived;
 pub mod artifacts;
+pub mod backup;
 mod books;
 pub mod broadcast;
 pub mod clock;

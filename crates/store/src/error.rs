@@ -49,6 +49,14 @@ pub enum StoreError {
         /// Place and reason.
         why: String,
     },
+    /// A backup that cannot be restored.
+    #[error("{} cannot be restored: {why}", path.display())]
+    BadBackup {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// There is a file or folder of that name already.
     #[error("{} exists already", path.display())]
     Exists {

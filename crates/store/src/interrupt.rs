@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::files::remove_folder;
+
 static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, closed: false });
 static MOVED: Condvar = Condvar::new();
 static TEMPS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -46,6 +48,12 @@ pub(crate) fn create<T>(temp: &Path, make: impl FnOnce() -> io::Result<T>) -> io
     Ok(file)
 }
 
+/// Makes a folder that is removed with all that is in it, should we be told to stop. Whoever writes into it does so
+/// inside [`critical`], file by file.
+pub(crate) fn create_folder(folder: &Path, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    create(folder, make)
+}
+
 pub(crate) fn forget(temp: &Path) {
     lock(&TEMPS).retain(|known| known != temp);
 }
@@ -59,7 +67,9 @@ pub fn abandon() {
         gate = MOVED.wait(gate).unwrap_or_else(PoisonError::into_inner);
     }
     for temp in lock(&TEMPS).drain(..) {
-        let _ = fs::remove_file(temp);
+        if fs::remove_file(&temp).is_err() {
+            remove_folder(&temp);
+        }
     }
 }
 

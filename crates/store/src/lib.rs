@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod array;
 pub mod artifacts;
+pub mod backup;
 pub mod commit;
 pub mod error;
 pub mod files;

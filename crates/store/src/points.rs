@@ -27,6 +27,9 @@ pub const ARCHIVE: [&str; 7] = [
 /// The points that packing a part of the archive passes.
 pub const PACK: [&str; 5] = ["part_closed", "part_staged", "part_packed", "part_dropped", "part_done"];
 
+/// The points that restoring a backup passes.
+pub const RESTORE: [&str; 4] = ["restore_unpacked", "restore_archived", "restore_tasks", "restore_placed"];
+
 /// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time.
 pub fn die_at(point: &str) {
     let (name, times) = point.split_once(':').unwrap_or((point, "1"));

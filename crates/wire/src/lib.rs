@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod artifact;
+pub mod backup;
 pub mod color;
 pub mod cursor;
 pub mod json;

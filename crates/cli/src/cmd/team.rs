@@ -1,8 +1,10 @@
 //! `atm team`
 
 mod alias;
+mod backup;
 mod join;
 mod repair;
+mod restore;
 
 use atm_office::teams::{TeamBrief, TeamPlan};
 use atm_store::Layout;
@@ -40,6 +42,10 @@ pub(crate) enum Team {
         #[arg(long)]
         force: bool,
     },
+    /// Put a team into one file, while it is at work
+    Backup(backup::Backup),
+    /// Make a team of a backup
+    Restore(restore::Restore),
 }
 
 #[derive(Debug, Args)]
@@ -76,6 +82,8 @@ impl Team {
             Self::Alias(alias) => alias.run(context)?,
             Self::Repair(repair) => repair.run(context)?,
             Self::Delete { name, force } => delete(context, &name, force)?,
+            Self::Backup(backup) => backup.run(context)?,
+            Self::Restore(restore) => restore.run(context)?,
         }
         Ok(0)
     }
@@ -103,6 +111,14 @@ impl Create {
                 .note(format!("made team {name} in {}", safe::line(&team.path.display().to_string())))?;
         }
         Ok(())
+    }
+}
+
+/// The team of that name, else the one that commands would use here.
+fn meant(context: &Context, name: Option<&str>) -> Result<TeamName, Failure> {
+    match name {
+        Some(name) => Ok(context.office.choose_team(Some(name), &context.cwd)?),
+        None => context.team(),
     }
 }
 
@@ -139,10 +155,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
 }
 
 fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
-    let name = match name {
-        Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
-        None => context.team()?,
-    };
+    let name = meant(context, name)?;
     let team = context.office.team(&name)?;
     if let Some(trouble) = &team.trouble {
         context.out.warn(trouble)?;

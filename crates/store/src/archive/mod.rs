@@ -64,20 +64,20 @@ impl Archive {
     pub fn all(state: &State, times: LockTimes) -> Result<Vec<Self>, StoreError> {
         let mut found = Vec::new();
         for folder in entries(&state.archives())?.into_iter().filter(|path| path.is_dir()) {
-            let mut stems: Vec<String> = entries(&folder)?
-                .iter()
-                .filter_map(|path| path.file_name()?.to_str())
-                .filter(|name| name.ends_with(PLAIN) || name.ends_with(PACKED))
-                // A name in a file name has no dot.
-                .filter_map(|name| name.split_once('.').map(|(stem, _)| stem.to_owned()))
-                .filter(|stem| !stem.is_empty())
-                .collect();
-            stems.sort();
-            stems.dedup();
-            let archive = |stem| Self { folder: folder.clone(), stem, state: state.clone(), times };
-            found.extend(stems.into_iter().map(archive));
+            found.extend(Self::in_folder(&folder, state, times)?);
         }
         Ok(found)
+    }
+
+    /// The archives in a folder that is not in its place.
+    pub(crate) fn in_folder(folder: &Path, state: &State, times: LockTimes) -> Result<Vec<Self>, StoreError> {
+        let archive = |stem| Self { folder: folder.to_owned(), stem, state: state.clone(), times };
+        Ok(stems(folder)?.into_iter().map(archive).collect())
+    }
+
+    /// The name in its files' names.
+    pub(crate) fn stem(&self) -> &str {
+        &self.stem
     }
 
     /// The file that grows.
@@ -153,6 +153,21 @@ fn time_of(name: &str) -> Option<i64> {
         part(16..19)?
     );
     Stamp::parse(&spelled).ok().map(Stamp::as_millis)
+}
+
+/// Whose archives are in a folder.
+fn stems(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let mut stems: Vec<String> = entries(folder)?
+        .iter()
+        .filter_map(|path| path.file_name()?.to_str())
+        .filter(|name| name.ends_with(PLAIN) || name.ends_with(PACKED))
+        // A name in a file name has no dot.
+        .filter_map(|name| name.split_once('.').map(|(stem, _)| stem.to_owned()))
+        .filter(|stem| !stem.is_empty())
+        .collect();
+    stems.sort();
+    stems.dedup();
+    Ok(stems)
 }
 
 fn overlaps(a: &RangeInclusive<i64>, b: &RangeInclusive<i64>) -> bool {

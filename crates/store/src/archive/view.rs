@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
 
 use atm_wire::archive::{self, Archived};
 
 use super::index::{self, Block};
+use super::writer::whole_lines;
 use super::{Archive, Part, overlaps};
 use crate::error::{IoContext, StoreError};
 use crate::mailbox::Warning;
@@ -44,6 +46,23 @@ impl Archive {
             if let Some(files) = self.open_all(&times)? {
                 return View::new(files, times);
             }
+        }
+        Err(StoreError::Unsettled { path: self.file() })
+    }
+
+    /// Every part as a file, with its name and how much of it is whole lines.
+    pub(crate) fn open_parts(&self) -> Result<Vec<(PathBuf, File, u64)>, StoreError> {
+        for _ in 0..TRIES {
+            let Some(files) = self.open_all(&super::ALWAYS)? else { continue };
+            let length = |part: &Part, file: &File| match part.label {
+                Some(_) => file.metadata().map(|metadata| metadata.len()),
+                None => whole_lines(file),
+            };
+            let with_length = |(part, file): (Part, File)| {
+                let length = length(&part, &file).doing("read", &part.path)?;
+                Ok((part.path, file, length))
+            };
+            return files.into_iter().map(with_length).collect();
         }
         Err(StoreError::Unsettled { path: self.file() })
     }

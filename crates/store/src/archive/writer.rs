@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use atm_wire::archive::{self, Form, Origin};
+use atm_wire::archive::{self, Archived, Form, Origin};
 use atm_wire::{Message, Stamp};
 
 use super::index;
@@ -65,31 +65,52 @@ impl Writer {
     /// Puts messages down that are not there yet; when this returns, they survive a power cut. Each comes with its entry
     /// as it stands in the inbox.
     pub(crate) fn put(&mut self, layout: Form, batch: &[(&Message, &str)]) -> Result<(), StoreError> {
+        let at = self.whence.at;
+        let batch: Vec<_> = batch.iter().map(|(message, entry)| (*message, *entry, layout, at)).collect();
+        self.put_all(&batch).map(drop)
+    }
+
+    /// Puts down what was in another archive, with the time at which it came there. Gives how many were here.
+    pub(crate) fn adopt(&mut self, archived: &[&Archived]) -> Result<usize, StoreError> {
+        let batch: Vec<_> = archived
+            .iter()
+            .map(|archived| match &archived.origin {
+                Some(origin) => (&archived.message, archived.entry.as_str(), origin.layout, origin.at),
+                None => (&archived.message, archived.entry.as_str(), Form::Log, self.whence.at),
+            })
+            .collect();
+        self.put_all(&batch)
+    }
+
+    fn put_all(&mut self, batch: &[(&Message, &str, Form, Stamp)]) -> Result<usize, StoreError> {
         if batch.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
-        self.ask(batch)?;
+        self.ask(batch.iter().map(|(message, ..)| *message))?;
         let path = self.archive.file();
         let mut text = String::new();
-        for (message, entry) in
-            batch.iter().filter(|(message, _)| !self.known.contains(&Receipt::of(message)))
-        {
-            let Whence { root, team, to, at } = self.whence.clone();
-            let origin = Origin { at, root, team, to, layout, read: message.read };
+        let mut known = 0;
+        for (message, entry, layout, at) in batch {
+            if self.known.contains(&Receipt::of(message)) {
+                known += 1;
+                continue;
+            }
+            let Whence { root, team, to, .. } = self.whence.clone();
+            let origin = Origin { at: *at, root, team, to, layout: *layout, read: message.read };
             text +=
                 &archive::line(entry, &origin).map_err(|error| StoreError::bad(&path, error.to_string()))?;
         }
         if !text.is_empty() {
             self.append(&text)?;
         }
-        self.known.extend(batch.iter().map(|(message, _)| Receipt::of(message)));
-        Ok(())
+        self.known.extend(batch.iter().map(|(message, ..)| Receipt::of(message)));
+        Ok(known)
     }
 
     /// Finds out which messages of the batch's times the archive has: somebody died before they left the inbox, or put
     /// them there again.
-    fn ask(&mut self, batch: &[(&Message, &str)]) -> Result<(), StoreError> {
-        let mut times: Vec<i64> = batch.iter().map(|(message, _)| time_of(message)).collect();
+    fn ask<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) -> Result<(), StoreError> {
+        let mut times: Vec<i64> = messages.map(time_of).collect();
         times.retain(|time| !self.asked.contains(time));
         self.known.extend(self.archive.at_times(&mut times)?.iter().map(|found| Receipt::of(&found.message)));
         self.asked.extend(times);
@@ -151,7 +172,7 @@ impl Writer {
 
 impl Archive {
     /// The archived messages of exactly these times, which are sorted on the way.
-    pub fn at_times(&self, times: &mut Vec<i64>) -> Result<Vec<archive::Archived>, StoreError> {
+    pub fn at_times(&self, times: &mut Vec<i64>) -> Result<Vec<Archived>, StoreError> {
         times.sort_unstable();
         times.dedup();
         let (Some(first), Some(last)) = (times.first(), times.last()) else { return Ok(Vec::new()) };
@@ -162,7 +183,7 @@ impl Archive {
             let next = times.partition_point(|time| time < span.start());
             if times.get(next).is_some_and(|time| span.contains(time)) {
                 let messages = view.read(block, &mut Vec::new());
-                let is_wanted = |m: &archive::Archived| times.binary_search(&time_of(&m.message)).is_ok();
+                let is_wanted = |m: &Archived| times.binary_search(&time_of(&m.message)).is_ok();
                 found.extend(messages.into_iter().filter(is_wanted));
             }
         }
@@ -176,7 +197,7 @@ fn time_of(message: &Message) -> i64 {
 }
 
 /// Where the last whole line ends. What is behind it was being written by somebody who died: it never left its inbox.
-fn whole_lines(file: &File) -> io::Result<u64> {
+pub(super) fn whole_lines(file: &File) -> io::Result<u64> {
     let mut end = file.metadata()?.len();
     let mut piece = [0; 4096];
     while end > 0 {

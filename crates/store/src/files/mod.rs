@@ -5,7 +5,9 @@ mod replace;
 mod snapshot;
 
 pub(crate) use patient::read_patiently;
-pub(crate) use replace::{Staged, ensure_folder, is_temp_of_ours, resolve, sync_folder, write_new};
+pub(crate) use replace::{
+    Staged, ensure_folder, is_temp_of_ours, remove_folder, resolve, sync_folder, write_new,
+};
 pub(crate) use snapshot::{Snapshot, is_settled, open};
 
 /// Opens a shared file to read it in pieces; `None` where there is none. A pipe or a folder is an error, not a wait.

@@ -126,6 +126,17 @@ pub(crate) fn ensure_folder(folder: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Removes a folder of ours with all that is in it, whatever the modes there are.
+pub(crate) fn remove_folder(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(NEW_FOLDER_MODE));
+            remove_folder(&entry.path());
+        }
+    }
+    let _ = fs::remove_dir_all(folder);
+}
+
 /// Creates and syncs a file that must not exist yet.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = OpenOptions::new()

@@ -85,6 +85,11 @@ impl Snapshot {
         Self::seen(path, file, metadata, now, Kept::Memory(bytes))
     }
 
+    /// No file.
+    pub(crate) fn missing() -> Self {
+        Self { file: None }
+    }
+
     /// A file that was opened by [`open`] at `opened` and copied since, with `gap` bytes put in at `split`.
     pub(crate) fn copied(
         path: &Path,

@@ -7,6 +7,8 @@ mod append;
 mod archive;
 mod archive_beside_others;
 mod archive_parts;
+mod backup;
+mod backup_hostile;
 mod bad_content;
 mod beside_others;
 mod child;

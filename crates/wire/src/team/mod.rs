@@ -4,6 +4,7 @@
 //! [`NewMember`], which hold themselves to the documented limits.
 
 mod new;
+mod rename;
 mod spawned;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::payload::field::{document, read};
 use crate::stamp::Stamp;
 
 pub use new::{FieldError, NewMember, NewTeam};
+pub use rename::renamed;
 pub use spawned::{BackendError, BackendType, Spawned};
 
 /// The name that clients give a lead.

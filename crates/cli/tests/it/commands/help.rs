@@ -122,14 +122,16 @@ fn help_about_teams_and_members() {
     Usage: atm team [OPTIONS] <COMMAND>
 
     Commands:
-      create  Make a team
-      list    List all teams, those that clients made by themselves too
-      show    Show a team and its members
-      join    Lead a team whose lead is gone
-      alias   Call a team by another name, too
-      repair  Find phantom inboxes, repeated names and leads that are gone, and mend them
-      delete  Take a team out of the tree; its files are kept in the state folder
-      help    Print this message or the help of the given subcommand(s)
+      create   Make a team
+      list     List all teams, those that clients made by themselves too
+      show     Show a team and its members
+      join     Lead a team whose lead is gone
+      alias    Call a team by another name, too
+      repair   Find phantom inboxes, repeated names and leads that are gone, and mend them
+      delete   Take a team out of the tree; its files are kept in the state folder
+      backup   Put a team into one file, while it is at work
+      restore  Make a team of a backup
+      help     Print this message or the help of the given subcommand(s)
 
     Options:
     == Make a team

@@ -18,6 +18,8 @@ const COMMANDS: &[&str] = &[
     "team join",
     "team alias",
     "team repair",
+    "team backup",
+    "team restore",
     "member",
     "member add",
     "member remove",

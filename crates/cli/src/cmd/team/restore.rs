@@ -1,0 +1,78 @@
+//! `atm team restore`
+
+use std::path::PathBuf;
+
+use atm_office::OfficeError;
+use atm_office::backup::RestorePlan;
+use atm_store::StoreError;
+use atm_store::backup::Limits;
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+use crate::size;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every file is unpacked beside its place and checked against the manifest; then the team is there at once, byte
+for byte and with its modes. A file that leads elsewhere, a link, a file twice, one that the manifest does not
+name, another hash, or more than is allowed: the backup is refused (exit 6), and nothing is changed.")]
+pub(crate) struct Restore {
+    /// The backup
+    file: PathBuf,
+    /// Under another name than it had
+    #[arg(id = "who", long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Only check it
+    #[arg(long)]
+    dry_run: bool,
+    /// How much it may hold when it is unpacked [default: 16GB, and a thousand times its size]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    max_size: Option<u64>,
+}
+
+impl Restore {
+    pub(crate) fn run(self, context: &mut Context) -> Result<(), Failure> {
+        let plan = RestorePlan {
+            file: context.cwd.join(self.file),
+            name: self.name,
+            dry_run: self.dry_run,
+            limits: Limits { most: self.max_size },
+        };
+        let mut progress = context.out.progress("restoring");
+        let done = context.office.restore(&plan, &mut |done, of| progress.at(done, of));
+        drop(progress);
+        let done = done.map_err(explain)?;
+        if context.out.json {
+            context.out.document(&done)?;
+            return Ok(());
+        }
+        let what = format!("{} files, {}", done.files, size::about(done.bytes));
+        let made = done.created_at;
+        let team = safe::line(&done.team);
+        let path = done.path.display().to_string();
+        context.out.note(if done.dry_run {
+            format!("the backup is sound: {what}, made {made}; it would become team {team}")
+        } else {
+            format!("restored team {team} of {made}: {what} in {}", safe::line(&path))
+        })?;
+        Ok(())
+    }
+}
+
+/// What to do next, which is not what other commands would say.
+fn explain(error: OfficeError) -> Failure {
+    let hint = match &error {
+        OfficeError::Exists { .. } | OfficeError::Store(StoreError::Exists { .. }) => {
+            "--as NAME restores it under another name"
+        }
+        OfficeError::Store(StoreError::Io { source, .. })
+            if source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            "there is no such file"
+        }
+        _ => return error.into(),
+    };
+    Failure::from(error).hint(hint)
+}

@@ -1,0 +1,161 @@
+//! A team in one file, and back.
+
+use std::path::{Path, PathBuf};
+
+use atm_store::backup::{self, Limits, Order, Packing, Site};
+use atm_wire::backup::Manifest;
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+
+use crate::archive::Progress;
+use crate::error::OfficeError;
+use crate::office::Office;
+
+/// What backup is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct BackupPlan {
+    /// The file to be made.
+    pub out: PathBuf,
+    /// Even if there is one already.
+    pub force: bool,
+    /// How it is packed.
+    pub packing: Packing,
+    /// Only the team's configuration.
+    pub config_only: bool,
+}
+
+/// What is to become of a backup.
+#[derive(Debug, Clone, Default)]
+pub struct RestorePlan {
+    /// The file.
+    pub file: PathBuf,
+    /// Under another name than it had.
+    pub name: Option<String>,
+    /// Only check it.
+    pub dry_run: bool,
+    /// How much it may hold.
+    pub limits: Limits,
+}
+
+/// A backup that was made. The `--json` shape, which is a promise.
+#[derive(Debug, Clone, Serialize)]
+pub struct BackedUp {
+    /// The team.
+    pub team: String,
+    /// The file.
+    pub file: PathBuf,
+    /// How many files are in it.
+    pub files: usize,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// How many bytes the backup has.
+    pub size: u64,
+    /// When it was made.
+    pub created_at: Stamp,
+    /// What is not in it.
+    pub warnings: Vec<String>,
+}
+
+/// A backup that was restored, or would be. The `--json` shape, which is a promise.
+#[derive(Debug, Clone, Serialize)]
+pub struct Restored {
+    /// The team, as it is called now.
+    pub team: String,
+    /// The team, as it was called when the backup was made.
+    pub from: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// How many files there are.
+    pub files: usize,
+    /// How many bytes they have.
+    pub bytes: u64,
+    /// When the backup was made.
+    pub created_at: Stamp,
+    /// Nothing was done.
+    pub dry_run: bool,
+    /// How many archived messages were there already.
+    pub archived_before: usize,
+}
+
+impl Office {
+    /// Makes a backup of a team: its folder, its tasks and its archive. Nobody has to stop for it.
+    pub fn backup(
+        &self,
+        team: &TeamName,
+        plan: &BackupPlan,
+        progress: Progress,
+    ) -> Result<BackedUp, OfficeError> {
+        let folder = self.folder(team)?;
+        if plan.config_only && !folder.config_file().exists() {
+            return Err(OfficeError::NoConfig { team: team.clone() });
+        }
+        let order = Order {
+            out: plan.out.clone(),
+            force: plan.force,
+            packing: plan.packing,
+            config_only: plan.config_only,
+            now: self.now(),
+            atm: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let root_key = self.root_key();
+        let made = backup::backup(self.site(team, &root_key), &order, progress)?;
+        Ok(BackedUp {
+            team: made.manifest.team.clone(),
+            file: plan.out.clone(),
+            files: made.manifest.files.len(),
+            bytes: made.manifest.total(),
+            size: made.size,
+            created_at: made.manifest.created_at,
+            warnings: made.left_out,
+        })
+    }
+
+    /// Makes a team of a backup, byte for byte; there must be none of that name. Everything is checked before anything is
+    /// put in place.
+    pub fn restore(&self, plan: &RestorePlan, progress: Progress) -> Result<Restored, OfficeError> {
+        // The manifest says which team it is.
+        let manifest = backup::manifest(&plan.file)?;
+        let team = restored_name(&manifest, plan)?;
+        let path = self.root.teams().join(team.as_str());
+        if path.exists() {
+            return Err(OfficeError::Exists { what: format!("team {team}") });
+        }
+        let root_key = self.root_key();
+        let (manifest, archived_before) = if plan.dry_run {
+            (backup::check(&plan.file, plan.limits, progress)?, 0)
+        } else {
+            let done = backup::restore(self.site(&team, &root_key), &plan.file, plan.limits, progress)?;
+            (done.manifest, done.archived_before)
+        };
+        Ok(Restored {
+            team: team.to_string(),
+            path,
+            files: manifest.files.len(),
+            bytes: manifest.total(),
+            created_at: manifest.created_at,
+            dry_run: plan.dry_run,
+            archived_before,
+            from: manifest.team,
+        })
+    }
+
+    pub(crate) fn site<'a>(&'a self, team: &'a TeamName, root_key: &'a str) -> Site<'a> {
+        Site { root: &self.root, root_key, team, state: &self.state, times: self.times }
+    }
+}
+
+fn restored_name(manifest: &Manifest, plan: &RestorePlan) -> Result<TeamName, OfficeError> {
+    Ok(match &plan.name {
+        Some(name) => TeamName::create(name)?,
+        None => TeamName::parse(&manifest.team)?,
+    })
+}
+
+/// The name of a backup that is made now, where none is given.
+pub fn default_name(team: &TeamName, now: Stamp, packing: Packing) -> PathBuf {
+    let ending = match packing {
+        Packing::Zstd => "zst",
+        Packing::Gzip => "gz",
+    };
+    Path::new(&format!("{}-{}.tar.{ending}", team.file_stem(), &now.file_name()[..15])).to_owned()
+}

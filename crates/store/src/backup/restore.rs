@@ -1,0 +1,354 @@
+//! Putting a backup in place: unpacked and checked beside it first, then renamed.
+//!
+//! | step | a crash before it leaves | cleaned up by |
+//! |---|---|---|
+//! | the turn at that team's name | nothing | |
+//! | all files unpacked, checked and synced | a hidden folder beside the teams, one in the state folder | the next restore of that name |
+//! | the archive put in place, or added to the one that is there | as above | as above |
+//! | the tasks renamed into place | an archive that is there again | it is not doubled by the next restore |
+//! | **the team renamed into place** | the tasks | the next restore finds that they are the same |
+//!
+//! So the team is there at once and whole, or not at all.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use atm_wire::archive::Archived;
+use atm_wire::backup::{FileEntry, FolderEntry, Manifest, Mode, Place};
+use atm_wire::team;
+use uuid::Uuid;
+
+use super::unpack::{Limits, Sink, unpack};
+use super::{Progress, Site};
+use crate::archive::{ALWAYS, Archive, Whence};
+use crate::error::{IoContext, StoreError};
+use crate::files::{remove_folder, sync_folder};
+use crate::interrupt;
+use crate::lock::queue::Queue;
+use crate::paths::{State, create_private_folders};
+use crate::points;
+
+/// In the name of a folder that a backup is unpacked into.
+const MARK: &str = ".atm-restore-";
+/// Times of files tell which of two changed first only if they are so far apart.
+const TICK: Duration = Duration::from_millis(12);
+
+/// A backup that was put in place.
+#[derive(Debug)]
+pub struct Restored {
+    /// What was in it.
+    pub manifest: Manifest,
+    /// The team's folder.
+    pub folder: PathBuf,
+    /// How many messages of its archive were there already.
+    pub archived_before: usize,
+}
+
+/// Makes a team of a backup, under the site's name. There must be no such team.
+pub fn restore(
+    site: Site,
+    backup: &Path,
+    limits: Limits,
+    progress: Progress,
+) -> Result<Restored, StoreError> {
+    let teams = site.root.teams();
+    create_private_folders(&teams)?;
+    let folder = teams.join(site.team.as_str());
+    let tasks = site.root.tasks(site.team);
+    let _turn = Queue::enter(&site.state.queue(&folder), &site.times.deadline())?;
+    sweep(&folder, site.state);
+    if folder.exists() {
+        return Err(StoreError::Exists { path: folder });
+    }
+    let unpacked = Unpacked::new(&folder, site.state, backup, limits, progress)?;
+    let manifest = &unpacked.manifest;
+    if tasks.exists() && !is_same(&tasks, manifest, b"tasks") {
+        return Err(StoreError::Exists { path: tasks });
+    }
+    if manifest.team != site.team.as_str() {
+        rename_team(&unpacked.team.join("team/config.json"), &manifest.team, site.team.as_str())?;
+    }
+    points::reached("restore_unpacked");
+    let archived_before = unpacked.put_archive(site)?;
+    points::reached("restore_archived");
+    if unpacked.team.join("tasks").is_dir() && !tasks.exists() {
+        create_private_folders(tasks.parent().unwrap_or(&teams))?;
+        unpacked.put("tasks", &tasks)?;
+    }
+    points::reached("restore_tasks");
+    unpacked.put("team", &folder)?;
+    points::reached("restore_placed");
+    let manifest = manifest.clone();
+    drop(unpacked);
+    Ok(Restored { manifest, folder, archived_before })
+}
+
+/// A backup's files in folders beside their places, checked and synced; removed on drop.
+pub(super) struct Unpacked {
+    pub(super) manifest: Manifest,
+    /// The folder with `team` and `tasks`.
+    pub(super) team: PathBuf,
+    /// The folder with `archive`.
+    pub(super) state: PathBuf,
+}
+
+impl Unpacked {
+    /// Unpacks beside `folder`, and the archive in the state folder.
+    pub(super) fn new(
+        folder: &Path,
+        state: &State,
+        backup: &Path,
+        limits: Limits,
+        progress: Progress,
+    ) -> Result<Self, StoreError> {
+        let id = Uuid::now_v7().simple().to_string();
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let mut unpacking = Stage {
+            team: folder.with_file_name(format!(".{name}{MARK}{id}")),
+            state: restoring(state).join(format!("{name}{MARK}{id}")),
+            rotated: Vec::new(),
+            modes: Vec::new(),
+        };
+        create_private_folders(&restoring(state))?;
+        for folder in [&unpacking.team, &unpacking.state] {
+            interrupt::create_folder(folder, || DirBuilder::new().mode(0o700).create(folder))
+                .doing("create", folder)?;
+        }
+        let placed = Cleared(unpacking.team.clone(), unpacking.state.clone());
+        let manifest = unpack(backup, limits, &mut unpacking, progress)?;
+        unpacking.finish()?;
+        std::mem::forget(placed);
+        Ok(Self { manifest, team: unpacking.team, state: unpacking.state })
+    }
+
+    /// Gives one of its folders its place, in which nothing may be, and then its mode: a folder that may not be written
+    /// into cannot be moved.
+    fn put(&self, top: &str, to: &Path) -> Result<(), StoreError> {
+        let from = if top == "archive" { &self.state } else { &self.team }.join(top);
+        let _critical = interrupt::critical();
+        rename_new(&from, to)?;
+        let folder = self.manifest.folders.iter().find(|folder| folder.path.as_bytes() == top.as_bytes());
+        if let Some(mode) = folder.map(|folder| folder.mode.bits()) {
+            fs::set_permissions(to, Permissions::from_mode(mode)).doing("set the mode of", to)?;
+        }
+        sync_folder(to.parent().unwrap_or(Path::new("/")))
+    }
+
+    /// Puts the archive in place. One that is there is added to: gives how many messages it had already.
+    fn put_archive(&self, site: Site) -> Result<usize, StoreError> {
+        let staged = self.state.join("archive");
+        if !staged.is_dir() {
+            return Ok(0);
+        }
+        let target = site.state.archives().join(site.team.file_stem());
+        let is_same_team = self.manifest.root == site.root_key && self.manifest.team == site.team.as_str();
+        if is_same_team && !target.exists() {
+            create_private_folders(&site.state.archives())?;
+            self.put("archive", &target)?;
+            return Ok(0);
+        }
+        let state = State::new(self.state.clone());
+        let mut known = 0;
+        for archive in Archive::in_folder(&staged, &state, site.times)? {
+            let view = archive.view(ALWAYS)?;
+            for block in view.blocks() {
+                let mut warnings = Vec::new();
+                known += adopt(site, archive.stem(), &view.read(block, &mut warnings))?;
+                if let Some(warning) = warnings.first() {
+                    return Err(StoreError::bad(&staged, warning.to_string()));
+                }
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// Puts archived messages into the archives of the names that they were for. Gives how many were there.
+pub(super) fn adopt(site: Site, stem: &str, messages: &[Archived]) -> Result<usize, StoreError> {
+    let to =
+        |message: &Archived| message.origin.as_ref().map_or(stem, |origin| origin.to.as_str()).to_owned();
+    let mut names: Vec<String> = messages.iter().map(to).collect();
+    names.sort();
+    names.dedup();
+    let mut known = 0;
+    for name in names {
+        let Ok(member) = atm_wire::MemberName::parse(&name) else { continue };
+        let archive = Archive::new(site.state, site.team, &member, site.times);
+        let whence = Whence {
+            root: site.root_key.to_owned(),
+            team: site.team.to_string(),
+            to: name.clone(),
+            at: atm_wire::Stamp::from_millis(0),
+        };
+        let of_name: Vec<&Archived> = messages.iter().filter(|message| to(message) == name).collect();
+        known += archive.writer(whence)?.adopt(&of_name)?;
+    }
+    Ok(known)
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        drop(Cleared(self.team.clone(), self.state.clone()));
+    }
+}
+
+/// Folders that go when this does.
+struct Cleared(PathBuf, PathBuf);
+
+impl Drop for Cleared {
+    fn drop(&mut self) {
+        for folder in [&self.0, &self.1] {
+            remove_folder(folder);
+            interrupt::forget(folder);
+        }
+    }
+}
+
+/// Removes what dead restores of this team left. It has to be our turn at its name.
+fn sweep(folder: &Path, state: &State) {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let left = |folder: &Path, prefix: String| {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+            remove_folder(&entry.path());
+        }
+    };
+    left(folder.parent().unwrap_or(Path::new("/")), format!(".{name}{MARK}"));
+    left(&restoring(state), format!("{name}{MARK}"));
+}
+
+fn restoring(state: &State) -> PathBuf {
+    state.path().join("restoring")
+}
+
+/// Where files are written before they are in place.
+struct Stage {
+    team: PathBuf,
+    state: PathBuf,
+    /// The folders of logs with rotated files: there the order of changes tells what was read.
+    rotated: Vec<Vec<u8>>,
+    modes: Vec<(PathBuf, Mode)>,
+}
+
+impl Stage {
+    fn path(&self, place: &Place) -> PathBuf {
+        let top = if place.split().0 == b"archive" { &self.state } else { &self.team };
+        top.join(OsStr::from_bytes(place.as_bytes()))
+    }
+
+    /// Whether it is a cursor beside rotated files.
+    fn is_counted(&self, place: &Place) -> bool {
+        place
+            .as_bytes()
+            .strip_suffix(b"/state.json")
+            .is_some_and(|folder| self.rotated.iter().any(|f| f == folder))
+    }
+
+    /// Gives the folders their modes and syncs them, the innermost first.
+    fn finish(&mut self) -> Result<(), StoreError> {
+        self.modes.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
+        let tops = [self.team.join("team"), self.team.join("tasks"), self.state.join("archive")];
+        for (path, mode) in self.modes.iter().filter(|(path, _)| !tops.contains(path)) {
+            let _critical = interrupt::critical();
+            fs::set_permissions(path, Permissions::from_mode(mode.bits())).doing("set the mode of", path)?;
+            match sync_folder(path) {
+                // A mode that does not let us look in is what was asked for.
+                Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
+                synced => synced?,
+            }
+        }
+        let tops = tops.iter().filter(|path| path.is_dir()).chain([&self.team, &self.state]);
+        tops.map(PathBuf::as_path).try_for_each(sync_folder)
+    }
+}
+
+impl Sink for Stage {
+    fn begin(&mut self, manifest: &Manifest) -> Result<(), StoreError> {
+        let is_rotated = |place: &Place| {
+            let name = place.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            name.starts_with(b"inbox") && name.contains(&b'.') && !name.ends_with(b".lock")
+        };
+        let folders = manifest.files.iter().filter(|file| is_rotated(&file.path)).filter_map(|file| {
+            let bytes = file.path.as_bytes();
+            Some(bytes[..bytes.iter().rposition(|byte| *byte == b'/')?].to_vec())
+        });
+        self.rotated = folders.collect();
+        // All folders first, the outermost first: files may come in any order.
+        let mut folders: Vec<&FolderEntry> = manifest.folders.iter().collect();
+        folders.sort_by_key(|folder| folder.path.as_bytes().len());
+        for folder in folders {
+            let path = self.path(&folder.path);
+            let _critical = interrupt::critical();
+            DirBuilder::new().mode(0o700).create(&path).doing("create", &path)?;
+            self.modes.push((path, folder.mode));
+        }
+        Ok(())
+    }
+
+    fn folder(&mut self, _: &FolderEntry) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn file(&mut self, file: &FileEntry, content: &mut dyn Read) -> Result<(), StoreError> {
+        let path = self.path(&file.path);
+        let is_counted = self.is_counted(&file.path);
+        if is_counted {
+            thread::sleep(TICK);
+        }
+        // Told to stop, the process does not begin another file; what is there is removed.
+        let _critical = interrupt::critical();
+        let mut target =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).doing("create", &path)?;
+        io::copy(content, &mut target).doing("write", &path)?;
+        target.set_permissions(Permissions::from_mode(file.mode.bits())).doing("set the mode of", &path)?;
+        target.sync_all().doing("sync", &path)?;
+        if is_counted {
+            thread::sleep(TICK);
+        }
+        Ok(())
+    }
+}
+
+/// Renames a folder to a name that must be free.
+fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let (here, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
+    match rustix::fs::renameat_with(here, from, here, to, flags) {
+        Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: to.to_owned() }),
+        // Not every file system can be asked for it.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP)
+            if !to.exists() =>
+        {
+            fs::rename(from, to).doing("put in place", to)
+        }
+        renamed => renamed.doing("put in place", to),
+    }
+}
+
+/// Whether a folder has every file that the backup has for it, with the same bytes.
+fn is_same(folder: &Path, manifest: &Manifest, top: &[u8]) -> bool {
+    let mut files = manifest.files.iter().filter(|file| file.path.split().0 == top);
+    files.all(|file| {
+        let path = folder.join(OsStr::from_bytes(file.path.split().1));
+        File::open(path).is_ok_and(|there| super::spool::hash(&there).is_ok_and(|hash| hash == file.sha256))
+    })
+}
+
+/// The team's own name, where its configuration has it.
+fn rename_team(config: &Path, old: &str, new: &str) -> Result<(), StoreError> {
+    if !config.is_file() {
+        return Ok(());
+    }
+    let text = fs::read_to_string(config).doing("read", config)?;
+    let renamed =
+        team::renamed(&text, old, new).map_err(|error| StoreError::bad(config, error.to_string()))?;
+    let _critical = interrupt::critical();
+    // It is not in its place yet: nobody else sees it.
+    fs::write(config, renamed).doing("write", config)?;
+    File::open(config).and_then(|file| file.sync_all()).doing("sync", config)
+}
