@@ -153,10 +153,12 @@ impl Ledger {
     }
 }
 
+/// Health checks and stall alerts are left out: a sweep sends them in the lead's name, whoever runs it.
 fn said(db: &Connection, inbox: &InboxKey) -> rusqlite::Result<Option<Said>> {
     db.prepare_cached(
         "SELECT m.sent_at, m.kind, m.text FROM messages m JOIN inboxes i ON i.id = m.inbox
-         WHERE m.sender = ?1 AND i.root = ?2 AND i.team = ?3 ORDER BY m.sent_at DESC LIMIT 1",
+         WHERE m.sender = ?1 AND i.root = ?2 AND i.team = ?3 AND m.kind NOT IN ('health_check', 'stall_alert')
+         ORDER BY m.sent_at DESC LIMIT 1",
     )?
     .query_row(params![inbox.name, inbox.root, inbox.team], |row| {
         Ok(Said { at: row.get(0)?, kind: row.get(1)?, text: row.get(2)? })

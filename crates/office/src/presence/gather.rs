@@ -34,7 +34,7 @@ impl Surroundings {
     pub(crate) fn hear(&mut self, messages: &[Message]) {
         let mut newest: HashMap<&str, (Stamp, &Message)> = HashMap::new();
         for message in messages {
-            let Some(at) = message.sent_at else { continue };
+            let Some(at) = message.sent_at.filter(|_| !is_chore(message)) else { continue };
             let last = newest.entry(&message.from).or_insert((at, message));
             if at >= last.0 {
                 *last = (at, message);
@@ -157,6 +157,11 @@ fn said(pane: &PaneRef, life: &Life) -> Pane {
         Life::Dead(None) => Pane::Gone(format!("{pane} is gone")),
         Life::NoServer => Pane::Gone(format!("the tmux server of {pane} is gone")),
     }
+}
+
+/// What a sweep sends in the lead's name, whoever runs it: no sign of the lead.
+fn is_chore(message: &Message) -> bool {
+    message.text.starts_with('{') && ["health_check", "stall_alert"].contains(&&*message.kind())
 }
 
 /// What is worth knowing of a word.
