@@ -145,7 +145,7 @@ impl Office {
         Ok(self.artifact_folder(team, name).report(news)?)
     }
 
-    fn artifact_folder(&self, team: &TeamName, name: &MemberName) -> ArtifactFolder {
+    pub(crate) fn artifact_folder(&self, team: &TeamName, name: &MemberName) -> ArtifactFolder {
         ArtifactFolder::new(&self.root, team, name, &self.state, self.times)
     }
 }

@@ -121,6 +121,7 @@ impl Office {
         plan: &SpawnPlan,
         candidate: &Candidate,
         pane: &PaneRef,
+        log: Option<PathBuf>,
     ) -> Result<u32, OfficeError> {
         let ours: [(&str, OsString); 4] = [
             ("ATM_AS", candidate.name.as_str().into()),
@@ -135,7 +136,7 @@ impl Office {
             command: candidate.command.clone(),
             env: plan.env.iter().cloned().chain(ours).collect(),
             cwd: candidate.cwd.clone(),
-            log: None,
+            log,
             on_exit: plan.on_exit.clone(),
         };
         let backend = Tmux::on(Server::Socket(pane.socket.clone()));

@@ -1,7 +1,8 @@
 //! Members whose program has ended: noticed at the next look, and entered as off.
 
 use atm_store::TeamFolder;
-use atm_wire::team::{Spawned, TeamConfig};
+use atm_wire::status::State;
+use atm_wire::team::{Member, Spawned, TeamConfig};
 use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::{SpawnError, close};
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::pane::{Backend, Life, PaneRef, Server, Tmux};
+use crate::pane::{Backend, Exit, Life, PaneRef, Server, Tmux};
 
 /// A member whose program has ended.
 #[derive(Debug, Clone, Serialize)]
@@ -46,23 +47,30 @@ pub struct Peek {
     pub lines: Vec<String>,
 }
 
-/// A member that should run, and its pane's fate.
+/// A member that we started and have not seen end, and its pane's fate.
 struct Watched {
     name: String,
+    /// It is entered as off already: it said so itself.
+    off: bool,
     pane: PaneRef,
     life: Life,
 }
 
 impl Watched {
-    /// Why it does not run, if it does not.
-    fn end(&self) -> Option<String> {
-        match &self.life {
-            Life::Alive { waiting: false, .. } => None,
-            Life::Alive { waiting: true, .. } => Some("it was never started".to_owned()),
-            Life::Dead(Some(exit)) => Some(format!("it ended with {exit}")),
-            Life::Dead(None) => Some(format!("its {} is gone", self.pane)),
-            Life::NoServer => Some(format!("the tmux server of its {} is gone", self.pane)),
-        }
+    /// How it ended, if it did, and what its report says then.
+    fn end(&self) -> Option<(String, State)> {
+        let (how, state) = match &self.life {
+            Life::Alive { waiting: false, .. } => return None,
+            Life::Alive { waiting: true, .. } => ("it was never started".to_owned(), State::Error),
+            Life::Dead(Some(exit)) => {
+                let state = if *exit == Exit::Status(0) { State::Complete } else { State::Error };
+                (format!("it ended with {exit}"), state)
+            }
+            Life::Dead(None) => (format!("its {} is gone", self.pane), State::Error),
+            Life::NoServer => (format!("the tmux server of its {} is gone", self.pane), State::Error),
+        };
+        // Who was asked to end, and said yes, has done what it should.
+        Some((how, if self.off { State::Complete } else { state }))
     }
 }
 
@@ -83,10 +91,11 @@ impl Office {
     pub(super) fn bury(&self, team: &TeamName, folder: &TeamFolder) -> Result<Vec<Ended>, OfficeError> {
         let mut ended = Vec::new();
         for watched in watched(&folder.load()?)? {
-            if let Some(how) = watched.end() {
+            if let Some((how, state)) = watched.end() {
                 let name = MemberName::parse(&watched.name)?;
-                self.set_off(team, &name, Some(&how))?;
+                self.set_off(team, &name, watched.off, &how)?;
                 close(&watched.pane);
+                self.say_in_report(team, &name, state, &how);
                 ended.push(Ended { name: watched.name, how });
             }
         }
@@ -103,12 +112,15 @@ impl Office {
             config.member(name.as_str()).ok_or_else(|| self.no_member(team, &config, name.as_str()))?;
         let pane =
             PaneRef::of(member).ok_or_else(|| SpawnError::NotOurs { who: format!("{name}@{team}") })?;
-        let killed = !member.is_offline();
+        let backend = Tmux::on(Server::Socket(pane.socket.clone()));
+        let life = backend.alive(&pane).map_err(SpawnError::from)?;
+        let killed = matches!(life, Life::Alive { .. });
         if killed {
             // First the pane: should we die now, the next look finds it gone.
-            let backend = Tmux::on(Server::Socket(pane.socket.clone()));
             backend.close(&pane).map_err(SpawnError::from)?;
-            self.set_off(team, name, Some("it was ended by `atm kill`"))?;
+            let how = "it was ended by `atm kill`";
+            self.set_off(team, name, member.is_offline(), how)?;
+            self.say_in_report(team, name, State::Complete, how);
         }
         Ok(Killed { team: team.clone(), name: name.clone(), killed, pane: pane.id })
     }
@@ -142,29 +154,49 @@ impl Office {
         self.pane_of(team, &config, name)
     }
 
-    /// Enters a member as off.
+    /// Enters a member as off, and how it ended; of one that is off, only that.
     pub(super) fn set_off(
         &self,
         team: &TeamName,
         name: &MemberName,
-        how: Option<&str>,
+        is_off: bool,
+        how: &str,
     ) -> Result<(), OfficeError> {
-        let mut fields: Vec<(Vec<&str>, Value)> =
-            vec![(vec!["isActive"], false.into()), (vec!["shutdownAt"], self.now().to_string().into())];
-        if let Some(how) = how {
-            let path = Spawned::PATH.into_iter().chain(["exit"]).collect();
-            fields.push((path, how.into()));
+        let how_path = Spawned::PATH.into_iter().chain(["exit"]).collect();
+        let mut fields: Vec<(Vec<&str>, Value)> = vec![(how_path, how.into())];
+        if !is_off {
+            fields.push((vec!["isActive"], false.into()));
+            fields.push((vec!["shutdownAt"], self.now().to_string().into()));
         }
         Ok(self.folder(team)?.set_member_below(name.as_str(), &fields)?)
     }
+
+    /// Keeps a member's report of itself current. If it cannot be written, nothing else is the worse for it.
+    pub(super) fn say_in_report(&self, team: &TeamName, name: &MemberName, state: State, how: &str) {
+        let detail = (state == State::Error).then_some(how);
+        let _ = self.status_changed(team, name, state, detail, self.now());
+    }
 }
 
-/// The members that should run, with what their panes say.
+/// The members that we started and have not seen end, with what their panes say.
 fn watched(config: &TeamConfig) -> Result<Vec<Watched>, OfficeError> {
-    let should_run = config.members.iter().filter(|member| !member.is_offline());
-    let (names, panes): (Vec<String>, Vec<PaneRef>) =
-        should_run.filter_map(|member| Some((member.name.clone(), PaneRef::of(member)?))).unzip();
+    let not_seen = |member: &&Member| {
+        !member.is_offline() || member.spawned.as_ref().is_some_and(|spawned| spawned.exit.is_none())
+    };
+    let (members, panes): (Vec<&Member>, Vec<PaneRef>) = config
+        .members
+        .iter()
+        .filter(not_seen)
+        .filter_map(|member| Some((member, PaneRef::of(member)?)))
+        .unzip();
     let lives = Tmux::lives(&panes).map_err(SpawnError::from)?;
-    let watched = names.into_iter().zip(panes).zip(lives);
-    Ok(watched.map(|((name, pane), life)| Watched { name, pane, life }).collect())
+    let watched = members.into_iter().zip(panes).zip(lives);
+    Ok(watched
+        .map(|((member, pane), life)| Watched {
+            name: member.name.clone(),
+            off: member.is_offline(),
+            pane,
+            life,
+        })
+        .collect())
 }

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 
 use atm_store::points;
 use atm_wire::message::Draft;
+use atm_wire::status::State;
 use atm_wire::team::{BackendType, Member, Spawned, TeamConfig};
 use atm_wire::{Address, Color, MemberName, TeamName};
 use serde::Serialize;
@@ -111,6 +112,7 @@ impl Office {
     pub fn spawn(&self, team: &TeamName, plan: &SpawnPlan) -> Result<Started, OfficeError> {
         let folder = self.folder(team)?;
         let _turn = folder.turn(&self.state, self.times)?;
+        self.bury(team, &folder)?;
         let config = folder.load()?;
         if let Some(member) = config.member(&plan.member.name) {
             return Err(taken(team, member).into());
@@ -156,7 +158,9 @@ impl Office {
         let member = config
             .member(&plan.member.name)
             .ok_or_else(|| self.no_member(team, &config, &plan.member.name))?;
-        if !member.is_offline() {
+        // One that said it is off may still be at it: two of one name would read each other's mail.
+        let pane = PaneRef::of(member).filter(|_| member.spawned.as_ref().is_some_and(|s| s.exit.is_none()));
+        if !member.is_offline() || pane.is_some() {
             return Err(taken(team, member).into());
         }
         let name = member.checked_name()?;
@@ -202,10 +206,13 @@ impl Office {
         candidate: &Candidate,
         pane: &PaneRef,
     ) -> Result<Started, OfficeError> {
-        let started = self.first_words(team, candidate).and_then(|(offered, warnings)| {
+        let started = self.first_words(team, candidate).and_then(|(offered, mut warnings)| {
             points::reached("mailed");
-            let pid = self.start(team, plan, candidate, pane)?;
+            let log = self.artifact_folder(team, &candidate.name).log_to_add_to();
+            let log = log.map_err(|error| warnings.push(format!("its output is not kept: {error}"))).ok();
+            let pid = self.start(team, plan, candidate, pane, log)?;
             points::reached("started");
+            self.say_in_report(team, &candidate.name, State::Running, "");
             Ok(Started {
                 team: team.clone(),
                 name: candidate.name.clone(),
@@ -220,7 +227,7 @@ impl Office {
         });
         if started.is_err() {
             close(pane);
-            self.set_off(team, &candidate.name, Some("it could not be started"))?;
+            self.set_off(team, &candidate.name, false, "it could not be started")?;
         }
         started
     }
@@ -293,7 +300,7 @@ fn close(pane: &PaneRef) {
 /// Why a member cannot be started.
 fn taken(team: &TeamName, member: &Member) -> SpawnError {
     let who = format!("{}@{team}", member.name);
-    if member.is_offline() {
+    if member.is_offline() && member.spawned.as_ref().is_none_or(|spawned| spawned.exit.is_some()) {
         return SpawnError::IsMember { who };
     }
     let why = match PaneRef::of(member) {

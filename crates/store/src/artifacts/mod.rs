@@ -6,8 +6,9 @@
 mod place;
 mod tail;
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -139,6 +140,17 @@ impl ArtifactFolder {
     /// What the member's process has written, if anything keeps that.
     pub fn log(&self) -> Result<Option<File>, StoreError> {
         self.open_in_folder(LOG)
+    }
+
+    /// The log, for somebody who adds to it; made where it is missing. A link in its place is refused.
+    pub fn log_to_add_to(&self) -> Result<PathBuf, StoreError> {
+        self.make()?;
+        let path = self.path.join(LOG);
+        if self.log()?.is_none() {
+            let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+            made.map(drop).doing("create", &path)?;
+        }
+        Ok(path)
     }
 
     fn open_in_folder(&self, name: &str) -> Result<Option<File>, StoreError> {

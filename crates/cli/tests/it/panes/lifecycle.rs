@@ -276,3 +276,70 @@ fn without_a_server_of_ones_own_atm_has_one() {
     assert_eq!(stage.state("bob"), "online");
     assert_eq!(stage.world.json(&["kill", "bob"])["killed"], true);
 }
+
+/// A member's report of itself.
+fn report(stage: &Stage, name: &str) -> Value {
+    stage.world.json(&["artifacts", "list", name])[0]["status"].clone()
+}
+
+#[test]
+fn output_and_report_are_kept_for_others() {
+    let stage = Stage::new();
+    stage.spawn("eve", &["--", "sleep", "600"]);
+    let gate = stage.world.home().join("gate");
+    let wait = format!("while [ ! -e '{}' ]; do sleep 0.01; done", gate.display());
+    stage.script("bob", &format!("echo first words; {wait}; echo last words"));
+    stage.script("ann", &format!("{wait}; exit 2"));
+    assert_eq!(report(&stage, "bob")["status"], "running");
+    fs::write(&gate, "").unwrap();
+    wait_until("both have ended", || stage.state("bob") == "offline" && stage.state("ann") == "offline");
+    let bob = report(&stage, "bob");
+    assert_eq!(bob["status"], "complete", "{bob}");
+    assert!(bob["completedAt"].is_string(), "{bob}");
+    let ann = report(&stage, "ann");
+    assert_eq!((&ann["status"], &ann["errorMessage"]), (&json!("error"), &json!("it ended with status 2")));
+    let log = || fs::read_to_string(stage.world.root().join("tasks/dev/bob/output.log")).unwrap();
+    wait_until("the log is whole", || log().contains("first words") && log().contains("last words"));
+    stage.world.ok(&["kill", "eve"]);
+    assert_eq!(report(&stage, "eve")["status"], "complete");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_stops_nobody() {
+    let stage = Stage::new();
+    fs::create_dir_all(stage.world.root().join("tasks/dev/bob")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", stage.world.root().join("tasks/dev/bob/output.log")).unwrap();
+    let started = stage.spawn("bob", &["--", "sleep", "600"]);
+    assert!(started["warnings"][0].as_str().unwrap().contains("its output is not kept"), "{started}");
+    assert_eq!(stage.state("bob"), "online");
+}
+
+#[test]
+fn one_that_agreed_to_end_is_over_when_its_program_is() {
+    let stage = Stage::new();
+    let world = &stage.world;
+    stage.spawn("eve", &["--", "sleep", "600"]);
+    let gate = world.home().join("gate");
+    stage.script("bob", &format!("while [ ! -e '{}' ]; do sleep 0.01; done", gate.display()));
+    world.ok(&["--as", "team-lead", "shutdown", "request", "bob"]);
+    world.ok(&["--as", "bob", "shutdown", "approve"]);
+    assert_eq!((stage.state("bob").as_str(), stage.panes()), ("offline", 2));
+    let at = stage.entry("bob")["shutdownAt"].clone();
+    // It is still at it: no second one of its name.
+    let again = stage.start("respawn", "bob", &[]);
+    assert_eq!((again.code, again.error()["code"].as_str()), (Some(4), Some("runs")), "{again:?}");
+    fs::write(&gate, "").unwrap();
+    wait_until("its pane is closed", || {
+        stage.state("bob");
+        stage.panes() == 1
+    });
+    assert_eq!(stage.entry("bob")["shutdownAt"], at, "it ended when it said so");
+    assert_eq!(report(&stage, "bob")["status"], "complete");
+    assert_eq!(stage.start("respawn", "bob", &["--", "sleep", "600"]).code, Some(0));
+
+    // One that agreed and does not end can be ended.
+    world.ok(&["--as", "team-lead", "shutdown", "request", "bob"]);
+    world.ok(&["--as", "bob", "shutdown", "approve"]);
+    assert_eq!(world.json(&["kill", "bob"])["killed"], true);
+    assert_eq!(stage.panes(), 1);
+}
