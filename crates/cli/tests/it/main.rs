@@ -23,6 +23,7 @@ mod panes;
 mod protocol;
 mod readme;
 mod scene;
+mod story;
 mod tasks;
 mod two_readers;
 mod validate;

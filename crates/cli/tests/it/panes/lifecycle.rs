@@ -323,7 +323,8 @@ fn one_that_agreed_to_end_is_over_when_its_program_is() {
     stage.script("bob", &format!("while [ ! -e '{}' ]; do sleep 0.01; done", gate.display()));
     world.ok(&["--as", "team-lead", "shutdown", "request", "bob"]);
     world.ok(&["--as", "bob", "shutdown", "approve"]);
-    assert_eq!((stage.state("bob").as_str(), stage.panes()), ("offline", 2));
+    stage.state("bob");
+    assert_eq!((&stage.entry("bob")["isActive"], stage.panes()), (&json!(false), 2), "off, and still at it");
     let at = stage.entry("bob")["shutdownAt"].clone();
     // It is still at it: no second one of its name.
     let again = stage.start("respawn", "bob", &[]);
