@@ -8,6 +8,7 @@ use atm_office::send::SendOptions;
 use atm_office::tasks::TaskError;
 use atm_office::{ExitCode, OfficeError};
 use atm_store::StoreError;
+use atm_store::mend::UndoError;
 use clap::error::ErrorKind;
 use serde::Serialize;
 
@@ -190,6 +191,10 @@ fn hint(error: &OfficeError) -> Option<String> {
         }
         OfficeError::NoArtifact { .. } => "`atm artifacts list NAME` shows the files".to_owned(),
         OfficeError::Task(error) => return task_hint(error),
+        OfficeError::Undo(UndoError::Changed { .. }) => {
+            "--force puts the old bytes there all the same; the journal keeps what is there now".to_owned()
+        }
+        OfficeError::Undo(_) => "`atm doctor --journal` lists what was mended".to_owned(),
         OfficeError::NotRecorded { .. } => "`atm log` shows what was sent and seen".to_owned(),
         OfficeError::NotInTime { .. } => {
             "it is written and stays so; `atm track ID` shows how far it came".to_owned()

@@ -288,3 +288,31 @@ fn expand_home(path: &Path) -> PathBuf {
         _ => path.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REAL: &str = "root = \"~/x\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\nretry_after = [\"5m\"]\n\
+                        expire_after = \"7d\"\n[delivery.high]\nescalate_to = [\"lead\"]\n";
+
+    #[test]
+    fn no_settings_make_the_reader_panic() {
+        assert!(trouble_in(REAL).is_none());
+        bolero::check!().with_iterations(2000).with_type::<(Vec<(u16, u8)>, u16)>().for_each(
+            |(changes, cut)| {
+                let mut bytes = REAL.as_bytes().to_vec();
+                for (at, byte) in changes {
+                    let at = usize::from(*at) % bytes.len();
+                    bytes[at] = *byte;
+                }
+                bytes.truncate(usize::from(*cut).max(1));
+                let text = String::from_utf8_lossy(&bytes);
+                if let Some(trouble) = trouble_in(&text) {
+                    assert!(!trouble.short.is_empty());
+                    assert!(trouble.at.is_none_or(|at| at <= text.len()), "{text:?}");
+                }
+            },
+        );
+    }
+}

@@ -126,6 +126,35 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
+    /// Messages that are in another inbox now, with their history; one that the other inbox has already stays.
+    pub fn redirect(
+        &mut self,
+        from: &InboxKey,
+        to: &InboxKey,
+        ids: &[String],
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        let mut write = || -> rusqlite::Result<()> {
+            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let Some(from) = from.find(&transaction)? else { return Ok(()) };
+            let to = to.find_or_make(&transaction)?;
+            for id in ids {
+                let moved = transaction
+                    .prepare_cached(
+                        "UPDATE OR IGNORE messages SET inbox = ?2 WHERE inbox = ?1 AND id = ?3 AND waiting = 0",
+                    )?
+                    .execute(params![from, to, id])?;
+                if moved > 0 {
+                    record(&transaction, to, id, Stage::Written, now, evidence)?;
+                }
+            }
+            transaction.commit()
+        };
+        let written = write();
+        written.map_err(|source| self.failed(source))
+    }
+
     /// Records a stage of a message.
     pub fn advance(
         &mut self,

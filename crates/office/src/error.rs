@@ -2,6 +2,7 @@
 
 use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
+use atm_store::mend::UndoError;
 use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
 
@@ -211,12 +212,24 @@ pub enum OfficeError {
     /// Members that are started, ended and woken.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// What was mended could not be undone.
+    #[error(transparent)]
+    Undo(UndoError),
     /// The files.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+}
+
+impl From<UndoError> for OfficeError {
+    fn from(error: UndoError) -> Self {
+        match error {
+            UndoError::Store(error) => Self::Store(error),
+            error => Self::Undo(error),
+        }
+    }
 }
 
 impl OfficeError {
@@ -246,6 +259,7 @@ impl OfficeError {
                 StoreError::Busy { .. } | StoreError::LockBlocked { .. } | StoreError::Unsettled { .. },
             ) => ExitCode::Busy,
             Self::NotYours { .. } | Self::LeadRuns { .. } => ExitCode::Refused,
+            Self::Undo(error) => exit_code_of_undo(error),
             Self::Task(error) => error.exit_code(),
             Self::Spawn(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
@@ -284,11 +298,23 @@ impl OfficeError {
             Self::Store(StoreError::Io { .. }) => "io",
             Self::NotYours { .. } => "not_yours",
             Self::NoArtifact { .. } => "no_such_artifact",
+            Self::Undo(UndoError::NoEntry { .. } | UndoError::Nothing) => "nothing_to_undo",
+            Self::Undo(UndoError::Already { .. }) => "already_undone",
+            Self::Undo(UndoError::Changed { .. }) => "changed_since",
+            Self::Undo(UndoError::Store(_)) => "undo",
             Self::Task(error) => error.code(),
             Self::NotInTime { .. } => "not_in_time",
             Self::NoAnswer { .. } => "no_answer",
             Self::Spawn(error) => error.code(),
             Self::Ledger(_) => "ledger",
         }
+    }
+}
+
+fn exit_code_of_undo(error: &UndoError) -> ExitCode {
+    match error {
+        UndoError::NoEntry { .. } | UndoError::Nothing => ExitCode::NotFound,
+        UndoError::Already { .. } | UndoError::Changed { .. } => ExitCode::Refused,
+        UndoError::Store(_) => ExitCode::Io,
     }
 }

@@ -26,6 +26,7 @@ pub mod office;
 mod outbox;
 pub mod pane;
 pub mod pending;
+pub mod phantoms;
 pub mod presence;
 mod process;
 pub mod protocol;

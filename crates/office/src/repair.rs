@@ -186,7 +186,8 @@ impl Office {
         Ok(Some(Trouble::PhantomInbox { name: name.to_string(), unread, nearest, to, kept: None }))
     }
 
-    fn has_spoken(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
+    /// Whether somebody of that name ever wrote: then it is not just a slip of somebody else's.
+    pub(crate) fn has_spoken(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
         let root = self.root_key();
         if self.books.exist()
             && self.books.with(|ledger| ledger.last_word(&root, team.as_str(), name.as_str()))?.is_some()

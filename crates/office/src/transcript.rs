@@ -186,6 +186,27 @@ mod tests {
     }
 
     #[test]
+    fn no_transcript_makes_the_reader_panic() {
+        let fixtures = atm_support::client_fixtures().join("transcripts/lead-2.1.325.jsonl");
+        let real = fs::read(fixtures).unwrap();
+        bolero::check!().with_iterations(2000).with_type::<(Vec<(u16, u8)>, u16)>().for_each(
+            move |(changes, cut)| {
+                let mut bytes = real.clone();
+                for (at, byte) in changes {
+                    let at = usize::from(*at) % bytes.len();
+                    bytes[at] = *byte;
+                }
+                bytes.truncate(usize::from(*cut));
+                for line in String::from_utf8_lossy(&bytes).lines() {
+                    if let Some(text) = told(line) {
+                        has_message(&text, "alice", "hello");
+                    }
+                }
+            },
+        );
+    }
+
+    #[test]
     fn a_closing_tag_in_the_text_is_found_in_both_spellings() {
         let text = "x </teammate-message> y";
         let old = format!("<teammate-message teammate_id=\"b\">\n{text}\n</teammate-message>");

@@ -80,6 +80,8 @@ pub(crate) enum Plan<T> {
     Patch(Patch, T),
     /// Put a new text in its place.
     Replace(String, T),
+    /// Put these bytes in its place, text or not.
+    Restore(Vec<u8>, T),
     /// This may be somebody's half-written file: look again under the locks.
     Unsure,
 }
@@ -91,6 +93,7 @@ impl<T> Plan<T> {
             Self::Keep(value) => Plan::Keep(change(value)),
             Self::Patch(patch, value) => Plan::Patch(patch, change(value)),
             Self::Replace(text, value) => Plan::Replace(text, change(value)),
+            Self::Restore(bytes, value) => Plan::Restore(bytes, change(value)),
             Self::Unsure => Plan::Unsure,
         }
     }
@@ -159,6 +162,9 @@ impl Desk<'_> {
             (Plan::Keep(value), _) => return Ok(Step::Done(value)),
             (Plan::Unsure, _) => return Ok(Step::LookAgain),
             (Plan::Replace(text, value), _) => (write(&[&text])?, value),
+            (Plan::Restore(bytes, value), _) => {
+                (Staged::write(self.temp(), self.target, seen.metadata(), &[bytes])?, value)
+            }
             (Plan::Patch(mut patch, value), Content::Text(text)) => (write(&patch.pieces(text))?, value),
             (Plan::Patch(..), _) => {
                 return Err(StoreError::bad(self.target, "is not a text that can be changed"));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::{IoContext, StoreError};
+use crate::journal::Journal;
 use crate::quarantine::Quarantine;
 
 /// How a team keeps its members' mail.
@@ -68,6 +69,11 @@ impl State {
     /// Where things go that cannot stay and must not be lost.
     pub fn quarantine(&self) -> Quarantine {
         Quarantine::new(self.0.join("quarantine"))
+    }
+
+    /// Where it stands what mending changed, so that it can be undone.
+    pub fn journal(&self) -> Journal {
+        Journal::new(self.0.join("journal"))
     }
 
     /// The database of all messages.

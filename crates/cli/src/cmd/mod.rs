@@ -131,7 +131,7 @@ lazy::commands! {
     Peek(peek::Peek),
     /// Wake a member that waits and has new mail
     Nudge(nudge::Nudge),
-    /// Look whether the ledger is sound, and mend it
+    /// Look for what is wrong with teams, files and the ledger, and mend it
     Doctor(doctor::Doctor),
     /// Move mail that was read out of the inboxes into the archive
     Archive(archive::Archive),

@@ -175,3 +175,37 @@ fn what_a_check_found() {
     assert_eq!(finding["path"], ".[0]");
     assert_eq!((&found["files"], &found["counts"]["error"]), (&2.into(), &1.into()));
 }
+
+#[test]
+fn what_the_doctor_found_and_did() {
+    let (world, team) = foreign_team(Layout::Array);
+    std::fs::set_permissions(world.root(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    team.write_inbox("bob", "[null]");
+    let text = world.ok(&["doctor", "--fix", "--json"]);
+    assert_eq!(keys(&text, 2), ["findings", "counts", "ledger"]);
+    let finding = [
+        "code",
+        "level",
+        "team",
+        "file",
+        "message",
+        "evidence",
+        "fix",
+        "automatic",
+        "safe",
+        "state",
+        "journal",
+        "error",
+    ];
+    assert_eq!(keys(&text, 6), finding);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["findings"][0]["state"], "fixed");
+    assert_eq!(document["counts"], json!({ "error": 0, "warning": 0, "note": 0, "fixed": 1 }));
+    assert_eq!(document["ledger"]["sound"], true);
+
+    let journal = world.json(&["doctor", "--journal"]);
+    assert_eq!(journal[0]["id"], document["findings"][0]["journal"]);
+    assert!(is_time(&journal[0]["at"]) && journal[0]["done"] == true);
+    let undone = world.json(&["doctor", "--undo"]);
+    assert_eq!((&undone["undone"], undone["files"].as_array().unwrap().len()), (&journal[0]["id"], 1));
+}

@@ -11,6 +11,7 @@ mod commands;
 mod crowd;
 mod demo;
 mod disk;
+mod doctor;
 mod hostile_text;
 mod interrupt;
 mod json_shapes;

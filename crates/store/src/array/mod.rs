@@ -3,6 +3,7 @@
 mod archive;
 mod checked;
 mod content;
+mod mend;
 mod salvage;
 mod stream;
 
@@ -22,6 +23,8 @@ use crate::lock::LockTimes;
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use crate::quarantine::Quarantine;
+pub use mend::{Mended, mended, with_entries_of, without_copies};
+
 use content::{Entries, Reading, SEARCH_AT_MOST};
 
 /// An inbox that is one JSON array.

@@ -33,16 +33,16 @@ impl Staged {
     }
 
     /// Writes and syncs the new version under the name `temp`, with the old one's mode and owner.
-    pub(crate) fn write(
+    pub(crate) fn write<P: AsRef<[u8]>>(
         temp: PathBuf,
         target: &Path,
         old: Option<&Metadata>,
-        pieces: &[&str],
+        pieces: &[P],
     ) -> Result<Self, StoreError> {
         let (staged, file) = Self::begin(temp, target, old)?;
         let mut writer = BufWriter::with_capacity(1 << 16, file);
         for piece in pieces {
-            writer.write_all(piece.as_bytes()).doing("write", &staged.temp)?;
+            writer.write_all(piece.as_ref()).doing("write", &staged.temp)?;
         }
         let file =
             writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;

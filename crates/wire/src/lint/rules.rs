@@ -196,7 +196,7 @@ rules! {
         "Write `{\"text\": …}`.";
     LineTorn = "ATM-L006" Warning, "a last line without its newline",
         "It is no message until the newline is there: a write is under way, or was cut short.",
-        "Nothing, if a program is writing; else `atm doctor --fix` takes it out.";
+        "Nothing: the next append puts a newline before its own line.";
     LineOfArray = "ATM-L007" Dialect, "an array inbox's entry in a log",
         "Understood.",
         "Nothing needs to be done.";
@@ -359,7 +359,7 @@ rules! {
         "Write UTC with milliseconds, or null.";
     CursorBeyond = "ATM-C004" Warning, "a cursor beyond the end of its inbox",
         "Recipes then read nothing until the inbox has grown past it: what comes until then is passed over.",
-        "`atm doctor --fix` moves it to the end.";
+        "`atm doctor --fix` moves it to where its time says.";
 
     "Settings":
     SettingsBad = "ATM-X001" Error, "a settings file that cannot be used",

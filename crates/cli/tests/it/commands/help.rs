@@ -71,7 +71,7 @@ fn the_first_help_names_every_command() {
       attach       Show a member's pane in this terminal
       peek         The last lines of a member's screen
       nudge        Wake a member that waits and has new mail
-      doctor       Look whether the ledger is sound, and mend it
+      doctor       Look for what is wrong with teams, files and the ledger, and mend it
       archive      Move mail that was read out of the inboxes into the archive
       rotate       Make inboxes that have grown too large small again
       clean        Clear up: old mail that was read, old archives, what dead processes left

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::{Ailment, Finding, Remedy};
 use crate::error::OfficeError;
 use crate::office::Office;
 
@@ -22,6 +23,23 @@ pub struct Checkup {
     pub messages: u64,
     /// What of the archive could not be read while it was made anew.
     pub warnings: Vec<String>,
+}
+
+impl Checkup {
+    /// What is, or was, wrong with the ledger, as a finding.
+    pub fn finding(&self) -> Option<Finding> {
+        let trouble = self.trouble.as_ref()?;
+        let aside = self.set_aside.as_ref().map(|place| format!("it was set aside as {}", place.display()));
+        Some(Finding {
+            ailment: Ailment::Ledger,
+            team: None,
+            path: Some(self.ledger.clone()),
+            message: "the ledger cannot be used".to_owned(),
+            evidence: std::iter::once(trouble.clone()).chain(aside).collect(),
+            safe: true,
+            remedy: Some(Remedy::Ledger),
+        })
+    }
 }
 
 impl Office {

@@ -1,0 +1,52 @@
+//! What was mended, and undoing it.
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{safe, table};
+
+/// Lists what was mended, newest last.
+pub(super) fn list(context: &mut Context) -> Result<i32, Failure> {
+    let entries = context.office.journal();
+    let out = &mut context.out;
+    if out.json {
+        out.document(&entries)?;
+    } else if entries.is_empty() {
+        out.note("nothing was mended yet")?;
+    } else {
+        let rows = entries.iter().map(|entry| {
+            let state = match (entry.undone_at, entry.done) {
+                (Some(_), _) => "undone",
+                (None, true) => "done",
+                (None, false) => "cut short",
+            };
+            vec![
+                entry.id.clone(),
+                entry.code.clone(),
+                state.to_owned(),
+                entry.changes.len().to_string(),
+                safe::line(&entry.what).into_owned(),
+            ]
+        });
+        out.line(table::columns(&["ID", "CODE", "STATE", "FILES", "WHAT"], rows))?;
+    }
+    Ok(0)
+}
+
+/// Undoes one entry.
+pub(super) fn undo(context: &mut Context, id: Option<&str>, force: bool) -> Result<i32, Failure> {
+    let undone = context.office.undo(id, force)?;
+    let out = &mut context.out;
+    let entry = &undone.entry;
+    if out.json {
+        let files: Vec<_> = entry.changes.iter().map(|change| &change.path).collect();
+        out.document(&json!({ "undone": entry.id, "what": entry.what, "files": files, "by": undone.by }))?;
+    } else {
+        out.line(format!("undone: {} ({})", safe::line(&entry.what), entry.id))?;
+        for change in &entry.changes {
+            out.note(format!("  {}", safe::line(&change.path.display().to_string())))?;
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,161 @@
+//! `atm doctor`
+
+mod journal;
+mod show;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use atm_office::doctor::{Ailment, Checkup, Finding, Severity, Treated};
+use atm_office::{ExitCode, OfficeError};
+use atm_wire::TeamName;
+use clap::Args;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+
+/// A fix may bring up what was hidden behind it, but not without end.
+const ROUNDS: usize = 3;
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags")]
+pub(crate) struct Doctor {
+    /// The team to look at [default: --team, else all teams]
+    #[arg(value_name = "TEAM")]
+    of: Option<String>,
+    /// Mend what can be mended; what may do harm is asked for, or needs --yes
+    #[arg(long)]
+    fix: bool,
+    /// Say what --fix would do, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Mend also what may do harm, without asking
+    #[arg(long, short, requires = "fix")]
+    yes: bool,
+    /// Undo what was mended: the last time, or that of this id
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["fix", "dry_run", "of"])]
+    undo: Option<String>,
+    /// Undo it also where somebody has changed the file since; the journal keeps what they wrote
+    #[arg(long, requires = "undo")]
+    force: bool,
+    /// List what was mended
+    #[arg(long, conflicts_with_all = ["fix", "dry_run", "of", "undo"])]
+    journal: bool,
+}
+
+/// A finding, and what was done about it.
+struct Case {
+    finding: Finding,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// Nothing was done.
+    Open,
+    /// It would have been done.
+    WouldFix,
+    /// It was not agreed to.
+    NeedsConsent,
+    /// Done.
+    Fixed(Treated),
+    /// It could not be done.
+    Failed(OfficeError),
+}
+
+impl Doctor {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        if self.journal {
+            return journal::list(context);
+        }
+        if let Some(id) = &self.undo {
+            return journal::undo(context, Some(id.as_str()).filter(|id| !id.is_empty()), self.force);
+        }
+        let team = match &self.of {
+            Some(team) => Some(context.office.choose_team(Some(team), &context.cwd)?),
+            None => context.named_team()?,
+        };
+        let ledger = context.office.check_ledger(self.fix && !self.dry_run);
+        let mut cases: Vec<Case> = ledger.iter().filter_map(|checkup| self.case_of_ledger(checkup)).collect();
+        for _ in 0..ROUNDS {
+            if !self.look(context, team.as_ref(), &mut cases)? {
+                break;
+            }
+        }
+        show::cases(&mut context.out, &cases, ledger.as_ref().ok())?;
+        // Locked, out of reach, or of a newer atm: there is nothing to mend about it.
+        ledger?;
+        let bad = cases.iter().any(|case| match &case.outcome {
+            Outcome::Fixed(_) => false,
+            Outcome::Failed(_) => true,
+            _ => case.finding.ailment.severity() == Severity::Error,
+        });
+        Ok(if bad { i32::from(u8::from(ExitCode::BadData)) } else { 0 })
+    }
+
+    /// The ledger is mended in the same step as it is looked at.
+    fn case_of_ledger(&self, checkup: &Checkup) -> Option<Case> {
+        let finding = checkup.finding()?;
+        let outcome = match checkup.sound {
+            true => Outcome::Fixed(Treated { journal: None }),
+            false if self.dry_run => Outcome::WouldFix,
+            false => Outcome::Open,
+        };
+        Some(Case { finding, outcome })
+    }
+
+    /// One round; says whether something was mended, so that another look is worth it.
+    fn look(
+        &self,
+        context: &mut Context,
+        team: Option<&TeamName>,
+        cases: &mut Vec<Case>,
+    ) -> Result<bool, Failure> {
+        let mut findings = context.office.examine(team)?;
+        let is_known = |finding: &Finding| {
+            cases
+                .iter()
+                .any(|case| (case.finding.ailment, &case.finding.path) == (finding.ailment, &finding.path))
+        };
+        findings.retain(|finding| !is_known(finding));
+        // Locks first: the other fixes would have to wait for them. Mail is brought over when its new place is well.
+        findings.sort_by_key(|finding| match finding.ailment {
+            Ailment::WrongLock | Ailment::StaleLock => 0,
+            Ailment::Phantom => 2,
+            _ => 1,
+        });
+        let mut mended = false;
+        for finding in findings {
+            let outcome = self.treat(context, &finding)?;
+            mended |= matches!(outcome, Outcome::Fixed(_));
+            cases.push(Case { finding, outcome });
+        }
+        Ok(mended)
+    }
+
+    fn treat(&self, context: &mut Context, finding: &Finding) -> Result<Outcome, Failure> {
+        Ok(match () {
+            () if !finding.can_be_fixed() || !(self.fix || self.dry_run) => Outcome::Open,
+            () if self.dry_run => Outcome::WouldFix,
+            () if !finding.safe && !self.yes && !ask(context, finding)? => Outcome::NeedsConsent,
+            () => match context.office.treat(finding) {
+                Ok(treated) => Outcome::Fixed(treated),
+                Err(error) => Outcome::Failed(error),
+            },
+        })
+    }
+}
+
+/// Asks the person at the keyboard, if there is one.
+fn ask(context: &mut Context, finding: &Finding) -> Result<bool, Failure> {
+    let (stdin, mut stderr) = (io::stdin(), io::stderr());
+    if context.out.json || !stdin.is_terminal() || !stderr.is_terminal() {
+        return Ok(false);
+    }
+    context.out.finish()?;
+    let (message, fix) = (finding.message.clone(), finding.fix());
+    let _ = write!(stderr, "{}\n  {}? [y/N] ", safe::line(&message), safe::line(&fix));
+    let _ = stderr.flush();
+    let mut answer = String::new();
+    let read = stdin.lock().read_line(&mut answer);
+    Ok(read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,153 @@
+//! What the doctor says.
+
+use std::path::Path;
+
+use atm_office::doctor::{Checkup, Severity};
+use serde::Serialize;
+
+use super::{Case, Outcome};
+use crate::failure::Failure;
+use crate::output::{Out, safe};
+
+/// A finding as programs see it.
+#[derive(Serialize)]
+struct Shape<'a> {
+    code: &'static str,
+    level: Severity,
+    team: Option<&'a str>,
+    file: Option<&'a Path>,
+    message: &'a str,
+    evidence: &'a [String],
+    fix: String,
+    automatic: bool,
+    safe: bool,
+    state: &'static str,
+    journal: Option<&'a str>,
+    error: Option<String>,
+}
+
+#[derive(Serialize, Default)]
+struct Counts {
+    error: usize,
+    warning: usize,
+    note: usize,
+    fixed: usize,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    findings: Vec<Shape<'a>>,
+    counts: Counts,
+    ledger: Option<&'a Checkup>,
+}
+
+impl Outcome {
+    fn state(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::WouldFix => "would_fix",
+            Self::NeedsConsent => "needs_consent",
+            Self::Fixed(_) => "fixed",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    fn journal(&self) -> Option<&str> {
+        match self {
+            Self::Fixed(treated) => treated.journal.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+fn count(cases: &[Case]) -> Counts {
+    let mut counts = Counts::default();
+    for case in cases {
+        match (&case.outcome, case.finding.ailment.severity()) {
+            (Outcome::Fixed(_), _) => counts.fixed += 1,
+            (_, Severity::Error) => counts.error += 1,
+            (_, Severity::Warning) => counts.warning += 1,
+            (_, Severity::Note) => counts.note += 1,
+        }
+    }
+    counts
+}
+
+pub(super) fn cases(out: &mut Out, cases: &[Case], ledger: Option<&Checkup>) -> Result<(), Failure> {
+    for warning in ledger.iter().flat_map(|ledger| &ledger.warnings) {
+        out.warn(warning)?;
+    }
+    if out.json {
+        let findings = cases.iter().map(shape).collect();
+        out.document(&Document { findings, counts: count(cases), ledger })?;
+        return Ok(());
+    }
+    for case in cases {
+        tell(out, case)?;
+    }
+    if let Some(ledger) = ledger.filter(|ledger| ledger.sound) {
+        let path = ledger.ledger.display().to_string();
+        out.note(format!("the ledger {} is sound: {} messages", safe::line(&path), ledger.messages))?;
+    }
+    let counts = count(cases);
+    let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let open =
+        [many(counts.error, "error"), many(counts.warning, "warning"), many(counts.note, "note")].join(", ");
+    out.note(format!("{open}; {} fixed", counts.fixed))?;
+    Ok(())
+}
+
+fn shape(case: &Case) -> Shape<'_> {
+    let finding = &case.finding;
+    Shape {
+        code: finding.ailment.code(),
+        level: finding.ailment.severity(),
+        team: finding.team.as_ref().map(AsRef::as_ref),
+        file: finding.path.as_deref(),
+        message: &finding.message,
+        evidence: &finding.evidence,
+        fix: finding.fix(),
+        automatic: finding.can_be_fixed(),
+        safe: finding.safe,
+        state: case.outcome.state(),
+        journal: case.outcome.journal(),
+        error: match &case.outcome {
+            Outcome::Failed(error) => Some(error.to_string()),
+            _ => None,
+        },
+    }
+}
+
+fn tell(out: &mut Out, case: &Case) -> Result<(), Failure> {
+    let finding = &case.finding;
+    let paint = out.paint;
+    let level = match finding.ailment.severity() {
+        Severity::Error => paint.bad("error"),
+        Severity::Warning => paint.attention("warning"),
+        Severity::Note => paint.dim("note"),
+    };
+    let team =
+        finding.team.as_ref().map(|team| format!("{}: ", safe::line(team.as_str()))).unwrap_or_default();
+    out.line(format!("{level}: {team}{} [{}]", safe::line(&finding.message), finding.ailment.code()))?;
+    if let Some(path) = &finding.path {
+        out.line(format!("  {}", safe::line(&path.display().to_string())))?;
+    }
+    for evidence in &finding.evidence {
+        out.line(format!("  because {}", safe::line(evidence)))?;
+    }
+    let fix = finding.fix();
+    out.line(match &case.outcome {
+        Outcome::Open | Outcome::WouldFix if !finding.safe && finding.can_be_fixed() => {
+            format!("  fix, with your consent: {}", safe::line(&fix))
+        }
+        Outcome::Open => format!("  fix: {}", safe::line(&fix)),
+        Outcome::WouldFix => format!("  would be fixed: {}", safe::line(&fix)),
+        Outcome::NeedsConsent => format!("  not fixed, it needs --yes: {}", safe::line(&fix)),
+        Outcome::Fixed(treated) => match &treated.journal {
+            Some(id) => format!("  {}; `atm doctor --undo {id}` undoes it", paint.good("fixed")),
+            None => format!("  {}", paint.good("fixed")),
+        },
+        Outcome::Failed(error) => format!("  {}: {}", paint.bad("not fixed"), safe::line(&error.to_string())),
+    })?;
+    Ok(())
+}
