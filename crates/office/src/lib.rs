@@ -13,6 +13,7 @@ pub mod backup;
 mod books;
 pub mod broadcast;
 pub mod clock;
+pub mod dismiss;
 pub mod doctor;
 mod effects;
 pub mod error;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, LedgerError, Observed, Stage};
 use atm_store::mailbox::Turn;
-use atm_store::watch::FolderWatch;
+use atm_store::watch::{FolderWatch, Stop};
 use atm_store::{Mailbox, Receipt};
 use atm_wire::{MemberName, Message, TeamName};
 
@@ -28,6 +28,7 @@ pub struct Reading {
     office: Office,
     team: TeamName,
     who: MemberName,
+    front: &'static str,
     _turn: Option<Turn>,
 }
 
@@ -51,6 +52,31 @@ impl Reading {
         &self.warnings
     }
 
+    /// Handed over by this front, and not by `atm read`: what the evidence will say.
+    #[must_use]
+    pub fn by(self, front: &'static str) -> Self {
+        Self { front, ..self }
+    }
+
+    /// Hands out the first `count` only; the others stay unread.
+    pub fn keep(&mut self, count: usize) {
+        let mut seen = 0;
+        self.retain(|_| {
+            seen += 1;
+            seen <= count
+        });
+    }
+
+    /// Hands out those only; the others stay unread.
+    pub fn retain(&mut self, mut wanted: impl FnMut(&MessageView) -> bool) {
+        let kept: Vec<bool> = self.messages.iter().map(&mut wanted).collect();
+        let mut keep = kept.iter().copied();
+        self.messages.retain(|_| keep.next().unwrap_or(false));
+        let mut keep = kept.iter().copied();
+        self.originals.retain(|_| keep.next().unwrap_or(false));
+        self.receipts = self.originals.iter().map(Receipt::of).collect();
+    }
+
     /// Marks as read what was handed out, and nothing else.
     pub fn confirm(self) -> Result<Confirmed, OfficeError> {
         let marked = self.mailbox.mark_read(&self.receipts)?;
@@ -71,9 +97,12 @@ impl Reading {
         let handed_over = [
             (
                 Stage::Taken,
-                Evidence::certain("marked as read by atm read").by(by).changed(UNREAD, READ).in_file(&file),
+                Evidence::certain(format!("marked as read by {}", self.front))
+                    .by(by)
+                    .changed(UNREAD, READ)
+                    .in_file(&file),
             ),
-            (Stage::Seen, Evidence::certain("handed over by atm read").by(by)),
+            (Stage::Seen, Evidence::certain(format!("handed over by {}", self.front)).by(by)),
         ];
         let observed: Vec<Observed> = self
             .originals
@@ -92,16 +121,27 @@ impl Office {
         who: &MemberName,
         limit: usize,
     ) -> Result<Reading, OfficeError> {
+        self.begin_read_from(team, who, None, limit)
+    }
+
+    /// The same, of those from one sender.
+    pub fn begin_read_from(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        from: Option<&MemberName>,
+        limit: usize,
+    ) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
         self.write_what_waits(team, who, &mailbox);
         let turn = mailbox.turn()?;
-        self.hand_out(team, who, limit, mailbox, Some(turn))
+        self.hand_out(team, who, (from, limit), mailbox, Some(turn))
     }
 
     /// The same without marking anything, and without waiting for other readers.
     pub fn peek(&self, team: &TeamName, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
-        self.hand_out(team, who, limit, mailbox, None)
+        self.hand_out(team, who, (None, limit), mailbox, None)
     }
 
     /// Waits until `who` has unread mail, or `timeout` is over; says which. File events wake it, not polling.
@@ -111,11 +151,22 @@ impl Office {
         who: &MemberName,
         timeout: Duration,
     ) -> Result<bool, OfficeError> {
+        self.wait_for_mail_until(team, who, timeout, &Stop::default())
+    }
+
+    /// The same, unless somebody says stop.
+    pub fn wait_for_mail_until(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        timeout: Duration,
+        stop: &Stop,
+    ) -> Result<bool, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
         let deadline = Instant::now() + timeout;
         let folder = mailbox.file().parent().map(ToOwned::to_owned);
         // The watch begins before the first look, so that nothing falls between them.
-        let mut watch = FolderWatch::new(folder);
+        let mut watch = FolderWatch::until(folder, stop);
         let mut seen = None;
         loop {
             let state = mailbox.signature();
@@ -144,12 +195,13 @@ impl Office {
         &self,
         team: &TeamName,
         who: &MemberName,
-        limit: usize,
+        (from, limit): (Option<&MemberName>, usize),
         mailbox: Mailbox,
         turn: Option<Turn>,
     ) -> Result<Reading, OfficeError> {
         let listing = mailbox.list()?;
-        let unread = listing.messages.into_iter().filter(|message| !message.read);
+        let wanted = |message: &Message| from.is_none_or(|from| message.from == from.as_str());
+        let unread = listing.messages.into_iter().filter(|message| !message.read && wanted(message));
         let originals: Vec<Message> = unread.take(limit).collect();
         Ok(Reading {
             messages: originals.iter().map(|message| MessageView::new(message, who, team)).collect(),
@@ -160,6 +212,7 @@ impl Office {
             office: self.clone(),
             team: team.clone(),
             who: who.clone(),
+            front: "atm read",
             _turn: turn,
         })
     }

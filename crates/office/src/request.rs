@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Recorded, Stage};
-use atm_store::watch::FolderWatch;
+use atm_store::watch::{FolderWatch, Stop};
 use atm_wire::payload::Content;
 use atm_wire::{Address, MemberName, TeamName};
 use serde_json::{Map, Value};
@@ -41,10 +41,22 @@ impl Office {
         request: &str,
         timeout: Duration,
     ) -> Result<MessageView, OfficeError> {
+        self.wait_for_answer_until(team, (who, asked), request, timeout, &Stop::default())
+    }
+
+    /// The same, unless somebody says stop.
+    pub fn wait_for_answer_until(
+        &self,
+        team: &TeamName,
+        (who, asked): (&MemberName, &MemberName),
+        request: &str,
+        timeout: Duration,
+        stop: &Stop,
+    ) -> Result<MessageView, OfficeError> {
         let deadline = Instant::now() + timeout;
         let mailbox = self.mailbox(team, who);
         mailbox.create()?;
-        let mut watch = FolderWatch::new(mailbox.file().parent().map(ToOwned::to_owned));
+        let mut watch = FolderWatch::until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
             let answer = mailbox.list()?.messages.into_iter().find(|message| {
                 message.from == asked.as_str()

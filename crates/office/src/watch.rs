@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use atm_store::mailbox::Signature;
-use atm_store::watch::FolderWatch;
+use atm_store::watch::{FolderWatch, Stop};
 use atm_store::{Mailbox, Receipt};
 use atm_wire::{MemberName, TeamName};
 
@@ -36,13 +36,24 @@ impl Office {
         names: &[MemberName],
         backlog: bool,
     ) -> Result<MailStream, OfficeError> {
+        self.watch_until(team, names, backlog, &Stop::default())
+    }
+
+    /// The same, until somebody says stop.
+    pub fn watch_until(
+        &self,
+        team: &TeamName,
+        names: &[MemberName],
+        backlog: bool,
+        stop: &Stop,
+    ) -> Result<MailStream, OfficeError> {
         let mut boxes = Vec::new();
         for name in names {
             let mailbox = self.known_mailbox(team, name)?;
             boxes.push(Watched { name: name.clone(), mailbox, signature: None, shown: HashSet::new() });
         }
         let folders = boxes.iter().filter_map(|b| b.mailbox.file().parent().map(ToOwned::to_owned));
-        let watch = FolderWatch::new(folders);
+        let watch = FolderWatch::until(folders, stop);
         let mut stream = MailStream { team: team.clone(), boxes, watch };
         if !backlog {
             stream.look()?;

@@ -19,6 +19,7 @@ mod kill;
 mod lazy;
 mod log;
 mod man;
+mod mcp;
 mod member;
 mod members;
 mod nudge;
@@ -139,6 +140,8 @@ lazy::commands! {
     Rotate(rotate::Rotate),
     /// Clear up: old mail that was read, old archives, what dead processes left
     Clean(clean::Clean),
+    /// Serve the team's mail and tasks to an agent client (Model Context Protocol)
+    Mcp(mcp::Mcp),
     /// Show the settings and where each is from
     Config(config::Config),
     /// Print completions for a shell
@@ -190,6 +193,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Archive(archive) => archive.run(context),
         Command::Rotate(rotate) => rotate.run(context),
         Command::Clean(clean) => clean.run(context),
+        Command::Mcp(mcp) => mcp.run(context),
         Command::Config(config) => config.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),

@@ -148,7 +148,7 @@ pub(super) fn here() -> Option<Server> {
 }
 
 /// What it needs of our environment: where programs are, and which tree is meant.
-fn variables(context: &Context) -> Vec<(String, OsString)> {
+pub(super) fn variables(context: &Context) -> Vec<(String, OsString)> {
     let path = env::var_os("PATH").map(|path| ("PATH".to_owned(), path));
     let root = &context.settings.root;
     let tree = (root.origin != Origin::Default)
@@ -158,15 +158,22 @@ fn variables(context: &Context) -> Vec<(String, OsString)> {
 
 /// What tmux runs when the member has ended, so that it is noticed at once: any look at the members does.
 fn notice(context: &Context, team: &TeamName) -> Vec<OsString> {
+    let mut words = look_at_members(context);
+    if !words.is_empty() {
+        words.extend(["--team".into(), team.as_str().into()]);
+    }
+    words
+}
+
+/// A look at the members of the team whose name is added.
+pub(super) fn look_at_members(context: &Context) -> Vec<OsString> {
     let Ok(atm) = env::current_exe() else { return Vec::new() };
-    let words: [OsString; 8] = [
+    let words: [OsString; 6] = [
         atm.into(),
         "--root".into(),
         context.office.root().path().into(),
         "--state".into(),
         context.office.state().path().into(),
-        "--team".into(),
-        team.as_str().into(),
         "members".into(),
     ];
     words.into()

@@ -19,6 +19,7 @@ mod kill;
 mod ledger;
 mod locks;
 mod looking;
+mod mcp;
 mod mending_teams;
 mod panes;
 mod protocol;

@@ -75,6 +75,7 @@ fn the_first_help_names_every_command() {
       archive      Move mail that was read out of the inboxes into the archive
       rotate       Make inboxes that have grown too large small again
       clean        Clear up: old mail that was read, old archives, what dead processes left
+      mcp          Serve the team's mail and tasks to an agent client (Model Context Protocol)
       config       Show the settings and where each is from
       completions  Print completions for a shell
       man          Print the manual page, or write all of them to a folder
@@ -491,6 +492,24 @@ fn help_about_members_in_panes() {
     last word was
     that it is idle, or a shell shows its prompt there. Only once for each new message; never for mail
     that is read.
+    ");
+}
+
+#[test]
+fn help_about_agent_clients() {
+    assert_snapshot!(helps(&["mcp"]), @"
+    == Serve the team's mail and tasks to an agent client (Model Context Protocol)
+
+    Usage: atm mcp [OPTIONS]
+
+    Options:
+          --tools <LIST>  Which tools to offer [default: all] [possible values: core, all]
+
+    With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and
+    nobody else's.
+    Without it, it is the lead's. Add it to a client by hand:
+      claude mcp add atm -- atm mcp --as team-lead
+      codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core
     ");
 }
 

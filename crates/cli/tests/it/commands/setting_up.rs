@@ -48,6 +48,7 @@ const COMMANDS: &[&str] = &[
     "archive",
     "rotate",
     "clean",
+    "mcp",
     "config",
     "completions",
     "man",

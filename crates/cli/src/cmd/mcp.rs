@@ -1,0 +1,59 @@
+//! `atm mcp`
+
+use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
+use atm_office::ExitCode;
+use clap::{Args, ValueEnum};
+
+use super::spawn;
+use crate::context::Context;
+use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and nobody else's.
+Without it, it is the lead's. Add it to a client by hand:
+  claude mcp add atm -- atm mcp --as team-lead
+  codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core")]
+pub(crate) struct Mcp {
+    /// Which tools to offer
+    #[arg(long, value_enum, value_name = "LIST", default_value_t = Tools::All)]
+    tools: Tools,
+}
+
+/// Which tools to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Tools {
+    /// What a member needs every day
+    Core,
+    /// All of them
+    All,
+}
+
+impl Mcp {
+    pub(crate) fn run(self, context: &Context) -> Result<i32, Failure> {
+        let identity = context.identity()?;
+        if let Some(team) = identity.as_ref().and_then(|address| address.team.as_ref()) {
+            // A bound server of a team that is not there would refuse every call.
+            context.office.choose_team(Some(team.as_str()), &context.cwd)?;
+        }
+        let server = Server::new(Settings {
+            office: context.office.clone(),
+            identity,
+            team: context.settings.team.value.clone(),
+            cwd: context.cwd.clone(),
+            profile: match self.tools {
+                Tools::Core => Profile::Core,
+                Tools::All => Profile::All,
+            },
+            spawning: Spawning {
+                server: spawn::here(),
+                env: spawn::variables(context),
+                on_exit: spawn::look_at_members(context),
+            },
+        });
+        stdio::serve(server).map_err(|error| {
+            Failure::new(ExitCode::Io, "io", format!("the connection to the client broke: {error}"))
+        })?;
+        Ok(0)
+    }
+}

@@ -1,0 +1,144 @@
+//! Arguments that mean harm, or nothing: refused in words, and nothing is touched outside the team.
+
+use serde_json::{Map, Value, json};
+
+use super::client::Client;
+use crate::scene::{Dice, World, tree};
+
+/// Names that would leave the folder, or show as something else.
+const NAMES: [&str; 12] = [
+    "../../etc/passwd",
+    "..",
+    ".hidden",
+    "a/b",
+    "a\\b",
+    "bob\u{0}",
+    "bob\n",
+    "\u{202e}bob",
+    "bob@../x",
+    "%2e%2e",
+    "",
+    "nobody-of-this-name",
+];
+
+fn values() -> Vec<Value> {
+    let mut values: Vec<Value> = NAMES.iter().map(|name| json!(name)).collect();
+    values.extend([
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(1e300),
+        json!(u64::MAX),
+        json!([]),
+        json!([null, {}, "../1"]),
+        json!({}),
+        json!({ "a": { "b": [1, 2, 3] }, "claimed_at": 5 }),
+        json!("x".repeat(100_000)),
+    ]);
+    values
+}
+
+#[test]
+fn any_argument_of_any_tool_may_be_anything() {
+    let world = World::with_team();
+    let before = tree(&world.root());
+    let mut lead = Client::new(&world, &[]);
+    let tools = lead.tools();
+    let mut dice = Dice::new(7);
+    for tool in &tools {
+        let name = tool["name"].as_str().unwrap();
+        // These would do what they are told.
+        let harmful = ["team_create", "team_delete", "spawn_teammate"].contains(&name);
+        for (argument, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
+            for value in values() {
+                let mut arguments = Map::new();
+                for required in tool["inputSchema"]["required"].as_array().into_iter().flatten() {
+                    let some = values().swap_remove(usize::try_from(dice.below(22)).unwrap());
+                    arguments.insert(required.as_str().unwrap().to_owned(), some);
+                }
+                if !harmful && argument != "team_name" {
+                    arguments.insert("team_name".to_owned(), json!("dev"));
+                }
+                if schema["enum"].is_array() {
+                    arguments.insert("approve".to_owned(), json!(true));
+                }
+                if tool["inputSchema"]["properties"].get("timeout_ms").is_some() {
+                    arguments.insert("timeout_ms".to_owned(), json!(0));
+                }
+                arguments.insert(argument.clone(), value);
+                let id = lead.ask_tool(name, Value::Object(arguments.clone()));
+                let answer = lead.answer(id);
+                assert!(answer["result"]["content"][0]["text"].is_string(), "{name} {arguments:?}: {answer}");
+            }
+        }
+    }
+    // Tasks and mail of the team may have come; nothing else has, and nothing above it.
+    for path in tree(&world.root()) {
+        let inside = path.starts_with(world.root().join("teams/dev"))
+            || path.starts_with(world.root().join("tasks/dev"));
+        assert!(inside || before.contains(&path) || path.ends_with("tasks"), "{}", path.display());
+    }
+    assert_eq!(lead.close(), Some(0), "it lives to the end");
+}
+
+#[test]
+fn a_megabyte_goes_through_whole_and_is_shown_in_parts() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["-t", "dev"]);
+    let text = "ä0123456789".repeat(100_000);
+    let sent = lead.call("send_message", json!({ "type": "message", "recipient": "bob", "content": text }));
+    assert_eq!(world.json(&["inbox", "bob"])[0]["text"], text);
+    let id = lead.ask_tool("read_inbox", json!({ "agent_name": "bob" }));
+    let answer = lead.answer(id).to_string();
+    assert!(answer.len() < 40_000, "{} bytes", answer.len());
+    assert!(answer.contains("cut here, 1200000 bytes in all: track(message_id, text_offset=8000) goes on"));
+    let mut whole = text[..8000].to_owned();
+    let mut offset = json!(8000);
+    while offset.is_u64() && whole.len() < 100_000 {
+        let part = lead.call("track", json!({ "message_id": sent["id"], "text_offset": offset }));
+        whole.push_str(part["text"].as_str().unwrap());
+        offset = part["next_text_offset"].clone();
+    }
+    assert!(text.starts_with(&whole), "the parts follow each other");
+}
+
+#[test]
+fn many_messages_come_in_pages_and_none_is_marked_that_was_not_shown() {
+    let world = World::with_team();
+    let lines: String = (0..200)
+        .map(|n| json!({ "to": "bob", "text": format!("{n} {}", "x".repeat(200)) }).to_string() + "\n")
+        .collect();
+    assert_eq!(world.pipe(&["send", "--batch"], lines).code, Some(0));
+    let mut bob = Client::new(&world, &["--as", "bob@dev"]);
+    let (mut numbers, mut pages) = (Vec::new(), 0);
+    loop {
+        let mail = bob.call("read_inbox", json!({}));
+        let mail = mail["result"].as_array().unwrap();
+        if mail.is_empty() {
+            break;
+        }
+        pages += 1;
+        numbers.extend(mail.iter().map(|message| {
+            let text = message["text"].as_str().unwrap();
+            text.split(' ').next().unwrap().parse::<u32>().unwrap()
+        }));
+        let unread = world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len();
+        assert!(unread >= 200 - numbers.len());
+    }
+    assert_eq!(numbers, (0..200).collect::<Vec<_>>());
+    assert!(pages > 4, "{pages} pages");
+}
+
+#[test]
+fn what_an_argument_is_called_wrong_is_said() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["-t", "dev"]);
+    assert_eq!(
+        lead.refused("read_inbox", json!({ "agent": "bob" })),
+        "there is no argument \"agent\". There is: agent_name"
+    );
+    assert_eq!(
+        lead.refused("read_inbox", json!({ "agent_name": ["bob"] })),
+        "agent_name is an array; it must be of type string"
+    );
+}

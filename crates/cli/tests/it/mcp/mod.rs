@@ -1,0 +1,10 @@
+//! `atm mcp`: the real binary on its standard streams, as an agent client uses it.
+
+mod client;
+mod drop_in;
+mod hostile;
+mod identity;
+mod our_tools;
+mod polling;
+mod resources;
+mod transport;

@@ -1,0 +1,81 @@
+//! What a tool answers, in the shape that clients of the Python server know.
+
+use atm_office::read::Reading;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::trouble::Trouble;
+
+/// What a tool answers.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    body: Body,
+    /// What the agent should know beside it: that there is more, or what went wrong beside it.
+    pub(crate) notes: Vec<String>,
+    /// Mail that this answer hands over; it is marked as read once the answer has left.
+    pub(crate) reading: Option<Reading>,
+}
+
+#[derive(Debug)]
+enum Body {
+    Object(Value),
+    List(Vec<Value>),
+}
+
+impl Answer {
+    /// One thing, as an object.
+    pub(crate) fn object(value: &impl Serialize) -> Result<Self, Trouble> {
+        Ok(Self::new(Body::Object(to_value(value)?)))
+    }
+
+    /// Many things.
+    pub(crate) fn list(items: Vec<Value>) -> Self {
+        Self::new(Body::List(items))
+    }
+
+    fn new(body: Body) -> Self {
+        Self { body, notes: Vec::new(), reading: None }
+    }
+
+    #[must_use]
+    pub(crate) fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    /// With one more key.
+    #[must_use]
+    pub(crate) fn with(mut self, key: &str, value: Value) -> Self {
+        if let Body::Object(Value::Object(fields)) = &mut self.body {
+            fields.insert(key.to_owned(), value);
+        }
+        self
+    }
+
+    /// The text is the JSON; structured content has lists below `result`. Notes are texts of their own.
+    pub(crate) fn into_result(self) -> CallToolResult {
+        let (text, structured) = match self.body {
+            Body::Object(value) => (value.to_string(), value),
+            Body::List(items) => {
+                let items = Value::from(items);
+                (items.to_string(), json!({ "result": items }))
+            }
+        };
+        let notes = self.notes.into_iter().map(ContentBlock::text);
+        let mut result =
+            CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(notes).collect());
+        result.structured_content = Some(structured);
+        result
+    }
+}
+
+/// As JSON, without the keys that say nothing.
+pub(crate) fn to_value(value: &impl Serialize) -> Result<Value, Trouble> {
+    let mut value = serde_json::to_value(value)
+        .map_err(|error| Trouble::new(format!("the answer cannot be put into JSON: {error}")))?;
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|_, field| !field.is_null());
+    }
+    Ok(value)
+}

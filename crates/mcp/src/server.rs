@@ -1,0 +1,200 @@
+//! The service: what clients ask for, whatever carries their words.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use atm_store::watch::Stop;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, Tool,
+    UnsubscribeRequestParams,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+
+use crate::calls::Calls;
+use crate::desk::Desk;
+use crate::handover::{Handover, confirm};
+use crate::settings::Settings;
+use crate::subscriptions::Subscriptions;
+use crate::tools::{self, Offered};
+use crate::trouble::Trouble;
+use crate::{prompts, resources, words};
+
+/// The MCP server of one member, or of a lead. Clones are the same server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub(crate) desk: Arc<Desk>,
+    tools: Arc<[Arc<Offered>]>,
+    calls: Arc<Calls>,
+    subscriptions: Arc<Subscriptions>,
+    /// Where mail waits until its answer was written; where nobody can tell, it is marked before.
+    handover: Option<Handover>,
+    closed: Stop,
+}
+
+impl Server {
+    /// A server for whoever the settings say.
+    pub fn new(settings: Settings) -> Self {
+        let desk = Arc::new(Desk::new(settings));
+        let closed = Stop::default();
+        Self {
+            tools: tools::offered(&desk).into(),
+            desk,
+            calls: Arc::new(Calls::new(closed.clone())),
+            subscriptions: Arc::default(),
+            handover: None,
+            closed,
+        }
+    }
+
+    /// With a transport that says when an answer was written.
+    pub(crate) fn with_handover(self, handover: Handover) -> Self {
+        Self { handover: Some(handover), ..self }
+    }
+
+    /// The client has gone: nobody waits any more.
+    pub(crate) fn close(&self) {
+        self.closed.stop();
+        self.subscriptions.clear();
+    }
+
+    /// Runs office work of a resource in a thread.
+    async fn look<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Desk) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, ErrorData> {
+        let desk = self.desk.clone();
+        let looked = tokio::task::spawn_blocking(move || work(&desk)).await;
+        let looked = looked.unwrap_or_else(|error| Err(Trouble::new(format!("it failed: {error}"))));
+        looked.map_err(|trouble| ErrorData::resource_not_found(trouble.to_string(), None))
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
+        let about =
+            Implementation::new("atm", env!("CARGO_PKG_VERSION")).with_title("Mail for teams of agents");
+        ServerConfig::new(capabilities)
+            .with_server_info(about)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+            .with_instructions(words::instructions(&self.desk))
+    }
+
+    /// Those that begin with `initialize`; clients of newer ones fall back to it.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        ProtocolVersion::known_up_to(&ProtocolVersion::LATEST_WITH_INITIALIZE).into()
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "server/discover", None))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.iter().map(|offered| offered.tool.clone()).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|offered| offered.tool.name == name).map(|offered| offered.tool.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(offered) = self.tools.iter().find(|offered| offered.tool.name == request.name) else {
+            let name: String = request.name.chars().take(80).collect();
+            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
+        };
+        let given = request.arguments.unwrap_or_default();
+        let mut answer = match self.calls.run(&self.desk, offered, given, &context).await {
+            Ok(answer) => answer.noting(self.desk.told_late()),
+            Err(trouble) => return Ok(trouble.into_result().into()),
+        };
+        // Of a call that was cancelled the answer goes nowhere, so its mail stays unread.
+        if let Some(reading) = answer.reading.take().filter(|_| !context.ct.is_cancelled()) {
+            match &self.handover {
+                Some(handover) => handover.put(context.id.clone(), reading),
+                None => confirm(self.desk.clone(), reading).await,
+            }
+        }
+        Ok(answer.into_result().into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        self.look(move |desk| resources::list(desk, cursor.as_deref())).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(vec![resources::template()]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Ok(self.look(move |desk| resources::read(desk, &request.uri)).await?.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let uri = request.uri.clone();
+        let inbox = self.look(move |desk| resources::find(desk, &uri)).await?;
+        self.subscriptions
+            .add(self.desk.office(), request.uri, inbox, context.peer)
+            .map_err(|trouble| ErrorData::invalid_params(trouble.to_string(), None))
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let given = request.arguments.unwrap_or_default();
+        let prompt = prompts::get(&self.desk, &request.name, &given);
+        Ok(prompt.map_err(|trouble| ErrorData::invalid_params(trouble.to_string(), None))?.into())
+    }
+}

@@ -1,0 +1,149 @@
+//! What became of messages.
+
+use atm_office::history::{Remembered, Search};
+use atm_store::watch::Stop;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Call, Effect};
+use crate::answer::{Answer, to_value};
+use crate::desk::Desk;
+use crate::page::{LONGEST_TEXT, page, part};
+use crate::trouble::Trouble;
+
+/// How much of a text stands in a list.
+const GLIMPSE: usize = 300;
+/// As far as one can turn the pages of a search.
+const DEEPEST: usize = 1_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Track {
+    team_name: Option<String>,
+    /// The id, or six or more characters of its start or end
+    message_id: String,
+    /// Adds the text from this byte on
+    text_offset: Option<usize>,
+}
+
+impl Call for Track {
+    const NAME: &'static str = "track";
+    const ABOUT: &'static str = "What became of a message: accepted, written, taken, seen, acked, done, each with its \
+                                 evidence. \"Sent\" is not \"seen\": look here before you send again.";
+    const EFFECT: Effect = Effect::Looks;
+    const REQUIRED: &'static [&'static str] = &["message_id"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let track = desk.office().track(Some(&team), &self.message_id)?;
+        let mut body = to_value(&track)?;
+        if let Some(offset) = self.text_offset {
+            let thread = desk.office().thread(Some(&team), &track.id)?;
+            let text = thread.into_iter().find(|message| message.id == track.id).map(|message| message.text);
+            let text = text.unwrap_or_default();
+            let (some, next) = part(&text, offset, LONGEST_TEXT);
+            body["text"] = some.into();
+            body["next_text_offset"] = next.into();
+        }
+        Answer::object(&body)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Pending {
+    team_name: Option<String>,
+    /// Where to go on
+    #[serde(default)]
+    offset: usize,
+}
+
+impl Call for Pending {
+    const NAME: &'static str = "pending";
+    const ABOUT: &'static str = "What waits for whom in the team, and why: queued for somebody who is off, not \
+                                 acknowledged, or lost by a client.";
+    const EFFECT: Effect = Effect::Looks;
+    const LISTS: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let waiting = desk.office().pending(&team)?;
+        let entries = waiting
+            .iter()
+            .map(|waiting| {
+                let mut entry = glimpse(&waiting.message);
+                entry["why"] = json!(waiting.why);
+                entry["waited_ms"] = waiting.waited_ms.into();
+                entry
+            })
+            .collect();
+        let (entries, next) = page(entries, self.offset);
+        Ok(Answer::list(entries).noting(next.map(|next| format!("There is more: offset={next} goes on."))))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SearchMail {
+    team_name: Option<String>,
+    /// Words that all have to be there; "…" is a phrase
+    query: String,
+    from: Option<String>,
+    to: Option<String>,
+    /// At most
+    #[serde(default = "ten")]
+    limit: usize,
+    /// Where to go on
+    #[serde(default)]
+    offset: usize,
+}
+
+fn ten() -> usize {
+    10
+}
+
+impl Call for SearchMail {
+    const NAME: &'static str = "search_mail";
+    const ABOUT: &'static str = "Search everything ever sent or seen in the team, newest first, also what left the \
+                                 inboxes.";
+    const EFFECT: Effect = Effect::Looks;
+    const REQUIRED: &'static [&'static str] = &["query"];
+    const LISTS: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let wanted = self.limit.clamp(1, 100);
+        if self.offset > DEEPEST {
+            return Err(
+                Trouble::new(format!("offset is at most {DEEPEST}")).hint("Search for more words instead")
+            );
+        }
+        let search = Search {
+            words: self.query,
+            team: Some(team),
+            from: self.from,
+            to: self.to,
+            // One more tells whether there is more.
+            limit: self.offset + wanted + 1,
+            ..Search::default()
+        };
+        let found = desk.office().search(&search)?;
+        let more = found.len() > self.offset + wanted;
+        let entries: Vec<Value> = found.iter().take(self.offset + wanted).map(glimpse).collect();
+        let (entries, next) = page(entries, self.offset);
+        let next = next.or_else(|| more.then(|| self.offset + entries.len()));
+        Ok(Answer::list(entries).noting(next.map(|next| format!("There is more: offset={next} goes on."))))
+    }
+}
+
+/// A message in a list: the start of it, and where the rest is.
+fn glimpse(message: &Remembered) -> Value {
+    let (text, more) = part(&message.text, 0, GLIMPSE);
+    json!({
+        "id": message.id,
+        "from": message.from,
+        "to": message.to,
+        "timestamp": message.timestamp,
+        "stage": message.stage,
+        "type": message.r#type,
+        "text": if more.is_some() { format!("{text}…") } else { text.to_owned() },
+    })
+}

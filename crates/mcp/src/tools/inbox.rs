@@ -1,0 +1,169 @@
+//! Reading mail, at once or when it comes.
+
+use std::time::{Duration, Instant};
+
+use atm_office::inbox::Filter;
+use atm_office::read::Reading;
+use atm_office::view::MessageView;
+use atm_store::watch::Stop;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::members::yes;
+use super::{Call, Effect};
+use crate::answer::Answer;
+use crate::desk::Desk;
+use crate::page::{LONGEST_TEXT, fitting, part};
+use crate::trouble::Trouble;
+
+/// What the evidence of messages that were handed over here says.
+pub(super) const FRONT: &str = "atm mcp";
+/// The longest wait for mail.
+pub(super) const LONGEST_WAIT: u64 = 30_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ReadInbox {
+    team_name: Option<String>,
+    /// Whose mail
+    agent_name: Option<String>,
+    #[serde(default = "yes")]
+    unread_only: bool,
+    #[serde(default = "yes")]
+    mark_as_read: bool,
+}
+
+impl Call for ReadInbox {
+    const NAME: &'static str = "read_inbox";
+    const ABOUT: &'static str = "Read mail: what is unread, oldest first; it counts as read then. With \
+                                 mark_as_read=false nothing changes.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const OWN_NAME: Option<&'static str> = Some("agent_name");
+    const CORE: bool = true;
+    const LISTS: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.reader(&team, self.agent_name.as_deref())?;
+        let office = desk.office();
+        if self.unread_only {
+            let mut reading = if self.mark_as_read {
+                office.begin_read(&team, &who, usize::MAX)?
+            } else {
+                office.peek(&team, &who, usize::MAX)?
+            };
+            let (messages, more) = shown(&mut reading, self.mark_as_read);
+            let mut answer = Answer::list(messages).noting(reading.warnings().to_vec()).noting(more);
+            answer.reading = self.mark_as_read.then(|| reading.by(FRONT));
+            return Ok(answer);
+        }
+        let reading = self.mark_as_read.then(|| office.begin_read(&team, &who, usize::MAX)).transpose()?;
+        let look = office.inbox(&team, &who, &Filter::default())?;
+        // The newest, in the order of the inbox.
+        let entries: Vec<Value> =
+            look.messages.iter().map(|message| entry(message, self.mark_as_read)).collect();
+        let skipped = entries.len() - fitting(entries.iter().rev());
+        let messages: Vec<Value> = entries.into_iter().skip(skipped).collect();
+        let older =
+            (skipped > 0).then(|| format!("{skipped} older messages are not shown; search_mail finds them."));
+        let mut answer = Answer::list(messages).noting(look.warnings).noting(older);
+        answer.reading = reading.map(|mut reading| {
+            let handed: Vec<&str> =
+                look.messages.iter().skip(skipped).map(|message| message.id.as_str()).collect();
+            reading.retain(|message| handed.contains(&message.id.as_str()));
+            reading.by(FRONT)
+        });
+        Ok(answer)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct PollInbox {
+    team_name: Option<String>,
+    /// Whose mail
+    agent_name: Option<String>,
+    /// At most 30000
+    #[serde(default = "longest_wait")]
+    timeout_ms: u64,
+}
+
+fn longest_wait() -> u64 {
+    LONGEST_WAIT
+}
+
+impl Call for PollInbox {
+    const NAME: &'static str = "poll_inbox";
+    const ABOUT: &'static str = "Wait for mail and read it, as read_inbox does: answers at once when there is some, and \
+                                 with an empty list when none came in time.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const OWN_NAME: Option<&'static str> = Some("agent_name");
+    const CORE: bool = true;
+    const LISTS: bool = true;
+    const WAITS: bool = true;
+
+    fn run(self, desk: &Desk, stop: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.reader(&team, self.agent_name.as_deref())?;
+        let deadline = Instant::now() + Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !desk.office().wait_for_mail_until(&team, &who, left, stop)? {
+                return Ok(Answer::list(Vec::new()));
+            }
+            let mut reading = desk.office().begin_read(&team, &who, usize::MAX)?.by(FRONT);
+            // Somebody else may have been faster; then there is more to wait for.
+            if !reading.messages().is_empty() {
+                let (messages, more) = shown(&mut reading, true);
+                let mut answer = Answer::list(messages).noting(reading.warnings().to_vec()).noting(more);
+                answer.reading = Some(reading);
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+/// What of a reading fits into one answer; the rest of it stays unread, and is told of.
+pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Option<String>) {
+    let entries: Vec<Value> = reading.messages().iter().map(|message| entry(message, marked)).collect();
+    let (count, all) = (fitting(&entries), entries.len());
+    reading.keep(count);
+    let left = all - count;
+    let more = (left > 0).then(|| format!("{left} more unread: read_inbox again."));
+    (entries.into_iter().take(count).collect(), more)
+}
+
+/// A message as clients of the Python server know it, with its id and type.
+fn entry(message: &MessageView, marked: bool) -> Value {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
+    put("from", message.from.clone().into());
+    put("text", text(message).into());
+    put("timestamp", message.timestamp.clone().into());
+    put("read", (message.read || marked).into());
+    if let Some(summary) = &message.summary {
+        put("summary", part(summary, 0, 500).0.into());
+    }
+    if let Some(color) = &message.color {
+        put("color", part(color, 0, 100).0.into());
+    }
+    put("id", message.id.clone().into());
+    put("type", message.r#type.clone().into());
+    if message.pending {
+        put("pending", true.into());
+    }
+    Value::Object(fields)
+}
+
+fn text(message: &MessageView) -> String {
+    match part(&message.text, 0, LONGEST_TEXT) {
+        (whole, None) => whole.to_owned(),
+        (start, Some(next)) => {
+            let length = message.text.len();
+            format!(
+                "{start}\n[cut here, {length} bytes in all: track(message_id, text_offset={next}) goes on]"
+            )
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Members: starting, looking after, ending.
+
+use atm_office::OfficeError;
+use atm_office::dismiss::Dismissed;
+use atm_office::members::{MemberPlan, Presence};
+use atm_office::spawn::{Client, SpawnError, SpawnPlan};
+use atm_store::watch::Stop;
+use atm_wire::{MemberName, TeamName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::inbox::{FRONT, shown};
+use super::{Call, Effect};
+use crate::answer::{Answer, to_value};
+use crate::desk::Desk;
+use crate::page::page;
+use crate::trouble::Trouble;
+
+#[derive(Debug, Default, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Backend {
+    #[default]
+    Claude,
+    Opencode,
+    Codex,
+    Gemini,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct SpawnTeammate {
+    team_name: Option<String>,
+    /// Unique in the team; that of one who is off brings it back with its mail
+    name: String,
+    /// Its first message
+    prompt: String,
+    /// For claude: sonnet, opus or haiku
+    #[serde(default = "sonnet")]
+    model: String,
+    #[serde(default = "general_purpose")]
+    subagent_type: String,
+    /// It needs your approval for its plans
+    #[serde(default)]
+    plan_mode_required: bool,
+    /// The agent client that it runs
+    #[serde(default)]
+    backend_type: Backend,
+}
+
+fn sonnet() -> String {
+    "sonnet".to_owned()
+}
+
+fn general_purpose() -> String {
+    "general-purpose".to_owned()
+}
+
+impl Call for SpawnTeammate {
+    const NAME: &'static str = "spawn_teammate";
+    const ABOUT: &'static str = "Start a teammate in a tmux pane. It gets the prompt as its first mail and works by \
+                                 itself.";
+    const EFFECT: Effect = Effect::Adds;
+    const REQUIRED: &'static [&'static str] = &["team_name", "name", "prompt"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        desk.must_lead(&team, "starting members")?;
+        let client = match self.backend_type {
+            Backend::Claude => Client::Claude,
+            Backend::Opencode => Client::Opencode,
+            Backend::Codex => Client::Codex,
+            Backend::Gemini => Client::Gemini,
+        };
+        // A model's name means something to one client only; the default is Claude's.
+        let model = Some(self.model).filter(|model| client == Client::Claude || *model != sonnet());
+        let spawning = &desk.settings.spawning;
+        let mut on_exit = spawning.on_exit.clone();
+        if !on_exit.is_empty() {
+            on_exit.extend(["--team".into(), team.as_str().into()]);
+        }
+        let plan = SpawnPlan {
+            member: MemberPlan {
+                agent_type: Some(self.subagent_type),
+                model,
+                prompt: Some(self.prompt),
+                cwd: Some(desk.settings.cwd.clone()),
+                plan_mode: self.plan_mode_required.then_some(true),
+                ..MemberPlan::new(&self.name)
+            },
+            client: Some(client),
+            command: Vec::new(),
+            place: None,
+            server: spawning.server.clone(),
+            env: spawning.env.clone(),
+            on_exit,
+        };
+        let started = match desk.office().spawn(&team, &plan) {
+            Err(OfficeError::Spawn(SpawnError::IsMember { .. })) => desk.office().respawn(&team, &plan)?,
+            started => started?,
+        };
+        let message = format!("started in pane {}; its prompt is in its inbox", started.pane);
+        let answer = Answer::object(&json!({
+            "agent_id": format!("{}@{team}", started.name),
+            "name": started.name,
+            "team_name": team,
+            "message": message,
+        }))?;
+        Ok(answer.noting(started.warnings))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct CheckTeammate {
+    team_name: Option<String>,
+    agent_name: String,
+    /// Add the last lines of its terminal
+    #[serde(default)]
+    include_output: bool,
+    /// 1 to 120
+    #[serde(default = "twenty")]
+    output_lines: usize,
+    /// Take your unread messages from it
+    #[serde(default = "yes")]
+    include_messages: bool,
+    /// 1 to 20
+    #[serde(default = "five")]
+    max_messages: usize,
+    /// Not supported
+    notify_after_minutes: Option<i64>,
+}
+
+fn twenty() -> usize {
+    20
+}
+
+fn five() -> usize {
+    5
+}
+
+pub(super) fn yes() -> bool {
+    true
+}
+
+impl Call for CheckTeammate {
+    const NAME: &'static str = "check_teammate";
+    const ABOUT: &'static str = "One teammate in a look: whether it runs, your unread messages from it (they count as \
+                                 read then), and how many it has not read. Does not wait.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        if self.notify_after_minutes.is_some() {
+            return Err(
+                Trouble::new("notify_after_minutes is not supported").hint("poll_inbox waits for mail")
+            );
+        }
+        let team = desk.team(self.team_name.as_deref())?;
+        let name = MemberName::parse(&self.agent_name)?;
+        let office = desk.office();
+        let members = office.members(&team)?;
+        let Some(member) = members.into_iter().find(|member| member.name == name.as_str() && !member.lead)
+        else {
+            return Err(no_teammate(desk, &team, &name));
+        };
+        let alive = matches!(member.state, Presence::Online | Presence::Idle | Presence::Stalled);
+        let (output, error) = self.output(desk, &team, &name, alive, &member.evidence);
+        let mut body = json!({
+            "name": name,
+            "alive": alive,
+            "pending_from": [],
+            "their_unread_count": member.unread,
+            "error": error,
+            "notification_scheduled": false,
+            "push_available": false,
+            "state": member.state,
+            "evidence": member.evidence,
+        });
+        if self.include_output {
+            body["output"] = output.into();
+        }
+        if !self.include_messages {
+            return answer(&body);
+        }
+        let reader = desk.actor(&team)?;
+        let limit = self.max_messages.clamp(1, 20);
+        let mut reading = office.begin_read_from(&team, &reader, Some(&name), limit)?.by(FRONT);
+        let (messages, more) = shown(&mut reading, true);
+        body["pending_from"] = messages.into();
+        let mut answer = answer(&body)?.noting(more);
+        answer.reading = Some(reading);
+        Ok(answer)
+    }
+}
+
+/// `error` is there even when there is none: that is the shape that clients know.
+fn answer(body: &Value) -> Result<Answer, Trouble> {
+    let no_error = body["error"].is_null();
+    let answer = Answer::object(body)?;
+    Ok(if no_error { answer.with("error", Value::Null) } else { answer })
+}
+
+impl CheckTeammate {
+    fn output(
+        &self,
+        desk: &Desk,
+        team: &TeamName,
+        name: &MemberName,
+        alive: bool,
+        evidence: &[String],
+    ) -> (String, Option<String>) {
+        let not_alive = || (!alive).then(|| evidence.join("; "));
+        if !self.include_output {
+            return (String::new(), not_alive());
+        }
+        match desk.office().screen(team, name, self.output_lines.clamp(1, 120)) {
+            Ok(screen) => (screen.lines.join("\n"), not_alive()),
+            Err(error) => (String::new(), Some(error.to_string())),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ForceKill {
+    team_name: Option<String>,
+    agent_name: String,
+}
+
+impl Call for ForceKill {
+    const NAME: &'static str = "force_kill_teammate";
+    const ABOUT: &'static str = "End a teammate that does not answer a shutdown request: its pane is closed, its tasks \
+                                 are free again, and it is no member any more.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        desk.must_lead(&team, "ending members")?;
+        let name = MemberName::parse(&self.agent_name)?;
+        let gone = desk.office().dismiss(&team, &name, true)?;
+        dismissed(&name, &gone, "was ended and is no member any more")
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ProcessShutdown {
+    team_name: Option<String>,
+    agent_name: String,
+}
+
+impl Call for ProcessShutdown {
+    const NAME: &'static str = "process_shutdown_approved";
+    const ABOUT: &'static str = "Take a teammate out of the team after its shutdown_approved came: its tasks are free \
+                                 again. Refused while it runs and has not approved.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        desk.must_lead(&team, "taking members out")?;
+        let name = MemberName::parse(&self.agent_name)?;
+        let gone = desk.office().dismiss(&team, &name, false)?;
+        dismissed(&name, &gone, "is no member any more")
+    }
+}
+
+fn dismissed(name: &MemberName, gone: &Dismissed, what: &str) -> Result<Answer, Trouble> {
+    let answer = Answer::object(&json!({
+        "success": true,
+        "message": format!("{name} {what}"),
+        "released_tasks": gone.released,
+    }))?;
+    Ok(answer.noting(gone.warnings.clone()))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Members {
+    team_name: Option<String>,
+    /// Where to go on
+    #[serde(default)]
+    offset: usize,
+}
+
+impl Call for Members {
+    const NAME: &'static str = "members";
+    const ABOUT: &'static str =
+        "Who is in the team, who is on and how that is known, and how much mail waits for each.";
+    const EFFECT: Effect = Effect::Looks;
+    const CORE: bool = true;
+    const LISTS: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let members = desk.office().members(&team)?;
+        let (members, next) = page(members.iter().map(to_value).collect::<Result<_, _>>()?, self.offset);
+        let more = next.map(|next| format!("There are more members: offset={next} goes on."));
+        Ok(Answer::list(members).noting(more))
+    }
+}
+
+fn no_teammate(desk: &Desk, team: &TeamName, name: &MemberName) -> Trouble {
+    // Asking for its mail says it best, with the nearest names.
+    match desk.office().peek(team, name, 0) {
+        Err(error) => error.into(),
+        Ok(_) => Trouble::new(format!("{name} is not a teammate in team {team}"))
+            .hint("read_config shows the members"),
+    }
+}

@@ -1,0 +1,244 @@
+//! The shared task list.
+
+use std::time::Duration;
+
+use atm_office::tasks::{TaskChange, TaskError, TaskFilter, TaskPlan, TaskView};
+use atm_store::watch::Stop;
+use atm_wire::MemberName;
+use atm_wire::task::{Status, TaskId};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+use super::{Call, Effect};
+use crate::answer::{Answer, to_value};
+use crate::arguments::TaskNumber;
+use crate::desk::Desk;
+use crate::page::page;
+use crate::trouble::Trouble;
+
+/// For how long a claim lasts, in minutes, if that is not said.
+const LEASE: u64 = 30;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TaskCreate {
+    team_name: Option<String>,
+    subject: String,
+    description: String,
+    /// To show while it is being done
+    #[serde(default)]
+    active_form: String,
+    metadata: Option<Map<String, Value>>,
+}
+
+impl Call for TaskCreate {
+    const NAME: &'static str = "task_create";
+    const ABOUT: &'static str = "Make a task; it gets the next number.";
+    const EFFECT: Effect = Effect::Adds;
+    const REQUIRED: &'static [&'static str] = &["team_name", "subject", "description"];
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let kept = self.metadata.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null());
+        let plan = TaskPlan {
+            subject: self.subject,
+            description: self.description,
+            active_form: Some(self.active_form).filter(|form| !form.is_empty()),
+            metadata: kept.map(|(key, value)| Ok((key, raw(&value)?))).collect::<Result<_, Trouble>>()?,
+            ..TaskPlan::default()
+        };
+        let made = desk.office().tasks(&team)?.create(&who, &plan)?;
+        brief(made.task.id, made.task.status.as_str(), made.warnings)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum NewStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Deleted,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TaskUpdate {
+    team_name: Option<String>,
+    task_id: TaskNumber,
+    status: Option<NewStatus>,
+    /// A member, who is told
+    owner: Option<String>,
+    subject: Option<String>,
+    description: Option<String>,
+    active_form: Option<String>,
+    /// Tasks that wait for this one
+    add_blocks: Option<Vec<TaskNumber>>,
+    /// Tasks that this one waits for
+    add_blocked_by: Option<Vec<TaskNumber>>,
+    /// Merged; null removes a key
+    metadata: Option<Map<String, Value>>,
+}
+
+impl Call for TaskUpdate {
+    const NAME: &'static str = "task_update";
+    const ABOUT: &'static str =
+        "Change a task: status, owner, texts, what it waits for. status=deleted removes it.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name", "task_id"];
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let tasks = desk.office().tasks(&team)?;
+        let id = number(&self.task_id)?;
+        if matches!(self.status, Some(NewStatus::Deleted)) {
+            tasks.delete(&who, id)?;
+            return brief(id, "deleted", Vec::new());
+        }
+        let owner = self
+            .owner
+            .as_deref()
+            .map(|owner| if owner.is_empty() { Ok(None) } else { MemberName::parse(owner).map(Some) });
+        let metadata = self.metadata.unwrap_or_default().into_iter();
+        let change = TaskChange {
+            subject: self.subject,
+            description: self.description,
+            active_form: self.active_form,
+            status: self.status.map(|status| match status {
+                NewStatus::InProgress => Status::InProgress,
+                NewStatus::Completed => Status::Completed,
+                NewStatus::Pending | NewStatus::Deleted => Status::Pending,
+            }),
+            owner: owner.transpose()?,
+            metadata: metadata
+                .map(|(key, value)| Ok((key, if value.is_null() { None } else { Some(raw(&value)?) })))
+                .collect::<Result<_, Trouble>>()?,
+        };
+        let before: Vec<TaskId> = numbers(self.add_blocked_by)?;
+        let after: Vec<TaskId> = numbers(self.add_blocks)?;
+        if !before.is_empty() {
+            tasks.block(&who, id, &before, None)?;
+        }
+        for after in after {
+            tasks.block(&who, after, &[id], None)?;
+        }
+        let waits_for = tasks.get(id)?.waits_for;
+        if matches!(change.status, Some(Status::InProgress | Status::Completed)) && !waits_for.is_empty() {
+            let error = atm_office::OfficeError::from(TaskError::Blocked { id, by: waits_for });
+            return Err(Trouble::from(error).hint("Complete those first"));
+        }
+        let changed = tasks.change(&who, id, &change)?;
+        brief(id, changed.task.status.as_str(), changed.warnings)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TaskList {
+    team_name: Option<String>,
+    /// Where to go on
+    #[serde(default)]
+    offset: usize,
+}
+
+impl Call for TaskList {
+    const NAME: &'static str = "task_list";
+    const ABOUT: &'static str = "All tasks, with status, owner and what they wait for.";
+    const EFFECT: Effect = Effect::Looks;
+    const REQUIRED: &'static [&'static str] = &["team_name"];
+    const CORE: bool = true;
+    const LISTS: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let found = desk.office().tasks(&team)?.list(&TaskFilter::default())?;
+        let tasks = found.tasks.iter().map(entry).collect::<Result<_, _>>()?;
+        let (tasks, next) = page(tasks, self.offset);
+        let more = next.map(|next| format!("There are more tasks: offset={next} goes on."));
+        Ok(Answer::list(tasks).noting(found.warnings).noting(more))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TaskGet {
+    team_name: Option<String>,
+    task_id: TaskNumber,
+}
+
+impl Call for TaskGet {
+    const NAME: &'static str = "task_get";
+    const ABOUT: &'static str = "All of one task.";
+    const EFFECT: Effect = Effect::Looks;
+    const REQUIRED: &'static [&'static str] = &["team_name", "task_id"];
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let task = desk.office().tasks(&team)?.get(number(&self.task_id)?)?;
+        Answer::object(&entry(&task)?)
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ClaimTask {
+    team_name: Option<String>,
+    /// Without it: the first that can be had
+    task_id: Option<TaskNumber>,
+    /// How long it stays yours without a new claim
+    #[serde(default = "lease")]
+    minutes: u64,
+}
+
+fn lease() -> u64 {
+    LEASE
+}
+
+impl Call for ClaimTask {
+    const NAME: &'static str = "claim_task";
+    const ABOUT: &'static str = "Take a task for yourself, for a time: of many who try, one gets it. Claiming your own \
+                                 again prolongs it.";
+    const EFFECT: Effect = Effect::Changes;
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        if !(1..=7 * 24 * 60).contains(&self.minutes) {
+            return Err(Trouble::new("minutes must be 1 to 10080"));
+        }
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let (tasks, lease) = (desk.office().tasks(&team)?, Duration::from_secs(self.minutes * 60));
+        let claimed = match &self.task_id {
+            Some(id) => tasks.claim(&who, number(id)?, lease)?,
+            None => tasks.claim_next(&who, lease)?,
+        };
+        Ok(Answer::object(&entry(&claimed.task)?)?.noting(claimed.warnings))
+    }
+}
+
+fn number(id: &TaskNumber) -> Result<TaskId, Trouble> {
+    TaskId::parse(&id.0).map_err(|error| Trouble::new(error.to_string()))
+}
+
+fn numbers(ids: Option<Vec<TaskNumber>>) -> Result<Vec<TaskId>, Trouble> {
+    ids.unwrap_or_default().iter().map(number).collect()
+}
+
+fn raw(value: &Value) -> Result<Box<RawValue>, Trouble> {
+    to_raw_value(value).map_err(|error| Trouble::new(error.to_string()))
+}
+
+fn brief(id: TaskId, status: &str, warnings: Vec<String>) -> Result<Answer, Trouble> {
+    Ok(Answer::object(&json!({ "id": id, "status": status }))?.noting(warnings))
+}
+
+/// A task as clients know it, and when it can begin.
+fn entry(task: &TaskView) -> Result<Value, Trouble> {
+    let mut entry = to_value(task)?;
+    if task.active_form.is_none() {
+        entry["activeForm"] = "".into();
+    }
+    Ok(entry)
+}

@@ -1,0 +1,114 @@
+//! Teams: making, deleting, looking.
+
+use std::fs;
+
+use atm_office::teams::TeamPlan;
+use atm_store::watch::Stop;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Call, Effect};
+use crate::answer::Answer;
+use crate::desk::Desk;
+use crate::trouble::Trouble;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TeamCreate {
+    /// Lower-case letters, digits and hyphens, 3 to 64 characters
+    team_name: String,
+    /// What it is for
+    #[serde(default)]
+    description: String,
+}
+
+impl Call for TeamCreate {
+    const NAME: &'static str = "team_create";
+    const ABOUT: &'static str = "Make a team, with its task list, and lead it.";
+    const EFFECT: Effect = Effect::Adds;
+    const REQUIRED: &'static [&'static str] = &["team_name"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let about = if self.description.trim().is_empty() { &self.team_name } else { &self.description };
+        let mut plan =
+            TeamPlan { cwd: Some(desk.settings.cwd.clone()), ..TeamPlan::new(&self.team_name, about) };
+        if let Some(bound) = desk.bound() {
+            plan.lead = Some(bound.to_string());
+        }
+        let team = desk.office().create_team(&plan)?;
+        let file = desk.office().folder(&team)?.config_file().display().to_string();
+        let lead = plan.lead.unwrap_or_default();
+        Answer::object(&json!({
+            "team_name": team,
+            "team_file_path": file,
+            "lead_agent_id": format!("{lead}@{team}"),
+        }))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct TeamDelete {
+    team_name: Option<String>,
+}
+
+impl Call for TeamDelete {
+    const NAME: &'static str = "team_delete";
+    const ABOUT: &'static str = "Delete a team and its tasks. Refused while teammates are active. The files are set \
+                                 aside, not destroyed.";
+    const EFFECT: Effect = Effect::Changes;
+    const REQUIRED: &'static [&'static str] = &["team_name"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        desk.must_lead(&team, "deleting it")?;
+        // Whoever has ended by now is entered as off.
+        let _ = desk.office().notice_exits(&team);
+        let config = desk.config(&team)?;
+        let lead = config.lead().map(|lead| lead.name.as_str());
+        let active: Vec<&str> = config
+            .members
+            .iter()
+            .filter(|member| Some(member.name.as_str()) != lead && !member.is_offline())
+            .map(|member| member.name.as_str())
+            .collect();
+        if !active.is_empty() {
+            return Err(Trouble::new(format!("team {team} has active teammates: {}", active.join(", "))).hint(
+                "Ask them to end with send_message(type=\"shutdown_request\"), then process_shutdown_approved; or \
+                 force_kill_teammate",
+            ));
+        }
+        let kept = desk.office().delete_team(&team, true)?;
+        let message = format!("team {team} is deleted; its files are kept in {}", kept.display());
+        Answer::object(&json!({ "success": true, "message": message, "team_name": team }))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct ReadConfig {
+    team_name: Option<String>,
+}
+
+impl Call for ReadConfig {
+    const NAME: &'static str = "read_config";
+    const ABOUT: &'static str = "The team's configuration with all its members.";
+    const EFFECT: Effect = Effect::Looks;
+    const REQUIRED: &'static [&'static str] = &["team_name"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        // The typed view has checked that it can be read, and has waited for whoever was writing it.
+        desk.config(&team)?;
+        let file = desk.office().folder(&team)?.config_file().to_owned();
+        let text = fs::read_to_string(&file)
+            .map_err(|error| Trouble::new(format!("cannot read {}: {error}", file.display())))?;
+        let mut config: Value = serde_json::from_str(&text)
+            .map_err(|error| Trouble::new(format!("{} is not JSON: {error}", file.display())))?;
+        let members = config.get_mut("members").and_then(Value::as_array_mut).into_iter().flatten();
+        for member in members.filter_map(Value::as_object_mut) {
+            // Long, and nobody's business but the member's; what we keep there is for programs.
+            member.remove("prompt");
+            member.remove("metadata");
+        }
+        Answer::object(&config)
+    }
+}

@@ -1,0 +1,155 @@
+//! A member's own words: it has it, it is alive, it asks, it answers.
+
+use std::time::Duration;
+
+use atm_office::protocol::report::Alive;
+use atm_office::send::SendOptions;
+use atm_store::watch::Stop;
+use atm_wire::Address;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::inbox::LONGEST_WAIT;
+use super::mail::told;
+use super::{Call, Effect};
+use crate::answer::Answer;
+use crate::arguments::TaskNumber;
+use crate::desk::Desk;
+use crate::page::{LONGEST_TEXT, part};
+use crate::trouble::Trouble;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Ack {
+    team_name: Option<String>,
+    /// The id, or six or more characters of its start or end
+    message_id: String,
+    /// What you want to add
+    text: Option<String>,
+}
+
+impl Call for Ack {
+    const NAME: &'static str = "ack";
+    const ABOUT: &'static str = "Tell a message's sender that you have it and act on it.";
+    const EFFECT: Effect = Effect::Adds;
+    const REQUIRED: &'static [&'static str] = &["message_id"];
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let sent = desk.office().ack(&team, &who, &self.message_id, self.text, SendOptions::default())?;
+        told(&format!("{} is told", sent.to), &sent, json!({}))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Heartbeat {
+    team_name: Option<String>,
+    /// The task that you work on
+    task_id: Option<TaskNumber>,
+    /// Percent done
+    progress: Option<f64>,
+    /// The health check that this answers; without it, all that are open
+    request_id: Option<String>,
+}
+
+impl Call for Heartbeat {
+    const NAME: &'static str = "heartbeat";
+    const ABOUT: &'static str =
+        "Tell your lead that you are alive and how far you are. Answers health checks.";
+    const EFFECT: Effect = Effect::Adds;
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        if self.progress.is_some_and(|progress| !(0.0..=100.0).contains(&progress)) {
+            return Err(Trouble::new("progress must be 0 to 100"));
+        }
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let alive = Alive {
+            task: self.task_id.map(|task| task.0),
+            progress: self.progress,
+            request: self.request_id,
+        };
+        let sent = desk.office().heartbeat(&team, &who, &alive)?;
+        let to: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
+        let answer =
+            Answer::object(&json!({ "success": true, "message": format!("told {}", to.join(", ")) }))?;
+        Ok(answer.noting(sent.iter().flat_map(|sent| sent.warnings.clone())))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Request {
+    team_name: Option<String>,
+    recipient: String,
+    /// What kind of question, like `task_status_request`
+    r#type: String,
+    /// The question's fields
+    data: Option<Map<String, Value>>,
+    /// At most 30000; 0 does not wait
+    #[serde(default = "longest_wait")]
+    timeout_ms: u64,
+}
+
+fn longest_wait() -> u64 {
+    LONGEST_WAIT
+}
+
+impl Call for Request {
+    const NAME: &'static str = "request";
+    const ABOUT: &'static str = "Ask a teammate and wait for the answer. If none comes in time it will come as mail, \
+                                 with the same request_id.";
+    const EFFECT: Effect = Effect::Adds;
+    const REQUIRED: &'static [&'static str] = &["recipient", "type"];
+    const WAITS: bool = true;
+
+    fn run(self, desk: &Desk, stop: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let to: Address = self.recipient.parse()?;
+        let asked = to.name.clone();
+        let (data, options) = (self.data.unwrap_or_default(), SendOptions::default());
+        let (request, sent) = desk.office().request(&team, &who, to, &self.r#type, data, options)?;
+        let mut body = json!({ "request_id": request, "id": sent.id, "answer": null });
+        let timeout = Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
+        let answer = desk.office().wait_for_answer_until(&team, (&who, &asked), &request, timeout, stop);
+        let answered = answer.is_ok();
+        if let Ok(answer) = answer {
+            body["answer"] =
+                match answer.payload.as_ref().filter(|payload| payload.get().len() <= LONGEST_TEXT) {
+                    Some(payload) => serde_json::from_str(payload.get()).unwrap_or_default(),
+                    None => part(&answer.text, 0, LONGEST_TEXT).0.into(),
+                };
+            body["answer_id"] = answer.id.into();
+        }
+        let wait = (!answered).then(|| format!("No answer yet; it will come as mail from {asked}."));
+        Ok(Answer::object(&body)?.noting(sent.warnings).noting(wait))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Respond {
+    team_name: Option<String>,
+    /// The requestId in the message that asked
+    request_id: String,
+    /// The answer's fields
+    data: Option<Map<String, Value>>,
+}
+
+impl Call for Respond {
+    const NAME: &'static str = "respond";
+    const ABOUT: &'static str = "Answer a request that was put to you; once.";
+    const EFFECT: Effect = Effect::Adds;
+    const REQUIRED: &'static [&'static str] = &["request_id"];
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let data = self.data.unwrap_or_default();
+        let sent = desk.office().respond(&team, &who, &self.request_id, data, SendOptions::default())?;
+        told(&format!("{} has the answer", sent.to), &sent, json!({}))
+    }
+}
