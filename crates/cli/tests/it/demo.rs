@@ -1,6 +1,7 @@
 //! `atm demo`: a stranger's first command. It must work, and leave no trace.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -34,6 +35,19 @@ impl Stage {
         Answer::of(&self.world, &self.command(args).output().unwrap())
     }
 
+    /// No process that the demo started is still at it.
+    fn assert_nobody_is_left(&self) {
+        let temp = self.temp.to_str().unwrap();
+        let of_ours = |pid: &PathBuf| {
+            let facts = ["cmdline", "environ"].map(|file| fs::read(pid.join(file)).unwrap_or_default());
+            facts.iter().any(|text| String::from_utf8_lossy(text).contains(&format!("{temp}/atm-demo-")))
+        };
+        wait_until("nobody is left", || {
+            let all = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+            !all.map(|entry| entry.path()).any(|pid| of_ours(&pid))
+        });
+    }
+
     /// Everything but the temp folder itself must be as it was: nothing.
     fn assert_untouched(&self) {
         for place in [self.world.home(), self.world.root(), self.world.state()] {
@@ -52,6 +66,12 @@ fn it_plays_to_the_end_and_leaves_no_trace() {
         "40 sent, 40 in the file",
         "did you mean bob?",
         "carol",
+        "runs in a tmux pane of its own",
+        "dora may go on",
+        "no heartbeat within",
+        "has acknowledged it",
+        "fritz agrees",
+        "messages that still wait: 0",
         "which is gone now",
         "Next: atm team create",
     ] {
@@ -59,6 +79,24 @@ fn it_plays_to_the_end_and_leaves_no_trace() {
     }
     stage.assert_untouched();
     assert_eq!(tree(&stage.temp), [] as [PathBuf; 0]);
+    stage.assert_nobody_is_left();
+}
+
+#[test]
+fn without_tmux_it_says_so_and_plays_with_plain_processes() {
+    let stage = Stage::new();
+    let bin = stage.world.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    symlink("/bin/sh", bin.join("sh")).unwrap();
+    let answer = Answer::of(&stage.world, &stage.command(&["demo"]).env("PATH", &bin).output().unwrap());
+    assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{}", answer.stdout);
+    for said in
+        ["there is no tmux here", "has acknowledged it", "fritz agrees", "messages that still wait: 0"]
+    {
+        assert!(answer.stdout.contains(said), "{said}: {}", answer.stdout);
+    }
+    assert_eq!(tree(&stage.temp), [] as [PathBuf; 0]);
+    stage.assert_nobody_is_left();
 }
 
 #[test]
@@ -82,7 +120,7 @@ fn the_document_is_one_and_has_the_whole_story() {
     let answer = stage.run(&["demo", "--json"]);
     let story: Value = serde_json::from_str(&answer.stdout).unwrap();
     let steps = story["steps"].as_array().unwrap();
-    assert!(steps.len() >= 8, "{story}");
+    assert!(steps.len() >= 16, "{story}");
     assert!(
         steps.iter().all(|step| step["what"].is_string() && !step["shown"].as_str().unwrap().is_empty()),
         "{story}"
@@ -126,6 +164,10 @@ fn an_interrupt_at_any_scene_leaves_no_trace() {
         "state/readers",
         "root/teams/log-team",
         "root/teams/log-team/members/carol/inbox",
+        "tmux",
+        "root/tasks/demo-crew/4.json",
+        "root/teams/demo-crew/inboxes/fritz.json",
+        "state/deciders",
     ];
     let mut interrupted = 0;
     for scene in scenes {
@@ -145,6 +187,7 @@ fn an_interrupt_at_any_scene_leaves_no_trace() {
             assert!(matches!(answer.code, Some(0 | 130)), "{scene}: {answer:?}");
             assert_eq!(tree(&stage.temp), [] as [PathBuf; 0], "{scene}: {answer:?}");
             stage.assert_untouched();
+            stage.assert_nobody_is_left();
         }
     }
     assert!(interrupted > 0, "not one was interrupted in time");
