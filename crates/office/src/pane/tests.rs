@@ -196,7 +196,12 @@ fn a_shell_at_its_prompt_waits_and_one_at_work_does_not() {
     wait_until("the shell is at work", || !scene.tmux().busy(&pane, pause).unwrap().shell_waits);
 
     let script = scene.run("while :; do echo x; sleep 0.01; done");
-    wait_until("the screen moves", || scene.tmux().busy(&script, pause).unwrap().screen_moves);
+    wait_until("more lines than fit, all alike", || {
+        let seen = scene.say(&["display-message", "-p", "-t", &script.id, "#{history_size}"]);
+        seen.trim().parse::<u32>().unwrap() > 10
+    });
+    let long = Duration::from_millis(500);
+    assert!(scene.tmux().busy(&script, long).unwrap().screen_moves);
     assert!(!scene.tmux().busy(&script, pause).unwrap().shell_waits, "a script is no prompt");
 }
 

@@ -278,7 +278,11 @@ impl Backend for Tmux {
     }
 
     fn busy(&self, pane: &PaneRef, pause: Duration) -> Result<Activity, PaneError> {
-        let screen = || ask(pane, &words(&["capture-pane", "-p", "-e", "-t", &pane.id]));
+        // Lines that are all alike scroll by without changing the screen, so what has scrolled away counts too.
+        let place = "#{history_size} #{history_bytes} #{cursor_x} #{cursor_y}";
+        let look =
+            ["display-message", "-p", "-t", &pane.id, place, ";", "capture-pane", "-p", "-e", "-t", &pane.id];
+        let screen = || ask(pane, &words(&look));
         find(pane)?;
         let before = screen()?;
         thread::sleep(pause);
