@@ -8,17 +8,24 @@ mod output;
 mod settings;
 mod size;
 
+use std::env;
 use std::process;
 
 use clap::Parser;
 
 use args::Args;
+use cmd::{Command, hook};
 use context::Context;
 use failure::Failure;
 
 fn main() {
     let args = match Args::try_parse() {
         Ok(args) => args,
+        // Clients take exit 2 of a hook as an order to go on.
+        Err(error) if error.use_stderr() && hook::is_called(env::args_os().skip(1)) => {
+            failure::report_usage(&error);
+            process::exit(hook::give_up(None, "wrong arguments"));
+        }
         Err(error) => process::exit(failure::report_usage(&error)),
     };
     // Told to stop: finish the commit that is under way, remove what was being prepared, and go.
@@ -31,7 +38,7 @@ fn main() {
     if watching.is_err() {
         eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
     }
-    if let Ok(point) = std::env::var("ATM_TEST_DIE_AT") {
+    if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
     }
     let json = args.global.json;
@@ -43,7 +50,13 @@ fn main() {
 }
 
 fn run(args: Args) -> Result<i32, Failure> {
-    let mut context = Context::new(&args.global)?;
+    let mut context = match (Context::new(&args.global), &args.command) {
+        (Ok(context), _) => context,
+        (Err(Failure::Told(told)), Command::Hook(_)) => {
+            return Ok(hook::give_up(Some(&args.global), &told.message));
+        }
+        (Err(failure), _) => return Err(failure),
+    };
     let done = cmd::run(args.command, &mut context);
     context.out.finish()?;
     done

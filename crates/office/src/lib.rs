@@ -19,6 +19,7 @@ mod effects;
 pub mod error;
 pub mod health;
 pub mod history;
+pub mod hook;
 pub mod inbox;
 pub mod join;
 pub mod members;

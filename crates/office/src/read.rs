@@ -81,35 +81,12 @@ impl Reading {
     pub fn confirm(self) -> Result<Confirmed, OfficeError> {
         let marked = self.mailbox.mark_read(&self.receipts)?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
-        if let Err(error) = self.note_seen() {
+        let (office, by) = (&self.office, self.front);
+        if let Err(error) = office.note_handed_over(&self.team, &self.who, &self.mailbox, &self.originals, by)
+        {
             warnings.push(format!("{error}; the mail is read without it"));
         }
         Ok(Confirmed { marked: marked.marked, warnings })
-    }
-
-    /// The ledger learns that its recipient has it.
-    fn note_seen(&self) -> Result<(), LedgerError> {
-        let office = &self.office;
-        let inbox = office.inbox_key(&self.team, &self.who);
-        let now = office.now().as_millis();
-        let by = self.who.as_str();
-        let file = self.mailbox.file();
-        let handed_over = [
-            (
-                Stage::Taken,
-                Evidence::certain(format!("marked as read by {}", self.front))
-                    .by(by)
-                    .changed(UNREAD, READ)
-                    .in_file(&file),
-            ),
-            (Stage::Seen, Evidence::certain(format!("handed over by {}", self.front)).by(by)),
-        ];
-        let observed: Vec<Observed> = self
-            .originals
-            .iter()
-            .map(|message| Observed { stages: handed_over.to_vec(), ..found(message, now, &file) })
-            .collect();
-        office.books.with(|ledger| ledger.observe(&inbox, &observed, None, now))
     }
 }
 
@@ -180,6 +157,31 @@ impl Office {
                 return Ok(false);
             }
         }
+    }
+
+    /// The ledger learns that their recipient has these, which `door` has handed over and marked as read.
+    pub(crate) fn note_handed_over(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        mailbox: &Mailbox,
+        messages: &[Message],
+        door: &str,
+    ) -> Result<(), LedgerError> {
+        let now = self.now().as_millis();
+        let by = who.as_str();
+        let file = mailbox.file();
+        let marked = Evidence::certain(format!("marked as read by {door}"));
+        let handed_over = [
+            (Stage::Taken, marked.by(by).changed(UNREAD, READ).in_file(&file)),
+            (Stage::Seen, Evidence::certain(format!("handed over by {door}")).by(by)),
+        ];
+        let observed: Vec<Observed> = messages
+            .iter()
+            .map(|message| Observed { stages: handed_over.to_vec(), ..found(message, now, &file) })
+            .collect();
+        let inbox = self.inbox_key(team, who);
+        self.books.with(|ledger| ledger.observe(&inbox, &observed, None, now))
     }
 
     /// Mail that was accepted for this inbox by somebody who died before it was written. If that fails, the next

@@ -5,12 +5,14 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use atm_wire::message::{Flaw, Priority, Sketch};
 use atm_wire::{Draft, MemberName, Message};
 
 use crate::array::ArrayInbox;
 use crate::error::StoreError;
+use crate::files::is_settled;
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::log::LogInbox;
@@ -161,6 +163,13 @@ impl Receipt {
     }
 }
 
+impl std::fmt::Display for Receipt {
+    /// One line, by which it can be known again.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{:016x} {}", self.content, self.id.escape_debug())
+    }
+}
+
 /// What a mailbox's files looked like from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Vec<Option<(u64, u64, i64, i64)>>);
@@ -281,15 +290,26 @@ impl Mailbox {
 
     /// What changes whenever the mailbox may have changed: cheap to ask, so that waiting need not read.
     pub fn signature(&self) -> Signature {
-        let files = match &self.inbox {
-            Inbox::Array(array) => vec![array.path().to_owned()],
-            Inbox::Log(log) => log.files(),
-        };
         let look = |path: PathBuf| {
             let found = fs::metadata(path).ok()?;
             Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
         };
-        Signature(files.into_iter().map(look).collect())
+        Signature(self.files().into_iter().map(look).collect())
+    }
+
+    /// The same, unless the files are so young that their next change might not show in it.
+    pub fn settled_signature(&self) -> Option<Signature> {
+        let now = SystemTime::now();
+        let settled = |path: &PathBuf| fs::metadata(path).map_or(true, |found| is_settled(&found, now));
+        let signature = self.signature();
+        self.files().iter().all(settled).then_some(signature)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        match &self.inbox {
+            Inbox::Array(array) => vec![array.path().to_owned()],
+            Inbox::Log(log) => log.files(),
+        }
     }
 
     /// Waits for the turn to take mail: two readers of one name never get the same message.

@@ -137,6 +137,16 @@ impl State {
         self.queue_named(shared, "nudges")
     }
 
+    /// What is remembered of the conversations of this inbox's owner, a file each.
+    pub(crate) fn sessions(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "hooks")
+    }
+
+    /// Where hooks say what went wrong: they have nobody else to tell.
+    pub fn hook_log(&self) -> PathBuf {
+        self.0.join("hook.log")
+    }
+
     /// Other names of the teams in a folder.
     pub(crate) fn aliases(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "aliases")

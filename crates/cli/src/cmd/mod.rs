@@ -13,6 +13,7 @@ mod doctor;
 mod duration;
 mod health;
 mod heartbeat;
+pub(crate) mod hook;
 mod idle;
 mod inbox;
 mod kill;
@@ -144,6 +145,8 @@ lazy::commands! {
     Mcp(mcp::Mcp),
     /// Show the settings and where each is from
     Config(config::Config),
+    /// Called by agents' clients: new mail for the agent, in the client's own format
+    Hook(hook::Hook),
     /// Print completions for a shell
     Completions(completions::Completions),
     /// Print the manual page, or write all of them to a folder
@@ -195,6 +198,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Clean(clean) => clean.run(context),
         Command::Mcp(mcp) => mcp.run(context),
         Command::Config(config) => config.run(context),
+        Command::Hook(hook) => Ok(hook.run(context)),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),
     }

@@ -10,37 +10,82 @@ use super::safe;
 /// How many characters of an id are enough to answer it.
 const SHORT_ID: usize = 8;
 
+/// What stands below the mail.
+const ANSWER: &str = "\nAnswer with: atm reply ID TEXT";
+/// Room for the line that says what was left out.
+const REST: usize = 80;
+
 /// The mail as one text. A message's own lines are indented, so that none of them can pass for a heading.
 pub(crate) fn context(messages: &[MessageView]) -> String {
-    let Some(first) = messages.first() else { return String::new() };
+    bounded(messages, usize::MAX).0
+}
+
+/// The same in at most `limit` characters, as JavaScript counts them: so many of the first messages as go in whole, at
+/// least one, which is cut if it has to be. Says how many those are.
+pub(crate) fn bounded(messages: &[MessageView], limit: usize) -> (String, usize) {
+    let Some(first) = messages.first() else { return (String::new(), 0) };
     let mut out = format!("Mail for {} (team {}):", safe::line(&first.to), safe::line(&first.team));
+    let room = limit.saturating_sub(ANSWER.len() + REST);
+    let mut used = length(&out);
+    let mut shown = 0;
     for run in fold_idle(messages) {
         let [.., last] = run else { continue };
-        if is_idle(last) {
-            let times = if run.len() > 1 { format!(" x{}", run.len()) } else { String::new() };
-            let _ = write!(out, "\n- {} is idle{times}", safe::line(&last.from));
-            continue;
+        let entry = entry(run, last);
+        let more = length(&entry);
+        if used + more > room && shown > 0 {
+            break;
         }
-        let kind = if last.kind == Kind::Protocol {
-            format!(" {}", safe::line(&last.r#type))
+        if used + more > room {
+            out.push_str(&cut(&entry, room.saturating_sub(used + REST)));
+            let _ = write!(out, "\n- the rest was cut: atm thread {}", short_id(&last.id));
         } else {
-            String::new()
-        };
-        let pending = if last.pending { " (waited while you were off)" } else { "" };
-        let _ = write!(
-            out,
-            "\n- from {}{kind} at {} [{}]{pending}",
-            safe::line(&last.from),
-            clock_time(&last.timestamp),
-            short_id(&last.id)
-        );
-        for line in text(last).lines() {
-            out.push_str("\n  ");
-            out.push_str(&safe::line(line));
+            out.push_str(&entry);
         }
+        used += more;
+        shown += run.len();
     }
-    out.push_str("\nAnswer with: atm reply ID TEXT");
-    out
+    if shown < messages.len() {
+        let _ = write!(out, "\n- and {} more: atm read shows them", messages.len() - shown);
+    }
+    out.push_str(ANSWER);
+    (out, shown)
+}
+
+fn entry(run: &[MessageView], last: &MessageView) -> String {
+    if is_idle(last) {
+        let times = if run.len() > 1 { format!(" x{}", run.len()) } else { String::new() };
+        return format!("\n- {} is idle{times}", safe::line(&last.from));
+    }
+    let kind =
+        if last.kind == Kind::Protocol { format!(" {}", safe::line(&last.r#type)) } else { String::new() };
+    let pending = if last.pending { " (waited while you were off)" } else { "" };
+    let mut entry = format!(
+        "\n- from {}{kind} at {} [{}]{pending}",
+        safe::line(&last.from),
+        clock_time(&last.timestamp),
+        short_id(&last.id)
+    );
+    for line in text(last).lines() {
+        entry.push_str("\n  ");
+        entry.push_str(&safe::line(line));
+    }
+    entry
+}
+
+/// How long JavaScript says that a text is.
+fn length(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// The start of a text, at most `room` long.
+fn cut(text: &str, room: usize) -> String {
+    let mut left = room;
+    let fits = |c: &char| {
+        let fits = c.len_utf16() <= left;
+        left = left.saturating_sub(c.len_utf16());
+        fits
+    };
+    text.chars().take_while(fits).collect()
 }
 
 /// The end of an id: of a time-ordered id it is the part that differs.

@@ -12,6 +12,7 @@ mod crowd;
 mod demo;
 mod disk;
 mod doctor;
+mod hooks;
 mod hostile_text;
 mod interrupt;
 mod json_shapes;

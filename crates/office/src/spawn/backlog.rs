@@ -10,7 +10,7 @@ use crate::office::Office;
 use crate::outbox::parse_draft;
 
 /// How every such tag begins.
-const TAG: &str = "[PENDING ACTION";
+pub(crate) const TAG: &str = "[PENDING ACTION";
 
 impl Office {
     /// Tags unread mail that came while its reader was still there, so that it is not taken for old noise. What was

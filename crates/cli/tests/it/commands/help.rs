@@ -77,6 +77,7 @@ fn the_first_help_names_every_command() {
       clean        Clear up: old mail that was read, old archives, what dead processes left
       mcp          Serve the team's mail and tasks to an agent client (Model Context Protocol)
       config       Show the settings and where each is from
+      hook         Called by agents' clients: new mail for the agent, in the client's own format
       completions  Print completions for a shell
       man          Print the manual page, or write all of them to a folder
       help         Print this message or the help of the given subcommand(s)
@@ -515,12 +516,23 @@ fn help_about_agent_clients() {
 
 #[test]
 fn help_about_settings_and_setting_up() {
-    assert_snapshot!(helps(&["config", "completions", "man"]), @"
+    assert_snapshot!(helps(&["config", "hook", "completions", "man"]), @"
     == Show the settings and where each is from
 
     Usage: atm config [OPTIONS]
 
     Options:
+    == Called by agents' clients: new mail for the agent, in the client's own format
+
+    Usage: atm hook [OPTIONS] [EVENT]
+
+    Arguments:
+      [EVENT]  session-start, user-prompt-submit, post-tool-use, stop, teammate-idle, session-end; in
+               any client's spelling [default: what stdin says]
+
+    Options:
+          --client <CLIENT>  Whose hook this is [default: told from stdin] [possible values: claude,
+                             codex, gemini, cursor]
     == Print completions for a shell
 
     Usage: atm completions [OPTIONS] <SHELL>

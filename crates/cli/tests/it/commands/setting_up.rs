@@ -50,6 +50,7 @@ const COMMANDS: &[&str] = &[
     "clean",
     "mcp",
     "config",
+    "hook",
     "completions",
     "man",
     "health",

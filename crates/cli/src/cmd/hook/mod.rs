@@ -1,0 +1,142 @@
+//! `atm hook`: called by agents' clients at certain moments.
+//!
+//! Whatever goes wrong here is ours: the client gets nothing on stdout, exit 0, and the reason is in `hook.log`.
+
+mod answer;
+pub(crate) mod input;
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use atm_office::hook::Conversation;
+use atm_store::{LockTimes, State, bounded_log};
+use atm_wire::{MemberName, TeamName};
+use clap::Args;
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+
+use crate::args::Global;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::{brief, safe};
+use answer::answer;
+use input::{Client, Event, Input};
+
+/// What Claude Code takes as additional context; the others take no less.
+const LARGEST_TEXT: usize = 10_000;
+/// Words before the mail: whose they are.
+const WHOSE: &str = "From other agents, by atm; not your user's words.\n";
+/// Clients give hooks ten seconds.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+#[derive(Debug, Args)]
+pub(crate) struct Hook {
+    /// session-start, user-prompt-submit, post-tool-use, stop, teammate-idle, session-end; in any client's spelling
+    /// [default: what stdin says]
+    #[arg(value_name = "EVENT")]
+    event: Option<String>,
+    /// Whose hook this is [default: told from stdin]
+    #[arg(long, value_enum)]
+    client: Option<Client>,
+}
+
+impl Hook {
+    /// Within a context that could be made.
+    pub(crate) fn run(&self, context: &mut Context) -> i32 {
+        self.serve(context).unwrap_or_else(|why| {
+            log(context.office.state(), self.event.as_deref(), &why);
+            0
+        })
+    }
+
+    fn serve(&self, context: &mut Context) -> Result<i32, String> {
+        let input = Input::read()?;
+        let said = self.event.as_deref().or(input.hook_event_name.as_deref()).unwrap_or_default();
+        let event = Event::parse(said).ok_or_else(|| format!("no such event: {said:?}"))?;
+        let client = self.client.unwrap_or_else(|| input.client(said));
+        if input.is_inner_agent() {
+            return Ok(0);
+        }
+        let Some((team, who)) = whose(context, &input, event)? else { return Ok(0) };
+        let session = input.session().to_owned();
+        let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
+        let office = context.office.clone().with_lock_times(times);
+        let hooked = office
+            .hook(&Conversation { team, who, session }, input.moment(event, client))
+            .map_err(|error| error.to_string())?;
+        for warning in hooked.warnings {
+            log(context.office.state(), self.event.as_deref(), &warning);
+        }
+        let Some(handover) = hooked.handover else { return Ok(0) };
+        let (text, count) = brief::bounded(handover.messages(), LARGEST_TEXT - WHOSE.len());
+        let answer = answer(client, event, format!("{WHOSE}{text}"));
+        let out = &mut context.out;
+        if let Some(document) = answer.stdout {
+            out.json_line(&document).map_err(|error| error.to_string())?;
+        }
+        if let Some(text) = answer.stderr {
+            eprintln!("{}", safe::lines(&text));
+        }
+        // Said first, remembered then: whatever stops us in between, nothing counts as presented that was not.
+        handover.presented(count).map_err(|error| error.to_string())?;
+        Ok(answer.code)
+    }
+}
+
+/// Whose conversation it is: as the settings have it, else as the client or the team's files do.
+fn whose(
+    context: &mut Context,
+    input: &Input,
+    event: Event,
+) -> Result<Option<(TeamName, MemberName)>, String> {
+    if let Some(folder) = input.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute()) {
+        context.cwd = folder;
+    }
+    let words = |failure: Failure| match failure {
+        Failure::Told(told) => told.message,
+        Failure::ClosedPipe | Failure::Stopped => "stopped".to_owned(),
+    };
+    if let (Event::TeammateIdle, Some(team), Some(name)) = (event, &input.team_name, &input.teammate_name) {
+        let team = context.office.choose_team(Some(team), &context.cwd).map_err(|error| error.to_string())?;
+        return Ok(Some((team, MemberName::parse(name).map_err(|error| error.to_string())?)));
+    }
+    if let Some(address) = context.identity().map_err(words)? {
+        return Ok(Some((context.team().map_err(words)?, address.name)));
+    }
+    context.office.who_has_session(input.session()).map_err(|error| error.to_string())
+}
+
+/// Whether the command line is meant for the hook command, however wrong the rest of it is.
+pub(crate) fn is_called(mut args: impl Iterator<Item = OsString>) -> bool {
+    let takes_a_value = |arg: &OsString| {
+        ["--root", "--state", "--team", "-t", "--as", "--color"].iter().any(|option| arg == option)
+    };
+    while let Some(arg) = args.next() {
+        if takes_a_value(&arg) {
+            args.next();
+        } else if !arg.as_encoded_bytes().starts_with(b"-") {
+            return arg == "hook";
+        }
+    }
+    false
+}
+
+/// Puts down why a hook could do nothing, before there was a context.
+pub(crate) fn give_up(global: Option<&Global>, why: &str) -> i32 {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || Xdg::new().ok().and_then(|xdg| xdg.state_dir()).map(|folder| folder.join("atm"));
+    let state = global.and_then(|global| global.state.clone()).or_else(|| set("ATM_STATE")).or_else(home);
+    if let Some(state) = state {
+        log(&State::new(state), None, why);
+    }
+    input::drain();
+    0
+}
+
+fn log(state: &State, event: Option<&str>, why: &str) {
+    let now = atm_office::clock::Clock::now(&atm_office::clock::SystemClock);
+    let line = format!("{now} {} {why}", event.unwrap_or("hook"));
+    // There is nobody left to tell.
+    let _ = bounded_log::note(&state.hook_log(), &line);
+}

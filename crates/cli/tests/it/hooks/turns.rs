@@ -1,0 +1,139 @@
+//! Presented, read, presented again: what counts when.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::{Bob, nothing, text};
+use crate::scene::{World, tree};
+
+#[test]
+fn what_was_presented_is_read_when_the_turn_ends_and_says_by_whom() {
+    let bob = Bob::new("claude");
+    bob.send("the build is red");
+    bob.says("UserPromptSubmit", &nothing());
+    bob.is_silent("PostToolUse", &nothing());
+    assert_eq!(bob.unread().len(), 1, "presented is not read");
+    bob.is_silent("Stop", &nothing());
+    assert!(bob.unread().is_empty());
+    let id = bob.world.json(&["inbox", "bob"])[0]["id"].as_str().unwrap().to_owned();
+    let track = bob.world.json(&["track", &id]);
+    assert_eq!(track["stage"], "seen");
+    assert!(track.to_string().contains("handed over by atm hook"), "{track}");
+}
+
+#[test]
+fn a_session_that_dies_leaves_its_mail_unread_and_the_next_gets_it() {
+    let mut bob = Bob::new("claude");
+    bob.send("the build is red");
+    bob.says("UserPromptSubmit", &nothing());
+    bob.is_silent("PostToolUse", &nothing());
+    // It died here. Another one comes, or the same again.
+    bob.session = "session-2";
+    assert!(text(&bob.says("SessionStart", &nothing())).contains("the build is red"));
+    bob.is_silent("UserPromptSubmit", &nothing());
+    assert!(bob.unread().is_empty(), "the conversation went on with it");
+
+    bob.send("and the tests too");
+    bob.says("PostToolUse", &nothing());
+    let resumed = bob.says("SessionStart", &json!({ "source": "resume" }));
+    assert!(text(&resumed).contains("and the tests too"));
+    bob.is_silent("SessionEnd", &nothing());
+    assert_eq!(bob.unread(), ["and the tests too"]);
+}
+
+#[test]
+fn an_agent_is_kept_going_once_for_each_message_whatever_the_client_says() {
+    for (client, event) in
+        [("claude", "Stop"), ("codex", "Stop"), ("gemini", "AfterAgent"), ("cursor", "stop")]
+    {
+        let bob = Bob::new(client);
+        bob.send_urgent("stop the release");
+        let held = bob.says(event, &nothing());
+        assert!(text(&held).contains("stop the release"), "{client}");
+        // A client that forgets to say that it was held already.
+        for _ in 0..3 {
+            bob.is_silent(event, &nothing());
+        }
+        bob.send_urgent("and the deployment");
+        assert!(text(&bob.says(event, &nothing())).contains("and the deployment"), "{client}");
+        bob.is_silent(event, &json!({ "stop_hook_active": true }));
+        assert!(bob.unread().is_empty(), "{client}");
+        bob.send_urgent("third");
+        bob.is_silent(event, &json!({ "stop_hook_active": true }));
+        assert_eq!(bob.unread(), ["third"], "{client}: not shown, so not read");
+    }
+}
+
+#[test]
+fn mail_that_waited_for_an_agent_keeps_it_going_and_ordinary_mail_does_not() {
+    let bob = Bob::new("claude");
+    bob.send("no hurry");
+    bob.is_silent("Stop", &nothing());
+    bob.world.ok(&["member", "set", "bob", "--active", "false"]);
+    bob.send("when you are back");
+    let held = bob.says("Stop", &nothing());
+    let (first, second) = text(&held).split_once("no hurry").expect("all that is new comes along");
+    assert!(first.contains("when you are back") && !second.contains("when you are back"), "its reason first");
+}
+
+#[test]
+fn when_there_is_nothing_no_ledger_is_opened_and_nothing_written() {
+    let bob = Bob::new("claude");
+    bob.send("the build is red");
+    bob.says("UserPromptSubmit", &nothing());
+    bob.is_silent("Stop", &nothing());
+    let inbox = bob.world.root().join("teams/dev/inboxes/bob.json");
+    crate::scene::set_modified(&inbox, std::time::SystemTime::now() - std::time::Duration::from_secs(60));
+    bob.is_silent("PostToolUse", &nothing());
+    let files = || -> Vec<_> {
+        let files = tree(&bob.world.state()).into_iter().filter(|path| path.is_file());
+        files.map(|path| (fs::metadata(&path).unwrap().modified().unwrap(), path)).collect()
+    };
+    let ledger = bob.world.state().join("ledger.db");
+    fs::write(&ledger, "no database").unwrap();
+    let before = files();
+    for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
+        bob.is_silent(event, &nothing());
+    }
+    assert_eq!(files(), before);
+    assert_eq!(bob.log(), "");
+}
+
+#[test]
+fn two_hooks_at_once_present_a_message_once() {
+    let bob = Bob::new("claude");
+    bob.send("the build is red");
+    let calls: Vec<_> = std::thread::scope(|scope| {
+        let calls: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| bob.hook("PostToolUse", &nothing()).stdout)).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    assert_eq!(calls.iter().filter(|said| said.contains("the build is red")).count(), 1, "{calls:?}");
+}
+
+#[test]
+fn who_it_is_is_told_from_the_teams_own_files() {
+    let world = World::with_team();
+    world.ok(&["--as", "bob", "send", "team-lead", "please decide"]);
+    let config = world.root().join("teams/dev/config.json");
+    let text = fs::read_to_string(&config).unwrap();
+    let mut team: serde_json::Value = serde_json::from_str(&text).unwrap();
+    team["leadSessionId"] = "lead-session".into();
+    fs::write(&config, team.to_string()).unwrap();
+    let ask = |session: &str| {
+        let answer = world.pipe(&["hook", "UserPromptSubmit"], json!({ "session_id": session }).to_string());
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""));
+        answer.stdout
+    };
+    assert_eq!(ask("somebody else's"), "", "nobody's mail for a session that we do not know");
+    assert!(ask("lead-session").contains("please decide"));
+}
+
+#[test]
+fn an_agent_inside_the_session_does_not_get_its_mail() {
+    let bob = Bob::new("claude");
+    bob.send("the build is red");
+    bob.is_silent("PostToolUse", &json!({ "agent_id": "a0123", "agent_type": "Explore" }));
+    assert!(text(&bob.says("PostToolUse", &nothing())).contains("the build is red"));
+}

@@ -1,0 +1,48 @@
+//! A small log of our own that never grows beyond a bound.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use crate::error::{IoContext, StoreError};
+use crate::paths::{create_private_folders, with_suffix};
+
+/// When a log is moved aside, in bytes; the one before it goes.
+const FULL: u64 = 64 * 1024;
+/// How much of one line is kept, in characters.
+const LINE: usize = 1000;
+
+/// Adds a line. What it says may be from elsewhere: it stays one line.
+pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {
+    if let Some(folder) = path.parent() {
+        create_private_folders(folder)?;
+    }
+    if fs::metadata(path).is_ok_and(|found| found.len() > FULL) {
+        fs::rename(path, with_suffix(path, ".old")).doing("move aside", path)?;
+    }
+    let mut text: String = line.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.push('\n');
+    let mut options = OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(path).doing("open", path)?;
+    file.write_all(text.as_bytes()).doing("write", path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stays_small_and_a_line_stays_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("state/hook.log");
+        note(&log, "one\nforged\u{1b}[31m").unwrap();
+        assert_eq!(fs::read_to_string(&log).unwrap(), "one forged [31m\n");
+        for _ in 0..200 {
+            note(&log, &"é".repeat(5000)).unwrap();
+        }
+        let size = |path: &Path| fs::metadata(path).unwrap().len();
+        assert!(size(&log) < 2 * FULL && size(&with_suffix(&log, ".old")) < 2 * FULL);
+        assert_eq!(fs::read_dir(folder.path().join("state")).unwrap().count(), 2);
+    }
+}
