@@ -5,6 +5,7 @@ mod cmd;
 mod context;
 mod failure;
 mod output;
+mod schemas;
 mod settings;
 mod size;
 

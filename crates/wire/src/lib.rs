@@ -14,6 +14,7 @@ pub mod lint;
 pub mod message;
 pub mod name;
 pub mod payload;
+pub mod schema;
 pub mod stamp;
 pub mod status;
 pub mod task;

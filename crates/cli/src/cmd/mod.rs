@@ -33,6 +33,7 @@ mod reply;
 mod request;
 mod retry;
 mod rotate;
+mod schema;
 mod search;
 mod send;
 mod shutdown;
@@ -147,6 +148,8 @@ lazy::commands! {
     Config(config::Config),
     /// Called by agents' clients: new mail for the agent, in the client's own format
     Hook(hook::Hook),
+    /// The JSON Schemas of the files and of every answer
+    Schema(schema::Schema),
     /// Print completions for a shell
     Completions(completions::Completions),
     /// Print the manual page, or write all of them to a folder
@@ -199,6 +202,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Mcp(mcp) => mcp.run(context),
         Command::Config(config) => config.run(context),
         Command::Hook(hook) => Ok(hook.run(context)),
+        Command::Schema(schema) => schema.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),
     }

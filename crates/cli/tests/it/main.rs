@@ -26,6 +26,7 @@ mod panes;
 mod protocol;
 mod readme;
 mod scene;
+mod schema;
 mod story;
 mod tasks;
 mod two_readers;

@@ -56,6 +56,11 @@ macro_rules! payloads {
             /// The types in the table.
             pub const KINDS: &[&str] = &[$($kind),*];
 
+            /// The fields of each type in the table: every spelling, and the type in the view.
+            pub const FIELDS: &[(&str, &[(&[&str], &str)])] = &[
+                $( ($kind, &[$( (&[$key $(, $twin)* $(, $alias)*], stringify!($type)), )*]), )*
+            ];
+
             /// Reads the fields that a payload of this type has.
             pub(super) fn read(kind: &str, object: &Object<'_>) -> Self {
                 match kind {

@@ -78,6 +78,7 @@ fn the_first_help_names_every_command() {
       mcp          Serve the team's mail and tasks to an agent client (Model Context Protocol)
       config       Show the settings and where each is from
       hook         Called by agents' clients: new mail for the agent, in the client's own format
+      schema       The JSON Schemas of the files and of every answer
       completions  Print completions for a shell
       man          Print the manual page, or write all of them to a folder
       help         Print this message or the help of the given subcommand(s)

@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "mcp",
     "config",
     "hook",
+    "schema",
     "completions",
     "man",
     "health",

@@ -1,0 +1,57 @@
+//! `atm schema`
+
+use atm_office::ExitCode;
+use atm_office::nearest::nearest;
+use clap::Args;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::table;
+use crate::schemas::Schemas;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a name: the list. The schemas are JSON Schema, draft 2020-12. They describe the files in every dialect that
+clients write, and every answer with --json. New keys may be added to both: take no offence at a key that you do not
+know.
+
+Examples:
+  atm schema
+  atm schema messages > messages.schema.json")]
+pub(crate) struct Schema {
+    /// Which
+    name: Option<String>,
+}
+
+impl Schema {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let schemas = Schemas::load().map_err(|error| {
+            Failure::new(ExitCode::BadData, "bad_data", format!("the schemas cannot be read: {error}"))
+        })?;
+        let out = &mut context.out;
+        let Some(name) = self.name else {
+            if out.json {
+                let list =
+                    schemas.list().map(|(name, kind, of)| json!({ "name": name, "kind": kind, "of": of }));
+                out.document(&list.collect::<Vec<_>>())?;
+            } else {
+                let rows =
+                    schemas.list().map(|(name, kind, of)| [name, kind, of].map(ToOwned::to_owned).to_vec());
+                out.line(table::columns(&["NAME", "KIND", "OF"], rows))?;
+            }
+            return Ok(0);
+        };
+        let Some(schema) = schemas.get(&name) else {
+            let nearest = nearest(&name, schemas.list().map(|(name, ..)| name));
+            let hint = match nearest.as_slice() {
+                [] => "`atm schema` shows the names".to_owned(),
+                names => format!("did you mean {}?", names.join(", ")),
+            };
+            let message = format!("there is no schema {name:?}");
+            return Err(Failure::new(ExitCode::NotFound, "no_schema", message).hint(hint));
+        };
+        out.document(&schema)?;
+        Ok(0)
+    }
+}

@@ -1,0 +1,131 @@
+//! The JSON Schemas of what is on disk and of every answer.
+//!
+//! They are kept by hand beside the code, in tables of documents and shared definitions; tests hold the real clients'
+//! files and every command's real answer against them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+const TABLES: [&str; 4] = [
+    atm_wire::schema::FILES,
+    include_str!("../schemas/mail.json"),
+    include_str!("../schemas/teams.json"),
+    include_str!("../schemas/work.json"),
+];
+
+/// The dialect that they are written in.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+/// How a definition is referred to.
+const DEFINITIONS: &str = "#/$defs/";
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Schemas {
+    documents: Map<String, Value>,
+    definitions: Map<String, Value>,
+}
+
+impl Schemas {
+    /// Puts the tables together.
+    pub(crate) fn load() -> Result<Self, serde_json::Error> {
+        let mut all = Self { documents: Map::new(), definitions: Map::new() };
+        for table in TABLES {
+            let mut table: Map<String, Value> = serde_json::from_str(table)?;
+            let mut part = |key: &str| match table.remove(key) {
+                Some(Value::Object(part)) => part,
+                _ => Map::new(),
+            };
+            all.documents.extend(part("documents"));
+            all.definitions.extend(part("$defs"));
+        }
+        all.definitions.insert("payload".to_owned(), atm_wire::schema::payload());
+        Ok(all)
+    }
+
+    /// The names, each with its kind and what it is the schema of.
+    pub(crate) fn list(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.documents.iter().map(|(name, document)| {
+            let word = |key: &str| document.get(key).and_then(Value::as_str).unwrap_or_default();
+            (name.as_str(), word("kind"), word("of"))
+        })
+    }
+
+    /// One of them, whole: with all the definitions that it needs, and no others.
+    pub(crate) fn get(&self, name: &str) -> Option<Value> {
+        let document = self.documents.get(name)?;
+        let mut schema = document.get("schema")?.as_object()?.clone();
+        let mut needed = BTreeSet::new();
+        self.follow(document.get("schema")?, &mut needed);
+        schema.insert("$schema".to_owned(), json!(DIALECT));
+        schema.insert("$id".to_owned(), json!(format!("urn:atm:schema:{name}")));
+        schema.insert("title".to_owned(), document.get("of").cloned().unwrap_or_default());
+        let definitions: Map<String, Value> =
+            self.definitions.iter().filter(|(key, _)| needed.contains(key.as_str())).map(clone).collect();
+        if !definitions.is_empty() {
+            schema.insert("$defs".to_owned(), Value::Object(definitions));
+        }
+        Some(Value::Object(schema))
+    }
+
+    /// Adds the names of all definitions that a schema refers to, directly or not.
+    fn follow<'a>(&'a self, schema: &'a Value, needed: &mut BTreeSet<&'a str>) {
+        match schema {
+            Value::Object(object) => {
+                let name = object
+                    .get("$ref")
+                    .and_then(Value::as_str)
+                    .and_then(|name| name.strip_prefix(DEFINITIONS));
+                if let Some((name, definition)) =
+                    name.and_then(|name| Some((name, self.definitions.get(name)?)))
+                    && needed.insert(name)
+                {
+                    self.follow(definition, needed);
+                }
+                object.values().for_each(|value| self.follow(value, needed));
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.follow(value, needed)),
+            _ => {}
+        }
+    }
+}
+
+fn clone((key, value): (&String, &Value)) -> (String, Value) {
+    (key.clone(), value.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
+        match schema {
+            Value::Object(object) => {
+                found.extend(object.get("$ref").and_then(Value::as_str));
+                object.values().for_each(|value| references(value, found));
+            }
+            Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn each_has_all_that_it_refers_to_and_nothing_else() {
+        let schemas = Schemas::load().unwrap();
+        let mut used = BTreeSet::new();
+        for (name, kind, of) in schemas.list() {
+            assert!(["file", "answer"].contains(&kind) && !of.is_empty(), "{name}");
+            let schema = schemas.get(name).unwrap();
+            let mut found = Vec::new();
+            references(&schema, &mut found);
+            let found: BTreeSet<&str> =
+                found.into_iter().map(|name| name.strip_prefix(DEFINITIONS).unwrap()).collect();
+            let there = schema.get("$defs").and_then(Value::as_object);
+            let there: BTreeSet<&str> = there.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+            assert_eq!(there, found, "{name}");
+            used.extend(found.into_iter().map(ToOwned::to_owned));
+        }
+        let all: BTreeSet<String> = schemas.definitions.keys().cloned().collect();
+        assert_eq!(used, all, "a definition that nothing uses");
+    }
+}
