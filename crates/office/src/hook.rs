@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::protocol::policy::LEAD_NAMES;
-use crate::spawn::TAG;
+use crate::tag::is_tagged;
 use crate::view::MessageView;
 
 /// How long a conversation without a word is remembered.
@@ -259,7 +259,7 @@ impl HeldBy {
 }
 
 fn wants_something(message: &Message) -> bool {
-    message.is_pending() || message.text.starts_with(TAG) || message.ours().ack_by.is_some()
+    message.is_pending() || is_tagged(&message.text) || message.ours().ack_by.is_some()
 }
 
 fn receipt(message: &Message) -> String {

@@ -41,6 +41,7 @@ pub mod retry;
 pub mod send;
 pub mod spawn;
 pub mod summary;
+mod tag;
 pub mod tasks;
 pub mod teams;
 pub mod track;

@@ -17,6 +17,7 @@ use crate::office::{Office, USER};
 use crate::outbox::parse_draft;
 use crate::pending::{Waiting, Why};
 use crate::send::{Letter, SendOptions};
+use crate::tag;
 
 /// In a policy's list: whoever leads the team.
 pub const LEAD: &str = "lead";
@@ -224,10 +225,8 @@ fn due(
 fn numbered(mut draft: Draft, number: u32) -> Draft {
     draft.ours.offer = Some(number);
     if !classify(&draft.text, None).is_protocol() {
-        let rest = draft.text.strip_prefix("[PENDING ACTION - ").and_then(|text| text.split_once("] "));
-        let body = rest.map_or(draft.text.as_str(), |(_, body)| body);
-        draft.text =
-            format!("[PENDING ACTION - offered again, number {number}, sent at {}] {body}", draft.timestamp);
+        let why = format!("offered again, number {number}, sent at {}", draft.timestamp);
+        draft.text = tag::tagged(&why, &draft.text);
     }
     draft
 }

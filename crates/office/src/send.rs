@@ -19,6 +19,7 @@ use crate::office::{Office, USER};
 use crate::outbox::{Accepted, as_message, render_draft};
 use crate::protocol::policy;
 use crate::summary::summarize;
+use crate::tag;
 use crate::underway::Underway;
 
 /// A message that somebody wants sent.
@@ -190,7 +191,7 @@ impl Office {
         let is_protocol = classify(&letter.text, None).is_protocol();
         let text = match delivery {
             Delivery::Queued if !options.no_tag && !is_protocol => {
-                format!("[PENDING ACTION - queued while offline at {now}] {}", letter.text)
+                tag::tagged(&format!("queued while offline at {now}"), &letter.text)
             }
             _ => letter.text.clone(),
         };

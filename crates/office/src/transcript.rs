@@ -13,6 +13,8 @@ use atm_wire::json::{Object, string};
 use atm_wire::team::{Member, TeamConfig};
 use serde_json::value::RawValue;
 
+use crate::tag;
+
 const CLOSING: &str = "</teammate-message>";
 /// Newer clients keep a closing tag in a text from ending it.
 const CLOSING_ESCAPED: &str = "<\\/teammate-message>";
@@ -78,15 +80,17 @@ impl Transcript {
     }
 }
 
-/// Whether a text that the model was told has this message in it.
+/// Whether a text that the model was told has this message in it, with or without the tag of mail that waited: it may
+/// have got one, or another one, since it was written.
 pub(crate) fn has_message(told: &str, from: &str, text: &str) -> bool {
     let opening = format!("<teammate-message teammate_id=\"{}\"", from.replace('"', "&quot;"));
-    let bodies = [text.to_owned(), text.replace(CLOSING, CLOSING_ESCAPED)];
+    let plain = tag::without(text);
+    let bodies = [plain.to_owned(), plain.replace(CLOSING, CLOSING_ESCAPED)];
     told.match_indices(&opening).any(|(at, _)| {
         let rest = &told[at + opening.len()..];
         let Some(end) = rest.find(">\n") else { return false };
         bodies.iter().any(|body| {
-            rest[end + 2..]
+            tag::without(&rest[end + 2..])
                 .strip_prefix(body.as_str())
                 .is_some_and(|after| after.starts_with(&format!("\n{CLOSING}")))
         })
@@ -183,6 +187,15 @@ mod tests {
         assert!(has_message(told, "eve", "hello\nworld"));
         assert!(!has_message(told, "eve", "hello"), "only a part of it");
         assert!(!has_message(told, "carol", "hello"));
+    }
+
+    /// Mail that was offered again was never found: its text in the conversation had another tag than in the ledger.
+    #[test]
+    fn a_tag_that_came_or_changed_later_does_not_matter() {
+        let told = "<teammate-message teammate_id=\"bob\">\n[PENDING ACTION - offered again, number 1] hello\n</teammate-message>";
+        assert!(has_message(told, "bob", "hello"));
+        assert!(has_message(told, "bob", "[PENDING ACTION - queued while offline at noon] hello"));
+        assert!(!has_message(told, "bob", "[PENDING ACTION - queued while offline at noon] hell"));
     }
 
     #[test]

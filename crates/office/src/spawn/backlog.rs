@@ -8,9 +8,7 @@ use atm_wire::{Draft, MemberName, Message, TeamName};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::outbox::parse_draft;
-
-/// How every such tag begins.
-pub(crate) const TAG: &str = "[PENDING ACTION";
+use crate::tag;
 
 impl Office {
     /// Tags unread mail that came while its reader was still there, so that it is not taken for old noise. What was
@@ -20,19 +18,19 @@ impl Office {
     pub(super) fn offer_backlog(&self, team: &TeamName, name: &MemberName) -> Result<usize, OfficeError> {
         let mailbox = self.mailbox(team, name);
         let unread: Vec<Message> = mailbox.list()?.messages.into_iter().filter(|m| !m.read).collect();
-        let mut tagged = unread.iter().filter(|message| message.text.starts_with(TAG)).count();
+        let mut tagged = unread.iter().filter(|message| tag::is_tagged(&message.text)).count();
         if mailbox.layout() == Layout::Log || !self.books.exist() {
             return Ok(tagged);
         }
         let inbox = self.inbox_key(team, name);
         for message in unread {
             let plain = !message.content().is_protocol() && message.outer_type.as_deref() == Some("message");
-            if !plain || message.text.starts_with(TAG) {
+            if !plain || tag::is_tagged(&message.text) {
                 continue;
             }
             let draft = self.books.with(|ledger| ledger.draft(&inbox, &message.id))?;
             let Some(draft) = draft.as_deref().and_then(parse_draft) else { continue };
-            mailbox.offer(&tag(draft))?;
+            mailbox.offer(&with_tag(draft))?;
             let evidence = Evidence::certain("was unread when its reader returned, and got its tag");
             let now = self.now().as_millis();
             self.books.with(|ledger| ledger.advance(&inbox, &message.id, Stage::Queued, now, &evidence))?;
@@ -42,7 +40,7 @@ impl Office {
     }
 }
 
-fn tag(draft: Draft) -> Draft {
-    let text = format!("{TAG} - unread since {}, before you returned] {}", draft.timestamp, draft.text);
+fn with_tag(draft: Draft) -> Draft {
+    let text = tag::tagged(&format!("unread since {}, before you returned", draft.timestamp), &draft.text);
     Draft { text, delivery: Delivery::Queued, ..draft }
 }

@@ -29,7 +29,6 @@ use atm_wire::{Address, Color, MemberName, TeamName};
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use backlog::TAG;
 pub use client::Client;
 pub use error::SpawnError;
 
