@@ -1,5 +1,7 @@
 //! `cargo xtask setup`: what the tests need beside Rust, installed only where it is missing.
 
+mod mcp;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,8 +40,10 @@ pub(crate) fn run() -> Result<Tools> {
     if !missing.is_empty() {
         install(&missing)?;
     }
-    let node = repo::target()?.join("test-tools").join("node");
+    let tools = repo::target()?.join("test-tools");
+    let node = tools.join("node");
     install_lock_library(&node)?;
+    mcp::install(&tools.join("mcp"))?;
     Ok(Tools { node_modules: node.join("node_modules") })
 }
 

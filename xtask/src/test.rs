@@ -7,6 +7,9 @@ use anyhow::{Context, Result};
 
 use crate::{docs, repo, setup};
 
+/// With the tests that need what `setup` installs.
+const OUTSIDE: &str = "--features=atm/test-tools";
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only the tests: no format check, lints, documents or licences
@@ -36,7 +39,7 @@ fn checks() -> Result<()> {
     command_step("format", repo::cargo(["fmt", "--all", "--check"])?)?;
     command_step(
         "lints",
-        repo::cargo(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?,
+        repo::cargo(["clippy", "--workspace", "--all-targets", OUTSIDE, "--locked", "--", "-D", "warnings"])?,
     )?;
     step("documents", "cargo xtask docs", docs::check)?;
     let mut doc = repo::cargo(["doc", "--workspace", "--no-deps", "--locked"])?;
@@ -53,9 +56,18 @@ fn checks() -> Result<()> {
 
 fn tests() -> Result<Command> {
     if repo::has_cargo("nextest")? {
-        repo::cargo(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"])
+        repo::cargo(["nextest", "run", "--workspace", OUTSIDE, "--locked", "--no-fail-fast"])
     } else {
-        repo::cargo(["test", "--workspace", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests"])
+        repo::cargo([
+            "test",
+            "--workspace",
+            OUTSIDE,
+            "--locked",
+            "--no-fail-fast",
+            "--lib",
+            "--bins",
+            "--tests",
+        ])
     }
 }
 

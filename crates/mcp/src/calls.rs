@@ -17,7 +17,7 @@ use crate::trouble::Trouble;
 
 /// Calls that work at the same time. They wait for disks and locks, and for each other.
 pub(crate) const WORKERS: usize = 4;
-/// Calls that wait for mail at the same time, beside those.
+/// Calls of one client that wait for mail at the same time, beside those.
 pub(crate) const WAITERS: usize = 8;
 /// How often somebody who waits is told that we still do.
 const STILL_WAITING: Duration = Duration::from_secs(5);

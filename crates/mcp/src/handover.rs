@@ -5,21 +5,45 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atm_office::read::Reading;
 use rmcp::model::RequestId;
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::desk::Desk;
 
+/// Mail whose answer has not been written yet, or which is being marked.
+#[derive(Debug)]
+pub(crate) struct Handed {
+    reading: Reading,
+    /// Held until it is marked: the same client's next call sees it so.
+    _unsettled: OwnedRwLockReadGuard<()>,
+}
+
 /// The readings whose answers have not been written yet.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Handover(Arc<Mutex<HashMap<RequestId, Reading>>>);
+pub(crate) struct Handover {
+    waiting: Arc<Mutex<HashMap<RequestId, Handed>>>,
+    unsettled: Arc<RwLock<()>>,
+}
 
 impl Handover {
-    pub(crate) fn put(&self, id: RequestId, reading: Reading) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, reading);
+    pub(crate) async fn put(&self, id: RequestId, reading: Reading) {
+        let handed = Handed { reading, _unsettled: self.unsettled.clone().read_owned().await };
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, handed);
     }
 
     /// Of a request that was cancelled, the reading is just dropped: the mail stays unread.
-    pub(crate) fn take(&self, id: &RequestId) -> Option<Reading> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+    pub(crate) fn take(&self, id: &RequestId) -> Option<Handed> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+    }
+
+    /// Waits until what earlier answers handed over is marked.
+    pub(crate) async fn settled(&self) {
+        drop(self.unsettled.write().await);
+    }
+}
+
+impl Handed {
+    pub(crate) async fn confirm(self, desk: Arc<Desk>) {
+        confirm(desk, self.reading).await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The MCP server: a team's mail and tasks as tools of any agent client.
 //!
-//! [`Server`] is the service; what carries it is apart from it ([`stdio`]). Every tool parses its arguments, calls
+//! [`Server`] is the service; what carries it is apart from it ([`stdio`], and `http`). Every tool parses its arguments, calls
 //! the office in a thread of its own, and shapes the answer; rules are the office's. Names and shapes of the first
 //! fourteen tools are those of the Python server `claude-teams`, so that whoever used that one changes a command and
 //! nothing else.
@@ -10,6 +10,8 @@ mod arguments;
 mod calls;
 mod desk;
 mod handover;
+#[cfg(feature = "http")]
+pub mod http;
 mod page;
 mod prompts;
 mod resources;

@@ -55,6 +55,18 @@ impl Server {
         Self { handover: Some(handover), ..self }
     }
 
+    /// The same server for one more client, with places and subscriptions of its own.
+    #[cfg(feature = "http")]
+    pub(crate) fn session(&self) -> Self {
+        let closed = Stop::default();
+        Self {
+            calls: Arc::new(Calls::new(closed.clone())),
+            subscriptions: Arc::default(),
+            closed,
+            ..self.clone()
+        }
+    }
+
     /// The client has gone: nobody waits any more.
     pub(crate) fn close(&self) {
         self.closed.stop();
@@ -119,6 +131,9 @@ impl ServerHandler for Server {
             let name: String = request.name.chars().take(80).collect();
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         };
+        if let Some(handover) = &self.handover {
+            handover.settled().await;
+        }
         let given = request.arguments.unwrap_or_default();
         let mut answer = match self.calls.run(&self.desk, offered, given, &context).await {
             Ok(answer) => answer.noting(self.desk.told_late()),
@@ -127,7 +142,7 @@ impl ServerHandler for Server {
         // Of a call that was cancelled the answer goes nowhere, so its mail stays unread.
         if let Some(reading) = answer.reading.take().filter(|_| !context.ct.is_cancelled()) {
             match &self.handover {
-                Some(handover) => handover.put(context.id.clone(), reading),
+                Some(handover) => handover.put(context.id.clone(), reading).await,
                 None => confirm(self.desk.clone(), reading).await,
             }
         }

@@ -15,7 +15,7 @@ use rmcp::{RoleServer, ServiceExt};
 
 use crate::calls::{WAITERS, WORKERS};
 use crate::desk::Desk;
-use crate::handover::{Handover, confirm};
+use crate::handover::Handover;
 use crate::server::Server;
 
 /// Threads that have nothing to do end after this.
@@ -80,8 +80,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Gate<T> {
         let sending = self.inner.send(item);
         async move {
             sending.await?;
-            if let Some(reading) = handed {
-                confirm(desk, reading).await;
+            if let Some(handed) = handed {
+                handed.confirm(desk).await;
             }
             Ok(())
         }

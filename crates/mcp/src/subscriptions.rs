@@ -73,3 +73,9 @@ impl Subscriptions {
         }
     }
 }
+
+impl Drop for Subscriptions {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -6,6 +6,7 @@ mod archive;
 mod corpus;
 mod ledger;
 mod lock;
+mod mcp;
 mod measure;
 mod parallel;
 mod read;
@@ -58,6 +59,8 @@ enum Scenario {
     Ledger,
     /// Times in a gigabyte of archived mail
     Archive,
+    /// The MCP server: its start, its memory, a waiting call
+    Mcp,
 }
 
 impl Scenario {
@@ -70,6 +73,7 @@ impl Scenario {
             Self::Lock => lock::run(bench),
             Self::Ledger => ledger::run(bench),
             Self::Archive => archive::run(bench),
+            Self::Mcp => mcp::run(bench),
         }
     }
 

@@ -7,6 +7,8 @@ use clap::{Args, ValueEnum};
 use super::spawn;
 use crate::context::Context;
 use crate::failure::Failure;
+#[cfg(feature = "mcp-http")]
+use crate::output::Out;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -18,6 +20,10 @@ pub(crate) struct Mcp {
     /// Which tools to offer
     #[arg(long, value_enum, value_name = "LIST", default_value_t = Tools::All)]
     tools: Tools,
+    /// Serve on a local port instead of standard input and output; port 0 is any that is free
+    #[cfg(feature = "mcp-http")]
+    #[arg(long, value_name = "IP:PORT")]
+    http: Option<std::net::SocketAddr>,
 }
 
 /// Which tools to offer.
@@ -30,7 +36,7 @@ enum Tools {
 }
 
 impl Mcp {
-    pub(crate) fn run(self, context: &Context) -> Result<i32, Failure> {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let identity = context.identity()?;
         if let Some(team) = identity.as_ref().and_then(|address| address.team.as_ref()) {
             // A bound server of a team that is not there would refuse every call.
@@ -51,9 +57,31 @@ impl Mcp {
                 on_exit: spawn::look_at_members(context),
             },
         });
+        #[cfg(feature = "mcp-http")]
+        if let Some(address) = self.http {
+            return serve_http(&server, address, &mut context.out);
+        }
         stdio::serve(server).map_err(|error| {
             Failure::new(ExitCode::Io, "io", format!("the connection to the client broke: {error}"))
         })?;
         Ok(0)
+    }
+}
+
+#[cfg(feature = "mcp-http")]
+fn serve_http(server: &Server, address: std::net::SocketAddr, out: &mut Out) -> Result<i32, Failure> {
+    use std::io::ErrorKind;
+
+    use atm_mcp::http;
+
+    let mut told = Ok(());
+    let ended = http::serve(server, address, |address| {
+        told = out.line(format!("http://{address}{}", http::PATH)).and_then(|()| out.finish());
+    });
+    told?;
+    match ended {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Err(Failure::usage(error.to_string())),
+        Err(error) => Err(Failure::new(ExitCode::Io, "io", format!("cannot serve on {address}: {error}"))),
+        Ok(()) => Ok(0),
     }
 }

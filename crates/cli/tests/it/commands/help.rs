@@ -505,7 +505,9 @@ fn help_about_agent_clients() {
     Usage: atm mcp [OPTIONS]
 
     Options:
-          --tools <LIST>  Which tools to offer [default: all] [possible values: core, all]
+          --tools <LIST>    Which tools to offer [default: all] [possible values: core, all]
+          --http <IP:PORT>  Serve on a local port instead of standard input and output; port 0 is any
+                            that is free
 
     With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and
     nobody else's.

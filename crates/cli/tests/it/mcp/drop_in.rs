@@ -142,9 +142,10 @@ fn mail_goes_out_and_is_read_once() {
     let message = &read["result"][0];
     assert_eq!((&message["from"], &message["text"]), (&json!("team-lead"), &json!("look at the build")));
     assert_eq!((&message["read"], &message["summary"]), (&json!(true), &json!("build")));
+    let track = lead.call("track", json!({ "team_name": "dev", "message_id": id }));
+    assert_eq!(track["stage"], "seen", "the same client's next call finds it marked");
     assert_eq!(lead.call("read_inbox", bob(json!({})))["result"], json!([]));
-    let track = world.json(&["track", id]);
-    assert_eq!(track["stage"], "seen");
+    assert_eq!(world.json(&["track", id])["stage"], "seen");
     let seen = track["stages"].as_array().unwrap().last().unwrap();
     assert_eq!(seen["evidence"]["what"], "handed over by atm mcp", "{seen}");
     let all = lead.call("read_inbox", bob(json!({ "unread_only": false })));
