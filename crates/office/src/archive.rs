@@ -191,7 +191,7 @@ impl Office {
     }
 
     /// The ledger learns why these are not in the inbox any more.
-    fn record_archived(
+    pub(crate) fn record_archived(
         &self,
         team: &TeamName,
         name: &MemberName,

@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use atm_store::Layout;
 use atm_store::backup::{self, Limits, Order, Packing, Site};
-use atm_wire::backup::Manifest;
+use atm_wire::backup::{FolderEntry, Manifest};
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
 use crate::archive::Progress;
 use crate::error::OfficeError;
+use crate::merge::{Merge, Merged};
 use crate::office::Office;
 
 /// What backup is wanted.
@@ -31,6 +33,8 @@ pub struct RestorePlan {
     pub file: PathBuf,
     /// Under another name than it had.
     pub name: Option<String>,
+    /// Add it to a team that is there.
+    pub merge: bool,
     /// Only check it.
     pub dry_run: bool,
     /// How much it may hold.
@@ -108,6 +112,32 @@ impl Office {
             created_at: made.manifest.created_at,
             warnings: made.left_out,
         })
+    }
+
+    /// Adds what is in a backup to a team that is there: mail that is not there, members of other names, tasks of other
+    /// numbers, files of other names. Where there is no such team, it is made.
+    pub fn restore_into(&self, plan: &RestorePlan, progress: Progress) -> Result<Merged, OfficeError> {
+        let manifest = backup::manifest(&plan.file)?;
+        let team = match &plan.name {
+            Some(name) => TeamName::parse(name)?,
+            None => TeamName::parse(&manifest.team)?,
+        };
+        let root_key = self.root_key();
+        let opened = backup::open(self.site(&team, &root_key), &plan.file, plan.limits, progress)?;
+        let mut merge = Merge::new(self, &team, &manifest.team, plan.dry_run);
+        let is_log = |entry: &FolderEntry| entry.path.as_bytes() == b"team/members";
+        let layout = if manifest.folders.iter().any(is_log) { Layout::Log } else { Layout::Array };
+        merge.config(opened.config()?.as_deref(), layout)?;
+        for (name, load) in opened.mail()? {
+            load.warnings.iter().for_each(|warning| merge.warn(warning.to_string()));
+            merge.mail(&name, load.messages)?;
+        }
+        if !plan.dry_run {
+            merge.done.archived.add(opened.merge_archive()?.into());
+            merge.done.tasks = opened.merge_tasks()?.into();
+            merge.done.files = opened.merge_files()?.into();
+        }
+        Ok(merge.done)
     }
 
     /// Makes a team of a backup, byte for byte; there must be none of that name. Everything is checked before anything is

@@ -23,6 +23,7 @@ pub mod hook;
 pub mod inbox;
 pub mod join;
 pub mod members;
+pub mod merge;
 pub mod nearest;
 pub mod office;
 mod outbox;

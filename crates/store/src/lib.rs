@@ -9,6 +9,7 @@ pub mod array;
 pub mod artifacts;
 pub mod backup;
 pub mod bounded_log;
+pub mod carry;
 pub mod commit;
 pub mod error;
 pub mod files;
@@ -30,6 +31,7 @@ pub mod watch;
 
 pub use archive::Archive;
 pub use artifacts::ArtifactFolder;
+pub use carry::Carried;
 pub use error::StoreError;
 pub use lock::LockTimes;
 pub use mailbox::{Appended, Listing, Mailbox, Marked, Outbox, Receipt, Warning};

@@ -28,7 +28,11 @@ pub struct TeamFolder {
 impl TeamFolder {
     /// The folder of `team`, whether it exists or not.
     pub fn new(root: &Root, team: &TeamName, state: &State, times: LockTimes) -> Self {
-        let path = root.team(team);
+        Self::at(root.team(team), state, times)
+    }
+
+    /// A team's folder that is not in its place.
+    pub(crate) fn at(path: PathBuf, state: &State, times: LockTimes) -> Self {
         let config = SharedFile::new(path.join("config.json"), state, times).with_directory_lock();
         Self { path, config }
     }
@@ -81,6 +85,12 @@ impl TeamFolder {
 
     /// Makes the team: its folder, its `config.json`, and the folder that its mail is kept in.
     pub fn create<T: Serialize>(&self, config: &T, layout: Layout) -> Result<(), StoreError> {
+        let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
+        self.create_from(&text, layout)
+    }
+
+    /// Makes the team with a configuration that there is already.
+    pub fn create_from(&self, text: &str, layout: Layout) -> Result<(), StoreError> {
         if let Some(teams) = self.path.parent() {
             create_private_folders(teams)?;
         }
@@ -90,9 +100,8 @@ impl TeamFolder {
             Layout::Array => "inboxes",
             Layout::Log => "members",
         }))?;
-        let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
         self.config.update(|look| match look.content {
-            Content::Missing => Ok(Plan::Replace(text.clone(), ())),
+            Content::Missing => Ok(Plan::Replace(text.to_owned(), ())),
             _ => Err(StoreError::Exists { path: self.config.path().to_owned() }),
         })
     }
@@ -142,7 +151,8 @@ impl TeamFolder {
                 let patch = {
                     let (_, entries) = self.members(&text)?;
                     let index = position(&entries, name).ok_or_else(|| self.no_member(name))?;
-                    set_below(&text, entries[index].get(), path, value).map_err(|error| self.bad(&error))?
+                    json::set_below(&text, entries[index].get(), path, value)
+                        .map_err(|error| self.bad(&error))?
                 };
                 text = patch.apply(&text);
             }
@@ -249,25 +259,6 @@ impl TeamFolder {
     fn no_member(&self, name: &str) -> StoreError {
         StoreError::NoMember { path: self.config.path().to_owned(), name: name.to_owned() }
     }
-}
-
-fn set_below(
-    text: &str,
-    object: &str,
-    path: &[&str],
-    value: &serde_json::Value,
-) -> Result<json::Patch, serde_json::Error> {
-    let (Some(key), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
-        return Ok(json::Patch::default());
-    };
-    if rest.is_empty() {
-        return json::set_member(text, object, key, value);
-    }
-    if let Some(inner) = Object::parse(object)?.get(key).filter(|inner| inner.get().starts_with('{')) {
-        return set_below(text, inner.get(), rest, value);
-    }
-    let wrap = |value, key: &&str| serde_json::json!({ *key: value });
-    json::set_member(text, object, key, &rest.iter().rev().fold(value.clone(), wrap))
 }
 
 fn position(entries: &[&RawValue], name: &str) -> Option<usize> {

@@ -3,6 +3,7 @@
 mod alias;
 mod backup;
 mod join;
+mod merged;
 mod repair;
 mod restore;
 

@@ -1,6 +1,7 @@
 //! The array layout: `inboxes/<name>.json`, one JSON array.
 
 mod archive;
+mod carry;
 mod checked;
 mod content;
 mod mend;

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use atm_wire::backup::{FORMAT, FileEntry, FolderEntry, Manifest, Mode, Place, VERSION};
 
+use super::places::{Kind, kind};
 use super::spool::{Piece, Spool};
 use super::{Order, Progress, Site};
 use crate::archive::Archive;
@@ -22,8 +23,6 @@ use crate::paths::with_suffix;
 const TRIES: usize = 20;
 /// How often a file that nobody locks is copied when it changes under the copy.
 const LOOKS: usize = 3;
-/// The files that a log's mail is written to.
-const LOGS: [&str; 3] = ["inbox", "inbox-high", "inbox-low"];
 
 /// Everything that goes into a backup.
 pub(super) struct Collected {
@@ -206,7 +205,7 @@ impl Collector<'_> {
         piece: Piece,
         metadata: &Metadata,
     ) -> Result<(), StoreError> {
-        let is_cursor = is_member_of_log(parent(place)) && place.ends_with(b"/state.json");
+        let is_cursor = kind(place) == Kind::Cursor;
         let (mtime, ctime) =
             ((metadata.mtime(), metadata.mtime_nsec()), (metadata.ctime(), metadata.ctime_nsec()));
         self.taken.push(Taken {
@@ -249,21 +248,13 @@ impl Collector<'_> {
 
     /// The locks of a file that others write.
     fn shared(&self, path: &Path, place: &[u8]) -> Option<SharedFile> {
-        let parts: Vec<&str> =
-            place.split(|byte| *byte == b'/').map(std::str::from_utf8).collect::<Result<_, _>>().ok()?;
         let file = SharedFile::new(path.to_owned(), self.site.state, self.site.times);
         let beside = |name: &str| path.with_file_name(name);
-        Some(match parts.as_slice() {
-            ["team", "config.json"] => file.with_directory_lock(),
-            ["team", "inboxes", name] | ["tasks", name] if is_json(name) => {
-                file.with_flock(beside(".lock")).with_directory_lock()
-            }
-            ["tasks", ".highwatermark"] => {
-                file.with_flock(beside(".lock")).with_directory(beside(".lock.lock"))
-            }
-            ["team", "members", _, name] if LOGS.contains(name) => {
-                file.with_flock(with_suffix(path, ".lock"))
-            }
+        Some(match kind(place) {
+            Kind::Config => file.with_directory_lock(),
+            Kind::Array | Kind::Task(_) => file.with_flock(beside(".lock")).with_directory_lock(),
+            Kind::LastTask => file.with_flock(beside(".lock")).with_directory(beside(".lock.lock")),
+            Kind::Log => file.with_flock(with_suffix(path, ".lock")),
             _ => return None,
         })
     }
@@ -271,15 +262,6 @@ impl Collector<'_> {
 
 fn checked(path: &Path, place: &[u8]) -> Result<Place, StoreError> {
     Place::parse(place).map_err(|why| StoreError::bad(path, why))
-}
-
-fn is_json(name: &str) -> bool {
-    Path::new(name).extension() == Some(OsStr::new("json"))
-}
-
-fn parent(place: &[u8]) -> &[u8] {
-    let end = place.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-    &place[..end]
 }
 
 /// `team/members/<name>`

@@ -11,11 +11,14 @@
 //! | write manifest and files, rename | [`pack`] |
 //! | check everything, into a folder beside its place | [`unpack`] |
 //! | put it in place | [`restore`] |
+//! | add it to a team that is there | [`merge`] |
 //!
 //! [`MANIFEST`]: atm_wire::backup::MANIFEST
 
 mod collect;
+mod merge;
 mod pack;
+mod places;
 mod restore;
 mod spool;
 mod unpack;
@@ -29,7 +32,8 @@ use crate::error::StoreError;
 use crate::lock::LockTimes;
 use crate::paths::{Root, State};
 
-pub use restore::{Restored, restore};
+pub use merge::{Files, Opened, open};
+pub use restore::{Restored, adopt, restore};
 pub use unpack::{Limits, check, manifest};
 
 /// Told how much of how much is done.

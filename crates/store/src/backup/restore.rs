@@ -61,8 +61,7 @@ pub fn restore(
     create_private_folders(&teams)?;
     let folder = teams.join(site.team.as_str());
     let tasks = site.root.tasks(site.team);
-    let _turn = Queue::enter(&site.state.queue(&folder), &site.times.deadline())?;
-    sweep(&folder, site.state);
+    let _turn = Unpacked::turn(&folder, site)?;
     if folder.exists() {
         return Err(StoreError::Exists { path: folder });
     }
@@ -99,6 +98,13 @@ pub(super) struct Unpacked {
 }
 
 impl Unpacked {
+    /// Our turn at a team's name, and what dead restores of it left is gone.
+    pub(super) fn turn(folder: &Path, site: Site) -> Result<Queue, StoreError> {
+        let turn = Queue::enter(&site.state.queue(folder), &site.times.deadline())?;
+        sweep(folder, site.state);
+        Ok(turn)
+    }
+
     /// Unpacks beside `folder`, and the archive in the state folder.
     pub(super) fn new(
         folder: &Path,
@@ -153,24 +159,35 @@ impl Unpacked {
             self.put("archive", &target)?;
             return Ok(0);
         }
+        self.add_to_archive(site).map(|(_, known)| known)
+    }
+
+    /// Adds to the archive what it does not have. Gives how many messages came, and how many were there.
+    pub(super) fn add_to_archive(&self, site: Site) -> Result<(usize, usize), StoreError> {
+        let staged = self.state.join("archive");
+        if !staged.is_dir() {
+            return Ok((0, 0));
+        }
         let state = State::new(self.state.clone());
-        let mut known = 0;
+        let (mut all, mut known) = (0, 0);
         for archive in Archive::in_folder(&staged, &state, site.times)? {
             let view = archive.view(ALWAYS)?;
             for block in view.blocks() {
                 let mut warnings = Vec::new();
-                known += adopt(site, archive.stem(), &view.read(block, &mut warnings))?;
+                let messages = view.read(block, &mut warnings);
+                all += messages.len();
+                known += adopt(site, archive.stem(), &messages)?;
                 if let Some(warning) = warnings.first() {
                     return Err(StoreError::bad(&staged, warning.to_string()));
                 }
             }
         }
-        Ok(known)
+        Ok((all - known, known))
     }
 }
 
-/// Puts archived messages into the archives of the names that they were for. Gives how many were there.
-pub(super) fn adopt(site: Site, stem: &str, messages: &[Archived]) -> Result<usize, StoreError> {
+/// Puts archived messages into the archives of the names that they were for, or of `stem`. Gives how many were there.
+pub fn adopt(site: Site, stem: &str, messages: &[Archived]) -> Result<usize, StoreError> {
     let to =
         |message: &Archived| message.origin.as_ref().map_or(stem, |origin| origin.to.as_str()).to_owned();
     let mut names: Vec<String> = messages.iter().map(to).collect();
@@ -316,7 +333,7 @@ impl Sink for Stage {
 }
 
 /// Renames a folder to a name that must be free.
-fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
+pub(super) fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let (here, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
     match rustix::fs::renameat_with(here, from, here, to, flags) {
         Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: to.to_owned() }),

@@ -167,7 +167,7 @@ fn write_lines(file: &mut File, text: &str) -> io::Result<()> {
 }
 
 /// Whether what we wrote can still be found: in the file itself, or in the one that it was rotated to.
-fn is_still_there(file: &File, path: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_still_there(file: &File, path: &Path) -> Result<bool, StoreError> {
     let ours = file.metadata().doing("look at", path)?;
     let same = |path: &Path| {
         fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino()))

@@ -6,6 +6,7 @@
 mod append;
 mod archive;
 mod blank;
+mod carry;
 pub mod cursor;
 mod lines;
 mod rotate;

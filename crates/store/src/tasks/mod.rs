@@ -108,10 +108,7 @@ impl TaskFolder {
 
     /// Makes a task under the next number, which it gets told.
     pub fn create(&self, make: impl Fn(TaskId) -> Task) -> Result<(TaskId, Task), StoreError> {
-        if let Some(tasks) = self.path.parent() {
-            create_private_folders(tasks)?;
-        }
-        ensure_folder(&self.path)?;
+        self.ensure_folders()?;
         loop {
             let id = self.take_number()?;
             let task = make(id);
@@ -126,6 +123,29 @@ impl TaskFolder {
                 return Ok((id, task));
             }
         }
+    }
+
+    /// Makes the task of that number from a text, if there is none. Says whether it did.
+    pub fn adopt(&self, id: TaskId, text: &str) -> Result<bool, StoreError> {
+        self.ensure_folders()?;
+        self.keep_number(id)?;
+        self.under_creation_lock(self.file(id)).update(|look| match look.content {
+            Content::Missing => Ok(Plan::Replace(text.to_owned(), true)),
+            _ => Ok(Plan::Keep(false)),
+        })
+    }
+
+    /// Sees to it that no number up to this one is given to a new task.
+    pub fn reserve(&self, id: TaskId) -> Result<(), StoreError> {
+        self.ensure_folders()?;
+        self.keep_number(id)
+    }
+
+    fn ensure_folders(&self) -> Result<(), StoreError> {
+        if let Some(tasks) = self.path.parent() {
+            create_private_folders(tasks)?;
+        }
+        ensure_folder(&self.path)
     }
 
     /// Looks at a task and changes it, as one step. `decide` may be asked several times; the last time is the one that

@@ -166,6 +166,27 @@ pub fn set_member<T: Serialize + ?Sized>(
     Ok(patch)
 }
 
+/// Sets a value below `object`, which stands in `text`, by the way to it: `["metadata", "atm", "spawn"]`. What is missing
+/// on the way is made; what stands there and is no object gives way.
+pub fn set_below<T: Serialize + ?Sized>(
+    text: &str,
+    object: &str,
+    path: &[&str],
+    value: &T,
+) -> Result<Patch, serde_json::Error> {
+    let (Some(key), rest) = (path.first(), path.get(1..).unwrap_or_default()) else {
+        return Ok(Patch::default());
+    };
+    if rest.is_empty() {
+        return set_member(text, object, key, value);
+    }
+    if let Some(inner) = Object::parse(object)?.get(key).filter(|inner| inner.get().starts_with('{')) {
+        return set_below(text, inner.get(), rest, value);
+    }
+    let wrap = |value, key: &&str| serde_json::json!({ *key: value });
+    set_member(text, object, key, &rest.iter().rev().fold(serde_json::to_value(value)?, wrap))
+}
+
 /// Takes `key` out of `object`, a value that stands in `text`, wherever it stands there.
 pub fn remove_member(text: &str, object: &str, key: &str) -> Result<Patch, serde_json::Error> {
     let mut patch = Patch::default();

@@ -5,11 +5,13 @@
 //! and [`edit`] makes a [`Patch`]: a list of replacements that leaves every other byte alone.
 
 pub mod check;
+pub mod compact;
 pub mod edit;
 pub mod scan;
 pub mod style;
 
 pub use check::{ArrayCheck, Outline};
-pub use edit::{Patch, addition, append, remove, remove_member, set_member};
+pub use compact::{Laid, compact};
+pub use edit::{Patch, addition, append, remove, remove_member, set_below, set_member};
 pub use scan::{Object, elements, integer, span, string};
 pub use style::Style;

@@ -3,6 +3,7 @@
 mod draft;
 mod flaw;
 mod parse;
+pub mod translate;
 
 use std::borrow::Cow;
 

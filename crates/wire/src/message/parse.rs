@@ -149,7 +149,7 @@ fn object(text: &str) -> Result<Object<'_>, Flaw> {
     }
 }
 
-fn required_string<'a>(object: &Object<'a>, field: &'static str) -> Result<Cow<'a, str>, Flaw> {
+pub(super) fn required_string<'a>(object: &Object<'a>, field: &'static str) -> Result<Cow<'a, str>, Flaw> {
     let raw = object.get(field).ok_or(Flaw::Missing(field))?;
     json::string(raw).ok_or(Flaw::WrongType { field, wanted: "a string" })
 }

@@ -8,6 +8,7 @@ use atm_store::StoreError;
 use atm_store::backup::Limits;
 use clap::Args;
 
+use super::merged;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -17,14 +18,20 @@ use crate::size;
 #[command(after_help = "\
 Every file is unpacked beside its place and checked against the manifest; then the team is there at once, byte
 for byte and with its modes. A file that leads elsewhere, a link, a file twice, one that the manifest does not
-name, another hash, or more than is allowed: the backup is refused (exit 6), and nothing is changed.")]
+name, another hash, or more than is allowed: the backup is refused (exit 6), and nothing is changed.
+--merge adds to a team that is at work: messages that neither inbox nor archive has, by their ids or else by
+sender, time and text; members of other names; tasks of other numbers; other files. Nothing is overwritten.
+What a reader is known to have seen comes as read.")]
 pub(crate) struct Restore {
     /// The backup
     file: PathBuf,
     /// Under another name than it had
     #[arg(id = "who", long = "as", value_name = "NAME")]
     name: Option<String>,
-    /// Only check it
+    /// Add what is missing to a team that is there
+    #[arg(long)]
+    merge: bool,
+    /// Only check it, and say what would be done
     #[arg(long)]
     dry_run: bool,
     /// How much it may hold when it is unpacked [default: 16GB, and a thousand times its size]
@@ -37,10 +44,16 @@ impl Restore {
         let plan = RestorePlan {
             file: context.cwd.join(self.file),
             name: self.name,
+            merge: self.merge,
             dry_run: self.dry_run,
             limits: Limits { most: self.max_size },
         };
         let mut progress = context.out.progress("restoring");
+        if plan.merge {
+            let done = context.office.restore_into(&plan, &mut |done, of| progress.at(done, of));
+            drop(progress);
+            return merged::tell(context, &done.map_err(explain)?);
+        }
         let done = context.office.restore(&plan, &mut |done, of| progress.at(done, of));
         drop(progress);
         let done = done.map_err(explain)?;
@@ -65,7 +78,7 @@ impl Restore {
 fn explain(error: OfficeError) -> Failure {
     let hint = match &error {
         OfficeError::Exists { .. } | OfficeError::Store(StoreError::Exists { .. }) => {
-            "--as NAME restores it under another name"
+            "--as NAME restores it under another name, --merge adds what is missing"
         }
         OfficeError::Store(StoreError::Io { source, .. })
             if source.kind() == std::io::ErrorKind::NotFound =>

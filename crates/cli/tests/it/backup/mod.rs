@@ -2,6 +2,7 @@
 
 mod crashes;
 mod live;
+mod merge;
 mod words;
 
 use std::path::Path;

@@ -35,7 +35,7 @@ fn a_team_comes_back() {
     [exit 4]
     $ atm team restore one.tar.gz
     2> error: team dev exists already
-    2>   hint: --as NAME restores it under another name
+    2>   hint: --as NAME restores it under another name, --merge adds what is missing
     [exit 4]
     $ atm team delete dev --force
     deleted team dev; its files are in [STATE]/deleted/dev.[TIME]

@@ -1,0 +1,33 @@
+//! What was added to a team, for `atm team restore --merge` and `atm team import`.
+
+use atm_office::merge::{Count, Merged};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+
+pub(super) fn tell(context: &mut Context, done: &Merged) -> Result<(), Failure> {
+    let out = &mut context.out;
+    for warning in &done.warnings {
+        out.warn(warning)?;
+    }
+    if out.json {
+        out.document(done)?;
+        return Ok(());
+    }
+    let verb = if done.dry_run { "would add" } else { "added" };
+    let whole = if done.created { " (a new team)" } else { "" };
+    out.note(format!("{verb} to team {}{whole}:", safe::line(&done.team)))?;
+    let names =
+        if done.members.is_empty() { String::new() } else { format!(": {}", done.members.join(", ")) };
+    out.note(format!("  {} members{}", done.members.len(), safe::line(&names)))?;
+    let mut line = |what: &str, count: Count| {
+        let known = if count.known > 0 { format!("; {} were there", count.known) } else { String::new() };
+        out.note(format!("  {} {what}{known}", count.added))
+    };
+    line("messages", done.messages)?;
+    line("archived messages", done.archived)?;
+    line("tasks", done.tasks)?;
+    line("other files", done.files)?;
+    Ok(())
+}
