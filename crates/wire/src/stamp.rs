@@ -107,6 +107,16 @@ impl Stamp {
         self.moment().strftime("%Y%m%d-%H%M%S-%3f").to_string()
     }
 
+    /// The moment as mail has it in its headers: `Sun, 15 Nov 2026 18:42:29 +0000`.
+    pub fn mail_date(&self) -> String {
+        self.moment().strftime("%a, %d %b %Y %H:%M:%S +0000").to_string()
+    }
+
+    /// The moment as it stands in the line that begins a message of an mbox: `Sun Nov 15 18:42:29 2026`.
+    pub fn mbox_date(&self) -> String {
+        self.moment().strftime("%a %b %e %H:%M:%S %Y").to_string()
+    }
+
     fn moment(self) -> jiff::Timestamp {
         // Every constructor keeps the number within jiff's range, so the default is never taken.
         jiff::Timestamp::from_millisecond(self.0).unwrap_or_default()

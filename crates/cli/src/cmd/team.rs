@@ -2,6 +2,8 @@
 
 mod alias;
 mod backup;
+mod export;
+mod import;
 mod join;
 mod merged;
 mod repair;
@@ -47,6 +49,10 @@ pub(crate) enum Team {
     Backup(backup::Backup),
     /// Make a team of a backup
     Restore(restore::Restore),
+    /// Write all that is known of a team: for people, for mail programs, to be imported
+    Export(export::Export),
+    /// Add what is in an export to a team
+    Import(import::Import),
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +91,8 @@ impl Team {
             Self::Delete { name, force } => delete(context, &name, force)?,
             Self::Backup(backup) => backup.run(context)?,
             Self::Restore(restore) => restore.run(context)?,
+            Self::Export(export) => export.run(context)?,
+            Self::Import(import) => import.run(context)?,
         }
         Ok(0)
     }

@@ -29,6 +29,7 @@ use atm_wire::backup::Manifest;
 use atm_wire::{Stamp, TeamName};
 
 use crate::error::StoreError;
+use crate::files::NewFile;
 use crate::lock::LockTimes;
 use crate::paths::{Root, State};
 
@@ -94,9 +95,7 @@ pub struct Backup {
 
 /// Makes a backup of a team: its folder, its tasks and its archive.
 pub fn backup(site: Site, order: &Order, progress: Progress) -> Result<Backup, StoreError> {
-    if !order.force && order.out.exists() {
-        return Err(StoreError::Exists { path: order.out.clone() });
-    }
+    NewFile::check(&order.out, order.force)?;
     let collected = collect::collect(site, order, progress)?;
     let packed = pack::write(order, &collected, progress)?;
     Ok(Backup { manifest: collected.manifest, size: packed, left_out: collected.left_out })

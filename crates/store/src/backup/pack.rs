@@ -1,8 +1,7 @@
 //! Writing the file of a backup.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -13,34 +12,23 @@ use tar::{Builder, EntryType, Header};
 use super::collect::Collected;
 use super::{Order, Packing, Progress};
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, sync_folder};
-use crate::interrupt;
+use crate::files::NewFile;
 
 /// Writes and syncs the whole file beside its place, then renames it. Gives its size.
 pub(super) fn write(order: &Order, collected: &Collected, progress: Progress) -> Result<u64, StoreError> {
-    let (staged, file) = Staged::begin(Staged::name_for(&order.out), &order.out, None)?;
-    let size = fill(order, collected, file, progress).doing("write", staged.temp())?;
-    let _critical = interrupt::critical();
-    if !order.force && order.out.exists() {
-        return Err(StoreError::Exists { path: order.out.clone() });
-    }
-    staged.commit()?;
-    let folder = order.out.parent().filter(|folder| !folder.as_os_str().is_empty());
-    sync_folder(folder.unwrap_or(Path::new(".")))?;
-    Ok(size)
+    let mut file = NewFile::begin(&order.out, order.force)?;
+    fill(order, collected, &mut file, progress).doing("write", &order.out)?;
+    file.finish()
 }
 
-fn fill(order: &Order, collected: &Collected, file: File, progress: Progress) -> io::Result<u64> {
-    let out = BufWriter::with_capacity(1 << 16, file);
-    let out = match order.packing {
+fn fill(order: &Order, collected: &Collected, out: &mut NewFile, progress: Progress) -> io::Result<()> {
+    match order.packing {
         Packing::Zstd => content(collected, zstd::Encoder::new(out, 0)?, progress)?.finish()?,
         Packing::Gzip => {
             content(collected, GzEncoder::new(out, flate2::Compression::default()), progress)?.finish()?
         }
     };
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.sync_all()?;
-    Ok(file.metadata()?.len())
+    Ok(())
 }
 
 fn content<W: Write>(collected: &Collected, out: W, progress: Progress) -> io::Result<W> {

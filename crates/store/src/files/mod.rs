@@ -1,9 +1,11 @@
 //! Single files: looking at one as a whole, replacing one as a whole.
 
+mod new;
 mod patient;
 mod replace;
 mod snapshot;
 
+pub use new::NewFile;
 pub(crate) use patient::read_patiently;
 pub(crate) use replace::{
     Staged, ensure_folder, is_temp_of_ours, remove_folder, resolve, sync_folder, write_new,

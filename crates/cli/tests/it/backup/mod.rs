@@ -1,6 +1,7 @@
 //! A team in one file, and back, by the real binary: while others work, after deaths, and what is refused.
 
 mod crashes;
+mod export;
 mod live;
 mod merge;
 mod words;

@@ -134,6 +134,8 @@ fn help_about_teams_and_members() {
       delete   Take a team out of the tree; its files are kept in the state folder
       backup   Put a team into one file, while it is at work
       restore  Make a team of a backup
+      export   Write all that is known of a team: for people, for mail programs, to be imported
+      import   Add what is in an export to a team
       help     Print this message or the help of the given subcommand(s)
 
     Options:

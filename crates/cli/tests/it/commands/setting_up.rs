@@ -20,6 +20,8 @@ const COMMANDS: &[&str] = &[
     "team repair",
     "team backup",
     "team restore",
+    "team export",
+    "team import",
     "member",
     "member add",
     "member remove",
