@@ -7,11 +7,11 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | copy all files into one without a name | [`collect`], [`spool`] |
-//! | write manifest and files, rename | [`pack`] |
-//! | check everything, into a folder beside its place | [`unpack`] |
-//! | put it in place | [`restore`] |
-//! | add it to a team that is there | [`merge`] |
+//! | copy all files into one without a name | `collect`, `spool` |
+//! | write manifest and files, rename | `pack` |
+//! | check everything, into a folder beside its place | `unpack` |
+//! | put it in place | `restore` |
+//! | add it to a team that is there | `merge` |
 //!
 //! [`MANIFEST`]: atm_wire::backup::MANIFEST
 
