@@ -88,7 +88,11 @@ fn a_ledger_that_is_made_anew_has_what_is_archived() {
             fs::write(world.state().join("ledger.db"), damage).unwrap();
         }
         let checkup = world.json(&["doctor", "--fix"]);
-        assert_eq!((&checkup["sound"], &checkup["messages"]), (&true.into(), &4.into()), "{checkup}");
+        assert_eq!(
+            (&checkup["ledger"]["sound"], &checkup["ledger"]["messages"]),
+            (&true.into(), &4.into()),
+            "{checkup}"
+        );
         assert_eq!(texts(&world.json(&["search", "one"])), ["one"], "from a packed part");
         assert_eq!(texts(&world.json(&["search", "here"])), ["here it is"]);
         let track = world.json(&["track", &id]);
