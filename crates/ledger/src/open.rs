@@ -68,17 +68,28 @@ impl Ledger {
         }
     }
 
-    /// Brings the log's pages into the database if there are many: whoever opens it first reads the whole log, so it
-    /// has to stay short. Beside others the log cannot begin anew, so it is not tried again at once: only this changes
-    /// the database's file, whose time tells when somebody did it. Costs two fsyncs, so nothing else should be held.
-    pub fn tidy(&self) {
+    /// Brings the log's pages into the database if there are many, and begins the log anew: whoever opens it first
+    /// reads the whole log, so it has to stay short. Beside others the log may not begin anew, so it is not tried again
+    /// at once: only this changes the database's file, whose time tells when somebody did it. Costs two fsyncs, so
+    /// nothing else should be held.
+    pub fn tidy(&mut self) {
         let is_long = self.log_length.load(Ordering::Relaxed) >= LONG_LOG;
         let since = || fs::metadata(&self.path).ok()?.modified().ok()?.elapsed().ok();
         if is_long && since().is_none_or(|since| since >= TIDY_EVERY) {
             // Somebody else may be at it; the next command comes by anyway.
-            let _ = self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            // The work first, beside which others write. What is left needs them to be away for a moment: if they are
+            // not, it is left to the next command.
+            let _ = self.checkpoint("PASSIVE");
+            if self.db.busy_handler(None::<fn(i32) -> bool>).is_ok() {
+                let _ = self.checkpoint("TRUNCATE");
+                let _ = self.db.busy_handler(Some(wait_for_others));
+            }
             self.log_length.store(0, Ordering::Relaxed);
         }
+    }
+
+    fn checkpoint(&self, how: &str) -> rusqlite::Result<()> {
+        self.db.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()))
     }
 
     /// The database's file.

@@ -212,3 +212,21 @@ fn a_damaged_or_newer_ledger_is_an_error_and_stays_as_it_is() {
     drop(db);
     assert!(matches!(Ledger::open(&newer), Err(LedgerError::TooNew { found: 99, .. })));
 }
+
+#[test]
+fn the_log_stays_short_though_each_command_opens_and_closes_the_ledger() {
+    let desk = Desk::new();
+    let log = desk.folder.path().join("state/ledger.db-wal");
+    let mut longest = 0;
+    for n in 0..200 {
+        let mut ledger = desk.open();
+        desk.accept(&mut ledger, &format!("m{n}"), "hello");
+        // As if nobody had tidied for long.
+        let database = std::fs::File::open(desk.path()).unwrap();
+        database.set_modified(std::time::UNIX_EPOCH).unwrap();
+        drop(ledger);
+        longest = longest.max(log.metadata().unwrap().len());
+    }
+    assert!(longest < 1_000_000, "the log grew to {longest} bytes");
+    assert_eq!(desk.open().waiting(&desk.inbox("bob")).unwrap().len(), 200);
+}

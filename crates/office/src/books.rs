@@ -26,7 +26,7 @@ impl Books {
 
     /// For a process that stays: what every other one does at its end.
     pub(crate) fn tidy(&self) {
-        if let Some((_, ledger)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some((_, ledger)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             ledger.tidy();
         }
     }
