@@ -21,8 +21,8 @@ const LOOK_AGAIN: Duration = Duration::from_micros(250);
 const LOOKS: i32 = 20_000;
 
 /// A log of so many pages is long.
-const LONG_LOG: i32 = 100;
-const TIDY_EVERY: Duration = Duration::from_millis(250);
+const LONG_LOG: i32 = 64;
+const TIDY_EVERY: Duration = Duration::from_millis(25);
 
 /// The ledger.
 #[derive(Debug)]
