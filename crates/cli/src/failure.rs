@@ -205,6 +205,7 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::LeadRuns { .. } => "--force takes its place all the same".to_owned(),
         OfficeError::NoPhantom { .. } => "`atm team repair` shows the phantoms".to_owned(),
         OfficeError::Spawn(error) => return error.hint(),
+        OfficeError::Wake(error) => return error.hint(),
         OfficeError::Ledger(_) => {
             "mail goes without it; `atm doctor --fix` makes a new one from the files".to_owned()
         }

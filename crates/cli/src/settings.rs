@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use atm_office::ExitCode;
 use atm_office::retry::{Policies, Policy};
 use atm_office::upkeep::Upkeep;
+use atm_office::wake::Ladder;
 use atm_wire::stamp::parse_duration;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use serde::Deserialize;
@@ -56,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) policies: Setting<Policies>,
     /// What stays in the inboxes, and when the archive is packed.
     pub(crate) upkeep: Setting<Upkeep>,
+    /// How long mail waits before each wake for it.
+    pub(crate) ladder: Setting<Ladder>,
     /// The files that were looked for, and whether they are there.
     pub(crate) files: Vec<(PathBuf, bool)>,
 }
@@ -72,6 +75,25 @@ struct File {
     color: Option<String>,
     delivery: Option<Delivery>,
     archive: Option<Archive>,
+    wake: Option<Wake>,
+}
+
+/// How long mail waits before each wake for it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wake {
+    after: Option<Vec<String>>,
+}
+
+impl Wake {
+    fn ladder(&self) -> Result<Option<Ladder>, String> {
+        let span = |text: &String| parse_duration(text).map_err(|error| format!("[wake]: {error}"));
+        self.after
+            .as_ref()
+            .map(|after| after.iter().map(span).collect())
+            .transpose()
+            .map(|after| after.map(Ladder))
+    }
 }
 
 /// What stays in the inboxes, and when the archive is packed.
@@ -154,6 +176,7 @@ impl Settings {
             color: default(ColorChoice::Auto),
             policies: default(Policies::default()),
             upkeep: default(Upkeep::default()),
+            ladder: default(Ladder::default()),
             files: Vec::new(),
         };
         settings.read_file(&xdg.config_dir().join("atm").join("config.toml"))?;
@@ -191,6 +214,9 @@ impl Settings {
                 .apply(&mut self.upkeep.value)
                 .map_err(|why| bad_file(path, &format!("[archive]: {why}")))?;
             self.upkeep.origin = origin();
+        }
+        if let Some(wake) = &file.wake {
+            put(&mut self.ladder, wake.ladder().map_err(|why| bad_file(path, &why))?, origin());
         }
         Ok(())
     }
@@ -254,6 +280,9 @@ fn parse(text: &str) -> Result<File, Trouble> {
             .apply_to_all(&mut Policies::default())
             .map_err(|why| Trouble::plain(format!("[delivery]: {why}")))?;
     }
+    if let Some(wake) = &file.wake {
+        wake.ladder().map_err(Trouble::plain)?;
+    }
     Ok(file)
 }
 
@@ -273,7 +302,7 @@ fn parse_color(text: &str) -> Option<ColorChoice> {
 
 fn bad_file(path: &Path, why: &str) -> Failure {
     Failure::new(ExitCode::BadData, "bad_settings", format!("{}: {why}", path.display()))
-        .hint("known keys: root, state, team, as, color, and the tables [delivery], [archive]")
+        .hint("known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]")
 }
 
 /// The nearest `.atm.toml`, from here upwards; the one that would be here if there is none.

@@ -7,6 +7,7 @@ use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
 
 use crate::spawn::SpawnError;
+use crate::wake::WakeError;
 
 use crate::tasks::TaskError;
 
@@ -212,6 +213,9 @@ pub enum OfficeError {
     /// Members that are started, ended and woken.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// Members that are woken.
+    #[error(transparent)]
+    Wake(#[from] WakeError),
     /// What was mended could not be undone.
     #[error(transparent)]
     Undo(UndoError),
@@ -262,6 +266,7 @@ impl OfficeError {
             Self::Undo(error) => exit_code_of_undo(error),
             Self::Task(error) => error.exit_code(),
             Self::Spawn(error) => error.exit_code(),
+            Self::Wake(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
             Self::Store(StoreError::BadContent { .. } | StoreError::BadBackup { .. }) => ExitCode::BadData,
             Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
@@ -306,6 +311,7 @@ impl OfficeError {
             Self::NotInTime { .. } => "not_in_time",
             Self::NoAnswer { .. } => "no_answer",
             Self::Spawn(error) => error.code(),
+            Self::Wake(error) => error.code(),
             Self::Ledger(_) => "ledger",
         }
     }

@@ -3,6 +3,115 @@
 //! Every front (the command line, servers, hooks) parses its input, calls the [`Office`] and shows the answer; what is
 //! allowed and what happens is decided here, once. The office never prints, never reads the environment, and gets
 //! its clock as an argument.
+//!
+//! # Embedding it
+//!
+//! An [`Office`] needs the shared tree, which agents' clients write too, and a state folder of our own. It is cheap to
+//! clone, can be used from several threads, and needs no async runtime: what waits, blocks.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let (root, state) = (folder.path().join("root"), folder.path().join("state"));
+//! use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! use atm_store::{Root, State};
+//!
+//! let office = Office::new(Root::new(root), State::new(state));
+//! let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+//! office.add_member(&team, &MemberPlan::new("bob"))?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Sending, reading, tracking
+//!
+//! A message that [`send`](Office::send) accepted is written, whoever dies. Reading has two steps, so that nothing is
+//! marked that was not shown: [`begin_read`](Office::begin_read) hands out, [`confirm`](read::Reading::confirm) marks.
+//! [`track`](Office::track) tells the stages of a message, each with its evidence.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_store::{Root, State};
+//! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+//! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+//! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
+//! use atm_office::send::{Letter, SendOptions};
+//!
+//! let letter = Letter::new("bob".parse()?, "please look at the build");
+//! let sent = office.send(&team, &"user".parse()?, &letter, SendOptions::default())?;
+//!
+//! let reading = office.begin_read(&team, &bob, usize::MAX)?;
+//! for message in reading.messages() {
+//!     assert_eq!(message.text, "please look at the build");
+//! }
+//! reading.confirm()?; // shown: now it counts as read
+//!
+//! let track = office.track(Some(&team), &sent.id)?;
+//! assert_eq!(track.stage.as_str(), "seen");
+//! assert!(track.stages.iter().any(|stage| stage.stage.as_str() == "written"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Waiting
+//!
+//! [`wait_for_mail`](Office::wait_for_mail) sleeps on file events until somebody has unread mail, whoever writes it;
+//! [`wait_for_stage`](Office::wait_for_stage) until a message came as far as is wanted; [`watch`](Office::watch) is a
+//! stream that consumes nothing.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_office::send::{Letter, SendOptions};
+//! # use atm_store::{Root, State};
+//! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+//! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+//! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
+//! use std::time::Duration;
+//!
+//! std::thread::scope(|scope| {
+//!     let waiting = scope.spawn(|| office.wait_for_mail(&team, &bob, Duration::from_secs(30)));
+//!     let letter = Letter::new(bob.as_str().parse()?, "good morning");
+//!     office.send(&team, &"user".parse()?, &letter, SendOptions::default())?;
+//!     assert!(waiting.join().expect("it does not panic")?);
+//!     Ok::<_, Box<dyn std::error::Error>>(())
+//! })?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Tasks
+//!
+//! The shared list of agents' clients. Of many who claim a task, one gets it; who must know of a change gets mail.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_store::{Root, State};
+//! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+//! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+//! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
+//! use std::time::Duration;
+//! use atm_office::tasks::{Completion, TaskPlan};
+//!
+//! let tasks = office.tasks(&team)?;
+//! let plan = TaskPlan { subject: "Mend the build".into(), ..TaskPlan::default() };
+//! let id = tasks.create(&"team-lead".parse()?, &plan)?.task.id;
+//! tasks.claim(&bob, id, Duration::from_secs(300))?;
+//! let done = tasks.complete(&bob, id, &Completion::default())?;
+//! assert_eq!(done.task.status.as_str(), "completed");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Errors
+//!
+//! Every error is an [`OfficeError`], with a stable [`code`](OfficeError::code) for programs and the
+//! [`ExitCode`] that the command line ends with.
 
 pub mod ack;
 pub mod alias;
@@ -53,6 +162,7 @@ mod underway;
 pub mod upkeep;
 pub mod validate;
 pub mod view;
+pub mod wake;
 pub mod watch;
 
 pub use error::{ExitCode, OfficeError};

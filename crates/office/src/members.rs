@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use atm_store::Listing;
-use atm_wire::team::{Member, NewMember, Spawned, TeamConfig};
+use atm_wire::team::{Manner, Member, NewMember, Spawned, TeamConfig, Waking};
 use atm_wire::{Color, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::presence::{Judgement, Surroundings, judge};
+use crate::wake;
 
 pub use crate::presence::Presence;
 
@@ -106,6 +107,12 @@ pub struct MemberChange {
     pub cwd: Option<PathBuf>,
     /// Whether it runs.
     pub active: Option<bool>,
+    /// How it is woken when mail comes.
+    pub wake: Option<Manner>,
+    /// Its client's conversation.
+    pub session: Option<String>,
+    /// Its client's server.
+    pub server: Option<String>,
 }
 
 /// A member as a front shows it.
@@ -184,8 +191,10 @@ impl Office {
             return Err(self.no_member(team, &config, name.as_str()));
         };
         change.check(team, member, self.now())?;
-        let text = |key, value: &Option<String>| value.as_ref().map(|value| (key, value.clone().into()));
-        let mut fields: Vec<(&str, serde_json::Value)> = [
+        wake::check(change.session.as_deref(), change.server.as_deref())?;
+        let text =
+            |key, value: &Option<String>| value.as_ref().map(|value| (vec![key], value.clone().into()));
+        let mut fields: Vec<(Vec<&str>, serde_json::Value)> = [
             text("agentType", &change.agent_type),
             text("model", &change.model),
             text("prompt", &change.prompt),
@@ -197,10 +206,17 @@ impl Office {
         .flatten()
         .collect();
         if let Some(active) = change.active {
-            fields.push(("isActive", active.into()));
-            fields.push((if active { "spawnedAt" } else { "shutdownAt" }, self.now().to_string().into()));
+            fields.push((vec!["isActive"], active.into()));
+            let key = if active { "spawnedAt" } else { "shutdownAt" };
+            fields.push((vec![key], self.now().to_string().into()));
         }
-        if fields.is_empty() { Ok(()) } else { Ok(folder.set_member(name.as_str(), &fields)?) }
+        let waking = [
+            (Waking::MANNER, change.wake.map(|manner| manner.as_str().to_owned())),
+            (Waking::SESSION, change.session.clone()),
+            (Waking::SERVER, change.server.clone()),
+        ];
+        fields.extend(waking.into_iter().filter_map(|(path, value)| Some((path.to_vec(), value?.into()))));
+        if fields.is_empty() { Ok(()) } else { Ok(folder.set_member_below(name.as_str(), &fields)?) }
     }
 
     /// All members with what waits for them.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use atm_office::members::{MemberChange, MemberPlan};
 use atm_wire::MemberName;
+use atm_wire::team::Manner;
 use clap::{Args, Subcommand};
 
 use crate::context::Context;
@@ -42,6 +43,15 @@ pub(crate) struct Set {
     /// Whether it runs
     #[arg(long, value_name = "BOOL")]
     active: Option<bool>,
+    /// How it is woken when mail comes: auto, poll, rewake, codex, opencode, pane or none
+    #[arg(long, value_name = "WAY")]
+    wake: Option<Manner>,
+    /// Its client's conversation, for waking it by codex or opencode
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Its client's server on this machine, for waking it by opencode
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -88,7 +98,7 @@ impl Member {
                 context.office.remove_member(&team, &name)?;
                 (name, "removed")
             }
-            Self::Set(Set { name, fields, active }) => {
+            Self::Set(Set { name, fields, active, wake, session, server }) => {
                 let change = MemberChange {
                     agent_type: fields.agent_type,
                     model: fields.model,
@@ -97,6 +107,9 @@ impl Member {
                     pane: fields.pane,
                     cwd: fields.cwd,
                     active,
+                    wake,
+                    session,
+                    server,
                 };
                 context.office.set_member(&team, &name, &change)?;
                 (name, "changed")

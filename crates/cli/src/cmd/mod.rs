@@ -48,6 +48,7 @@ mod thread;
 mod track;
 mod validate;
 mod verify;
+mod wake;
 mod watch;
 
 use crate::context::Context;
@@ -134,6 +135,8 @@ lazy::commands! {
     Peek(peek::Peek),
     /// Wake a member that waits and has new mail
     Nudge(nudge::Nudge),
+    /// Wake a member for which mail came, by its client's own way
+    Wake(wake::Wake),
     /// Look for what is wrong with teams, files and the ledger, and mend it
     Doctor(doctor::Doctor),
     /// Move mail that was read out of the inboxes into the archive
@@ -195,6 +198,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Attach(attach) => attach.run(context),
         Command::Peek(peek) => peek.run(context),
         Command::Nudge(nudge) => nudge.run(context),
+        Command::Wake(wake) => wake.run(context),
         Command::Doctor(doctor) => doctor.run(context),
         Command::Archive(archive) => archive.run(context),
         Command::Rotate(rotate) => rotate.run(context),

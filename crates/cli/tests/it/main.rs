@@ -32,4 +32,5 @@ mod tasks;
 mod two_readers;
 mod validate;
 mod wake;
+mod waking;
 mod wrong_names;

@@ -31,6 +31,7 @@ use serde_json::Value;
 
 pub use client::Client;
 pub use error::SpawnError;
+pub(crate) use nudge::type_line;
 
 use crate::error::OfficeError;
 use crate::members::MemberPlan;

@@ -14,6 +14,7 @@ use super::SpawnError;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::{Activity, Backend, PaneRef, Server, Tmux};
+use crate::wake::{self, Hearer, Ladder, Memory};
 
 /// Between two looks at a screen.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -50,6 +51,7 @@ impl Office {
         let mailbox = self.mailbox(team, name);
         let memo = Memo::of_nudges(&mailbox, &self.state, self.times);
         memo.update(|before| {
+            let mut memory = Memory::parse(before);
             let answer = |nudged, unread, why: Option<&str>| Nudged {
                 team: team.clone(),
                 name: name.clone(),
@@ -60,7 +62,7 @@ impl Office {
             let unread = || -> Result<Vec<Message>, OfficeError> {
                 Ok(mailbox.list()?.messages.into_iter().filter(|message| !message.read).collect())
             };
-            let new = |unread: &[Message]| unread.iter().any(|message| !known(before, &message.id));
+            let new = |unread: &[Message]| unread.iter().any(|message| !memory.knows(&message.id));
             let waiting = unread()?;
             if waiting.is_empty() {
                 return Ok((None, answer(false, 0, Some("it has read all its mail"))));
@@ -75,15 +77,21 @@ impl Office {
             if !new(&waiting) {
                 return Ok((None, answer(false, waiting.len(), Some("it has just read its mail"))));
             }
-            let line = text.map_or_else(|| line(waiting.len(), shell), ToOwned::to_owned);
-            tmux(&pane).type_line(&pane, &line).map_err(SpawnError::from)?;
-            let ids: Vec<&str> = waiting.iter().map(|message| message.id.as_str()).collect();
-            Ok((Some(ids.join("\n")), answer(true, ids.len(), None)))
+            let hearer = if shell { Hearer::Shell } else { Hearer::Agent };
+            let line = text.map_or_else(|| wake::line(&waiting, hearer), ToOwned::to_owned);
+            type_line(&pane, &line)?;
+            memory.woke(&waiting, &Ladder(Vec::new()), self.now());
+            Ok((Some(memory.render()), answer(true, waiting.len(), None)))
         })
     }
 
     /// Fails unless the member waits for something to do; says whether it is a shell that waits.
-    fn wait_is_over(&self, team: &TeamName, name: &MemberName, pane: &PaneRef) -> Result<bool, OfficeError> {
+    pub(crate) fn wait_is_over(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        pane: &PaneRef,
+    ) -> Result<bool, OfficeError> {
         let busy = |why: &str| SpawnError::Busy { who: format!("{name}@{team}"), why: why.to_owned() };
         let Activity { screen_moves, in_mode, command, shell_waits } =
             tmux(pane).busy(pane, PAUSE).map_err(SpawnError::from)?;
@@ -100,7 +108,7 @@ impl Office {
     }
 
     /// Whether a member's last word was that it is idle, and it took no mail since.
-    fn said_it_is_idle(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
+    pub(crate) fn said_it_is_idle(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
         self.reconcile(team)?;
         let (root, inbox) = (self.root_key(), self.inbox_key(team, name));
         let last = self.books.with(|ledger| ledger.last_word(&root, team.as_str(), name.as_str()))?;
@@ -113,17 +121,7 @@ fn tmux(pane: &PaneRef) -> Tmux {
     Tmux::on(Server::Socket(pane.socket.clone()))
 }
 
-fn known(before: Option<&str>, id: &str) -> bool {
-    before.is_some_and(|before| before.lines().any(|line| line == id))
-}
-
-/// Words for an agent, or a command for a shell.
-fn line(unread: usize, shell: bool) -> String {
-    let s = if unread == 1 { "" } else { "s" };
-    if shell {
-        return "atm read".to_owned();
-    }
-    format!(
-        "You have {unread} unread message{s}. Read your mail, with `atm read` if it does not come by itself."
-    )
+/// Types a line into a pane.
+pub(crate) fn type_line(pane: &PaneRef, line: &str) -> Result<(), OfficeError> {
+    Ok(tmux(pane).type_line(pane, line).map_err(SpawnError::from)?)
 }

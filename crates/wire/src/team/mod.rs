@@ -6,6 +6,7 @@
 mod new;
 mod rename;
 mod spawned;
+mod waking;
 
 use std::fmt;
 
@@ -21,6 +22,7 @@ use crate::stamp::Stamp;
 pub use new::{FieldError, NewMember, NewTeam};
 pub use rename::renamed;
 pub use spawned::{BackendError, BackendType, Spawned};
+pub use waking::{Manner, UnknownManner, Waking};
 
 /// The name that clients give a lead.
 const LEAD_NAME: &str = "team-lead";
@@ -103,6 +105,8 @@ pub struct Member {
     pub plan_mode_required: Option<bool>,
     /// How we started it, if we did.
     pub spawned: Option<Spawned>,
+    /// How it is woken when mail comes.
+    pub waking: Waking,
 }
 
 /// An entry among the members that is none.
@@ -226,6 +230,7 @@ impl Member {
             cwd: read(&object, &["cwd"]),
             plan_mode_required: read(&object, &["planModeRequired", "plan_mode_required"]),
             spawned: Spawned::read(&object),
+            waking: Waking::read(&object),
         })
     }
 

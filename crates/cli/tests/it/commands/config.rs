@@ -36,6 +36,7 @@ fn without_any_setting_everything_is_below_home() {
     archive.older_than  -  default
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
+    wake.after  0 ms, 2 min, 10 min  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -79,6 +80,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.older_than  -  default
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
+    wake.after  0 ms, 2 min, 10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team "users"
@@ -98,6 +100,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.older_than  -  default
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
+    wake.after  0 ms, 2 min, 10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "projects"
@@ -117,6 +120,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.older_than  -  default
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
+    wake.after  0 ms, 2 min, 10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "environments"
@@ -136,6 +140,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.older_than  -  default
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
+    wake.after  0 ms, 2 min, 10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "dev"
@@ -162,6 +167,7 @@ fn an_empty_variable_counts_as_not_set() {
     archive.older_than  -  default
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
+    wake.after  0 ms, 2 min, 10 min  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -193,15 +199,15 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = "dev
     2>   |            ^
     2> invalid basic string, expected `"`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.atm.toml: TOML parse error at line 2, column 1
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
-    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
+    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.atm.toml: TOML parse error at line 1, column 8
@@ -209,14 +215,14 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = 7
     2>   |        ^
     2> invalid type: integer `7`, expected a string
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.atm.toml: color = "green": must be auto, always or never
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm members --json
-    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive]"}}
+    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]"}}
     [exit 6]
     "#);
     assert_eq!(fs::read(world.root().join("teams/dev/inboxes/bob.json")).unwrap(), b"[]");
@@ -298,6 +304,11 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "archive.rotate_over",
           "value": "10 MB"
+        },
+        {
+          "from": "default",
+          "key": "wake.after",
+          "value": "0 ms, 2 min, 10 min"
         }
       ],
       "team_here": "dev"

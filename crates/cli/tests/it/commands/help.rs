@@ -71,6 +71,7 @@ fn the_first_help_names_every_command() {
       attach       Show a member's pane in this terminal
       peek         The last lines of a member's screen
       nudge        Wake a member that waits and has new mail
+      wake         Wake a member for which mail came, by its client's own way
       doctor       Look for what is wrong with teams, files and the ledger, and mend it
       archive      Move mail that was read out of the inboxes into the archive
       rotate       Make inboxes that have grown too large small again
@@ -227,6 +228,10 @@ fn help_about_teams_and_members() {
           --pane <PANE>           Its tmux pane, like %14
           --cwd <DIR>             Where it works
           --active <BOOL>         Whether it runs [possible values: true, false]
+          --wake <WAY>            How it is woken when mail comes: auto, poll, rewake, codex, opencode,
+                                  pane or none
+          --session <ID>          Its client's conversation, for waking it by codex or opencode
+          --server <URL>          Its client's server on this machine, for waking it by opencode
     == Who is in the team, who is on, and what waits for whom
 
     Usage: atm members [OPTIONS]

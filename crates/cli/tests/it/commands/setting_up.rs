@@ -75,6 +75,8 @@ const COMMANDS: &[&str] = &[
     "attach",
     "peek",
     "nudge",
+    "wake",
+    "wake wait",
     "task",
     "task assign",
     "task block",

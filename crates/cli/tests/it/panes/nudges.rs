@@ -26,7 +26,7 @@ fn one_that_said_it_is_idle_is_nudged_once_for_each_mail() {
     idle(&stage, "bob");
     let nudged = world.json(&["nudge", "bob"]);
     assert_eq!((&nudged["nudged"], &nudged["unread"]), (&true.into(), &1.into()));
-    stage.wait_for_screen("bob", "got <You have 1 unread message.");
+    stage.wait_for_screen("bob", "got <You have 1 unread message from user.");
     for _ in 0..3 {
         assert_eq!(world.json(&["nudge", "bob"])["why"], "it was nudged for all of this mail already");
     }

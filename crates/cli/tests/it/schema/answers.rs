@@ -192,5 +192,11 @@ fn panes(all: &mut Holder, stage: &Stage) {
     stage.wait_for_screen("carol", "ready");
     all.run("screen", "peek carol");
     all.run("nudged", "nudge carol");
+    all.run("attached", "attach carol");
+    all.run("woken", "wake carol --dry-run");
+    all.run("woken-many", "wake --all --dry-run");
+    all.world.ok(&["send", "carol", "hello"]);
+    let told = all.world.atm(&["--as", "carol", "wake", "wait", "--json"]);
+    all.hold("wake-line", &serde_json::from_str(&told.stdout).unwrap(), "wake wait");
     all.run("killed", "kill carol");
 }

@@ -1,0 +1,95 @@
+//! `atm wake`
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use atm_office::wake::Woken;
+use atm_wire::MemberName;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::duration::duration;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Each member by its client's own way: a Claude Code member of a team looks by itself; a hook waits with `atm wake wait`;
+Codex is told by `codex queue`, OpenCode by its server, others by a line in their tmux pane. `atm member set NAME --wake`
+says which. Only one that waits, and once for each new message and step of [wake] after in the settings; never for mail
+that is read. The line says that mail waits and from whom. Whether it helped is told by `atm track`."
+)]
+pub(crate) struct Wake {
+    #[command(subcommand)]
+    command: Option<Sub>,
+    /// Who
+    #[arg(required_unless_present = "all")]
+    name: Option<MemberName>,
+    /// Everybody who has new mail and waits
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Sub {
+    /// Wait for new mail of yours, then say so on stderr and exit 2: for a hook with `asyncRewake`
+    Wait {
+        /// Give up after this long, with exit 0: 30s, 10m
+        #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+        patience: Option<Duration>,
+    },
+}
+
+/// With this, a hook hands its stderr to the model.
+const REWAKE: i32 = 2;
+
+impl Wake {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let team = context.team()?;
+        if let Some(Sub::Wait { patience }) = self.command {
+            let name = context.member()?;
+            let deadline = patience.map(|patience| Instant::now() + patience);
+            let Some(line) = context.office.wait_to_wake(&team, &name, deadline)? else { return Ok(0) };
+            if context.out.json {
+                context.out.document(&json!({ "team": team, "name": name, "line": line }))?;
+                context.out.finish()?;
+            }
+            // If nobody listens there, the exit code still tells.
+            let _ = writeln!(io::stderr(), "{}", safe::line(&line));
+            return Ok(REWAKE);
+        }
+        let ladder = &context.settings.ladder.value;
+        let woken = match &self.name {
+            Some(name) => vec![context.office.wake(&team, name, ladder, self.dry_run)?],
+            None => context.office.wake_all(&team, ladder, self.dry_run)?,
+        };
+        let out = &mut context.out;
+        if out.json {
+            match (woken.as_slice(), self.all) {
+                ([one], false) => out.document(one)?,
+                (all, _) => out.document(all)?,
+            }
+            return Ok(0);
+        }
+        for one in &woken {
+            out.note(safe::line(&words(one, self.dry_run)))?;
+        }
+        Ok(0)
+    }
+}
+
+fn words(woken: &Woken, dry_run: bool) -> String {
+    let who = format!("{}@{}", woken.name, woken.team);
+    match (&woken.why, &woken.evidence) {
+        (Some(why), _) => format!("{who} was not woken: {why}"),
+        (None, Some(evidence)) => format!("{who}: {evidence} (unread {})", woken.unread),
+        (None, None) if dry_run => format!("{who} would be woken (unread {})", woken.unread),
+        (None, None) => format!("{who} was woken (unread {})", woken.unread),
+    }
+}

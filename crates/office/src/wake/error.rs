@@ -1,0 +1,86 @@
+//! Why a member is not woken.
+
+use atm_wire::team::Manner;
+
+use crate::error::ExitCode;
+
+/// Why a member could not be woken.
+#[derive(Debug, thiserror::Error)]
+pub enum WakeError {
+    /// Nothing says how.
+    #[error("nothing says how to wake {who}")]
+    NoWay {
+        /// Who.
+        who: String,
+    },
+    /// The way needs something that is not known.
+    #[error("to wake {who} by {manner}, its {what} has to be known")]
+    Unknown {
+        /// Who.
+        who: String,
+        /// The way.
+        manner: Manner,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// It stands in a command line, so it has to be plain.
+    #[error("the session {0:?} is none: letters, digits, `.`, `_` and `-`, at most 128, no `-` first")]
+    BadSession(String),
+    /// Nothing is sent to other machines.
+    #[error("the server {0:?} is none on this machine: it is http://127.0.0.1:PORT")]
+    BadServer(String),
+    /// Nobody is woken who is awake.
+    #[error("{who} is busy: {why}")]
+    Busy {
+        /// Who.
+        who: String,
+        /// With what.
+        why: String,
+    },
+    /// It was tried, and failed.
+    #[error("{who} could not be woken by {way}: {why}")]
+    Failed {
+        /// Who.
+        who: String,
+        /// By which way.
+        way: &'static str,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl WakeError {
+    /// The exit code for this error.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::BadSession(_) | Self::BadServer(_) => ExitCode::Usage,
+            Self::NoWay { .. } | Self::Unknown { .. } | Self::Busy { .. } => ExitCode::Refused,
+            Self::Failed { .. } => ExitCode::Io,
+        }
+    }
+
+    /// A short, stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoWay { .. } => "no_way",
+            Self::Unknown { .. } => "not_known",
+            Self::BadSession(_) => "bad_session",
+            Self::BadServer(_) => "bad_server",
+            Self::Busy { .. } => "busy_member",
+            Self::Failed { .. } => "not_woken",
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoWay { .. } => "`atm member set NAME --wake WAY` says how".to_owned(),
+            Self::Unknown { what, .. } => format!("`atm member set NAME --{what} …` says it"),
+            Self::Busy { .. } => "nothing was done; its mail waits in its inbox".to_owned(),
+            Self::Failed { .. } => {
+                "its mail waits in its inbox; it is tried again at the next step".to_owned()
+            }
+            Self::BadSession(_) | Self::BadServer(_) => return None,
+        })
+    }
+}

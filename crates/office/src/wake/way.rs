@@ -1,0 +1,180 @@
+//! The ways to wake a member, and which is whose.
+
+use std::fmt;
+
+use atm_wire::team::{Manner, Member, TeamConfig};
+use atm_wire::{MemberName, TeamName};
+
+use super::WakeError;
+use super::codex::Codex;
+use super::opencode::Opencode;
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::pane::PaneRef;
+use crate::spawn::Client;
+
+/// Who hears the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hearer {
+    /// A model.
+    Agent,
+    /// A shell at its prompt.
+    Shell,
+}
+
+/// A way to wake a member.
+pub trait Way: fmt::Debug {
+    /// Why nothing has to be done, where the member wakes by itself.
+    fn by_itself(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Fails unless the member waits for something to do; says who would hear the line.
+    fn check_idle(&self) -> Result<Hearer, OfficeError>;
+
+    /// Says the line; gives the name of the way, for the evidence. That it was heard is not known then.
+    fn wake(&self, line: &str) -> Result<&'static str, OfficeError>;
+}
+
+/// A client that looks by itself, or whose hook does.
+#[derive(Debug)]
+struct ByItself(&'static str);
+
+impl Way for ByItself {
+    fn by_itself(&self) -> Option<&'static str> {
+        Some(self.0)
+    }
+
+    fn check_idle(&self) -> Result<Hearer, OfficeError> {
+        Ok(Hearer::Agent)
+    }
+
+    fn wake(&self, _: &str) -> Result<&'static str, OfficeError> {
+        Ok(self.0)
+    }
+}
+
+/// A line in a tmux pane.
+#[derive(Debug)]
+struct TypedLine<'a> {
+    office: &'a Office,
+    team: &'a TeamName,
+    name: &'a MemberName,
+    pane: PaneRef,
+}
+
+impl Way for TypedLine<'_> {
+    fn check_idle(&self) -> Result<Hearer, OfficeError> {
+        let shell = self.office.wait_is_over(self.team, self.name, &self.pane)?;
+        Ok(if shell { Hearer::Shell } else { Hearer::Agent })
+    }
+
+    fn wake(&self, line: &str) -> Result<&'static str, OfficeError> {
+        crate::spawn::type_line(&self.pane, line)?;
+        Ok("a line in its pane")
+    }
+}
+
+impl Office {
+    /// How a member is woken.
+    pub(super) fn way_of<'a>(
+        &'a self,
+        team: &'a TeamName,
+        config: &TeamConfig,
+        member: &'a Member,
+        name: &'a MemberName,
+    ) -> Result<(Manner, Box<dyn Way + 'a>), OfficeError> {
+        let who = || format!("{name}@{team}");
+        let waking = &member.waking;
+        let manner = match waking.manner {
+            Manner::Auto => told(config, member).ok_or_else(|| WakeError::NoWay { who: who() })?,
+            said => said,
+        };
+        let known = |what: &'static str, value: &'a Option<String>| {
+            value.as_deref().ok_or_else(|| WakeError::Unknown { who: who(), manner, what })
+        };
+        let way: Box<dyn Way + 'a> = match manner {
+            Manner::Poll => {
+                Box::new(ByItself("its client looks into the inbox by itself, every second or so"))
+            }
+            Manner::Rewake => Box::new(ByItself("a hook of its client waits for mail (`atm wake wait`)")),
+            Manner::None | Manner::Auto => Box::new(ByItself("it is not to be woken")),
+            Manner::Codex => {
+                Box::new(Codex { office: self, team, name, session: known("session", &waking.session)? })
+            }
+            Manner::Opencode => Box::new(Opencode {
+                who: who(),
+                session: known("session", &waking.session)?,
+                server: known("server", &waking.server)?,
+            }),
+            Manner::Pane => {
+                Box::new(TypedLine { office: self, team, name, pane: self.pane_of(team, config, name)? })
+            }
+        };
+        Ok((manner, way))
+    }
+}
+
+/// The way of a member of whom nobody has said it: by its client, and by what it runs in.
+fn told(config: &TeamConfig, member: &Member) -> Option<Manner> {
+    let spawned = member.spawned.as_ref();
+    let client = spawned.and_then(|spawned| {
+        let named = spawned.client.as_deref().and_then(|client| client.parse().ok());
+        named.or_else(|| Client::of_command(&spawned.command))
+    });
+    let (session, server) = (member.waking.session.is_some(), member.waking.server.is_some());
+    match client {
+        Some(Client::Claude) => Some(Manner::Poll),
+        Some(Client::Codex) if session => Some(Manner::Codex),
+        Some(Client::Opencode) if session && server => Some(Manner::Opencode),
+        _ if PaneRef::of(member).is_some() => Some(Manner::Pane),
+        None if session && server => Some(Manner::Opencode),
+        // Only a client leads by a conversation, and a team whose format has no version is not of our making.
+        None if config.lead_session_id.is_some() && config.schema_version.is_none() => Some(Manner::Poll),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(text: &str) -> Option<Manner> {
+        let config = TeamConfig::parse(text).unwrap();
+        told(&config, &config.members[0])
+    }
+
+    fn spawned(spawn: &str, more: &str) -> Option<Manner> {
+        way(&format!(
+            r#"{{"schemaVersion":"1.0.0","members":[{{"name":"bob","tmuxPaneId":"%1","backendType":"tmux",
+                "metadata":{{"atm":{{"spawn":{spawn}{more}}}}}}}]}}"#
+        ))
+    }
+
+    #[test]
+    fn a_member_of_a_clients_own_team_polls() {
+        assert_eq!(way(r#"{"leadSessionId":"s","members":[{"name":"bob"}]}"#), Some(Manner::Poll));
+        assert_eq!(way(r#"{"members":[{"name":"bob"}]}"#), None);
+        assert_eq!(way(r#"{"schemaVersion":"1.0.0","leadSessionId":"s","members":[{"name":"bob"}]}"#), None);
+    }
+
+    #[test]
+    fn one_that_we_started_is_woken_as_its_client_is() {
+        let of = |client: &str| {
+            format!(r#"{{"socket":"/s","token":"t","command":["{client}"],"client":"{client}"}}"#)
+        };
+        let session = r#","session":"s1""#;
+        let both = r#","session":"s1","server":"http://127.0.0.1:4096""#;
+        for (client, more, expected) in [
+            ("claude", "", Manner::Poll),
+            ("codex", session, Manner::Codex),
+            ("codex", "", Manner::Pane),
+            ("opencode", both, Manner::Opencode),
+            ("opencode", session, Manner::Pane),
+            ("gemini", both, Manner::Pane),
+            ("sh", "", Manner::Pane),
+        ] {
+            assert_eq!(spawned(&of(client), more), Some(expected), "{client} {more}");
+        }
+    }
+}
