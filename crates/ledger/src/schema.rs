@@ -99,6 +99,12 @@ CREATE TABLE health (
     finished INTEGER NOT NULL,
     stalls INTEGER NOT NULL
 ) STRICT;
+", "
+-- By the negative of their number, so that the newest come first: the index is walked forward in half the time that it
+-- takes backward. It has no texts, as there is no table that has them by that number. The next search fills it.
+DROP TABLE words;
+CREATE VIRTUAL TABLE words USING fts5 (text, summary, sender, content = '');
+UPDATE indexed SET up_to = 0;
 "];
 
 /// The version that this code knows.

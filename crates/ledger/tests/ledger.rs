@@ -230,3 +230,27 @@ fn the_log_stays_short_though_each_command_opens_and_closes_the_ledger() {
     assert!(longest < 1_000_000, "the log grew to {longest} bytes");
     assert_eq!(desk.open().waiting(&desk.inbox("bob")).unwrap().len(), 200);
 }
+
+#[test]
+fn the_newest_come_first_with_the_place_where_the_words_are() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    let long = format!("{} a Café there {}", "word ".repeat(50), "word ".repeat(50));
+    ledger.observe(&bob, &[seen("a", "the café", "alice"), seen("b", "none", "alice")], None, 10).unwrap();
+    let places = |ledger: &mut Ledger| -> Vec<(String, String)> {
+        let query = Query { words: "cafe".into(), root: bob.root.clone(), limit: 10, ..Query::default() };
+        let found = ledger.search(&query).unwrap();
+        found.into_iter().map(|(message, place)| (message.id, place)).collect()
+    };
+    let short = ("a".to_owned(), "the \u{e000}café\u{e001}".to_owned());
+    assert_eq!(places(&mut ledger), std::slice::from_ref(&short));
+    ledger.observe(&bob, &[seen("c", &long, "alice")], None, 11).unwrap();
+    let found = places(&mut ledger);
+    assert_eq!((found[0].0.as_str(), &found[1]), ("c", &short));
+    let place = &found[0].1;
+    assert!(
+        place.contains("a \u{e000}Café\u{e001} there") && place.starts_with('…') && place.len() < 150,
+        "{place}"
+    );
+}

@@ -23,7 +23,8 @@ pub(super) fn bring_up_to_date(db: &mut Connection) -> rusqlite::Result<()> {
     }
     transaction.execute_batch(
         "INSERT INTO words (rowid, text, summary, sender)
-             SELECT seq, text, summary, sender FROM messages WHERE seq > (SELECT up_to FROM indexed);
+             SELECT -seq, text, summary, sender FROM messages WHERE seq > (SELECT up_to FROM indexed)
+             ORDER BY seq DESC;
          UPDATE indexed SET up_to = (SELECT coalesce(max(seq), 0) FROM messages);",
     )?;
     transaction.commit()

@@ -1,5 +1,6 @@
 //! Full text over everything ever seen.
 
+mod excerpt;
 mod index;
 
 use crate::error::LedgerError;
@@ -46,13 +47,16 @@ impl Ledger {
         }
         let indexed = index::bring_up_to_date(&mut self.db);
         indexed.map_err(|source| self.failed(source))?;
-        let mut found = self.matching(&expression(&terms, &[]), query)?;
+        let mut words = expression(&terms, &[]);
+        let mut found = self.matching(&words, query)?;
         // The last one may be the start of a word, if it is no whole one.
         if found.is_empty() && !query.words.ends_with('"') {
             let endings = self.endings(&terms).map_err(|source| self.failed(source))?;
-            found = self.matching(&expression(&terms, &endings), query)?;
+            words = expression(&terms, &endings);
+            found = self.matching(&words, query)?;
         }
-        Ok(found)
+        let places = excerpt::of(&mut self.db, &words, &found).map_err(|source| self.failed(source))?;
+        Ok(found.into_iter().zip(places).collect())
     }
 
     /// What the last term may stand for: the words that begin so; or, where they are too many or not known, whatever
@@ -72,16 +76,17 @@ impl Ledger {
         })
     }
 
-    fn matching(&self, words: &str, query: &Query) -> Result<Vec<(Recorded, String)>, LedgerError> {
+    fn matching(&self, words: &str, query: &Query) -> Result<Vec<Recorded>, LedgerError> {
+        // In the index the newest come first: see the schema.
         let sql = format!(
-            "SELECT {COLUMNS}, snippet(words, 0, '{MARK_START}', '{MARK_END}', '…', 16)
-             FROM words JOIN messages m ON m.seq = words.rowid JOIN inboxes i ON i.id = m.inbox
+            "SELECT {COLUMNS}
+             FROM words JOIN messages m ON m.seq = -words.rowid JOIN inboxes i ON i.id = m.inbox
              WHERE words MATCH ?1 AND i.root = ?2
                AND (?3 IS NULL OR i.team = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
                AND (?6 IS NULL OR m.kind = ?6) AND (?7 IS NULL OR m.sent_at >= ?7) AND (?8 IS NULL OR m.sent_at <= ?8)
-             ORDER BY words.rowid DESC LIMIT ?9"
+             ORDER BY words.rowid LIMIT ?9"
         );
-        let run = || -> rusqlite::Result<Vec<(Recorded, String)>> {
+        let run = || -> rusqlite::Result<Vec<Recorded>> {
             self.db
                 .prepare_cached(&sql)?
                 .query_map(
@@ -96,7 +101,7 @@ impl Ledger {
                         query.until,
                         i64::try_from(query.limit).unwrap_or(i64::MAX)
                     ],
-                    |row| Ok((Recorded::from_row(row)?, row.get(19)?)),
+                    Recorded::from_row,
                 )?
                 .collect()
         };
