@@ -130,7 +130,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn again_optimized() -> Result<()> {
     repo::run(&mut repo::cargo(["build", "--quiet", "--release", "--locked", "--package", "xtask"])?)?;
     let program = repo::target()?.join("release").join("xtask");
-    let error = Command::new(&program).args(env::args_os().skip(1)).exec();
+    // What is measured should look for its libraries where it does for users, and not where cargo wants us to.
+    let error = Command::new(&program).args(env::args_os().skip(1)).env_remove("LD_LIBRARY_PATH").exec();
     Err(error).with_context(|| format!("cannot start {}", program.display()))
 }
 
