@@ -10,6 +10,7 @@ pub mod artifacts;
 pub mod backup;
 pub mod bounded_log;
 pub mod carry;
+pub mod client_file;
 pub mod commit;
 pub mod error;
 pub mod files;

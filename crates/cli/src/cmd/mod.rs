@@ -16,6 +16,7 @@ mod heartbeat;
 pub(crate) mod hook;
 mod idle;
 mod inbox;
+mod install;
 mod kill;
 mod lazy;
 mod log;
@@ -28,6 +29,7 @@ mod peek;
 mod pending;
 mod plan;
 mod presence;
+mod primer;
 mod read;
 mod reply;
 mod request;
@@ -149,6 +151,10 @@ lazy::commands! {
     Mcp(mcp::Mcp),
     /// Show the settings and where each is from
     Config(config::Config),
+    /// Set up in an agent's client, or take out again
+    Install(install::Install),
+    /// What an agent needs to know to use this
+    Primer(primer::Primer),
     /// Called by agents' clients: new mail for the agent, in the client's own format
     Hook(hook::Hook),
     /// The JSON Schemas of the files and of every answer
@@ -205,6 +211,8 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Clean(clean) => clean.run(context),
         Command::Mcp(mcp) => mcp.run(context),
         Command::Config(config) => config.run(context),
+        Command::Install(install) => install.run(context),
+        Command::Primer(primer) => primer.run(context),
         Command::Hook(hook) => Ok(hook.run(context)),
         Command::Schema(schema) => schema.run(context),
         Command::Completions(completions) => completions.run(context),

@@ -14,6 +14,7 @@ mod disk;
 mod doctor;
 mod hooks;
 mod hostile_text;
+mod install;
 mod interrupt;
 mod json_shapes;
 mod kill;

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod compact;
 pub mod edit;
+pub mod loose;
 pub mod scan;
 pub mod style;
 

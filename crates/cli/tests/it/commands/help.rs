@@ -78,6 +78,8 @@ fn the_first_help_names_every_command() {
       clean        Clear up: old mail that was read, old archives, what dead processes left
       mcp          Serve the team's mail and tasks to an agent client (Model Context Protocol)
       config       Show the settings and where each is from
+      install      Set up in an agent's client, or take out again
+      primer       What an agent needs to know to use this
       hook         Called by agents' clients: new mail for the agent, in the client's own format
       schema       The JSON Schemas of the files and of every answer
       completions  Print completions for a shell
@@ -526,12 +528,36 @@ fn help_about_agent_clients() {
 
 #[test]
 fn help_about_settings_and_setting_up() {
-    assert_snapshot!(helps(&["config", "hook", "completions", "man"]), @"
+    assert_snapshot!(helps(&["config", "install", "primer", "hook", "completions", "man"]), @"
     == Show the settings and where each is from
 
     Usage: atm config [OPTIONS]
 
     Options:
+    == Set up in an agent's client, or take out again
+
+    Usage: atm install [OPTIONS] [CLIENT]
+
+    Arguments:
+      [CLIENT]  Which client [possible values: claude, codex, gemini, opencode, cursor]
+
+    Options:
+          --user          For you, in all folders [default]
+          --project       For everybody who works in this folder
+          --dry-run       Show what would change
+          --uninstall     Take it out again
+          --check         Ask the client itself whether it works; all clients, if none is named
+          --plugin <DIR>  Write a Claude Code plugin to this folder instead
+
+    Only what is ours is put in and taken out; the rest of a file keeps its bytes, comments and order.
+    Trust is yours to give: what the client wants of you is said at the end.
+    Give --as NAME and --team TEAM to make the client that member.
+    == What an agent needs to know to use this
+
+    Usage: atm primer [OPTIONS]
+
+    Options:
+          --skill    As a skill: SKILL.md, with its front matter
     == Called by agents' clients: new mail for the agent, in the client's own format
 
     Usage: atm hook [OPTIONS] [EVENT]

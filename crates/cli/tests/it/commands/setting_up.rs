@@ -54,6 +54,8 @@ const COMMANDS: &[&str] = &[
     "config",
     "hook",
     "schema",
+    "install",
+    "primer",
     "completions",
     "man",
     "health",

@@ -1,0 +1,207 @@
+//! Asking clients themselves whether it works.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atm_office::ExitCode;
+use atm_store::client_file::ClientFile;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::client::{Client, Folders, Scope, find_program};
+use super::identity::Identity;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+
+/// How long a client may take to start our server and tell.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What we know of one client.
+#[derive(Debug, Serialize)]
+struct Checked {
+    client: &'static str,
+    /// Whether what is ours is in all of its files.
+    set_up: bool,
+    /// `works`, `fails`, `not_asked` or `not_there`.
+    state: &'static str,
+    /// What it said.
+    said: String,
+}
+
+pub(crate) fn run(
+    context: &mut Context,
+    clients: &[Client],
+    scope: Scope,
+    folders: &Folders,
+    who: &Identity,
+) -> Result<i32, Failure> {
+    let checked: Vec<Checked> =
+        clients.iter().map(|client| check(context, *client, scope, folders, who)).collect();
+    let out = &mut context.out;
+    if out.json {
+        out.document(&checked)?;
+    } else {
+        for one in &checked {
+            let set_up = if one.set_up { "set up" } else { "not set up" };
+            let state = match one.state {
+                "works" => "works",
+                "fails" => "does not work",
+                "not_there" => "the client is not on your path",
+                _ if one.set_up => "cannot be asked",
+                _ => "so it was not asked",
+            };
+            let said =
+                if one.said.is_empty() { String::new() } else { format!(": {}", safe::line(&one.said)) };
+            out.line(format!("{:<9} {set_up}; {state}{said}", one.client))?;
+        }
+    }
+    let fails = checked.iter().any(|one| one.state == "fails" && (one.set_up || clients.len() == 1));
+    let missing = clients.len() == 1 && checked.iter().any(|one| !one.set_up || one.state == "not_there");
+    let code = match (fails, missing) {
+        (_, true) => ExitCode::NotFound,
+        (true, _) => ExitCode::Io,
+        _ => return Ok(0),
+    };
+    Ok(i32::from(u8::from(code)))
+}
+
+fn check(context: &Context, client: Client, scope: Scope, folders: &Folders, who: &Identity) -> Checked {
+    let targets = client.targets(scope, folders, who, false);
+    let is_in = |target: &super::target::Target| {
+        let file = ClientFile::new(&target.path, context.office.state());
+        file.read().ok().flatten().is_some_and(|text| target.is_in(&text))
+    };
+    let set_up = targets.iter().all(is_in);
+    let (state, said) = match find_program(client.program()) {
+        None => ("not_there", String::new()),
+        Some(_) if !set_up => ("not_asked", String::new()),
+        Some(program) => ask(client, &program, &context.cwd),
+    };
+    Checked { client: client.program(), set_up, state, said }
+}
+
+/// Exit codes lie: what counts is what it says of us.
+fn ask(client: Client, program: &Path, cwd: &Path) -> (&'static str, String) {
+    let said = match client {
+        Client::Cursor => return ("not_asked", String::new()),
+        Client::Codex => ask_codex(program, cwd),
+        _ => list(program, cwd),
+    };
+    match said {
+        Ok(line) => {
+            let plain = line.to_lowercase();
+            let bad = ["fail", "disconnected", "disabled", "error", "not connected", "pending"];
+            let works = plain.contains("connected") && !bad.iter().any(|word| plain.contains(word));
+            (if works { "works" } else { "fails" }, line)
+        }
+        Err(why) => ("fails", why),
+    }
+}
+
+/// `… mcp list`: the line about us.
+fn list(program: &Path, cwd: &Path) -> Result<String, String> {
+    let mut child = start(Command::new(program).args(["mcp", "list"]).current_dir(cwd))?;
+    let said = lines(&mut child);
+    let deadline = Instant::now() + PATIENCE;
+    let mut found = None;
+    while let Ok(line) = said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let line = without_colours(&line);
+        let word = |word: &str| word.trim_end_matches(':') == "atm";
+        if found.is_none() && line.split_whitespace().any(word) {
+            found = Some(line.trim().to_owned());
+        }
+    }
+    end(child);
+    found.ok_or_else(|| "it does not list the server `atm`".to_owned())
+}
+
+/// Codex lists without starting anything; its server for editors starts ours and tells.
+fn ask_codex(program: &Path, cwd: &Path) -> Result<String, String> {
+    let mut child = start(Command::new(program).arg("app-server").current_dir(cwd))?;
+    let said = lines(&mut child);
+    let hello = json!({ "id": 1, "method": "initialize", "params": {
+        "clientInfo": { "name": "atm", "version": env!("CARGO_PKG_VERSION") },
+        "capabilities": { "experimentalApi": true },
+    }});
+    let ask =
+        json!({ "id": 2, "method": "mcpServerStatus/list", "params": { "detail": "toolsAndAuthOnly" } });
+    let words = format!("{hello}\n{}\n{ask}\n", json!({ "method": "initialized" }));
+    let mut stdin = child.stdin.take();
+    if let Some(stdin) = &mut stdin {
+        // If it has ended already, what it said before tells.
+        let _ = stdin.write_all(words.as_bytes()).and_then(|()| stdin.flush());
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let mut answer = Err("it did not answer in time".to_owned());
+    while let Ok(line) = said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        if message["id"] == 2 {
+            answer = Ok(told_by_codex(&message));
+            break;
+        }
+    }
+    drop(stdin);
+    end(child);
+    answer
+}
+
+fn told_by_codex(message: &Value) -> String {
+    let servers = message.pointer("/result/data").and_then(Value::as_array);
+    let ours = servers.and_then(|servers| servers.iter().find(|server| server["name"] == "atm"));
+    let tools = ours.and_then(|server| match &server["tools"] {
+        Value::Object(tools) => Some(tools.len()),
+        Value::Array(tools) => Some(tools.len()),
+        _ => None,
+    });
+    match (ours, tools) {
+        (_, Some(tools)) if tools > 0 => format!("connected, {tools} tools"),
+        (Some(_), _) => "failed: it shows no tools of the server `atm`".to_owned(),
+        (None, _) => "failed: it does not list the server `atm`".to_owned(),
+    }
+}
+
+fn start(command: &mut Command) -> Result<Child, String> {
+    let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    streams.spawn().map_err(|error| error.to_string())
+}
+
+/// The lines of both streams, as they come.
+fn lines(child: &mut Child) -> Receiver<String> {
+    let (say, said) = mpsc::channel();
+    let streams: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|stream| Box::new(stream) as Box<dyn Read + Send>),
+        child.stderr.take().map(|stream| Box::new(stream) as Box<dyn Read + Send>),
+    ];
+    for stream in streams.into_iter().flatten() {
+        let say = say.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                if say.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    said
+}
+
+fn end(mut child: Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn without_colours(line: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        rest = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';' || c == '?');
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    plain + rest
+}

@@ -1,0 +1,109 @@
+//! Who the agent will be, as a client's files say it.
+
+use std::path::Path;
+
+use super::client::Scope;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::settings::Origin;
+
+/// Root, state, team and name.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    root: (String, bool),
+    state: (String, bool),
+    team: Option<String>,
+    name: Option<String>,
+}
+
+impl Identity {
+    /// As the settings have it, which are checked.
+    pub(crate) fn of(context: &Context) -> Result<Self, Failure> {
+        let settings = &context.settings;
+        let path = |path: &Path, origin: &Origin| {
+            let said = matches!(origin, Origin::Flag(_) | Origin::Environment("ATM_ROOT" | "ATM_STATE"));
+            (context.cwd.join(path).display().to_string(), said)
+        };
+        let address = context.identity()?;
+        let team = match (&settings.team.value, address.as_ref().and_then(|address| address.team.as_ref())) {
+            (Some(team), _) => Some(atm_wire::TeamName::parse(team)?.to_string()),
+            (None, team) => team.map(ToString::to_string),
+        };
+        Ok(Self {
+            root: path(&settings.root.value, &settings.root.origin),
+            state: path(&settings.state.value, &settings.state.origin),
+            team,
+            name: address.map(|address| address.name.to_string()),
+        })
+    }
+
+    /// Nobody: for a plugin, which is for everybody.
+    pub(crate) fn nobody() -> Self {
+        let nowhere = (String::new(), false);
+        Self { root: nowhere.clone(), state: nowhere, team: None, name: None }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// For a server, which may see no other environment. A project's file is for everybody who works there, so it says
+    /// where things are only if you did.
+    pub(crate) fn env(&self, scope: Scope) -> Vec<(String, String)> {
+        let place = |(path, said): &(String, bool)| (scope == Scope::User || *said).then(|| path.clone());
+        let values = [
+            ("ATM_ROOT", place(&self.root)),
+            ("ATM_STATE", place(&self.state)),
+            ("ATM_TEAM", self.team.clone()),
+            ("ATM_AS", self.name.clone()),
+        ];
+        values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
+    /// For a hook, which has the client's environment.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let place = |(path, said): &(String, bool)| said.then(|| path.clone());
+        let values = [
+            ("--root", place(&self.root)),
+            ("--state", place(&self.state)),
+            ("--team", self.team.clone()),
+            ("--as", self.name.clone()),
+        ];
+        let pairs = values.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
+        pairs.flatten().collect()
+    }
+
+    /// `hook EVENT --client CLIENT …`
+    pub(crate) fn hook_arguments(&self, client: &str, event: &str) -> Vec<String> {
+        let mut arguments = ["hook", event, "--client", client].map(ToOwned::to_owned).to_vec();
+        arguments.extend(self.arguments());
+        arguments
+    }
+
+    /// The same as a line for a shell.
+    pub(crate) fn line(&self, client: &str, event: &str) -> String {
+        let words = self.hook_arguments(client, event);
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        format!("atm {}", words.join(" "))
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@+:".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_path_as_one_word() {
+        assert_eq!(quoted("/a/b-c"), "/a/b-c");
+        assert_eq!(quoted("/a b/$(c)'d"), r"'/a b/$(c)'\''d'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,246 @@
+//! What is ours in a client's JSON, put in and taken out where it stands; everything else keeps its bytes.
+
+use std::collections::BTreeSet;
+
+use atm_wire::json::{
+    Object, Patch, Style, append, elements, loose, remove, remove_member, set_member, span,
+};
+use serde_json::{Map, Value, json};
+
+/// Something of ours in a document.
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    /// A value with a name that is ours alone.
+    Own { at: &'static [&'static str], key: &'static str, value: Value },
+    /// An entry among others' in the list of an event's hooks.
+    Hook { event: &'static str, value: Value },
+    /// What the document needs anyway.
+    Needed { key: &'static str, value: Value },
+}
+
+/// A client's document.
+pub(crate) struct Document {
+    text: String,
+    /// Comments and trailing commas are allowed.
+    loose: bool,
+}
+
+impl Document {
+    /// Reads one; an empty file is an empty object.
+    pub(crate) fn new(text: &str, loose: bool) -> Result<Self, String> {
+        let text = if text.trim().is_empty() { "{}\n" } else { text };
+        let document = Self { text: text.to_owned(), loose };
+        Object::parse(&document.plain()).map_err(|error| format!("is no JSON object: {error}"))?;
+        Ok(document)
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The value at a path, if there is one.
+    pub(crate) fn get(&self, path: &[&str]) -> Option<Value> {
+        let mut value: &Value = &serde_json::from_str(&self.plain()).ok()?;
+        for key in path {
+            value = value.get(key)?;
+        }
+        Some(value.clone())
+    }
+
+    fn plain(&self) -> String {
+        if self.loose { loose::without_comments(&self.text) } else { self.text.clone() }
+    }
+
+    /// Puts a piece in, unless it is there.
+    pub(crate) fn put(&mut self, piece: &Piece) -> Result<(), String> {
+        match piece {
+            Piece::Own { at, key, value } => {
+                let path = [at, &[*key][..]].concat();
+                if self.get(&path).as_ref() == Some(value) { Ok(()) } else { self.set(at, key, value) }
+            }
+            Piece::Needed { key, .. } if self.get(&[key]).is_some() => Ok(()),
+            Piece::Needed { key, value } => self.set(&[], key, value),
+            Piece::Hook { event, value } => self.put_hook(event, value),
+        }
+    }
+
+    fn put_hook(&mut self, event: &str, value: &Value) -> Result<(), String> {
+        let ours: Vec<Value> = match self.get(&["hooks", event]) {
+            None => return self.set(&["hooks"], event, &json!([value])),
+            Some(Value::Array(list)) => list.into_iter().filter(has_ours).collect(),
+            Some(_) => return Err(format!("hooks.{event} is not a list")),
+        };
+        if ours == [value.clone()] {
+            return Ok(());
+        }
+        self.take_hooks(event)?;
+        self.edit(|plain| {
+            let list = value_at(plain, &["hooks", event])?;
+            append(plain, list, &elements(list).map_err(words)?, &[value]).map_err(words)
+        })
+    }
+
+    /// Takes a piece out. What is empty then goes too, unless `original` had it.
+    pub(crate) fn take(&mut self, piece: &Piece, original: Option<&Self>) -> Result<(), String> {
+        let had = |path: &[&str]| original.is_some_and(|original| original.get(path).is_some());
+        match piece {
+            Piece::Own { at, key, .. } if self.get(&[at, &[*key][..]].concat()).is_some() => {
+                self.unset(at, key)?;
+                self.prune(at, &had)
+            }
+            Piece::Hook { event, .. } if self.has_hook(event) => {
+                self.take_hooks(event)?;
+                self.prune(&["hooks", event], &had)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an event's list has a hook of ours.
+    pub(crate) fn has_hook(&self, event: &str) -> bool {
+        let list = self.get(&["hooks", event]);
+        list.as_ref().and_then(Value::as_array).is_some_and(|list| list.iter().any(has_ours))
+    }
+
+    /// Whether nothing is left but what the document needs anyway.
+    pub(crate) fn is_empty(&self, pieces: &[Piece]) -> bool {
+        let needed =
+            |key: &str| pieces.iter().any(|piece| matches!(piece, Piece::Needed { key: k, .. } if *k == key));
+        matches!(self.get(&[]), Some(Value::Object(members)) if members.keys().all(|key| needed(key)))
+    }
+
+    fn prune(&mut self, path: &[&str], had: &impl Fn(&[&str]) -> bool) -> Result<(), String> {
+        for length in (1..=path.len()).rev() {
+            let (parents, key) = path[..length].split_at(length - 1);
+            let empty = match self.get(&path[..length]) {
+                Some(Value::Array(list)) => list.is_empty(),
+                Some(Value::Object(members)) => members.is_empty(),
+                _ => return Ok(()),
+            };
+            if !empty || had(&path[..length]) {
+                return Ok(());
+            }
+            self.unset(parents, key[0])?;
+        }
+        Ok(())
+    }
+
+    /// Takes our hooks out of an event's list, and out of groups that hold others' too.
+    fn take_hooks(&mut self, event: &str) -> Result<(), String> {
+        let Some(Value::Array(list)) = self.get(&["hooks", event]) else { return Ok(()) };
+        for (index, group) in list.iter().enumerate().rev() {
+            let inner = group.get("hooks").and_then(Value::as_array);
+            let all_ours = inner.map_or_else(|| is_ours(group), |inner| inner.iter().all(is_ours));
+            if all_ours && has_ours(group) {
+                self.edit(|plain| {
+                    let list = value_at(plain, &["hooks", event])?;
+                    let found = elements(list).map_err(words)?;
+                    Ok(remove(plain, list, &found, &BTreeSet::from([index])))
+                })?;
+            } else if let Some(inner) = inner {
+                let ours = inner.iter().enumerate().filter(|(_, hook)| is_ours(hook));
+                let ours: BTreeSet<usize> = ours.map(|(index, _)| index).collect();
+                self.edit(|plain| {
+                    let list = value_at(plain, &["hooks", event])?;
+                    let group = elements(list).map_err(words)?.get(index).map_or("", |group| group.get());
+                    let inner = value_at(group, &["hooks"])?;
+                    Ok(remove(plain, inner, &elements(inner).map_err(words)?, &ours))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a member of the object at a path; what is missing on the way is made.
+    fn set(&mut self, path: &[&str], key: &str, value: &Value) -> Result<(), String> {
+        let mut there = path.len();
+        while there > 0 && self.get(&path[..there]).is_none() {
+            there -= 1;
+        }
+        let (path, missing) = path.split_at(there);
+        let names: Vec<&str> = missing.iter().copied().chain([key]).collect();
+        let nested = names[1..]
+            .iter()
+            .rev()
+            .fold(value.clone(), |inner, name| Value::Object(Map::from_iter([((*name).to_owned(), inner)])));
+        let text = self.text.clone();
+        self.edit(|plain| {
+            let object = value_at(plain, path)?;
+            if !Object::parse(object).map_err(|_| format!("{} is not an object", path.join(".")))?.is_empty()
+            {
+                return set_member(plain, object, names[0], &nested).map_err(words);
+            }
+            let place = span(plain, object);
+            let line = plain[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
+            let before = &plain[line..place.start];
+            let base = &before[..before.len() - before.trim_start().len()];
+            let rendered = Style::two_spaces(&format!("{base}  ")).render(&nested).map_err(words)?;
+            let name = serde_json::to_string(names[0]).map_err(words)?;
+            // A comment may stand in it.
+            let inner = text[place.start + 1..place.end - 1].trim_end().len();
+            let mut splices = Patch::default();
+            let body = format!("\n{base}  {name}: {rendered}\n{base}");
+            splices.replace(place.start + 1 + inner..place.end - 1, body);
+            Ok(splices)
+        })
+    }
+
+    fn unset(&mut self, path: &[&str], key: &str) -> Result<(), String> {
+        let Some(Value::Object(members)) = self.get(path) else { return Ok(()) };
+        if !members.contains_key(key) {
+            return Ok(());
+        }
+        let text = self.text.clone();
+        self.edit(|plain| {
+            let object = value_at(plain, path)?;
+            let place = span(plain, object);
+            let inner = place.start + 1..place.end - 1;
+            if members.len() > 1 || text[inner.clone()] == plain[inner.clone()] {
+                return remove_member(plain, object, key).map_err(words);
+            }
+            // It is alone there, among comments, which stay.
+            let mut splices = Patch::default();
+            let blank = plain[inner.clone()].len() - plain[inner.clone()].trim_start().len();
+            let last =
+                Object::parse(object).map_err(words)?.get(key).map(|value| span(plain, value.get()).end);
+            let end = last.unwrap_or(inner.end);
+            let gap = text[end..].len() - text[end..].trim_start().len();
+            let comma = if text[end + gap..].starts_with(',') { gap + 1 } else { 0 };
+            splices.replace(inner.start + blank..end + comma, "");
+            Ok(splices)
+        })
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&str) -> Result<Patch, String>) -> Result<(), String> {
+        let plain = self.plain();
+        self.text = change(&plain)?.apply(&self.text);
+        Ok(())
+    }
+}
+
+/// The text of the value at a path of a document without comments.
+fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, String> {
+    let mut here = plain.trim();
+    for key in path {
+        let object = Object::parse(here).map_err(|_| format!("{} is not an object", path.join(".")))?;
+        here = object.get(key).ok_or_else(|| format!("there is no {key}"))?.get();
+    }
+    Ok(here)
+}
+
+/// Whether a group of hooks, or a hook, calls us.
+fn has_ours(hook: &Value) -> bool {
+    is_ours(hook)
+        || hook.get("hooks").and_then(Value::as_array).is_some_and(|hooks| hooks.iter().any(is_ours))
+}
+
+fn is_ours(hook: &Value) -> bool {
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    let first = hook.pointer("/args/0").and_then(Value::as_str);
+    command == "atm" && first == Some("hook") || command == "atm hook" || command.starts_with("atm hook ")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn words(error: serde_json::Error) -> String {
+    error.to_string()
+}

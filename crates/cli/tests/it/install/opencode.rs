@@ -1,0 +1,55 @@
+//! The plugin for `opencode`, in a stand-in for it.
+
+use crate::scene::World;
+
+/// Calls the plugin as the client does, and prints what the model would see.
+const HOST: &str = r#"
+import { AtmPlugin } from "./.config/opencode/plugins/atm.js";
+const prompts = [];
+const session = {
+  get: async ({ path }) => ({ data: path.id === "inner" ? { parentID: "main" } : {} }),
+  promptAsync: async ({ path, body }) => prompts.push([path.id, body.parts[0].text]),
+};
+const plugin = await AtmPlugin({ client: { session } });
+const system = async (sessionID) => {
+  const output = { system: ["base"] };
+  await plugin["experimental.chat.system.transform"]({ sessionID }, output);
+  return output.system.slice(1).join("\n");
+};
+const idle = (sessionID) => plugin.event({ event: { type: "session.idle", properties: { sessionID } } });
+await plugin["chat.message"]({ sessionID: "inner" }, {});
+const inner = await system("inner");
+await plugin["chat.message"]({ sessionID: "main" }, {});
+const first = await system("main");
+await plugin["tool.execute.after"]({ sessionID: "main" }, {});
+const second = await system("main");
+await idle("main");
+const afterwards = await system("main");
+await import("node:child_process").then(({ execFileSync }) =>
+  execFileSync("atm", ["--as", "team-lead", "send", "bob", "stop the release", "--ack-by", "5m", "-q"]));
+await idle("main");
+await idle("main");
+await idle("inner");
+console.log(JSON.stringify({ inner, first, second, afterwards, prompts }));
+"#;
+
+#[test]
+fn mail_is_in_the_system_prompt_of_its_turn_and_wakes_once() {
+    let world = World::with_team();
+    world.ok(&["send", "bob", "the build is red"]);
+    world.installs(&["opencode", "--as", "bob", "--team", "dev"]);
+    world.put(".config/opencode/plugins/package.json", r#"{"type":"module"}"#);
+    world.put("host.mjs", HOST);
+    let output = world.program("node").arg("host.mjs").output();
+    let Ok(output) = output else { return eprintln!("skipped: there is no node here") };
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    assert_eq!(said["inner"], "", "not for an agent inside");
+    assert!(said["first"].as_str().unwrap().contains("the build is red"), "{said}");
+    assert_eq!(said["first"], said["second"], "for all steps of the turn, once");
+    assert_eq!(said["afterwards"], "");
+    let prompts = said["prompts"].as_array().unwrap();
+    assert_eq!(prompts.len(), 1, "{said}");
+    assert!(prompts[0][1].as_str().unwrap().contains("stop the release"), "{said}");
+    assert_eq!(world.json(&["inbox", "bob", "--unread"]), serde_json::json!([]));
+}

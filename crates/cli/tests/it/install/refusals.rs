@@ -1,0 +1,88 @@
+//! What is refused, before anything is changed.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::scene::{World, tree};
+
+/// Fails with this code and changes nothing.
+fn refuses(world: &World, args: &[&str], code: i32) -> String {
+    let files = || -> Vec<_> {
+        tree(&world.home()).into_iter().filter(|p| p.is_file()).map(|p| (fs::read(&p).unwrap(), p)).collect()
+    };
+    let before = files();
+    let answer = world.install(args);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(code), ""), "{answer:?}");
+    assert_eq!(files(), before, "{args:?}");
+    world.mask(&answer.stderr)
+}
+
+#[test]
+fn files_that_the_client_would_not_understand_are_left_alone() {
+    let world = World::new();
+    world.put(".claude/settings.json", "{\n  // a comment\n  \"model\": \"opus\"\n}\n");
+    assert_snapshot!(refuses(&world, &["claude"], 6), @"
+    error: [HOME]/.claude/settings.json: is no JSON object: key must be a string at line 2 column 3
+      hint: nothing was changed; mend the file first
+    ");
+    for (client, file, text) in [
+        ("gemini", ".gemini/settings.json", "{\"a\": 1,}"),
+        ("cursor", ".cursor/hooks.json", "[]"),
+        ("cursor", ".cursor/hooks.json", "\u{feff}{}"),
+        ("cursor", ".cursor/hooks.json", "{\"hooks\": {\"stop\": {}}}"),
+        ("cursor", ".cursor/hooks.json", "{\"hooks\": 7}"),
+        ("gemini", ".gemini/settings.json", "{\"mcpServers\": []}"),
+        ("codex", ".codex/config.toml", "model = \n"),
+        ("codex", ".codex/config.toml", "mcp_servers = 7\n"),
+        ("opencode", ".config/opencode/opencode.json", "{\"mcp\": null /* open"),
+    ] {
+        let world = World::new();
+        world.put(file, text);
+        let said = refuses(&world, &[client], 6);
+        assert!(said.contains(file.rsplit_once('/').unwrap().1), "{said}");
+    }
+    let world = World::new();
+    world.put(".cursor/mcp.json", "");
+    fs::write(world.home().join(".cursor/mcp.json"), [0xff]).unwrap();
+    refuses(&world, &["cursor"], 6);
+}
+
+#[test]
+fn a_plugin_file_of_somebody_else_is_not_overwritten() {
+    let world = World::new();
+    world.put(".config/opencode/plugins/atm.js", "export const Mine = 1;\n");
+    assert!(refuses(&world, &["opencode"], 4).contains("is not ours"));
+    world.put("plugin/README.md", "mine");
+    assert!(refuses(&world, &["claude", "--plugin", "plugin"], 4).contains("no plugin of ours"));
+    assert!(refuses(&world, &["codex", "--plugin", "other"], 2).contains("only Claude Code"));
+}
+
+#[test]
+fn a_wrong_command_line_says_so() {
+    let world = World::new();
+    refuses(&world, &[], 2);
+    refuses(&world, &["emacs"], 2);
+    refuses(&world, &["claude", "--user", "--project"], 2);
+    refuses(&world, &["claude", "--check", "--uninstall"], 2);
+    assert!(refuses(&world, &["claude", "--as", "../bob"], 2).contains("member name"));
+    assert!(refuses(&world, &["claude", "--team", "a/b"], 2).contains("team name"));
+}
+
+#[test]
+fn claude_codes_own_refusal_is_told() {
+    let world = World::new();
+    world.program_is("claude", "echo 'no such option' >&2; exit 1");
+    let answer = world.install(&["claude"]);
+    assert_eq!(answer.code, Some(7));
+    assert!(answer.stderr.contains("no such option") && answer.stderr.contains("by hand"), "{answer:?}");
+    world.put(".claude.json", "{");
+    assert!(refuses(&world, &["claude"], 6).contains(".claude.json"));
+}
+
+#[test]
+fn without_a_home_there_is_nothing_to_set_up() {
+    let world = World::new();
+    let output = world.command(&["install", "cursor"]).env("HOME", "").output().unwrap();
+    assert_ne!(output.status.code(), Some(0));
+}

@@ -1,0 +1,310 @@
+//! Install, install again, uninstall: the same bytes as before.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::scene::World;
+
+/// A client's files, as somebody who has used it for a while has them.
+const FILES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "claude",
+        &[
+            (
+                ".claude.json",
+                "{\"numStartups\":7,\"mcpServers\":{\"other\":{\"command\":\"x\",\"n\":1E2}},\"big\":12345678901234567890}",
+            ),
+            (
+                ".claude/settings.json",
+                "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [ {\"type\": \"command\", \"command\": \"say done\"} ] }\n\t\t],\n\t\t\"PreCompact\": []\n\t},\n\t\"env\": { \"A\": \"\\u00e9\" }\n}\n\n",
+            ),
+        ],
+    ),
+    (
+        "codex",
+        &[
+            (
+                ".codex/config.toml",
+                "# mine\nmodel   = \"gpt-5\"   # fast\n\n[mcp_servers.other]   # keep\ncommand = 'x'\nargs = [ \"a\",\n  \"b\", ]\n\n[projects.\"/home/me\"]\ntrust_level = \"trusted\"\n# the end\n",
+            ),
+            (
+                ".codex/hooks.json",
+                "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}}",
+            ),
+        ],
+    ),
+    (
+        "gemini",
+        &[(
+            ".gemini/settings.json",
+            "{\r\n    \"theme\": \"Dracula\",\r\n    \"mcpServers\": {\r\n        \"other\": { \"command\": \"x\" }\r\n    },\r\n    \"hooks\": {}\r\n}\r\n",
+        )],
+    ),
+    (
+        "opencode",
+        &[(
+            ".config/opencode/opencode.jsonc",
+            "// my settings\n{\n  \"$schema\": \"https://opencode.ai/config.json\", // schema\n  /* servers */\n  \"mcp\": {\n    // the other one\n    \"other\": { \"type\": \"local\", \"command\": [\"x\", ], }, // trailing\n  },\n}\n",
+        )],
+    ),
+    (
+        "cursor",
+        &[
+            (".cursor/mcp.json", "{ \"mcpServers\": {} }"),
+            (
+                ".cursor/hooks.json",
+                "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./mine.sh\" }]\n  }\n}\n",
+            ),
+        ],
+    ),
+];
+
+/// Where each client's own servers are, and how its files are read.
+fn read(name: &str, text: &str) -> Value {
+    let kind = name.rsplit_once('.').unwrap().1;
+    if kind == "toml" {
+        let table: toml::Table = toml::from_str(text).unwrap();
+        return serde_json::to_value(table).unwrap();
+    }
+    let plain = atm_wire::json::loose::without_comments(text);
+    assert!(kind == "jsonc" || plain == text, "strict clients get no comments: {text}");
+    serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Whether all of `part` is in `whole`.
+fn includes(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            part.iter().all(|(key, value)| whole.get(key).is_some_and(|there| includes(there, value)))
+        }
+        (Value::Array(whole), Value::Array(part)) => part.iter().all(|value| whole.contains(value)),
+        _ => whole == part,
+    }
+}
+
+#[test]
+fn there_and_back_gives_the_same_bytes_and_twice_changes_nothing() {
+    for (client, files) in FILES {
+        let world = World::new();
+        for (name, text) in *files {
+            world.put(name, text);
+            fs::set_permissions(world.home().join(name), fs::Permissions::from_mode(0o640)).unwrap();
+        }
+        let ours = ["--as", "bob", "--team", "dev"];
+        world.installs(&[&[*client], &ours[..]].concat());
+        for (name, text) in *files {
+            let now = world.get(name).unwrap();
+            assert_ne!(now, *text, "{name}");
+            assert!(now.contains("atm"), "{name}");
+            assert!(includes(&read(name, &now), &read(name, text)), "{name} keeps what it had: {now}");
+            for comment in text.lines().filter_map(|line| line.split_once("// ").or(line.split_once('#'))) {
+                assert!(now.contains(comment.1), "{name} keeps its comments: {now}");
+            }
+            let mode = fs::metadata(world.home().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o640, "{name}");
+        }
+        let after: Vec<_> = files.iter().map(|(name, _)| world.get(name)).collect();
+        let again: Value =
+            serde_json::from_str(&world.installs(&[&[*client, "--json"], &ours[..]].concat())).unwrap();
+        assert!(
+            again["files"].as_array().unwrap().iter().all(|file| file["change"] == "unchanged"),
+            "{again}"
+        );
+        assert_eq!(files.iter().map(|(name, _)| world.get(name)).collect::<Vec<_>>(), after);
+
+        world.installs(&[client, "--uninstall"]);
+        for (name, text) in *files {
+            assert_eq!(world.get(name).as_deref(), Some(*text), "{name}");
+        }
+        let empty: Value = serde_json::from_str(&world.installs(&[client, "--uninstall", "--json"])).unwrap();
+        assert!(
+            empty["files"].as_array().unwrap().iter().all(|file| file["change"] == "unchanged"),
+            "{empty}"
+        );
+    }
+}
+
+#[test]
+fn files_that_we_made_go_again() {
+    for (client, _) in FILES {
+        for scope in ["--user", "--project"] {
+            let world = World::new();
+            world.installs(&[client, scope]);
+            let files = crate::scene::tree(&world.home());
+            assert!(files.iter().any(|path| path.is_file()), "{client}");
+            world.installs(&[client, scope, "--uninstall"]);
+            let left: Vec<_> =
+                crate::scene::tree(&world.home()).into_iter().filter(|p| p.is_file()).collect();
+            assert_eq!(left, Vec::<std::path::PathBuf>::new(), "{client}");
+        }
+    }
+}
+
+#[test]
+fn after_the_users_own_edits_only_ours_goes() {
+    for (client, files) in FILES {
+        let world = World::new();
+        for (name, text) in *files {
+            world.put(name, text);
+        }
+        world.installs(&[client, "--as", "bob"]);
+        for (name, _) in *files {
+            let now = world.get(name).unwrap();
+            let edited = match name.rsplit_once('.').unwrap().1 {
+                "toml" => format!("{now}\n[added]\nby = \"me\"\n"),
+                // Behind the first brace that is no comment's.
+                _ => now.replacen('{', "{ \"added\": {\"by\": \"me\"},", 1),
+            };
+            world.put(name, &edited);
+        }
+        // Installing again, under another name, keeps the user's edit, too.
+        world.installs(&[client, "--as", "carol"]);
+        world.installs(&[client, "--uninstall"]);
+        for (name, text) in *files {
+            let now = world.get(name).unwrap();
+            let mut expected = read(name, text);
+            expected["added"] = json!({ "by": "me" });
+            assert_eq!(read(name, &now), expected, "{name}: {now}");
+            assert!(!now.contains("carol") && !now.contains("bob"), "{name}");
+            let edited = match name.rsplit_once('.').unwrap().1 {
+                "toml" => continue,
+                _ => text.replacen('{', "{ \"added\": {\"by\": \"me\"},", 1),
+            };
+            assert_eq!(now, edited, "{name}: nothing but ours");
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_a_user_moved_into_a_group_of_their_own_is_found() {
+    let world = World::new();
+    let mine = json!({ "type": "command", "command": "say done" });
+    let ours = json!({ "type": "command", "command": "atm", "args": ["hook", "Stop"], "timeout": 99 });
+    let settings = json!({ "hooks": { "Stop": [{ "matcher": "", "hooks": [mine, ours] }] } });
+    world.put(".claude/settings.json", &serde_json::to_string_pretty(&settings).unwrap());
+    world.installs(&["claude"]);
+    let now = read("settings.json", &world.get(".claude/settings.json").unwrap());
+    let stop = now["hooks"]["Stop"].as_array().unwrap();
+    assert_eq!(stop.len(), 2, "{now}");
+    assert_eq!(stop[0], json!({ "matcher": "", "hooks": [mine] }));
+    assert_eq!(now.to_string().matches("\"hook\",\"Stop\"").count(), 1, "once: {now}");
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let world = World::new();
+    world.put(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"other\": {}\n  }\n}\n");
+    let before = crate::scene::tree(world.home().parent().unwrap());
+    assert_snapshot!(world.mask(&world.installs(&["cursor", "--dry-run", "--as", "bob@dev", "--project"])), @r#"
+    would be changed [HOME]/.cursor/mcp.json
+      --- [HOME]/.cursor/mcp.json
+      +++ [HOME]/.cursor/mcp.json
+      @@ -1,5 +1,17 @@
+       {
+         "mcpServers": {
+      -    "other": {}
+      +    "other": {},
+      +    "atm": {
+      +      "args": [
+      +        "mcp"
+      +      ],
+      +      "command": "atm",
+      +      "env": {
+      +        "ATM_AS": "bob",
+      +        "ATM_ROOT": "[ROOT]",
+      +        "ATM_STATE": "[STATE]",
+      +        "ATM_TEAM": "dev"
+      +      }
+      +    }
+         }
+       }
+    would be created [HOME]/.cursor/hooks.json
+      --- /dev/null
+      +++ [HOME]/.cursor/hooks.json
+      @@ -0,0 +1,21 @@
+      +{
+      +  "version": 1,
+      +  "hooks": {
+      +    "sessionStart": [
+      +      {
+      +        "command": "atm hook sessionStart --client cursor --root [ROOT] --state [STATE] --team dev --as bob"
+      +      }
+      +    ],
+      +    "beforeSubmitPrompt": [
+      +      {
+      +        "command": "atm hook beforeSubmitPrompt --client cursor --root [ROOT] --state [STATE] --team dev --as bob"
+      +      }
+      +    ],
+      +    "stop": [
+      +      {
+      +        "command": "atm hook stop --client cursor --root [ROOT] --state [STATE] --team dev --as bob",
+      +        "loop_limit": 5
+      +      }
+      +    ]
+      +  }
+      +}
+    Cursor: Cursor lists the server under Settings, MCP: switch it on there if it is off
+    "#);
+    assert_eq!(crate::scene::tree(world.home().parent().unwrap()), before, "not even our state");
+}
+
+#[test]
+fn claude_codes_own_command_edits_the_file_that_it_rewrites() {
+    let world = World::new();
+    let log = world.home().join("calls");
+    world.program_is("claude", &format!("echo \"$@\" >> {}", log.display()));
+    world.put(".claude.json", r#"{"mcpServers":{"atm":{"command":"old"}}}"#);
+    let calls = || world.mask(&fs::read_to_string(&log).unwrap_or_default());
+    world.installs(&["claude", "--as", "bob", "--dry-run"]);
+    assert_eq!(calls(), "");
+    world.installs(&["claude", "--as", "bob"]);
+    assert_eq!(
+        calls(),
+        "mcp remove atm -s user\nmcp add atm -s user -e ATM_ROOT=[ROOT] -e ATM_STATE=[STATE] -e ATM_AS=bob -- atm mcp\n"
+    );
+    assert_eq!(world.get(".claude.json").unwrap(), r#"{"mcpServers":{"atm":{"command":"old"}}}"#);
+    let env = json!({ "ATM_ROOT": world.root(), "ATM_STATE": world.state(), "ATM_AS": "bob" });
+    let there = json!({ "mcpServers": { "atm": { "type": "stdio", "command": "atm", "args": ["mcp"], "env": env } } });
+    world.put(".claude.json", &there.to_string());
+    fs::remove_file(&log).unwrap();
+    world.installs(&["claude", "--as", "bob"]);
+    assert_eq!(calls(), "", "it is as it should be");
+    world.installs(&["claude", "--uninstall"]);
+    assert_eq!(calls(), "mcp remove atm -s user\n");
+    // A project's file is nobody's but the project's.
+    world.installs(&["claude", "--project"]);
+    assert_eq!(calls(), "mcp remove atm -s user\n");
+    assert!(world.get(".mcp.json").unwrap().contains("\"atm\""));
+}
+
+#[test]
+fn clients_are_found_where_their_variables_say() {
+    let world = World::new();
+    let at = |name: &str| world.home().join(name);
+    for (client, variable, file) in [
+        ("claude", "CLAUDE_CONFIG_DIR", "cc/settings.json"),
+        ("claude", "CLAUDE_CONFIG_DIR", "cc/.claude.json"),
+        ("codex", "CODEX_HOME", "cc/config.toml"),
+        ("opencode", "XDG_CONFIG_HOME", "cc/opencode/opencode.json"),
+    ] {
+        let mut command = world.command(&["install", client]);
+        let output = command.env("PATH", "/nowhere").env(variable, at("cc")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert!(at(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn what_was_set_up_is_what_the_hook_command_understands() {
+    let world = World::with_team();
+    world.ok(&["send", "bob", "the build is red"]);
+    world.installs(&["codex", "--as", "bob", "--team", "dev", "--project"]);
+    let hooks = read("hooks.json", &world.get(".codex/hooks.json").unwrap());
+    let line = hooks.pointer("/hooks/UserPromptSubmit/0/hooks/0/command").unwrap().as_str().unwrap();
+    let mut shell = world.program("sh");
+    let output = shell.env_remove("ATM_ROOT").env_remove("ATM_STATE").args(["-c", line]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the build is red"), "{line}: {output:?}");
+}
