@@ -38,12 +38,7 @@ pub struct Conversation {
 pub enum Moment {
     /// It begins, or is taken up again: what was presented before may be lost to it.
     Begins,
-    /// A turn begins, and text can be put before the model or not.
-    Prompt {
-        /// Whether it can.
-        open: bool,
-    },
-    /// The agent works.
+    /// A turn begins, or goes on.
     Works,
     /// A turn ends.
     Stops {
@@ -182,8 +177,8 @@ impl Office {
                 record.presented.clear();
                 note.forget_older(FORGOTTEN_AFTER);
             }
-            // That the conversation goes on shows that it is still before the model.
-            Moment::Prompt { .. } | Moment::Stops { .. } => {
+            // Also what an earlier turn left that was broken off: it is still before the model.
+            Moment::Stops { .. } => {
                 let (seen, rest) = unread.into_iter().partition(|message| record.has_presented(message));
                 unread = rest;
                 warnings = self.mark_presented(conversation, &mailbox, &seen)?;
@@ -203,11 +198,7 @@ impl Office {
             }
             _ => Vec::new(),
         };
-        let silent = match moment {
-            Moment::Stops { .. } => keeps_going.is_empty(),
-            Moment::Prompt { open } => !open,
-            _ => false,
-        };
+        let silent = matches!(moment, Moment::Stops { .. }) && keeps_going.is_empty();
         if new.is_empty() || silent {
             if before.as_ref() != Some(&record) {
                 record.write(&note)?;

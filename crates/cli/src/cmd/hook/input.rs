@@ -116,23 +116,22 @@ impl Input {
         self.agent_id.as_deref().is_some_and(|id| !id.is_empty() && !id.contains('@'))
     }
 
-    /// What the office is told.
-    pub(crate) fn moment(&self, event: Event, client: Client) -> Moment {
+    /// What the office is told, if anything.
+    pub(crate) fn moment(&self, event: Event, client: Client) -> Option<Moment> {
         let again = self.stop_hook_active == Some(true) || self.loop_count.is_some_and(|count| count > 0);
         let broken_off = self.status.as_deref().is_some_and(|status| status != "completed");
-        match event {
+        Some(match event {
             Event::SessionStart => Moment::Begins,
-            // Cursor takes no text there.
-            Event::Prompt => Moment::Prompt { open: client != Client::Cursor },
-            Event::Tool if client == Client::Cursor => Moment::Prompt { open: false },
-            Event::Tool => Moment::Works,
+            // It takes no text there.
+            Event::Prompt | Event::Tool if client == Client::Cursor => return None,
+            Event::Prompt | Event::Tool => Moment::Works,
             Event::Stop | Event::TeammateIdle if again || broken_off => {
                 Moment::Stops { held_by: HeldBy::Nothing }
             }
             Event::Stop if client == Client::Cursor => Moment::Stops { held_by: HeldBy::Any },
             Event::Stop | Event::TeammateIdle => Moment::Stops { held_by: HeldBy::Wanted },
             Event::SessionEnd => Moment::Ends,
-        }
+        })
     }
 }
 

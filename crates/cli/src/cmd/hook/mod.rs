@@ -55,16 +55,14 @@ impl Hook {
         let said = self.event.as_deref().or(input.hook_event_name.as_deref()).unwrap_or_default();
         let event = Event::parse(said).ok_or_else(|| format!("no such event: {said:?}"))?;
         let client = self.client.unwrap_or_else(|| input.client(said));
-        if input.is_inner_agent() {
-            return Ok(0);
-        }
+        let moment = input.moment(event, client).filter(|_| !input.is_inner_agent());
+        let Some(moment) = moment else { return Ok(0) };
         let Some((team, who)) = whose(context, &input, event)? else { return Ok(0) };
         let session = input.session().to_owned();
         let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
         let office = context.office.clone().with_lock_times(times);
-        let hooked = office
-            .hook(&Conversation { team, who, session }, input.moment(event, client))
-            .map_err(|error| error.to_string())?;
+        let hooked =
+            office.hook(&Conversation { team, who, session }, moment).map_err(|error| error.to_string())?;
         for warning in hooked.warnings {
             log(context.office.state(), self.event.as_deref(), &warning);
         }

@@ -31,8 +31,12 @@ fn a_session_that_dies_leaves_its_mail_unread_and_the_next_gets_it() {
     // It died here. Another one comes, or the same again.
     bob.session = "session-2";
     assert!(text(&bob.says("SessionStart", &nothing())).contains("the build is red"));
+    // Its first prompt fails, with nothing seen by anybody; the second one goes through.
     bob.is_silent("UserPromptSubmit", &nothing());
-    assert!(bob.unread().is_empty(), "the conversation went on with it");
+    bob.is_silent("UserPromptSubmit", &nothing());
+    assert_eq!(bob.unread().len(), 1, "no turn has ended");
+    bob.is_silent("Stop", &nothing());
+    assert!(bob.unread().is_empty());
 
     bob.send("and the tests too");
     bob.says("PostToolUse", &nothing());
