@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     atm_wire::schema::FILES,
     include_str!("../schemas/mail.json"),
     include_str!("../schemas/teams.json"),
     include_str!("../schemas/work.json"),
+    include_str!("../schemas/setup.json"),
 ];
 
 /// The dialect that they are written in.

@@ -8,7 +8,9 @@ use atm_office::ExitCode;
 use serde_json::Value;
 
 use super::client::{Scope, stdio_server};
-use super::identity::Identity;
+use super::identity::{Identity, quoted};
+use super::json::{NAME, is_our_server, renewed};
+use super::trouble::Trouble;
 use crate::failure::Failure;
 
 /// A call of it.
@@ -26,27 +28,27 @@ pub(crate) fn plan(
     uninstall: bool,
 ) -> Result<Vec<Call>, Failure> {
     let there = server_in(file)?;
-    let env = who.env(Scope::User);
-    let wanted = (!uninstall).then(|| stdio_server(&env));
+    let wanted = stdio_server(&who.env(Scope::User));
+    let wanted = match &there {
+        Some(there) if is_our_server(there) => Value::Object(renewed(there, &wanted)),
+        Some(_) if uninstall => return Ok(Vec::new()),
+        Some(_) => return Err(Trouble::NotOurs("the server `atm`").with(file)),
+        None => wanted,
+    };
+    let wanted = Some(wanted).filter(|_| !uninstall);
     if there == wanted {
         return Ok(Vec::new());
     }
-    let call = |args: Vec<&str>| Call {
+    let call = |args: &[&str]| Call {
         program: program.to_owned(),
-        args: args.into_iter().map(ToOwned::to_owned).collect(),
+        args: args.iter().copied().map(ToOwned::to_owned).collect(),
     };
     let mut calls = Vec::new();
     if there.is_some() {
-        calls.push(call(vec!["mcp", "remove", "atm", "-s", "user"]));
+        calls.push(call(&["mcp", "remove", NAME, "-s", "user"]));
     }
-    if wanted.is_some() {
-        let pairs: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let mut args = vec!["mcp", "add", "atm", "-s", "user"];
-        for pair in &pairs {
-            args.extend(["-e", pair]);
-        }
-        args.extend(["--", "atm", "mcp"]);
-        calls.push(call(args));
+    if let Some(server) = wanted {
+        calls.push(call(&["mcp", "add-json", "-s", "user", NAME, &server.to_string()]));
     }
     Ok(calls)
 }
@@ -63,7 +65,8 @@ fn server_in(file: &Path) -> Result<Option<Value>, Failure> {
 
 impl Call {
     pub(crate) fn shown(&self) -> String {
-        format!("claude {}", self.args.join(" "))
+        let words: Vec<String> = self.args.iter().map(|word| quoted(word)).collect();
+        format!("claude {}", words.join(" "))
     }
 
     pub(crate) fn run(&self) -> Result<(), Failure> {

@@ -2,13 +2,15 @@
 #![expect(clippy::doc_markdown, reason = "these comments are the help text")]
 
 use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::identity::Identity;
-use super::json::Piece;
+use super::json::{Dialect, Piece};
 use super::target::{Kind, Target};
 
 /// How long a client waits for a hook, in seconds.
@@ -116,8 +118,9 @@ impl Client {
         claude_itself: bool,
     ) -> Vec<Target> {
         let env = who.env(scope);
-        let server = |key: &'static [&'static str], value| Piece::Own { at: key, key: "atm", value };
-        let strict = |path: PathBuf, pieces| Target { path, kind: Kind::Json { pieces, loose: false } };
+        let server = |at: &'static str, value| Piece::Server { at, value };
+        let json = |path: PathBuf, pieces, dialect| Target { path, kind: Kind::Json { pieces, dialect } };
+        let strict = |path: PathBuf, pieces| json(path, pieces, Dialect::Strict);
         match self {
             Self::Claude => {
                 let folder = folders.below(scope, Some("CLAUDE_CONFIG_DIR"), ".claude");
@@ -126,7 +129,7 @@ impl Client {
                     Scope::Project => folders.project.join(".mcp.json"),
                 };
                 let hooks = strict(folder.join("settings.json"), claude_hooks(who));
-                let servers = strict(servers, vec![server(&["mcpServers"], stdio_server(&env))]);
+                let servers = strict(servers, vec![server("mcpServers", stdio_server(&env))]);
                 if claude_itself && scope == Scope::User { vec![hooks] } else { vec![servers, hooks] }
             }
             Self::Codex => {
@@ -147,18 +150,18 @@ impl Client {
                     json!({ "name": "atm", "type": "command", "command": line, "timeout": SECONDS * 1000 })
                 });
                 let value = json!({ "command": "atm", "args": ["mcp"], "env": object(&env) });
-                pieces.insert(0, server(&["mcpServers"], value));
-                vec![strict(folder.join("settings.json"), pieces)]
+                pieces.insert(0, server("mcpServers", value));
+                vec![json(folder.join("settings.json"), pieces, Dialect::Comments)]
             }
             Self::Opencode => {
                 let (config, plugin) = folders.opencode(scope);
                 let value =
                     json!({ "type": "local", "command": ["atm", "mcp"], "environment": object(&env) });
-                let pieces = vec![server(&["mcp"], value)];
+                let pieces = vec![server("mcp", value)];
                 let arguments = serde_json::to_string(&who.arguments()).unwrap_or_default();
                 let text = OPENCODE_PLUGIN.replace("/* arguments */ []", &arguments);
                 vec![
-                    Target { path: config, kind: Kind::Json { pieces, loose: true } },
+                    json(config, pieces, Dialect::Loose),
                     Target { path: plugin, kind: Kind::Whole { text } },
                 ]
             }
@@ -174,8 +177,8 @@ impl Client {
                     hooks.push(Piece::Hook { event, value: hook });
                 }
                 vec![
-                    strict(folder.join("mcp.json"), vec![server(&["mcpServers"], value)]),
-                    strict(folder.join("hooks.json"), hooks),
+                    json(folder.join("mcp.json"), vec![server("mcpServers", value)], Dialect::Loose),
+                    json(folder.join("hooks.json"), hooks, Dialect::Loose),
                 ]
             }
         }
@@ -242,6 +245,8 @@ fn object(env: &[(String, String)]) -> Value {
 
 /// Where a program is, if it is on the path.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    let runs = |path: &Path| path.is_file();
+    let runs = |path: &Path| {
+        fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| runs(path))
 }

@@ -88,7 +88,8 @@ impl Identity {
     }
 }
 
-fn quoted(word: &str) -> String {
+/// A word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@+:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -1,17 +1,34 @@
 //! What is ours in a client's JSON, put in and taken out where it stands; everything else keeps its bytes.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use atm_wire::json::{
     Object, Patch, Style, append, elements, loose, remove, remove_member, set_member, span,
 };
 use serde_json::{Map, Value, json};
 
+use super::trouble::Trouble;
+
+/// The name of our server, everywhere.
+pub(crate) const NAME: &str = "atm";
+
+/// What a client takes for JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// JSON, and nothing else.
+    Strict,
+    /// With comments.
+    Comments,
+    /// With comments and trailing commas.
+    Loose,
+}
+
 /// Something of ours in a document.
 #[derive(Debug, Clone)]
 pub(crate) enum Piece {
-    /// A value with a name that is ours alone.
-    Own { at: &'static [&'static str], key: &'static str, value: Value },
+    /// Our server among others'.
+    Server { at: &'static str, value: Value },
     /// An entry among others' in the list of an event's hooks.
     Hook { event: &'static str, value: Value },
     /// What the document needs anyway.
@@ -21,16 +38,15 @@ pub(crate) enum Piece {
 /// A client's document.
 pub(crate) struct Document {
     text: String,
-    /// Comments and trailing commas are allowed.
-    loose: bool,
+    dialect: Dialect,
 }
 
 impl Document {
     /// Reads one; an empty file is an empty object.
-    pub(crate) fn new(text: &str, loose: bool) -> Result<Self, String> {
+    pub(crate) fn new(text: &str, dialect: Dialect) -> Result<Self, Trouble> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
-        let document = Self { text: text.to_owned(), loose };
-        Object::parse(&document.plain()).map_err(|error| format!("is no JSON object: {error}"))?;
+        let document = Self { text: text.to_owned(), dialect };
+        Object::parse(&document.plain())?;
         Ok(document)
     }
 
@@ -48,27 +64,42 @@ impl Document {
     }
 
     fn plain(&self) -> String {
-        if self.loose { loose::without_comments(&self.text) } else { self.text.clone() }
+        match self.dialect {
+            Dialect::Strict => self.text.clone(),
+            Dialect::Comments => loose::without_comments(&self.text),
+            Dialect::Loose => loose::without_comments_and_commas(&self.text),
+        }
     }
 
     /// Puts a piece in, unless it is there.
-    pub(crate) fn put(&mut self, piece: &Piece) -> Result<(), String> {
+    pub(crate) fn put(&mut self, piece: &Piece) -> Result<(), Trouble> {
         match piece {
-            Piece::Own { at, key, value } => {
-                let path = [at, &[*key][..]].concat();
-                if self.get(&path).as_ref() == Some(value) { Ok(()) } else { self.set(at, key, value) }
-            }
+            Piece::Server { at, value } => self.put_server(at, value),
             Piece::Needed { key, .. } if self.get(&[key]).is_some() => Ok(()),
             Piece::Needed { key, value } => self.set(&[], key, value),
             Piece::Hook { event, value } => self.put_hook(event, value),
         }
     }
 
-    fn put_hook(&mut self, event: &str, value: &Value) -> Result<(), String> {
+    /// A server of ours that is there keeps what its user made of it; who it speaks for is ours to say.
+    fn put_server(&mut self, at: &'static str, wanted: &Value) -> Result<(), Trouble> {
+        let Some(there) = self.get(&[at, NAME]) else { return self.set(&[at], NAME, wanted) };
+        if !is_our_server(&there) {
+            return Err(Trouble::NotOurs("the server `atm`"));
+        }
+        for (key, value) in renewed(&there, wanted) {
+            if there.get(&key) != Some(&value) {
+                self.set(&[at, NAME], &key, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_hook(&mut self, event: &str, value: &Value) -> Result<(), Trouble> {
         let ours: Vec<Value> = match self.get(&["hooks", event]) {
             None => return self.set(&["hooks"], event, &json!([value])),
             Some(Value::Array(list)) => list.into_iter().filter(has_ours).collect(),
-            Some(_) => return Err(format!("hooks.{event} is not a list")),
+            Some(_) => return Err(Trouble::OtherKind(format!("hooks.{event}"), "a list")),
         };
         if ours == [value.clone()] {
             return Ok(());
@@ -76,17 +107,17 @@ impl Document {
         self.take_hooks(event)?;
         self.edit(|plain| {
             let list = value_at(plain, &["hooks", event])?;
-            append(plain, list, &elements(list).map_err(words)?, &[value]).map_err(words)
+            Ok(append(plain, list, &elements(list)?, &[value])?)
         })
     }
 
     /// Takes a piece out. What is empty then goes too, unless `original` had it.
-    pub(crate) fn take(&mut self, piece: &Piece, original: Option<&Self>) -> Result<(), String> {
+    pub(crate) fn take(&mut self, piece: &Piece, original: Option<&Self>) -> Result<(), Trouble> {
         let had = |path: &[&str]| original.is_some_and(|original| original.get(path).is_some());
         match piece {
-            Piece::Own { at, key, .. } if self.get(&[at, &[*key][..]].concat()).is_some() => {
-                self.unset(at, key)?;
-                self.prune(at, &had)
+            Piece::Server { at, .. } if self.has_server(at) => {
+                self.unset(&[at], NAME)?;
+                self.prune(&[at], &had)
             }
             Piece::Hook { event, .. } if self.has_hook(event) => {
                 self.take_hooks(event)?;
@@ -94,6 +125,11 @@ impl Document {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether our server is there.
+    pub(crate) fn has_server(&self, at: &str) -> bool {
+        self.get(&[at, NAME]).is_some_and(|server| is_our_server(&server))
     }
 
     /// Whether an event's list has a hook of ours.
@@ -109,7 +145,7 @@ impl Document {
         matches!(self.get(&[]), Some(Value::Object(members)) if members.keys().all(|key| needed(key)))
     }
 
-    fn prune(&mut self, path: &[&str], had: &impl Fn(&[&str]) -> bool) -> Result<(), String> {
+    fn prune(&mut self, path: &[&str], had: &impl Fn(&[&str]) -> bool) -> Result<(), Trouble> {
         for length in (1..=path.len()).rev() {
             let (parents, key) = path[..length].split_at(length - 1);
             let empty = match self.get(&path[..length]) {
@@ -126,7 +162,7 @@ impl Document {
     }
 
     /// Takes our hooks out of an event's list, and out of groups that hold others' too.
-    fn take_hooks(&mut self, event: &str) -> Result<(), String> {
+    fn take_hooks(&mut self, event: &str) -> Result<(), Trouble> {
         let Some(Value::Array(list)) = self.get(&["hooks", event]) else { return Ok(()) };
         for (index, group) in list.iter().enumerate().rev() {
             let inner = group.get("hooks").and_then(Value::as_array);
@@ -134,7 +170,7 @@ impl Document {
             if all_ours && has_ours(group) {
                 self.edit(|plain| {
                     let list = value_at(plain, &["hooks", event])?;
-                    let found = elements(list).map_err(words)?;
+                    let found = elements(list)?;
                     Ok(remove(plain, list, &found, &BTreeSet::from([index])))
                 })?;
             } else if let Some(inner) = inner {
@@ -142,9 +178,9 @@ impl Document {
                 let ours: BTreeSet<usize> = ours.map(|(index, _)| index).collect();
                 self.edit(|plain| {
                     let list = value_at(plain, &["hooks", event])?;
-                    let group = elements(list).map_err(words)?.get(index).map_or("", |group| group.get());
+                    let group = elements(list)?.get(index).map_or("", |group| group.get());
                     let inner = value_at(group, &["hooks"])?;
-                    Ok(remove(plain, inner, &elements(inner).map_err(words)?, &ours))
+                    Ok(remove(plain, inner, &elements(inner)?, &ours))
                 })?;
             }
         }
@@ -152,7 +188,7 @@ impl Document {
     }
 
     /// Sets a member of the object at a path; what is missing on the way is made.
-    fn set(&mut self, path: &[&str], key: &str, value: &Value) -> Result<(), String> {
+    fn set(&mut self, path: &[&str], key: &str, value: &Value) -> Result<(), Trouble> {
         let mut there = path.len();
         while there > 0 && self.get(&path[..there]).is_none() {
             there -= 1;
@@ -166,16 +202,15 @@ impl Document {
         let text = self.text.clone();
         self.edit(|plain| {
             let object = value_at(plain, path)?;
-            if !Object::parse(object).map_err(|_| format!("{} is not an object", path.join(".")))?.is_empty()
-            {
-                return set_member(plain, object, names[0], &nested).map_err(words);
+            if !Object::parse(object).map_err(|_| no_object(path))?.is_empty() {
+                return Ok(set_member(plain, object, names[0], &nested)?);
             }
             let place = span(plain, object);
             let line = plain[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
             let before = &plain[line..place.start];
             let base = &before[..before.len() - before.trim_start().len()];
-            let rendered = Style::two_spaces(&format!("{base}  ")).render(&nested).map_err(words)?;
-            let name = serde_json::to_string(names[0]).map_err(words)?;
+            let rendered = Style::two_spaces(&format!("{base}  ")).render(&nested)?;
+            let name = serde_json::to_string(names[0])?;
             // A comment may stand in it.
             let inner = text[place.start + 1..place.end - 1].trim_end().len();
             let mut splices = Patch::default();
@@ -185,7 +220,7 @@ impl Document {
         })
     }
 
-    fn unset(&mut self, path: &[&str], key: &str) -> Result<(), String> {
+    fn unset(&mut self, path: &[&str], key: &str) -> Result<(), Trouble> {
         let Some(Value::Object(members)) = self.get(path) else { return Ok(()) };
         if !members.contains_key(key) {
             return Ok(());
@@ -196,13 +231,12 @@ impl Document {
             let place = span(plain, object);
             let inner = place.start + 1..place.end - 1;
             if members.len() > 1 || text[inner.clone()] == plain[inner.clone()] {
-                return remove_member(plain, object, key).map_err(words);
+                return Ok(remove_member(plain, object, key)?);
             }
             // It is alone there, among comments, which stay.
             let mut splices = Patch::default();
             let blank = plain[inner.clone()].len() - plain[inner.clone()].trim_start().len();
-            let last =
-                Object::parse(object).map_err(words)?.get(key).map(|value| span(plain, value.get()).end);
+            let last = Object::parse(object)?.get(key).map(|value| span(plain, value.get()).end);
             let end = last.unwrap_or(inner.end);
             let gap = text[end..].len() - text[end..].trim_start().len();
             let comma = if text[end + gap..].starts_with(',') { gap + 1 } else { 0 };
@@ -211,7 +245,7 @@ impl Document {
         })
     }
 
-    fn edit(&mut self, change: impl FnOnce(&str) -> Result<Patch, String>) -> Result<(), String> {
+    fn edit(&mut self, change: impl FnOnce(&str) -> Result<Patch, Trouble>) -> Result<(), Trouble> {
         let plain = self.plain();
         self.text = change(&plain)?.apply(&self.text);
         Ok(())
@@ -219,11 +253,11 @@ impl Document {
 }
 
 /// The text of the value at a path of a document without comments.
-fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, String> {
+fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, Trouble> {
     let mut here = plain.trim();
     for key in path {
-        let object = Object::parse(here).map_err(|_| format!("{} is not an object", path.join(".")))?;
-        here = object.get(key).ok_or_else(|| format!("there is no {key}"))?.get();
+        let object = Object::parse(here).map_err(|_| no_object(path))?;
+        here = object.get(key).ok_or_else(|| no_object(path))?.get();
     }
     Ok(here)
 }
@@ -240,7 +274,29 @@ fn is_ours(hook: &Value) -> bool {
     command == "atm" && first == Some("hook") || command == "atm hook" || command.starts_with("atm hook ")
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn words(error: serde_json::Error) -> String {
-    error.to_string()
+/// Whether a server is the one that we set up, wherever the program is.
+pub(crate) fn is_our_server(server: &Value) -> bool {
+    let command = server.get("command");
+    let program = command.and_then(|command| command.as_str().or_else(|| command.get(0)?.as_str()));
+    program.is_some_and(|program| Path::new(program).file_name().is_some_and(|name| name == NAME))
+}
+
+/// A server of ours that is there, with what it lacks and with what we say in its environment.
+pub(crate) fn renewed(there: &Value, wanted: &Value) -> Map<String, Value> {
+    let members = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let mut server = members(there);
+    for (key, value) in members(wanted) {
+        if ["env", "environment"].contains(&key.as_str()) {
+            let others = server.get(&key).map(members).unwrap_or_default().into_iter();
+            let others = others.filter(|(name, _)| !name.starts_with("ATM_"));
+            server.insert(key, Value::Object(others.chain(members(&value)).collect()));
+        } else {
+            server.entry(key).or_insert(value);
+        }
+    }
+    server
+}
+
+fn no_object(path: &[&str]) -> Trouble {
+    Trouble::OtherKind(path.join("."), "an object")
 }

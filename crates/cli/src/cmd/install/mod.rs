@@ -9,6 +9,7 @@ mod identity;
 mod json;
 mod plugin;
 mod target;
+mod trouble;
 
 use std::env;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::output::safe;
 use client::{Client, Folders, Scope};
 use identity::Identity;
 use target::{Before, Target};
+use trouble::Trouble;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -132,11 +134,7 @@ impl Install {
     fn plan(&self, context: &Context, target: &Target) -> Result<Step, Failure> {
         let file = ClientFile::new(&target.path, context.office.state());
         let before = file.read().map_err(OfficeError::from)?;
-        let bad = |why: String| {
-            let code = if why.contains("not ours") { ExitCode::Refused } else { ExitCode::BadData };
-            Failure::new(code, "bad_client_file", format!("{}: {why}", target.path.display()))
-                .hint("nothing was changed; mend the file first")
-        };
+        let bad = |trouble: Trouble| trouble.with(&target.path);
         let touched = file.touched();
         if self.uninstall {
             let after = match (&before, &touched) {

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::client::claude_hooks;
 use super::identity::Identity;
-use super::json::{Document, Piece};
+use super::json::{Dialect, Document, Piece};
+use super::trouble::Trouble;
 use crate::cmd::primer;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -62,12 +63,11 @@ fn is_free(folder: &Path) -> bool {
 }
 
 fn files() -> Result<Vec<(&'static str, String)>, Failure> {
-    let bad = |why: String| Failure::new(ExitCode::BadData, "bad_client_file", why);
+    let bad = |trouble: Trouble| trouble.with(Path::new(MANIFEST));
     let hooks = claude_hooks(&Identity::nobody());
-    let server =
-        Piece::Own { at: &["mcpServers"], key: "atm", value: json!({ "command": "atm", "args": ["mcp"] }) };
+    let server = Piece::Server { at: "mcpServers", value: json!({ "command": "atm", "args": ["mcp"] }) };
     let document = |pieces: &[Piece]| -> Result<String, Failure> {
-        let mut document = Document::new("", false).map_err(bad)?;
+        let mut document = Document::new("", Dialect::Strict).map_err(bad)?;
         for piece in pieces {
             document.put(piece).map_err(bad)?;
         }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::codex;
-use super::json::{Document, Piece};
+use super::json::{Dialect, Document, Piece};
+use super::trouble::Trouble;
 
 /// How every file begins that is ours alone.
 pub(crate) const MARK: &str = "// Written by `atm install`";
@@ -29,44 +30,42 @@ pub(crate) enum Before<'a> {
 /// What is ours in it.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Json { pieces: Vec<Piece>, loose: bool },
+    Json { pieces: Vec<Piece>, dialect: Dialect },
     Codex { env: Vec<(String, String)> },
     Whole { text: String },
 }
 
 impl Target {
     /// The file with what is ours.
-    pub(crate) fn with(&self, before: Option<&str>) -> Result<String, String> {
+    pub(crate) fn with(&self, before: Option<&str>) -> Result<String, Trouble> {
         match &self.kind {
-            Kind::Json { pieces, loose } => {
-                let mut document = Document::new(before.unwrap_or_default(), *loose)?;
+            Kind::Json { pieces, dialect } => {
+                let mut document = Document::new(before.unwrap_or_default(), *dialect)?;
                 for piece in pieces {
                     document.put(piece)?;
                 }
                 let text = document.into_text();
-                Document::new(&text, *loose)?;
+                Document::new(&text, *dialect)?;
                 Ok(text)
             }
             Kind::Codex { env } => codex::with(before.unwrap_or_default(), env),
             Kind::Whole { text } => match before {
-                Some(there) if !there.starts_with(MARK) => {
-                    Err("is there already, and is not ours".to_owned())
-                }
+                Some(there) if !there.starts_with(MARK) => Err(Trouble::NotOurs("a file")),
                 _ => Ok(text.clone()),
             },
         }
     }
 
     /// The file without what is ours; nothing, if it was made by us and nothing else is in it.
-    pub(crate) fn without(&self, now: &str, before: Before) -> Result<Option<String>, String> {
+    pub(crate) fn without(&self, now: &str, before: Before) -> Result<Option<String>, Trouble> {
         let made_by_us = matches!(before, Before::Missing);
         match &self.kind {
-            Kind::Json { pieces, loose } => {
+            Kind::Json { pieces, dialect } => {
                 let had = match before {
-                    Before::Text(text) => Document::new(text, *loose).ok(),
+                    Before::Text(text) => Document::new(text, *dialect).ok(),
                     Before::Unknown | Before::Missing => None,
                 };
-                let mut document = Document::new(now, *loose)?;
+                let mut document = Document::new(now, *dialect)?;
                 for piece in pieces {
                     document.take(piece, had.as_ref())?;
                 }
@@ -84,9 +83,9 @@ impl Target {
     /// Whether what is ours is in it.
     pub(crate) fn is_in(&self, now: &str) -> bool {
         match &self.kind {
-            Kind::Json { pieces, loose } => Document::new(now, *loose).is_ok_and(|document| {
+            Kind::Json { pieces, dialect } => Document::new(now, *dialect).is_ok_and(|document| {
                 pieces.iter().all(|piece| match piece {
-                    Piece::Own { at, key, .. } => document.get(&[at, &[*key][..]].concat()).is_some(),
+                    Piece::Server { at, .. } => document.has_server(at),
                     Piece::Hook { event, .. } => document.has_hook(event),
                     Piece::Needed { .. } => true,
                 })

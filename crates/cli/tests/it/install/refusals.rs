@@ -27,7 +27,7 @@ fn files_that_the_client_would_not_understand_are_left_alone() {
       hint: nothing was changed; mend the file first
     ");
     for (client, file, text) in [
-        ("gemini", ".gemini/settings.json", "{\"a\": 1,}"),
+        ("gemini", ".gemini/settings.json", "{\"a\": 1, /* comments are fine, commas are not */ }"),
         ("cursor", ".cursor/hooks.json", "[]"),
         ("cursor", ".cursor/hooks.json", "\u{feff}{}"),
         ("cursor", ".cursor/hooks.json", "{\"hooks\": {\"stop\": {}}}"),
@@ -52,10 +52,45 @@ fn files_that_the_client_would_not_understand_are_left_alone() {
 fn a_plugin_file_of_somebody_else_is_not_overwritten() {
     let world = World::new();
     world.put(".config/opencode/plugins/atm.js", "export const Mine = 1;\n");
-    assert!(refuses(&world, &["opencode"], 4).contains("is not ours"));
+    assert_snapshot!(refuses(&world, &["opencode"], 4), @"
+    error: [HOME]/.config/opencode/plugins/atm.js: a file is there already, and is not ours
+      hint: nothing was changed; rename or remove it first
+    ");
     world.put("plugin/README.md", "mine");
     assert!(refuses(&world, &["claude", "--plugin", "plugin"], 4).contains("no plugin of ours"));
     assert!(refuses(&world, &["codex", "--plugin", "other"], 2).contains("only Claude Code"));
+}
+
+#[test]
+fn a_server_of_somebody_else_keeps_its_name() {
+    for (client, file, text) in [
+        ("claude", ".claude.json", r#"{"mcpServers": {"atm": {"command": "teller"}}}"#),
+        ("codex", ".codex/config.toml", "[mcp_servers.atm]\ncommand = \"teller\"\n"),
+        ("gemini", ".gemini/settings.json", r#"{"mcpServers": {"atm": {"url": "http://localhost"}}}"#),
+        ("opencode", ".config/opencode/opencode.json", r#"{"mcp": {"atm": {"command": ["teller", "atm"]}}}"#),
+        ("cursor", ".cursor/mcp.json", r#"{"mcpServers": {"atm": null}}"#),
+    ] {
+        let world = World::new();
+        world.put(file, text);
+        let said = refuses(&world, &[client], 4);
+        assert!(said.contains("the server `atm` is there already, and is not ours"), "{said}");
+        world.installs(&[client, "--uninstall"]);
+        assert_eq!(world.get(file).as_deref(), Some(text), "{client}");
+        world.program_is("claude", "exit 1");
+        if client == "claude" {
+            refuses(&world, &[client], 4);
+            world.installs(&[client, "--uninstall"]);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_run_is_no_program() {
+    let world = World::new();
+    world.put("bin/claude", "#!/bin/sh\nexit 1\n");
+    world.installs(&["claude"]);
+    assert!(world.get(".claude.json").unwrap().contains("\"atm\""));
+    assert_eq!(world.install(&["claude", "--check"]).code, Some(3));
 }
 
 #[test]

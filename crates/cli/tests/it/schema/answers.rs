@@ -54,6 +54,7 @@ fn each_fits_its_schema() {
     work(&mut all);
     upkeep(&mut all);
     panes(&mut all, &stage);
+    setting_up(&mut all);
     all.run("demo", "demo");
     let error = world.atm(&["track", "nothing", "--json"]).stderr;
     all.hold("error", &serde_json::from_str(&error).unwrap(), "an error");
@@ -199,4 +200,14 @@ fn panes(all: &mut Holder, stage: &Stage) {
     let told = all.world.atm(&["--as", "carol", "wake", "wait", "--json"]);
     all.hold("wake-line", &serde_json::from_str(&told.stdout).unwrap(), "wake wait");
     all.run("killed", "kill carol");
+}
+
+fn setting_up(all: &mut Holder) {
+    for client in ["claude", "codex", "gemini", "opencode", "cursor"] {
+        all.run("installed", &format!("install {client} --project --as alice"));
+        all.run("installed", &format!("install {client} --project --uninstall"));
+    }
+    all.run("install-checked", "install --check --project");
+    all.run("plugin", "install claude --plugin plugin");
+    all.run("primer", "primer");
 }
