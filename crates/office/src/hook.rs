@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use atm_store::mailbox::Turn;
-use atm_store::{Mailbox, Receipt, SessionNote, TeamFolder};
+use atm_store::{Mailbox, Receipt, Seat, SessionNote, TeamFolder};
 use atm_wire::{MemberName, Message, TeamName};
 use serde::{Deserialize, Serialize};
 
@@ -157,6 +157,10 @@ impl Office {
         let Conversation { team, who, session } = conversation;
         let mailbox = self.known_mailbox(team, who)?;
         let note = SessionNote::of(&mailbox, session, &self.state);
+        // Where a turn is on, or nobody is left to hear it, no hook of this client need wait to wake anybody.
+        if !matches!(moment, Moment::Begins | Moment::Stops { .. }) {
+            Seat::clear(&mailbox, &self.state);
+        }
         if moment == Moment::Ends {
             note.remove()?;
             return Ok(Hooked::default());

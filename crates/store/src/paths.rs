@@ -137,6 +137,11 @@ impl State {
         self.queue_named(shared, "nudges")
     }
 
+    /// The place of the process that waits to wake this inbox's owner.
+    pub(crate) fn seats(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "seats")
+    }
+
     /// What is remembered of the conversations of this inbox's owner, a file each.
     pub(crate) fn sessions(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "hooks")

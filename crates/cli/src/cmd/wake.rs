@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use atm_office::wake::Woken;
 use atm_wire::MemberName;
 use clap::{Args, Subcommand};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
 use super::duration::duration;
@@ -20,7 +21,8 @@ use crate::output::safe;
 Each member by its client's own way: a Claude Code member of a team looks by itself; a hook waits with `atm wake wait`;
 Codex is told by `codex queue`, OpenCode by its server, others by a line in their tmux pane. `atm member set NAME --wake`
 says which. Only one that waits, and once for each new message and step of [wake] after in the settings; never for mail
-that is read. The line says that mail waits and from whom. Whether it helped is told by `atm track`."
+that is read. The line says that mail waits and from whom. Whether it helped is told by `atm track`. `atm wake --all
+--watch` does it for as long as it runs."
 )]
 pub(crate) struct Wake {
     #[command(subcommand)]
@@ -34,6 +36,12 @@ pub(crate) struct Wake {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Go on: wake whenever mail comes or a step of the ladder is due, until you stop it
+    #[arg(long, conflicts_with = "dry_run")]
+    watch: bool,
+    /// With --watch: stop after this long: 30s, 10m
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch")]
+    patience: Option<Duration>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -55,7 +63,9 @@ impl Wake {
         if let Some(Sub::Wait { patience }) = self.command {
             let name = context.member()?;
             let deadline = patience.map(|patience| Instant::now() + patience);
-            let Some(line) = context.office.wait_to_wake(&team, &name, deadline)? else { return Ok(0) };
+            let ladder = &context.settings.ladder.value;
+            let told = context.office.wait_to_wake(&team, &name, ladder, deadline, somebody_hears)?;
+            let Some(line) = told else { return Ok(0) };
             if context.out.json {
                 context.out.document(&json!({ "team": team, "name": name, "line": line }))?;
                 context.out.finish()?;
@@ -65,6 +75,21 @@ impl Wake {
             return Ok(REWAKE);
         }
         let ladder = &context.settings.ladder.value;
+        if self.watch {
+            let deadline = self.patience.map(|patience| Instant::now() + patience);
+            let mut news = context.office.watch_to_wake(&team, self.name.as_ref(), ladder)?;
+            while let Some(woken) = news.next(deadline)? {
+                for one in &woken {
+                    if context.out.json {
+                        context.out.json_line(one)?;
+                    } else {
+                        context.out.note(safe::line(&words(one, false)))?;
+                    }
+                }
+                context.out.finish()?;
+            }
+            return Ok(0);
+        }
         let woken = match &self.name {
             Some(name) => vec![context.office.wake(&team, name, ladder, self.dry_run)?],
             None => context.office.wake_all(&team, ladder, self.dry_run)?,
@@ -82,6 +107,14 @@ impl Wake {
         }
         Ok(0)
     }
+}
+
+/// Whether stderr goes anywhere: a client that has ended without ending its hooks has closed its end of the pipe.
+fn somebody_hears() -> bool {
+    let stderr = io::stderr();
+    let mut pipe = [PollFd::new(&stderr, PollFlags::OUT)];
+    let gone = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
+    poll(&mut pipe, Some(&Timespec::default())).is_err() || !pipe[0].revents().intersects(gone)
 }
 
 fn words(woken: &Woken, dry_run: bool) -> String {

@@ -6,15 +6,14 @@
 
 use std::time::Duration;
 
-use atm_store::Memo;
-use atm_wire::{MemberName, Message, TeamName};
+use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
 use super::SpawnError;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::{Activity, Backend, PaneRef, Server, Tmux};
-use crate::wake::{self, Hearer, Ladder, Memory};
+use crate::wake::{Called, Ladder, Silence, TypedLine};
 
 /// Between two looks at a screen.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -48,41 +47,21 @@ impl Office {
         self.notice_exits(team)?;
         let config = self.folder(team)?.load()?;
         let pane = self.pane_of(team, &config, name)?;
-        let mailbox = self.mailbox(team, name);
-        let memo = Memo::of_nudges(&mailbox, &self.state, self.times);
-        memo.update(|before| {
-            let mut memory = Memory::parse(before);
-            let answer = |nudged, unread, why: Option<&str>| Nudged {
-                team: team.clone(),
-                name: name.clone(),
-                nudged,
-                why: why.map(ToOwned::to_owned),
-                unread,
-            };
-            let unread = || -> Result<Vec<Message>, OfficeError> {
-                Ok(mailbox.list()?.messages.into_iter().filter(|message| !message.read).collect())
-            };
-            let new = |unread: &[Message]| unread.iter().any(|message| !memory.knows(&message.id));
-            let waiting = unread()?;
-            if waiting.is_empty() {
-                return Ok((None, answer(false, 0, Some("it has read all its mail"))));
-            }
-            if !new(&waiting) {
-                let why = "it was nudged for all of this mail already";
-                return Ok((None, answer(false, waiting.len(), Some(why))));
-            }
-            let shell = self.wait_is_over(team, name, &pane)?;
-            // It may have read meanwhile.
-            let waiting = unread()?;
-            if !new(&waiting) {
-                return Ok((None, answer(false, waiting.len(), Some("it has just read its mail"))));
-            }
-            let hearer = if shell { Hearer::Shell } else { Hearer::Agent };
-            let line = text.map_or_else(|| wake::line(&waiting, hearer), ToOwned::to_owned);
-            type_line(&pane, &line)?;
-            memory.woke(&waiting, &Ladder(Vec::new()), self.now());
-            Ok((Some(memory.render()), answer(true, waiting.len(), None)))
-        })
+        let unread = || -> Result<usize, OfficeError> {
+            let mail = self.mailbox(team, name).list()?.messages;
+            Ok(mail.iter().filter(|message| !message.read).count())
+        };
+        let answer =
+            |nudged, why, unread| Ok(Nudged { team: team.clone(), name: name.clone(), nudged, why, unread });
+        let no = |why: &str, unread| answer(false, Some(why.to_owned()), unread);
+        let way = TypedLine { office: self, team, name, pane };
+        match self.call(team, name, &way, &Ladder::once(), text, false)? {
+            Called::No(Silence::AllRead) => no("it has read all its mail", 0),
+            Called::No(Silence::NotDue) => no("it was nudged for all of this mail already", unread()?),
+            Called::No(Silence::JustRead) => no("it has just read its mail", unread()?),
+            Called::Yes(_, unread) => answer(true, None, unread),
+            Called::Would => answer(false, None, unread()?),
+        }
     }
 
     /// Fails unless the member waits for something to do; says whether it is a shell that waits.

@@ -16,6 +16,21 @@ impl Default for Ladder {
     }
 }
 
+impl Ladder {
+    /// Once for each message, at once.
+    pub(crate) fn once() -> Self {
+        Self(vec![Duration::ZERO])
+    }
+
+    /// For how long a wake speaks for mail that comes after it: whoever was called has not had its turn yet.
+    fn quiet(&self) -> Duration {
+        self.0.get(1).copied().unwrap_or_default()
+    }
+}
+
+/// What is said every minute, by whoever works: it is read with the rest, and nobody is woken for it.
+const ROUTINE: &str = "heartbeat";
+
 /// The wakes for one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wakes {
@@ -32,9 +47,9 @@ impl Memory {
     pub(crate) fn parse(text: Option<&str>) -> Self {
         let lines = text.unwrap_or_default().lines().filter_map(|line| {
             let mut words = line.rsplitn(3, '\t');
-            let (last, number, id) = (words.next()?, words.next(), words.next());
-            Some(match (id, number.and_then(|number| number.parse().ok()), last.parse().ok()) {
-                (Some(id), Some(number), Some(last)) => (id.to_owned(), Wakes { number, last }),
+            let (last, number, key) = (words.next()?, words.next(), words.next());
+            Some(match (key, number.and_then(|number| number.parse().ok()), last.parse().ok()) {
+                (Some(key), Some(number), Some(last)) => (key.to_owned(), Wakes { number, last }),
                 _ => (line.to_owned(), Wakes { number: 1, last: 0 }),
             })
         });
@@ -43,27 +58,31 @@ impl Memory {
 
     /// What is written down.
     pub(crate) fn render(&self) -> String {
-        let lines = self.0.iter().map(|(id, wakes)| format!("{id}\t{}\t{}", wakes.number, wakes.last));
+        let lines = self.0.iter().map(|(key, wakes)| format!("{key}\t{}\t{}", wakes.number, wakes.last));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether its owner was woken for a message already.
-    pub(crate) fn knows(&self, id: &str) -> bool {
-        self.0.contains_key(id)
+    fn wakes(&self, message: &Message) -> Option<Wakes> {
+        self.0.get(&key(message)).copied()
     }
 
-    /// Whether a message is worth a wake now.
-    pub(crate) fn is_due(&self, message: &Message, ladder: &Ladder, now: Stamp) -> bool {
-        let wakes = self.0.get(&message.id).copied();
+    /// Whether what is unread is worth a wake now.
+    pub(crate) fn calls(&self, unread: &[Message], ladder: &Ladder, now: Stamp) -> bool {
+        let lately = |wakes: Wakes| !is_over(wakes.last, ladder.quiet(), now);
+        !unread.iter().any(|message| self.wakes(message).is_some_and(lately))
+            && unread.iter().any(|message| self.is_due(message, ladder, now))
+    }
+
+    /// Whether a step of the ladder is due for a message.
+    fn is_due(&self, message: &Message, ladder: &Ladder, now: Stamp) -> bool {
+        let wakes = self.wakes(message);
         let Some(wait) = ladder.0.get(wakes.map_or(0, |wakes| wakes.number)) else { return false };
         let since = match wakes {
             Some(wakes) => wakes.last,
             // A message without a time has waited long enough.
             None => message.sent_at.map_or(0, Stamp::as_millis),
         };
-        // A sender's clock that is ahead of ours must not hold its mail back.
-        wait.is_zero()
-            || u128::try_from(now.as_millis() - since).is_ok_and(|waited| waited >= wait.as_millis())
+        is_over(since, *wait, now) && message.kind() != ROUTINE
     }
 
     /// Remembers a wake for what is unread, and forgets what is not unread any more. What was woken for already and is
@@ -71,19 +90,31 @@ impl Memory {
     pub(crate) fn woke(&mut self, unread: &[Message], ladder: &Ladder, now: Stamp) {
         let mut after = BTreeMap::new();
         for message in unread {
-            let before = self.0.get(&message.id).copied();
-            let wakes = match before {
+            let wakes = match self.wakes(message) {
                 Some(wakes) if !self.is_due(message, ladder, now) => wakes,
                 before => Wakes { number: before.map_or(0, |wakes| wakes.number) + 1, last: now.as_millis() },
             };
-            after.insert(message.id.clone(), wakes);
+            after.insert(key(message), wakes);
         }
         self.0 = after;
     }
 }
 
+/// A message's id, in one line whatever is in it.
+fn key(message: &Message) -> String {
+    message.id.escape_default().to_string()
+}
+
+/// Whether a wait is over. A clock that was ahead, the sender's or our own, holds nothing back.
+fn is_over(since: i64, wait: Duration, now: Stamp) -> bool {
+    let waited = now.as_millis().saturating_sub(since);
+    u128::try_from(waited).map_or(true, |waited| waited >= wait.as_millis())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     const MINUTE: i64 = 60_000;
@@ -96,17 +127,20 @@ mod tests {
         Message::from_entry(&serde_json::value::RawValue::from_string(entry).unwrap()).unwrap()
     }
 
+    fn minute(number: i64) -> Stamp {
+        Stamp::from_millis(number * MINUTE)
+    }
+
     #[test]
     fn each_rung_is_taken_once_and_the_last_is_the_last() {
         let ladder = Ladder::default();
         let mail = [message("m", 0)];
         let mut memory = Memory::default();
         let mut woken = Vec::new();
-        for minute in 0..60 {
-            let now = Stamp::from_millis(minute * MINUTE);
-            if memory.is_due(&mail[0], &ladder, now) {
-                woken.push(minute);
-                memory.woke(&mail, &ladder, now);
+        for number in 0..60 {
+            if memory.calls(&mail, &ladder, minute(number)) {
+                woken.push(number);
+                memory.woke(&mail, &ladder, minute(number));
                 memory = Memory::parse(Some(&memory.render()));
             }
         }
@@ -117,11 +151,10 @@ mod tests {
     fn old_mail_that_is_found_late_does_not_run_up_the_ladder() {
         let ladder = Ladder::default();
         let mail = [message("m", 0)];
-        let now = Stamp::from_millis(24 * 60 * MINUTE);
         let mut memory = Memory::default();
-        assert!(memory.is_due(&mail[0], &ladder, now));
-        memory.woke(&mail, &ladder, now);
-        assert!(!memory.is_due(&mail[0], &ladder, now));
+        assert!(memory.calls(&mail, &ladder, minute(24 * 60)));
+        memory.woke(&mail, &ladder, minute(24 * 60));
+        assert!(!memory.calls(&mail, &ladder, minute(24 * 60)));
     }
 
     #[test]
@@ -129,24 +162,66 @@ mod tests {
         let ladder = Ladder(vec![Duration::from_secs(60)]);
         let (old, new) = (message("old", 0), message("new", MINUTE));
         let mut memory = Memory::default();
-        let now = Stamp::from_millis(MINUTE);
-        assert!(memory.is_due(&old, &ladder, now) && !memory.is_due(&new, &ladder, now));
-        memory.woke(&[old, new.clone()], &ladder, now);
-        assert!(!memory.is_due(&new, &ladder, Stamp::from_millis(60 * MINUTE)), "it was told of both");
+        assert!(memory.calls(slice::from_ref(&old), &ladder, minute(1)));
+        assert!(!memory.calls(slice::from_ref(&new), &ladder, minute(1)));
+        memory.woke(&[old, new.clone()], &ladder, minute(1));
+        assert!(!memory.calls(&[new], &ladder, minute(60)), "it was told of both");
+    }
+
+    #[test]
+    fn a_wake_that_was_not_heard_yet_speaks_for_what_comes_after_it() {
+        let ladder = Ladder::default();
+        let (old, new) = (message("old", 0), message("new", MINUTE));
+        let mut memory = Memory::default();
+        memory.woke(slice::from_ref(&old), &ladder, minute(0));
+        let both = [old, new.clone()];
+        assert!(!memory.calls(&both, &ladder, minute(1)), "its turn has not come yet");
+        assert!(memory.calls(&[new], &ladder, minute(1)), "it has read the first, and so has heard");
+        assert!(memory.calls(&both, &ladder, minute(2)));
+        assert!(memory.calls(&both, &Ladder::once(), minute(0)), "one step each knows no waits");
     }
 
     #[test]
     fn what_is_read_is_forgotten_and_ids_alone_count_as_woken() {
         let mut memory = Memory::parse(Some("one\ntwo"));
-        assert!(memory.knows("one") && memory.knows("two"));
-        memory.woke(&[message("two", 0)], &Ladder(Vec::new()), Stamp::from_millis(5));
+        for known in ["one", "two"] {
+            assert!(!memory.calls(&[message(known, 0)], &Ladder::once(), minute(9)), "{known}");
+        }
+        memory.woke(&[message("two", 0)], &Ladder::once(), minute(9));
         assert_eq!(memory.render(), "two\t1\t0");
         assert!(Memory::parse(None).render().is_empty());
     }
 
+    /// Ids are other programs' texts: one with a line break was a new one at every look.
+    #[test]
+    fn an_id_may_be_any_text() {
+        for id in ["two\\nlines", "a\\tb\\t7", "\\r", "ä\\u2028", "\\\\n"] {
+            let mail = [message(id, 0)];
+            let mut memory = Memory::default();
+            memory.woke(&mail, &Ladder::once(), minute(0));
+            let memory = Memory::parse(Some(&memory.render()));
+            assert!(!memory.calls(&mail, &Ladder::once(), minute(5)), "{id:?}");
+        }
+    }
+
     #[test]
     fn a_clock_that_is_ahead_holds_no_mail_back() {
-        let early = Stamp::from_millis(0);
-        assert!(Memory::default().is_due(&message("m", MINUTE), &Ladder::default(), early));
+        for ladder in [Ladder::default(), Ladder(vec![Duration::from_secs(60)])] {
+            assert!(Memory::default().calls(&[message("m", MINUTE)], &ladder, minute(0)));
+        }
+        let far = Memory::parse(Some(&format!("m\t1\t{}", i64::MAX)));
+        assert!(far.calls(&[message("m", 0)], &Ladder::default(), minute(0)));
+        let long_ago = Memory::parse(Some(&format!("m\t1\t{}", i64::MIN)));
+        assert!(long_ago.calls(&[message("m", 0)], &Ladder::default(), minute(0)));
+    }
+
+    #[test]
+    fn a_heartbeat_wakes_nobody() {
+        let entry = r#"{"from":"a","text":"{\"type\":\"heartbeat\"}","timestamp":"2026-11-15T06:00:00Z","read":false}"#;
+        let entry = serde_json::value::RawValue::from_string(entry.to_owned()).unwrap();
+        let beat = Message::from_entry(&entry).unwrap();
+        let now = Stamp::from_millis(i64::from(u32::MAX) * 1_000);
+        assert!(!Memory::default().calls(slice::from_ref(&beat), &Ladder::default(), now));
+        assert!(Memory::default().calls(&[beat, message("m", 0)], &Ladder::default(), now));
     }
 }

@@ -9,6 +9,7 @@ mod error;
 mod http;
 mod ladder;
 mod opencode;
+mod watch;
 mod way;
 
 use std::collections::BTreeSet;
@@ -16,14 +17,16 @@ use std::time::Instant;
 
 use atm_ledger::{Evidence, Stage};
 use atm_store::watch::FolderWatch;
-use atm_store::{Mailbox, Memo};
+use atm_store::{Mailbox, Memo, Seat};
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
 use serde::Serialize;
 
 pub use error::WakeError;
 pub use ladder::Ladder;
-pub(crate) use ladder::Memory;
+use ladder::Memory;
+pub use watch::WakeWatch;
+pub(crate) use way::TypedLine;
 pub use way::{Hearer, Way};
 
 use crate::error::OfficeError;
@@ -52,11 +55,33 @@ pub struct Woken {
     pub unread: usize,
 }
 
-/// What is decided about a wake before it is done.
-enum Decision {
-    No(String),
+/// Why nobody is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Silence {
+    /// Nothing is unread.
+    AllRead,
+    /// There was a call for it, or it is too early.
+    NotDue,
+    /// Nothing is unread any more.
+    JustRead,
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) enum Called {
+    /// There was none.
+    No(Silence),
+    /// There would be one.
     Would,
-    Wake(String, Vec<Message>),
+    /// There was one, for so many messages.
+    Yes(String, usize),
+}
+
+/// What is decided about a call before it is made.
+enum Decision {
+    No(Silence),
+    Would,
+    Call(String, Vec<Message>),
 }
 
 impl Office {
@@ -73,39 +98,63 @@ impl Office {
         let config = self.folder(team)?.load()?;
         let member =
             config.member(name.as_str()).ok_or_else(|| self.no_member(team, &config, name.as_str()))?;
-        let mailbox = self.mailbox(team, name);
-        let count = unread(&mailbox)?.len();
-        let answer = |way, woken, why: Option<String>, evidence| Woken {
-            team: team.clone(),
-            name: name.clone(),
-            way,
-            woken,
-            why,
-            evidence,
-            unread: count,
-        };
+        let count = unread(&self.mailbox(team, name))?.len();
         if member.is_offline() {
             let why = "isActive is false in config.json".to_owned();
             return Err(SpawnError::Off { who: format!("{name}@{team}"), why }.into());
         }
         let (manner, way) = self.way_of(team, &config, member, name)?;
+        let asleep = |why: &str, unread| Woken {
+            team: team.clone(),
+            name: name.clone(),
+            way: Some(manner),
+            woken: false,
+            why: Some(why.to_owned()),
+            evidence: None,
+            unread,
+        };
         if let Some(why) = way.by_itself() {
-            return Ok(answer(Some(manner), false, Some(why.to_owned()), None));
+            return Ok(asleep(why, count));
         }
-        match self.decide(&mailbox, way.as_ref(), ladder, dry_run)? {
-            Decision::No(why) => Ok(answer(Some(manner), false, Some(why), None)),
-            Decision::Would => Ok(answer(Some(manner), true, None, None)),
-            Decision::Wake(line, mail) => {
-                let done = way.wake(&line);
-                let evidence = match &done {
-                    Ok(way) => format!("woken by {way}; not confirmed"),
-                    Err(error) => format!("not woken: {error}"),
-                };
-                self.note_wake(team, name, &mail, &evidence);
-                done?;
-                Ok(Woken { unread: mail.len(), ..answer(Some(manner), true, None, Some(evidence)) })
+        Ok(match self.call(team, name, way.as_ref(), ladder, None, dry_run)? {
+            Called::No(Silence::AllRead) => asleep("it has read all its mail", 0),
+            Called::No(Silence::JustRead) => asleep("it has just read its mail", 0),
+            Called::No(Silence::NotDue) => asleep("it was woken for this mail, or it is not time yet", count),
+            Called::Would => Woken { woken: true, why: None, ..asleep("", count) },
+            Called::Yes(evidence, unread) => {
+                Woken { woken: true, why: None, evidence: Some(evidence), ..asleep("", unread) }
             }
+        })
+    }
+
+    /// Calls a member that has new mail and waits, with `text` or words of our own.
+    pub(crate) fn call(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        way: &dyn Way,
+        ladder: &Ladder,
+        text: Option<&str>,
+        dry_run: bool,
+    ) -> Result<Called, OfficeError> {
+        let mailbox = self.mailbox(team, name);
+        let (line, mail) = match self.decide(&mailbox, way, ladder, dry_run)? {
+            Decision::No(why) => return Ok(Called::No(why)),
+            Decision::Would => return Ok(Called::Would),
+            Decision::Call(line, mail) => (line, mail),
+        };
+        // The turn is over and the memory on disk, which takes a moment: it may have read even now.
+        if has_read(&mailbox, &mail)? {
+            return Ok(Called::No(Silence::JustRead));
         }
+        let done = way.wake(text.unwrap_or(&line));
+        let evidence = match &done {
+            Ok(way) => format!("woken by {way}; not confirmed"),
+            Err(error) => format!("not woken: {error}"),
+        };
+        self.note_wake(team, name, &mail, &evidence);
+        done?;
+        Ok(Called::Yes(evidence, mail.len()))
     }
 
     /// Wakes every member that has new mail and waits. What keeps one of them from being woken is its `why`.
@@ -115,48 +164,54 @@ impl Office {
         ladder: &Ladder,
         dry_run: bool,
     ) -> Result<Vec<Woken>, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        let names = config.members.iter().filter_map(|member| member.checked_name().ok());
-        Ok(names
-            .map(|name| {
-                self.wake(team, &name, ladder, dry_run).unwrap_or_else(|error| Woken {
-                    team: team.clone(),
-                    way: None,
-                    woken: false,
-                    why: Some(error.to_string()),
-                    evidence: None,
-                    unread: unread(&self.mailbox(team, &name)).map_or(0, |mail| mail.len()),
-                    name,
-                })
-            })
-            .collect())
+        let names = self.member_names(team)?;
+        Ok(names.iter().map(|name| self.wake_or_say_why(team, name, ladder, dry_run)).collect())
     }
 
-    /// Waits for mail that a member was not woken for yet, and gives the line for it: for a hook of its client that waits
-    /// while the member is idle. `None` when `deadline` is over. Of several that wait, one gets the line.
+    fn wake_or_say_why(&self, team: &TeamName, name: &MemberName, ladder: &Ladder, dry_run: bool) -> Woken {
+        self.wake(team, name, ladder, dry_run).unwrap_or_else(|error| Woken {
+            team: team.clone(),
+            name: name.clone(),
+            way: None,
+            woken: false,
+            why: Some(error.to_string()),
+            evidence: None,
+            unread: unread(&self.mailbox(team, name)).map_or(0, |mail| mail.len()),
+        })
+    }
+
+    /// Waits for mail that is worth a wake, and gives the line for it: for a hook of the member's client that waits while
+    /// the member is idle. Of several that wait for one member, the last one gets the line, and the others end. `None`
+    /// when `deadline` is over, when a turn has begun meanwhile, as the client's other hooks tell, or when `is_heard` says
+    /// that nobody would hear the line.
     pub fn wait_to_wake(
         &self,
         team: &TeamName,
         name: &MemberName,
+        ladder: &Ladder,
         deadline: Option<Instant>,
+        is_heard: impl Fn() -> bool,
     ) -> Result<Option<String>, OfficeError> {
         let mailbox = self.known_mailbox(team, name)?;
-        let mut watch = FolderWatch::new(mailbox.file().parent().map(ToOwned::to_owned));
+        let seat = Seat::take(&mailbox, &self.state)?;
+        let folders = [mailbox.file().parent().map(ToOwned::to_owned), seat.folder().map(ToOwned::to_owned)];
+        let mut watch = FolderWatch::new(folders.into_iter().flatten());
+        let (mut signature, mut mail) = (None, Vec::new());
         loop {
-            if unread(&mailbox)?.iter().any(|message| !self.was_woken_for(&mailbox, message)) {
-                let woken = self.memo(&mailbox).update(|before| {
-                    let mut memory = Memory::parse(before);
-                    let mail = unread(&mailbox)?;
-                    if mail.iter().all(|message| memory.knows(&message.id)) {
-                        return Ok::<_, OfficeError>((None, None));
-                    }
-                    memory.woke(&mail, &Ladder(Vec::new()), self.now());
-                    Ok((Some(memory.render()), Some(mail)))
-                })?;
-                if let Some(mail) = woken {
-                    self.note_wake(team, name, &mail, "woken by a hook of its client; not confirmed");
-                    return Ok(Some(line(&mail, Hearer::Agent)));
-                }
+            if !seat.is_ours() || !is_heard() {
+                return Ok(None);
+            }
+            let now = mailbox.signature();
+            if signature.as_ref() != Some(&now) {
+                mail = unread(&mailbox)?;
+                signature = Some(now);
+            }
+            let before = self.memo(&mailbox).read()?;
+            if Memory::parse(before.as_deref()).calls(&mail, ladder, self.now())
+                && let Some(told) = self.remember_wake(&mailbox, ladder)?
+            {
+                self.note_wake(team, name, &told, "woken by a hook of its client; not confirmed");
+                return Ok(Some(line(&told, Hearer::Agent)));
             }
             if !watch.wait(deadline) {
                 return Ok(None);
@@ -164,7 +219,20 @@ impl Office {
         }
     }
 
-    /// In the turn of those who wake: whether it is time, whether it waits, and what to say. A wake is remembered here.
+    /// In the turn of those who wake: for which mail it is woken now, if for any.
+    fn remember_wake(&self, mailbox: &Mailbox, ladder: &Ladder) -> Result<Option<Vec<Message>>, OfficeError> {
+        self.memo(mailbox).update(|before| {
+            let (mut memory, mail, now) = (Memory::parse(before), unread(mailbox)?, self.now());
+            if !memory.calls(&mail, ladder, now) {
+                return Ok((None, None));
+            }
+            memory.woke(&mail, ladder, now);
+            Ok((Some(memory.render()), Some(mail)))
+        })
+    }
+
+    /// In the turn of those who wake: whether it is time, whether it waits, and what to say. A call is remembered here,
+    /// before it is made.
     fn decide(
         &self,
         mailbox: &Mailbox,
@@ -175,36 +243,29 @@ impl Office {
         self.memo(mailbox).update(|before| {
             let mut memory = Memory::parse(before);
             let now = self.now();
-            let no = |why: &str| Ok((None, Decision::No(why.to_owned())));
-            let due = |mail: &[Message]| mail.iter().any(|message| memory.is_due(message, ladder, now));
             let mail = unread(mailbox)?;
             if mail.is_empty() {
-                return no("it has read all its mail");
+                return Ok((None, Decision::No(Silence::AllRead)));
             }
-            if !due(&mail) {
-                return no("it was woken for this mail, or it is not time yet");
+            if !memory.calls(&mail, ladder, now) {
+                return Ok((None, Decision::No(Silence::NotDue)));
             }
             let hearer = way.check_idle()?;
             // It may have read meanwhile.
             let mail = unread(mailbox)?;
-            if !due(&mail) {
-                return no("it has just read its mail");
+            if !memory.calls(&mail, ladder, now) {
+                return Ok((None, Decision::No(Silence::JustRead)));
             }
             if dry_run {
                 return Ok((None, Decision::Would));
             }
             memory.woke(&mail, ladder, now);
-            Ok((Some(memory.render()), Decision::Wake(line(&mail, hearer), mail)))
+            Ok((Some(memory.render()), Decision::Call(line(&mail, hearer), mail)))
         })
     }
 
     fn memo(&self, mailbox: &Mailbox) -> Memo {
         Memo::of_nudges(mailbox, &self.state, self.times)
-    }
-
-    fn was_woken_for(&self, mailbox: &Mailbox, message: &Message) -> bool {
-        let before = self.memo(mailbox).read().ok().flatten();
-        Memory::parse(before.as_deref()).knows(&message.id)
     }
 
     /// Puts down that a member was woken for these messages. It is no stage: what they are is what they were.
@@ -223,12 +284,18 @@ impl Office {
     }
 }
 
+/// Whether nothing of this mail is unread any more.
+fn has_read(mailbox: &Mailbox, mail: &[Message]) -> Result<bool, OfficeError> {
+    let left = unread(mailbox)?;
+    Ok(!left.iter().any(|message| mail.iter().any(|told| told.id == message.id)))
+}
+
 fn unread(mailbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
     Ok(mailbox.list()?.messages.into_iter().filter(|message| !message.read).collect())
 }
 
 /// Words for an agent, or a command for a shell. Only names that are plain are named.
-pub(crate) fn line(mail: &[Message], hearer: Hearer) -> String {
+fn line(mail: &[Message], hearer: Hearer) -> String {
     if hearer == Hearer::Shell {
         return "atm read".to_owned();
     }

@@ -30,18 +30,24 @@ impl Opencode<'_> {
         }
         Err(failed(format!("{method} {path} was answered with {status}")).into())
     }
+
+    fn look(&self, path: &str) -> Result<Value, OfficeError> {
+        let said = self.ask("GET", path, "")?;
+        serde_json::from_str(&said).map_err(|error| {
+            let why = format!("the answer to GET {path} is no JSON: {error}");
+            WakeError::Failed { who: self.who.clone(), way: WAY, why }.into()
+        })
+    }
 }
 
 impl Way for Opencode<'_> {
-    /// The server lists the conversations that are not idle.
+    /// The server lists the conversations that are not idle, but only those in the folder that is asked about; its own,
+    /// if none is.
     fn check_idle(&self) -> Result<Hearer, OfficeError> {
-        let said = self.ask("GET", "/session/status", "")?;
-        let all: Value = serde_json::from_str(&said).map_err(|error| WakeError::Failed {
-            who: self.who.clone(),
-            way: WAY,
-            why: format!("it does not tell who is busy: {error}"),
-        })?;
-        match all.get(self.session).map(|status| status["type"].as_str().unwrap_or("busy")) {
+        let session: Value = self.look(&format!("/session/{}", self.session))?;
+        let folder = session["directory"].as_str().unwrap_or_default();
+        let busy: Value = self.look(&format!("/session/status?directory={}", encoded(folder)))?;
+        match busy.get(self.session).map(|status| status["type"].as_str().unwrap_or("busy")) {
             None | Some("idle") => Ok(Hearer::Agent),
             Some(state) => {
                 // What a server says is shown to people: only its first word.
@@ -56,5 +62,23 @@ impl Way for Opencode<'_> {
         let body = json!({ "parts": [{ "type": "text", "text": line }] }).to_string();
         self.ask("POST", &format!("/session/{}/prompt_async", self.session), &body)?;
         Ok(WAY)
+    }
+}
+
+/// A folder in an address: everything but letters, digits and `-._~/` as `%XX`.
+fn encoded(folder: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let spell = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    folder.bytes().map(spell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_says_nothing_else_in_an_address() {
+        assert_eq!(encoded("/home/zoë/a b"), "/home/zo%C3%AB/a%20b");
+        assert_eq!(encoded("/x?y=1&z#\r\nHost: evil"), "/x%3Fy%3D1%26z%23%0D%0AHost%3A%20evil");
     }
 }

@@ -56,11 +56,11 @@ impl Way for ByItself {
 
 /// A line in a tmux pane.
 #[derive(Debug)]
-struct TypedLine<'a> {
-    office: &'a Office,
-    team: &'a TeamName,
-    name: &'a MemberName,
-    pane: PaneRef,
+pub(crate) struct TypedLine<'a> {
+    pub(crate) office: &'a Office,
+    pub(crate) team: &'a TeamName,
+    pub(crate) name: &'a MemberName,
+    pub(crate) pane: PaneRef,
 }
 
 impl Way for TypedLine<'_> {
@@ -97,7 +97,9 @@ impl Office {
             Manner::Poll => {
                 Box::new(ByItself("its client looks into the inbox by itself, every second or so"))
             }
-            Manner::Rewake => Box::new(ByItself("a hook of its client waits for mail (`atm wake wait`)")),
+            Manner::Rewake => {
+                Box::new(ByItself("a hook of its client does it, while it waits with `atm wake wait`"))
+            }
             Manner::None | Manner::Auto => Box::new(ByItself("it is not to be woken")),
             Manner::Codex => {
                 Box::new(Codex { office: self, team, name, session: known("session", &waking.session)? })

@@ -1,0 +1,87 @@
+//! The place of the one process that waits to wake an inbox's owner. Whoever takes it last has it.
+//!
+//! Clients start one that waits at the end of every turn, and end none. So the last one counts, and those before it
+//! find that they have lost their place and leave. It is no promise, and not synced.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use crate::error::{IoContext, StoreError};
+use crate::files::Staged;
+use crate::mailbox::Mailbox;
+use crate::paths::{State, create_private_folders};
+
+/// A place that was taken, until somebody else takes or clears it.
+#[derive(Debug)]
+pub struct Seat {
+    path: PathBuf,
+    token: String,
+}
+
+impl Seat {
+    /// Takes the place of whoever had it.
+    pub fn take(mailbox: &Mailbox, state: &State) -> Result<Self, StoreError> {
+        let path = state.seats(&mailbox.file());
+        if let Some(folder) = path.parent() {
+            create_private_folders(folder)?;
+        }
+        let token = Uuid::now_v7().simple().to_string();
+        let (staged, mut file) = Staged::begin(Staged::name_for(&path), &path, None)?;
+        file.write_all(token.as_bytes()).doing("write", staged.temp())?;
+        staged.commit()?;
+        Ok(Self { path, token })
+    }
+
+    /// Whether nobody has taken or cleared it since.
+    pub fn is_ours(&self) -> bool {
+        fs::read(&self.path).is_ok_and(|token| token == self.token.as_bytes())
+    }
+
+    /// The folder to watch for whoever takes or clears it.
+    pub fn folder(&self) -> Option<&Path> {
+        self.path.parent()
+    }
+
+    /// Whoever waits need not wait any longer.
+    pub fn clear(mailbox: &Mailbox, state: &State) {
+        // Of one that cannot be removed, the one that waits is none the worse.
+        let _ = fs::remove_file(state.seats(&mailbox.file()));
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::LockTimes;
+
+    #[test]
+    fn the_last_one_has_it_until_it_is_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::new(folder.path().join("state"));
+        let mailbox =
+            Mailbox::open(&folder.path().join("team"), &"bob".parse().unwrap(), &state, LockTimes::default());
+        let first = Seat::take(&mailbox, &state).unwrap();
+        assert!(first.is_ours());
+        let second = Seat::take(&mailbox, &state).unwrap();
+        assert!(!first.is_ours() && second.is_ours());
+        drop(first);
+        assert!(second.is_ours(), "who has lost it leaves it alone");
+        Seat::clear(&mailbox, &state);
+        assert!(!second.is_ours());
+        let third = Seat::take(&mailbox, &state).unwrap();
+        let path = third.path.clone();
+        drop(third);
+        assert!(!path.exists());
+    }
+}
