@@ -5,7 +5,12 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::page::BUDGET;
+use crate::squeeze::squeezed;
 use crate::trouble::Trouble;
+
+/// An answer whose parts each keep to their budget fits into this; whatever does not is squeezed.
+const LARGEST: usize = 2 * BUDGET;
 
 /// What a tool answers.
 #[derive(Debug)]
@@ -56,7 +61,10 @@ impl Answer {
     /// The text is the JSON; structured content has lists below `result`. Notes are texts of their own.
     pub(crate) fn into_result(self) -> CallToolResult {
         let (text, structured) = match self.body {
-            Body::Object(value) => (value.to_string(), value),
+            Body::Object(value) => {
+                let value = squeezed(value, LARGEST);
+                (value.to_string(), value)
+            }
             Body::List(items) => {
                 let items = Value::from(items);
                 (items.to_string(), json!({ "result": items }))

@@ -1,7 +1,7 @@
 //! Mail on its way to the client: it counts as read once the answer that has it was written, and not before.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atm_office::read::Reading;
 use rmcp::model::RequestId;
@@ -17,22 +17,35 @@ pub(crate) struct Handed {
     _unsettled: OwnedRwLockReadGuard<()>,
 }
 
-/// The readings whose answers have not been written yet.
+/// The calls that are under way, and the readings whose answers have not been written yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Handover {
-    waiting: Arc<Mutex<HashMap<RequestId, Handed>>>,
+    waiting: Arc<Mutex<HashMap<RequestId, Option<Handed>>>>,
     unsettled: Arc<RwLock<()>>,
 }
 
 impl Handover {
-    pub(crate) async fn put(&self, id: RequestId, reading: Reading) {
-        let handed = Handed { reading, _unsettled: self.unsettled.clone().read_owned().await };
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, handed);
+    /// A call begins, that may hand something over.
+    pub(crate) fn begin(&self, id: RequestId) {
+        self.calls().insert(id, None);
     }
 
-    /// Of a request that was cancelled, the reading is just dropped: the mail stays unread.
+    /// Keeps a reading until its answer was written. Of a call that was cancelled meanwhile it is dropped: there will be
+    /// no answer, and nobody else to drop it.
+    pub(crate) async fn put(&self, id: &RequestId, reading: Reading) {
+        let handed = Handed { reading, _unsettled: self.unsettled.clone().read_owned().await };
+        if let Some(place) = self.calls().get_mut(id) {
+            *place = Some(handed);
+        }
+    }
+
+    /// A call is answered, or cancelled. Of one that was cancelled the reading is just dropped: the mail stays unread.
     pub(crate) fn take(&self, id: &RequestId) -> Option<Handed> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id)
+        self.calls().remove(id).flatten()
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Handed>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until what earlier answers handed over is marked.

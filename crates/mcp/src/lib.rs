@@ -17,6 +17,7 @@ mod prompts;
 mod resources;
 mod server;
 mod settings;
+mod squeeze;
 pub mod stdio;
 mod subscriptions;
 mod tools;

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use crate::squeeze::squeezed;
+
 /// About what one answer may have, in bytes of JSON. Clients cut or set aside what is much longer.
-const BUDGET: usize = 10_000;
-/// A text that would fill an answer alone is cut at this many bytes.
+pub(crate) const BUDGET: usize = 10_000;
+/// A text that would fill an answer alone is cut at this many bytes of JSON.
 pub(crate) const LONGEST_TEXT: usize = 8_000;
 
 /// How many of the first items go into one answer; always one, if there is any.
@@ -22,21 +24,47 @@ pub(crate) fn fitting<'a>(items: impl IntoIterator<Item = &'a Value>) -> usize {
     count
 }
 
-/// The items from `offset` on that fit, and where the rest begins.
+/// The items from `offset` on that fit, and where the rest begins. One that is too long for any answer is squeezed.
 pub(crate) fn page(items: Vec<Value>, offset: usize) -> (Vec<Value>, Option<usize>) {
     let total = items.len();
-    let mut rest: Vec<Value> = items.into_iter().skip(offset).collect();
-    let count = fitting(&rest);
-    rest.truncate(count);
-    let next = offset.saturating_add(count);
-    (rest, (count > 0 && next < total).then_some(next))
+    let (mut some, mut left) = (Vec::new(), BUDGET);
+    for item in items.into_iter().skip(offset) {
+        let item = squeezed(item, BUDGET);
+        let size = item.to_string().len();
+        if size > left {
+            break;
+        }
+        left -= size;
+        some.push(item);
+    }
+    let next = offset.saturating_add(some.len());
+    let more = !some.is_empty() && next < total;
+    (some, more.then_some(next))
 }
 
-/// A part of a text that begins and ends between characters, and where the rest begins.
+/// A part of a text that begins and ends between characters and has at most `length` bytes in JSON, and where the rest
+/// begins.
 pub(crate) fn part(text: &str, offset: usize, length: usize) -> (&str, Option<usize>) {
     let start = boundary(text, offset);
-    let end = boundary(text, start.saturating_add(length));
+    let mut used = 0;
+    let mut end = start;
+    for char in text[start..].chars() {
+        used += spelled(char);
+        if used > length {
+            break;
+        }
+        end += char.len_utf8();
+    }
     (&text[start..end], (end < text.len()).then_some(end))
+}
+
+/// How many bytes a character has in JSON.
+fn spelled(char: char) -> usize {
+    match char {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        char if char < ' ' => 6,
+        char => char.len_utf8(),
+    }
 }
 
 /// The last place between characters that is not behind `at`.
@@ -65,22 +93,29 @@ mod tests {
     }
 
     #[test]
-    fn one_item_always_fits() {
+    fn one_item_always_fits_and_none_is_too_long() {
         let huge = json!("x".repeat(1_000_000));
         assert_eq!(fitting([&huge, &huge]), 1);
         assert_eq!(fitting([]), 0);
+        let (some, next) = page(vec![huge; 5], 0);
+        assert!(json!(some).to_string().len() <= BUDGET + 10);
+        assert_eq!((some.len(), next), (2, Some(2)));
     }
 
     #[test]
-    fn a_text_is_cut_between_characters() {
-        let text = "äöü".repeat(3_000);
-        let (mut whole, mut offset) = (String::new(), Some(0));
-        while let Some(from) = offset {
-            let (some, next) = part(&text, from, 1_001);
-            whole.push_str(some);
-            offset = next;
+    fn a_text_is_cut_between_characters_and_counted_as_json_spells_it() {
+        for text in ["äöü".repeat(3_000), "\u{1}\n\"x".repeat(2_000)] {
+            let (mut whole, mut offset) = (String::new(), Some(0));
+            while let Some(from) = offset {
+                let (some, next) = part(&text, from, 1_001);
+                let size = json!(some).to_string().len() - 2;
+                assert!((995..=1_001).contains(&size) || next.is_none(), "{size}");
+                whole.push_str(some);
+                offset = next;
+            }
+            assert_eq!(whole, text);
         }
-        assert_eq!(whole, text);
         assert_eq!(part("abc", usize::MAX, 5), ("", None));
+        assert_eq!(part("abc", 0, 0), ("", Some(0)));
     }
 }

@@ -1,9 +1,11 @@
 //! Prompts: how to lead a team, and how to be a member of one.
 
+use atm_wire::{MemberName, TeamName};
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
 use crate::desk::Desk;
+use crate::page::LONGEST_TEXT;
 use crate::trouble::Trouble;
 
 pub(crate) fn list() -> Vec<Prompt> {
@@ -32,11 +34,16 @@ pub(crate) fn list() -> Vec<Prompt> {
 
 pub(crate) fn get(desk: &Desk, name: &str, given: &JsonObject) -> Result<GetPromptResult, Trouble> {
     let text = |key: &str| given.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-    let team = text("team").or(desk.own_team());
+    let team = text("team").map(str::parse::<TeamName>).transpose()?.map(|team| team.to_string());
+    let team = team.as_deref().or(desk.own_team());
     let in_team = team.map(|team| format!(" of team {team}")).unwrap_or_default();
     let words = match name {
         "lead" => {
             let goal = text("goal").ok_or_else(|| Trouble::new("goal is missing: what is to be reached"))?;
+            if goal.len() > LONGEST_TEXT {
+                return Err(Trouble::new(format!("goal is longer than {LONGEST_TEXT} bytes"))
+                    .hint("Say in which file it is written"));
+            }
             format!(
                 "You are the lead{in_team}. The goal: {goal}\n\n\
                  1. If there is no team yet, team_create. Break the goal into tasks with task_create; say what \
@@ -49,8 +56,8 @@ pub(crate) fn get(desk: &Desk, name: &str, given: &JsonObject) -> Result<GetProm
             )
         }
         "member" => {
-            let bound = desk.bound().map(ToString::to_string);
-            let who = text("name").or(bound.as_deref()).map(|name| format!(", {name}")).unwrap_or_default();
+            let named = text("name").map(str::parse::<MemberName>).transpose()?;
+            let who = named.as_ref().or(desk.bound()).map(|name| format!(", {name}")).unwrap_or_default();
             format!(
                 "You are a member{who}{in_team}.\n\n\
                  1. read_inbox first. ack what you act on.\n\

@@ -6,7 +6,8 @@ use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceCon
 use serde_json::{Value, json};
 
 use crate::desk::Desk;
-use crate::page::fitting;
+use crate::page::{BUDGET, fitting};
+use crate::squeeze::squeezed;
 use crate::trouble::Trouble;
 
 const SCHEME: &str = "atm://";
@@ -40,7 +41,7 @@ pub(crate) fn list(desk: &Desk, cursor: Option<&str>) -> Result<ListResourcesRes
         let names = members.filter(|name| desk.bound().is_none_or(|bound| bound == name));
         all.extend(names.map(|name| (team.clone(), name)));
     }
-    let next: usize = from + PAGE;
+    let next = usize::saturating_add(from, PAGE);
     let page = all.iter().skip(from).take(PAGE).map(|(team, name)| {
         Resource::new(uri(team, name), format!("{name}@{team}"))
             .with_title(format!("Inbox of {name}"))
@@ -55,7 +56,7 @@ pub(crate) fn list(desk: &Desk, cursor: Option<&str>) -> Result<ListResourcesRes
 pub(crate) fn read(desk: &Desk, uri: &str) -> Result<ReadResourceResult, Trouble> {
     let (team, name) = find(desk, uri)?;
     let look = desk.office().inbox(&team, &name, &Filter::default())?;
-    let messages: Vec<Value> = look.messages.iter().map(|message| json!(message)).collect();
+    let messages: Vec<Value> = look.messages.iter().map(|message| squeezed(json!(message), BUDGET)).collect();
     let older = messages.len() - fitting(messages.iter().rev());
     let unread = look.messages.iter().filter(|message| !message.read).count();
     let body = json!({

@@ -132,6 +132,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         };
         if let Some(handover) = &self.handover {
+            // Before anything is waited for: a cancellation may come at any time.
+            handover.begin(context.id.clone());
             handover.settled().await;
         }
         let given = request.arguments.unwrap_or_default();
@@ -142,7 +144,7 @@ impl ServerHandler for Server {
         // Of a call that was cancelled the answer goes nowhere, so its mail stays unread.
         if let Some(reading) = answer.reading.take().filter(|_| !context.ct.is_cancelled()) {
             match &self.handover {
-                Some(handover) => handover.put(context.id.clone(), reading).await,
+                Some(handover) => handover.put(&context.id, reading).await,
                 None => confirm(self.desk.clone(), reading).await,
             }
         }

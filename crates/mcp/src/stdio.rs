@@ -74,6 +74,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Gate<T> {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let handed = match &item {
             JsonRpcMessage::Response(response) => self.handover.take(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref().and_then(|id| self.handover.take(id)),
             _ => None,
         };
         let desk: Arc<Desk> = self.server.desk.clone();

@@ -5,6 +5,11 @@ use atm_store::StoreError;
 use atm_wire::NameError;
 use rmcp::model::{CallToolResult, ContentBlock};
 
+use crate::squeeze::cut;
+
+/// Names in it may be anything; nobody needs more of them.
+const LONGEST: usize = 1_000;
+
 /// Why a call did not do what was asked, and what to do next.
 #[derive(Debug)]
 pub(crate) struct Trouble {
@@ -30,9 +35,9 @@ impl Trouble {
 
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)?;
+        f.write_str(&cut(&self.message, LONGEST))?;
         match &self.hint {
-            Some(hint) => write!(f, ". {hint}"),
+            Some(hint) => write!(f, ". {}", cut(hint, LONGEST)),
             None => Ok(()),
         }
     }

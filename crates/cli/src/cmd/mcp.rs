@@ -76,7 +76,9 @@ fn serve_http(server: &Server, address: std::net::SocketAddr, out: &mut Out) -> 
 
     let mut told = Ok(());
     let ended = http::serve(server, address, |address| {
-        told = out.line(format!("http://{address}{}", http::PATH)).and_then(|()| out.finish());
+        let url = format!("http://{address}{}", http::PATH);
+        let said = if out.json { out.document(&serde_json::json!({ "url": url })) } else { out.line(url) };
+        told = said.and_then(|()| out.finish());
     });
     told?;
     match ended {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use atm_support::TestEnv;
+use serde_json::Value;
 
 use crate::{ATM, Running, node_program, ok};
 
@@ -52,6 +53,19 @@ fn status(url: &str, path: &str, header: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn with_json_the_address_is_a_document() {
+    let world = TestEnv::new();
+    let args = ["mcp", "--http", "127.0.0.1:0", "--json"];
+    let mut child = world.atm(ATM).args(args).stdout(Stdio::piped()).spawn().unwrap();
+    let output = child.stdout.take().unwrap();
+    let _server = Running(child);
+    let mut documents = serde_json::Deserializer::from_reader(output).into_iter::<Value>();
+    let said = documents.next().unwrap().unwrap();
+    let url = said["url"].as_str().unwrap();
+    assert!(url.starts_with("http://127.0.0.1:") && url.ends_with("/mcp"), "{said}");
 }
 
 #[test]

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{Call, Effect};
 use crate::answer::{Answer, to_value};
 use crate::desk::Desk;
-use crate::page::{LONGEST_TEXT, page, part};
+use crate::page::{BUDGET, LONGEST_TEXT, page, part};
+use crate::squeeze::squeezed;
 use crate::trouble::Trouble;
 
 /// How much of a text stands in a list.
@@ -36,7 +37,7 @@ impl Call for Track {
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         let track = desk.office().track(Some(&team), &self.message_id)?;
-        let mut body = to_value(&track)?;
+        let mut body = squeezed(to_value(&track)?, BUDGET);
         if let Some(offset) = self.text_offset {
             let thread = desk.office().thread(Some(&team), &track.id)?;
             let text = thread.into_iter().find(|message| message.id == track.id).map(|message| message.text);

@@ -19,6 +19,9 @@ use crate::trouble::Trouble;
 
 /// What the evidence of messages that were handed over here says.
 pub(super) const FRONT: &str = "atm mcp";
+/// Names, ids and the like are cut here, so that a message with a long text always fits.
+const LONGEST_WORD: usize = 200;
+const LONGEST_SUMMARY: usize = 500;
 /// The longest wait for mail.
 pub(super) const LONGEST_WAIT: u64 = 30_000;
 
@@ -136,20 +139,22 @@ pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Option<
 
 /// A message as clients of the Python server know it, with its id and type.
 fn entry(message: &MessageView, marked: bool) -> Value {
+    // The text is cut where it says how to go on. The rest is other programs' words, of any length.
+    let word = |text: &str| Value::from(part(text, 0, LONGEST_WORD).0);
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
-    put("from", message.from.clone().into());
+    put("from", word(&message.from));
     put("text", text(message).into());
-    put("timestamp", message.timestamp.clone().into());
+    put("timestamp", word(&message.timestamp));
     put("read", (message.read || marked).into());
     if let Some(summary) = &message.summary {
-        put("summary", part(summary, 0, 500).0.into());
+        put("summary", part(summary, 0, LONGEST_SUMMARY).0.into());
     }
     if let Some(color) = &message.color {
-        put("color", part(color, 0, 100).0.into());
+        put("color", word(color));
     }
-    put("id", message.id.clone().into());
-    put("type", message.r#type.clone().into());
+    put("id", word(&message.id));
+    put("type", word(&message.r#type));
     if message.pending {
         put("pending", true.into());
     }

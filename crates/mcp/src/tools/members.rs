@@ -15,7 +15,11 @@ use super::{Call, Effect};
 use crate::answer::{Answer, to_value};
 use crate::desk::Desk;
 use crate::page::page;
+use crate::squeeze::cut;
 use crate::trouble::Trouble;
+
+/// How much of a screen stands in an answer that has mail, too.
+const SCREEN: usize = 6_000;
 
 #[derive(Debug, Default, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -213,7 +217,7 @@ impl CheckTeammate {
             return (String::new(), not_alive());
         }
         match desk.office().screen(team, name, self.output_lines.clamp(1, 120)) {
-            Ok(screen) => (screen.lines.join("\n"), not_alive()),
+            Ok(screen) => (cut(&screen.lines.join("\n"), SCREEN), not_alive()),
             Err(error) => (String::new(), Some(error.to_string())),
         }
     }

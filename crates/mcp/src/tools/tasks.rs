@@ -15,7 +15,8 @@ use super::{Call, Effect};
 use crate::answer::{Answer, to_value};
 use crate::arguments::TaskNumber;
 use crate::desk::Desk;
-use crate::page::page;
+use crate::page::{BUDGET, LONGEST_TEXT, page, part};
+use crate::squeeze::squeezed;
 use crate::trouble::Trouble;
 
 /// For how long a claim lasts, in minutes, if that is not said.
@@ -166,6 +167,9 @@ impl Call for TaskList {
 pub(super) struct TaskGet {
     team_name: Option<String>,
     task_id: TaskNumber,
+    /// The description from this byte on
+    #[serde(default)]
+    description_offset: usize,
 }
 
 impl Call for TaskGet {
@@ -178,7 +182,11 @@ impl Call for TaskGet {
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         let task = desk.office().tasks(&team)?.get(number(&self.task_id)?)?;
-        Answer::object(&entry(&task)?)
+        let mut body = entry(&task)?;
+        let (some, next) = part(&task.description, self.description_offset, LONGEST_TEXT);
+        body["description"] = some.into();
+        let more = next.map(|next| format!("The description goes on: description_offset={next}."));
+        Ok(Answer::object(&body)?.noting(more))
     }
 }
 
@@ -236,7 +244,7 @@ fn brief(id: TaskId, status: &str, warnings: Vec<String>) -> Result<Answer, Trou
 
 /// A task as clients know it, and when it can begin.
 fn entry(task: &TaskView) -> Result<Value, Trouble> {
-    let mut entry = to_value(task)?;
+    let mut entry = squeezed(to_value(task)?, BUDGET);
     if task.active_form.is_none() {
         entry["activeForm"] = "".into();
     }

@@ -2,7 +2,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` makes values, and tests read better without `&`")]
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -27,7 +27,12 @@ pub(super) struct Client {
 impl Client {
     /// A server that has not been greeted yet.
     pub(super) fn silent(world: &World, args: &[&str]) -> Self {
-        let mut child = world.command(&[&["mcp"], args].concat()).stdin(Stdio::piped()).spawn().unwrap();
+        Self::of(&mut world.command(&[&["mcp"], args].concat()))
+    }
+
+    /// A server that is started so.
+    pub(super) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = mpsc::channel();
         thread::spawn(move || {

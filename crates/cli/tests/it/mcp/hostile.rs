@@ -1,4 +1,4 @@
-//! Arguments that mean harm, or nothing: refused in words, and nothing is touched outside the team.
+//! Arguments that mean harm, or nothing: refused in words, briefly, and nothing is touched outside the team.
 
 use serde_json::{Map, Value, json};
 
@@ -20,6 +20,9 @@ const NAMES: [&str; 12] = [
     "",
     "nobody-of-this-name",
 ];
+
+/// An answer has its content twice, once of them as a text.
+const LARGEST: usize = 60_000;
 
 fn values() -> Vec<Value> {
     let mut values: Vec<Value> = NAMES.iter().map(|name| json!(name)).collect();
@@ -69,6 +72,7 @@ fn any_argument_of_any_tool_may_be_anything() {
                 let id = lead.ask_tool(name, Value::Object(arguments.clone()));
                 let answer = lead.answer(id);
                 assert!(answer["result"]["content"][0]["text"].is_string(), "{name} {arguments:?}: {answer}");
+                assert!(answer.to_string().len() < LARGEST, "{name} {argument}: {:.300}", answer.to_string());
             }
         }
     }
@@ -141,4 +145,65 @@ fn what_an_argument_is_called_wrong_is_said() {
         lead.refused("read_inbox", json!({ "agent_name": ["bob"] })),
         "agent_name is an array; it must be of type string"
     );
+}
+
+#[test]
+fn whatever_is_huge_is_answered_with_little() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["-t", "dev"]);
+    let huge = |letter: &str| letter.repeat(500_000);
+    let task = json!({ "subject": huge("s"), "description": huge("d"), "metadata": { "k": huge("m"), huge("n"): 1 } });
+    lead.call("task_create", task);
+    lead.call("request", json!({ "recipient": "bob", "type": huge("t"), "timeout_ms": 0 }));
+    for (tool, arguments) in [
+        ("task_list", json!({})),
+        ("task_get", json!({ "task_id": 1 })),
+        ("claim_task", json!({ "task_id": 1 })),
+        ("search_mail", json!({ "query": "requestId" })),
+        ("pending", json!({})),
+        ("read_inbox", json!({ "agent_name": "bob", "mark_as_read": false })),
+        ("respond", json!({ "request_id": huge("r") })),
+        ("heartbeat", json!({ "request_id": huge("r") })),
+        ("send_message", json!({ "type": "message", "recipient": huge("r"), "content": "x" })),
+        ("track", json!({ "message_id": huge("r") })),
+    ] {
+        let id = lead.ask_tool(tool, arguments);
+        let answer = lead.answer(id).to_string();
+        assert!(answer.len() < LARGEST, "{tool}: {} bytes, {answer:.300}", answer.len());
+    }
+    for (method, params) in [
+        ("resources/read", json!({ "uri": "atm://dev/inbox/bob" })),
+        ("resources/read", json!({ "uri": format!("atm://dev/inbox/{}", huge("x")) })),
+        ("resources/subscribe", json!({ "uri": format!("atm://{}/inbox/bob", huge("x")) })),
+        ("prompts/get", json!({ "name": "lead", "arguments": { "goal": huge("g") } })),
+        ("prompts/get", json!({ "name": "member", "arguments": { "name": huge("g") } })),
+        ("prompts/get", json!({ "name": "member", "arguments": { "team": huge("g") } })),
+        ("tools/call", json!({ "name": huge("x"), "arguments": {} })),
+        (huge("x").as_str(), json!({})),
+    ] {
+        let answer = lead.request(method, params).to_string();
+        assert!(answer.len() < LARGEST, "{method:.20}: {} bytes, {answer:.300}", answer.len());
+    }
+    assert_eq!(lead.close(), Some(0));
+}
+
+#[test]
+fn a_long_description_comes_in_parts() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["-t", "dev"]);
+    let text = "ä\"\n0123456789".repeat(2_000);
+    lead.call("task_create", json!({ "subject": "s", "description": text }));
+    let (mut whole, mut offset) = (String::new(), 0);
+    while offset < text.len() {
+        let id = lead.ask_tool("task_get", json!({ "task_id": 1, "description_offset": offset }));
+        let answer = lead.answer(id);
+        let some = answer["result"]["structuredContent"]["description"].as_str().unwrap();
+        assert!(!some.is_empty() && answer.to_string().len() < LARGEST, "{answer}");
+        whole.push_str(some);
+        offset += some.len();
+        let note = answer["result"]["content"][1]["text"].as_str();
+        let more = format!("The description goes on: description_offset={offset}.");
+        assert_eq!(note, (offset < text.len()).then_some(more.as_str()));
+    }
+    assert_eq!(whole, text);
 }

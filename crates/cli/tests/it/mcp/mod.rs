@@ -6,5 +6,7 @@ mod hostile;
 mod identity;
 mod our_tools;
 mod polling;
+mod properties;
 mod resources;
+mod spawning;
 mod transport;

@@ -1,5 +1,6 @@
 //! Waiting for mail through the server.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use atm_store::Layout;
@@ -7,7 +8,7 @@ use atm_support::{Foreign, wait_until};
 use serde_json::{Value, json};
 
 use super::client::Client;
-use crate::scene::{World, foreign_team};
+use crate::scene::{Dice, World, foreign_team};
 
 /// Waits until the server sleeps on file events.
 fn asleep(client: &Client) {
@@ -109,4 +110,39 @@ fn mail_that_nobody_received_stays_unread() {
     drop(bob);
     world.ok(&["send", "bob", "hello"]);
     assert_eq!(world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 1);
+}
+
+/// An answer that was cancelled at the wrong moment kept its mail, and every later call waited for it.
+#[test]
+fn whenever_a_poll_is_cancelled_its_mail_is_there_and_nobody_waits_for_it() {
+    let world = World::with_team();
+    let mut bob = Client::new(&world, &BOB);
+    let mut dice = Dice::new(3);
+    let mut got = 0;
+    for round in 0..40 {
+        let poll = bob.ask_tool("poll_inbox", json!({ "timeout_ms": 20000 }));
+        let other = bob.ask_tool("read_inbox", json!({}));
+        let mut sending = world.start(&["--as", "alice", "send", "bob", &format!("m{round}")]);
+        thread::sleep(Duration::from_millis(dice.below(25)));
+        let cancelled = json!({ "requestId": poll });
+        bob.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }));
+        got += bob.called(other)["result"].as_array().unwrap().len();
+        wait_until("it is sent", || !sending.is_running());
+        // Answered in spite of it, or not at all.
+        let own = bob.ask_tool("task_list", json!({}));
+        bob.answer(own);
+    }
+    for answer in bob.early() {
+        got += answer["result"]["structuredContent"]["result"].as_array().map_or(0, Vec::len);
+    }
+    loop {
+        let mail = bob.call("read_inbox", json!({}))["result"].as_array().unwrap().len();
+        got += mail;
+        if mail == 0 {
+            break;
+        }
+    }
+    // Shown twice is right where a cancellation came too late; not shown is not.
+    assert!(got >= 40, "{got} of 40");
+    assert_eq!(world.json(&["inbox", "bob", "--unread"]), json!([]));
 }

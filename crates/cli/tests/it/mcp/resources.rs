@@ -82,3 +82,24 @@ fn there_are_prompts_for_a_lead_and_for_a_member() {
         assert_eq!(bob.request("prompts/get", params)["error"]["code"], -32602);
     }
 }
+
+#[test]
+fn many_inboxes_come_in_pages_and_a_cursor_may_be_anything() {
+    let world = World::with_team();
+    let text = std::fs::read_to_string(world.root().join("teams/dev/config.json")).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    let members = config["members"].as_array_mut().unwrap();
+    members.extend((0..147).map(|number| json!({ "name": format!("member-{number}") })));
+    std::fs::write(world.root().join("teams/dev/config.json"), config.to_string()).unwrap();
+    let mut lead = Client::new(&world, &[]);
+    let first = lead.request("resources/list", json!({}));
+    assert_eq!(uris(&first).len(), 100);
+    let second = lead.request("resources/list", json!({ "cursor": first["result"]["nextCursor"] }));
+    assert_eq!((uris(&second).len(), &second["result"]["nextCursor"]), (50, &Value::Null));
+    let beyond = lead.request("resources/list", json!({ "cursor": u64::MAX.to_string() }));
+    assert_eq!(uris(&beyond), [""; 0]);
+    let odd = lead.request("resources/list", json!({ "cursor": "../1" }));
+    assert!(odd["error"]["message"].as_str().unwrap().contains("not one of ours"), "{odd}");
+    let refused = lead.request("prompts/get", json!({ "name": "member", "arguments": { "name": "../x" } }));
+    assert_eq!(refused["error"]["code"], -32602);
+}
