@@ -30,8 +30,8 @@ pub struct Phantom {
     pub messages: usize,
     /// How many of them nobody has read.
     pub unread: usize,
-    /// The member that was most likely meant.
-    pub meant: Option<MemberName>,
+    /// The members that were probably meant, best first.
+    pub nearest: Vec<MemberName>,
     layout: Layout,
 }
 
@@ -72,12 +72,12 @@ impl Office {
             }
             let mailbox = self.mailbox(team, &name);
             let messages = mailbox.list()?.messages;
-            let meant = nearest(name.as_str(), names.iter().map(MemberName::as_str)).into_iter().next();
+            let nearest = nearest(name.as_str(), names.iter().map(MemberName::as_str));
             phantoms.push(Phantom {
                 file: mailbox.file(),
                 messages: messages.len(),
                 unread: messages.iter().filter(|message| !message.read).count(),
-                meant: meant.and_then(|meant| MemberName::parse(&meant).ok()),
+                nearest: nearest.iter().filter_map(|name| MemberName::parse(name).ok()).collect(),
                 layout: mailbox.layout(),
                 name,
             });
@@ -108,6 +108,15 @@ impl Office {
         let journal = mending.finish()?;
         self.redirect(team, &phantom.name, to, &ids)?;
         Ok(Rerouted { from: phantom.name.clone(), to: to.clone(), messages: phantom.messages, journal })
+    }
+
+    /// Takes a phantom's inbox away in which nothing is left to read. It goes into the journal first.
+    pub(crate) fn take_phantom_away(&self, phantom: &Phantom) -> Result<Option<String>, OfficeError> {
+        let what = format!("nobody is called {}, and all mail there was read", phantom.name);
+        let mut mending = Mending::begin(&self.state, self.times, REROUTED, &what, self.now())?;
+        let locks = if phantom.layout == Layout::Array { Locks::Inbox } else { Locks::Log };
+        take_away(&mut mending, phantom, locks, &read(&phantom.file)?)?;
+        Ok(mending.finish()?)
     }
 
     fn move_entries(
@@ -164,6 +173,9 @@ impl Office {
         let [target, phantom] =
             [entry.changes.first(), entry.changes.last()].map(|change| change.and_then(owner));
         let (Some((team, to)), Some((_, from))) = (target, phantom) else { return Ok(()) };
+        if to == from {
+            return Ok(());
+        }
         let ids: Vec<String> =
             self.mailbox(&team, &from).list()?.messages.into_iter().map(|m| m.id).collect();
         self.redirect(&team, &to, &from, &ids)

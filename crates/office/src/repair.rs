@@ -3,18 +3,15 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atm_ledger::{Evidence, Stage};
-use atm_store::Receipt;
-use atm_wire::message::Draft;
+use atm_store::StoreError;
 use atm_wire::team::{Member, TeamConfig};
-use atm_wire::{Address, MemberName, Message, Stamp, TeamName};
+use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::join::lead_runs;
-use crate::nearest::nearest;
-use crate::office::{Office, USER};
-use crate::send::{Letter, SendOptions};
+use crate::office::Office;
+use crate::phantoms::Phantom;
 
 /// How often mail that comes in while a phantom is emptied is gone after.
 const ROUNDS: usize = 5;
@@ -33,8 +30,8 @@ pub enum Trouble {
         nearest: Vec<String>,
         /// Who gets the mail; nobody, if that has to be said.
         to: Option<String>,
-        /// Where the phantom's file is kept afterwards.
-        kept: Option<PathBuf>,
+        /// Under which id `atm doctor --undo` brings it back.
+        journal: Option<String>,
     },
     /// A team whose lead has ended.
     Orphaned {
@@ -88,20 +85,31 @@ impl Office {
     ) -> Result<Repair, OfficeError> {
         let folder = self.folder(team)?;
         let config = folder.load()?;
+        let phantoms = self.phantoms(team)?;
         for (phantom, to) in routes {
             if config.member(to.as_str()).is_none() {
                 return Err(self.no_member(team, &config, to.as_str()));
             }
-            if config.member(phantom.as_str()).is_some() || !self.mailbox(team, phantom).exists() {
+            if phantoms.iter().all(|found| found.name != *phantom) {
                 return Err(OfficeError::NoPhantom { team: team.clone(), name: phantom.to_string() });
             }
         }
         let mut troubles = self.duplicates(team, &config, apply)?;
         troubles.extend(self.orphaned(team, &config, apply)?);
-        for name in self.inbox_names(team) {
-            if let Some(trouble) = self.phantom(team, &config, &name, routes)? {
-                troubles.push(if apply { self.lay_to_rest(team, &name, trouble)? } else { trouble });
-            }
+        for phantom in phantoms {
+            let told = routes.iter().find(|(name, _)| *name == phantom.name).map(|(_, to)| to);
+            let to = told.or(match phantom.nearest.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            });
+            let journal = if apply { self.lay_to_rest(team, phantom.clone(), to)? } else { None };
+            troubles.push(Trouble::PhantomInbox {
+                name: phantom.name.to_string(),
+                unread: phantom.unread,
+                to: to.map(ToString::to_string),
+                nearest: phantom.nearest.iter().map(ToString::to_string).collect(),
+                journal,
+            });
         }
         Ok(Repair { team: team.clone(), applied: apply, troubles })
     }
@@ -160,32 +168,6 @@ impl Office {
         Ok(Some(Trouble::Orphaned { lead: lead.name.clone(), why }))
     }
 
-    /// Whether an inbox is a phantom's: of nobody who is a member, and of nobody who ever said a word.
-    fn phantom(
-        &self,
-        team: &TeamName,
-        config: &TeamConfig,
-        name: &MemberName,
-        routes: &[(MemberName, MemberName)],
-    ) -> Result<Option<Trouble>, OfficeError> {
-        // A client spells a name in a file's name in its own way.
-        let is_member = config.members.iter().any(|member| {
-            member.name == name.as_str()
-                || member.checked_name().is_ok_and(|member| member.file_stem() == name.as_str())
-        });
-        if is_member || name.as_str() == USER || self.has_spoken(team, name)? {
-            return Ok(None);
-        }
-        let unread = self.mailbox(team, name).list()?.messages.iter().filter(|message| !message.read).count();
-        let nearest = nearest(name.as_str(), config.members.iter().map(|member| member.name.as_str()));
-        let told = routes.iter().find(|(phantom, _)| phantom == name).map(|(_, to)| to.to_string());
-        let to = told.or_else(|| match nearest.as_slice() {
-            [only] => Some(only.clone()),
-            _ => None,
-        });
-        Ok(Some(Trouble::PhantomInbox { name: name.to_string(), unread, nearest, to, kept: None }))
-    }
-
     /// Whether somebody of that name ever wrote: then it is not just a slip of somebody else's.
     pub(crate) fn has_spoken(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
         let root = self.root_key();
@@ -199,77 +181,30 @@ impl Office {
         Ok(lists.any(|list| list.messages.iter().any(|message| message.from == name.as_str())))
     }
 
-    /// Brings a phantom's unread mail to whom it was meant for, and then its file to the quarantine.
+    /// Brings a phantom's mail to whom it was meant for, and takes its inbox away; says under which id that can be undone.
+    /// Nothing is done where somebody's mail waits and nobody said whose it is.
     fn lay_to_rest(
         &self,
         team: &TeamName,
-        name: &MemberName,
-        trouble: Trouble,
-    ) -> Result<Trouble, OfficeError> {
-        let Trouble::PhantomInbox { unread, nearest, to, .. } = trouble else { return Ok(trouble) };
-        let rests = |to: Option<String>, kept| Trouble::PhantomInbox {
-            name: name.to_string(),
-            unread,
-            nearest: nearest.clone(),
-            to,
-            kept,
-        };
-        let mailbox = self.mailbox(team, name);
+        mut phantom: Phantom,
+        to: Option<&MemberName>,
+    ) -> Result<Option<String>, OfficeError> {
         for _ in 0..ROUNDS {
-            let messages = mailbox.list()?.messages;
-            let waiting: Vec<&Message> = messages.iter().filter(|message| !message.read).collect();
-            match &to {
-                None if !waiting.is_empty() => return Ok(rests(None, None)),
-                None => {}
-                Some(to) => self.reroute(team, name, &MemberName::parse(to)?, &waiting)?,
-            }
-            let known: HashSet<Receipt> = messages.iter().map(Receipt::of).collect();
-            // Somebody may have written to it meanwhile: then once more.
-            if let Some(kept) = mailbox.retire(&known, "phantom-inbox")? {
-                return Ok(rests(to, Some(kept)));
-            }
-        }
-        Ok(rests(to, None))
-    }
-
-    /// Delivers messages once more, to another inbox, under their ids: whoever dies here does it again.
-    fn reroute(
-        &self,
-        team: &TeamName,
-        from: &MemberName,
-        to: &MemberName,
-        messages: &[&Message],
-    ) -> Result<(), OfficeError> {
-        let now = self.now();
-        let mut addressed = Vec::new();
-        for message in messages {
-            let address = Address { name: to.clone(), team: None };
-            let letter =
-                Letter { id: Some(message.id.clone()), ..Letter::new(address, message.text.clone()) };
-            let sender = MemberName::parse(&message.from).or_else(|_| MemberName::parse(USER))?;
-            let mut new =
-                self.address(team, &sender, &letter, SendOptions { no_tag: true, ..SendOptions::default() })?;
-            new.draft = Draft {
-                from: message.from.clone(),
-                summary: message.summary.clone().or(new.draft.summary),
-                timestamp: message.sent_at.unwrap_or(now),
-                color: message.color.clone(),
-                ours: message.ours(),
-                kind: message.outer_type.clone(),
-                ..new.draft
+            let done = match to {
+                Some(to) => self.bring_over(team, &phantom, to).map(|done| done.journal),
+                None if phantom.unread == 0 => self.take_phantom_away(&phantom),
+                None => return Ok(None),
             };
-            addressed.push(new);
+            match done {
+                // Somebody wrote to it meanwhile: then once more.
+                Err(OfficeError::Store(StoreError::Unsettled { .. })) => {}
+                done => return done,
+            }
+            let Some(now) = self.phantoms(team)?.into_iter().find(|now| now.name == phantom.name) else {
+                return Ok(None);
+            };
+            phantom = now;
         }
-        for sent in self.deliver(addressed, false) {
-            sent?;
-        }
-        let inbox = self.inbox_key(team, from);
-        let evidence = Evidence::certain(format!("nobody is called {from}: it went to {to} instead"));
-        let at = Stamp::as_millis(now);
-        for message in messages {
-            let _ =
-                self.books.with(|ledger| ledger.advance(&inbox, &message.id, Stage::Failed, at, &evidence));
-        }
-        Ok(())
+        Ok(None)
     }
 }

@@ -335,15 +335,6 @@ impl Mailbox {
         }
     }
 
-    /// Takes the whole mailbox out of the tree, if all messages in it are known; says where it is kept. `None` if there is
-    /// one that is not: then nothing was changed.
-    pub fn retire(&self, known: &HashSet<Receipt>, why: &str) -> Result<Option<PathBuf>, StoreError> {
-        match &self.inbox {
-            Inbox::Array(array) => array.retire(known, why),
-            Inbox::Log(log) => log.retire(known, why),
-        }
-    }
-
     /// Waits for the turn to answer requests that were put to this name: each is answered once.
     pub fn deciding(&self) -> Result<Turn, StoreError> {
         Queue::enter(&self.deciders, &self.times.deadline()).map(Turn)

@@ -10,7 +10,6 @@ use atm_wire::Stamp;
 use crate::error::{IoContext, StoreError};
 use crate::files::{sync_folder, write_new};
 use crate::paths::create_private_folders;
-use crate::team::move_out;
 
 /// The quarantine folder. What is in it says by its name where it is from, when it came, and why.
 #[derive(Debug, Clone)]
@@ -44,14 +43,6 @@ impl Quarantine {
             write_new(&place, &bytes)?;
             fs::remove_file(origin).doing("remove", origin)?;
         }
-        sync_folder(&self.folder)?;
-        Ok(place)
-    }
-
-    /// Moves a folder away, also to another file system.
-    pub(crate) fn move_folder_in(&self, origin: &Path, why: &str) -> Result<PathBuf, StoreError> {
-        let place = self.place_for(origin, why)?;
-        move_out(origin, &place)?;
         sync_folder(&self.folder)?;
         Ok(place)
     }

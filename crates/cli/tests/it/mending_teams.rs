@@ -155,17 +155,20 @@ fn a_phantoms_mail_goes_to_whom_it_was_meant_for() {
 
         let done = world.json(&["team", "repair", "--apply"]);
         let mail = world.json(&["inbox", "bob"]);
-        assert_eq!(texts(&mail), ["for bob"]);
+        assert_eq!(texts(&mail)[0], "for bob");
         let (from, id) = (&mail[0]["from"], mail[0]["id"].as_str().unwrap());
         assert_eq!(
             (from, id, &mail[0]["timestamp"]),
             (&json!("alice"), inbox[0]["id"].as_str().unwrap(), &inbox[0]["timestamp"])
         );
-        let kept = done["troubles"][0]["kept"].as_str().unwrap().to_owned();
-        assert!(fs::metadata(&kept).is_ok(), "{kept}");
         assert_eq!(world.atm(&["inbox", "bobb"]).code, Some(3), "the phantom is gone");
         assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
         assert_eq!(world.json(&["track", id])["to"], "bob");
+
+        let journal = done["troubles"][0]["journal"].as_str().unwrap();
+        world.ok(&["doctor", "--undo", journal]);
+        assert_eq!(world.json(&["inbox", "bobb"]), inbox, "it can be undone");
+        assert_eq!(world.json(&["inbox", "bob"]), json!([]));
     }
 }
 
@@ -238,10 +241,10 @@ fn who_left_is_no_phantom_and_who_is_like_several_has_to_be_named() {
     2> For more information, try '--help'.
     [exit 2]
     $ atm team repair --apply --route bobby=bob-two --route zzz=bob -q
-    inbox bobby is nobody's, unread 1: its mail went to bob-two; kept in [STATE]/quarantine/dev_inboxes_bobby.json.[TIME].phantom-inbox
-    inbox zzz is nobody's, unread 1: its mail went to bob; kept in [STATE]/quarantine/dev_inboxes_zzz.json.[TIME].phantom-inbox
+    inbox bobby is nobody's, unread 1: its mail went to bob-two; `atm doctor --undo [TIME]` brings it back
+    inbox zzz is nobody's, unread 1: its mail went to bob; `atm doctor --undo [TIME]` brings it back
     $ atm inbox bob-two
-    user → bob-two  [.........TIME.........]  unread  [ID]
+    user → bob-two  [.........TIME.........]  unread  pending  [ID]
       [PENDING ACTION - queued while offline at [.........TIME.........]] for whom?
     "#);
     assert_eq!(texts(&world.json(&["inbox", "bob"])).len(), 2);

@@ -57,7 +57,7 @@ fn phantoms(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {
         let mail = many(phantom.messages, "message");
         let message = format!("{name} has {mail} ({} unread) and is no member", phantom.unread);
         let finding = Finding::new(Ailment::Phantom, team, &file, message).with_consent();
-        findings.push(match phantom.meant.clone() {
+        findings.push(match phantom.nearest.first().cloned() {
             Some(meant) => finding
                 .because(format!("the nearest member is {meant}"))
                 .mended_by(Remedy::Reroute(Box::new(phantom), meant)),

@@ -223,23 +223,6 @@ impl ArrayInbox {
         Ok(kept)
     }
 
-    /// Moves the file into the quarantine, if all messages in it are known; says where it is.
-    pub fn retire(&self, known: &HashSet<Receipt>, why: &str) -> Result<Option<PathBuf>, StoreError> {
-        self.file.commit(
-            |desk| {
-                // Only under the locks nobody adds to it between the look and the move.
-                if !desk.sure {
-                    return Ok(Step::LookAgain);
-                }
-                let all_known =
-                    self.list()?.messages.iter().all(|message| known.contains(&Receipt::of(message)));
-                let kept = all_known.then(|| self.quarantine.move_in(self.path(), why)).transpose()?;
-                Ok(Step::Done(kept))
-            },
-            |_| (),
-        )
-    }
-
     /// Looks, without any lock, and changes nothing.
     pub fn list(&self) -> Result<Listing, StoreError> {
         let target = resolve(self.path())?;

@@ -21,10 +21,9 @@ use crate::commit::SharedFile;
 use crate::error::StoreError;
 use crate::files::ensure_folder;
 use crate::lock::LockTimes;
-use crate::lock::flock::Flock;
 use crate::lock::queue::Queue;
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
-use crate::paths::{State, with_suffix};
+use crate::paths::State;
 use cursor::Cursor;
 use lines::QueueFiles;
 
@@ -129,15 +128,6 @@ impl LogInbox {
     /// Blanks the lines of messages, where they stand, after a copy of them is in the quarantine; says where.
     pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
         blank::set_aside(self, receipts, why)
-    }
-
-    /// Moves the member's folder into the quarantine, if all messages in it are known; says where it is.
-    pub fn retire(&self, known: &HashSet<Receipt>, why: &str) -> Result<Option<PathBuf>, StoreError> {
-        let deadline = self.times.deadline();
-        let _turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), &deadline)?;
-        let _flock = Flock::take(&with_suffix(&self.file(Priority::Normal), ".lock"), &deadline)?;
-        let all_known = self.list()?.messages.iter().all(|message| known.contains(&Receipt::of(message)));
-        all_known.then(|| self.state.quarantine().move_folder_in(&self.folder, why)).transpose()
     }
 
     fn cursor_path(&self) -> PathBuf {

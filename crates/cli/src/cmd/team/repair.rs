@@ -10,8 +10,8 @@ use crate::output::safe;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Says what it would do; --apply does it. It finds inboxes of names that are nobody's (their unread mail goes to the
-member that was meant, under the same id; the file is kept in quarantine), names that stand several times in the list
+Says what it would do; --apply does it. It finds inboxes of names that are nobody's (their mail goes to the member that
+was meant, as it stands; `atm doctor --undo` brings it back), names that stand several times in the list
 of members, and leads whose process has ended (entered as off; `atm team join` takes their place). A name that once
 sent something is somebody who left, and no phantom.")]
 pub(crate) struct Repair {
@@ -62,12 +62,16 @@ fn words(trouble: &Trouble, applied: bool) -> String {
         kept.as_ref().map(|kept| format!("; kept in {}", kept.display())).unwrap_or_default()
     };
     match trouble {
-        Trouble::PhantomInbox { name, unread, nearest, to, kept: place } => {
+        Trouble::PhantomInbox { name, unread, nearest, to, journal } => {
+            let undo = journal
+                .as_ref()
+                .map(|id| format!("; `atm doctor --undo {id}` brings it back"))
+                .unwrap_or_default();
             let what = format!("inbox {name} is nobody's, unread {unread}");
             match to {
-                Some(to) if applied => format!("{what}: its mail went to {to}{}", kept(place)),
+                Some(to) if applied => format!("{what}: its mail went to {to}{undo}"),
                 Some(to) => format!("{what}: its mail goes to {to}"),
-                None if *unread == 0 && applied => format!("{what}: taken away{}", kept(place)),
+                None if *unread == 0 && applied => format!("{what}: taken away{undo}"),
                 None if *unread == 0 => format!("{what}: it is taken away"),
                 None if nearest.is_empty() => format!("{what}: say whose it is with --route {name}=NAME"),
                 None => {

@@ -395,10 +395,10 @@ fn help_about_teams_that_need_mending() {
           --apply                 Do it
           --route <PHANTOM=NAME>  Whose mail a phantom's really is, where nothing or too much is similar
 
-    Says what it would do; --apply does it. It finds inboxes of names that are nobody's (their unread
-    mail goes to the
-    member that was meant, under the same id; the file is kept in quarantine), names that stand several
-    times in the list
+    Says what it would do; --apply does it. It finds inboxes of names that are nobody's (their mail goes
+    to the member that
+    was meant, as it stands; `atm doctor --undo` brings it back), names that stand several times in the
+    list
     of members, and leads whose process has ended (entered as off; `atm team join` takes their place). A
     name that once
     sent something is somebody who left, and no phantom.
