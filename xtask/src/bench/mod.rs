@@ -4,6 +4,7 @@
 
 mod archive;
 mod corpus;
+mod hook;
 mod ledger;
 mod lock;
 mod mcp;
@@ -53,6 +54,8 @@ enum Scenario {
     Parallel,
     /// From a foreign write to the answer of a waiting reader
     Wake,
+    /// Hooks: with nothing to say, with mail, and waiting for it
+    Hook,
     /// How long the clients' lock is held
     Lock,
     /// Sends and searches with a large ledger
@@ -70,6 +73,7 @@ impl Scenario {
             Self::Read => read::run(bench),
             Self::Parallel => parallel::run(bench),
             Self::Wake => wake::run(bench),
+            Self::Hook => hook::run(bench),
             Self::Lock => lock::run(bench),
             Self::Ledger => ledger::run(bench),
             Self::Archive => archive::run(bench),
