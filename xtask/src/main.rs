@@ -1,6 +1,7 @@
 //! Project chores, run as `cargo xtask <chore>`.
 
 mod bench;
+mod clients;
 mod docs;
 mod repo;
 mod setup;
@@ -24,6 +25,8 @@ enum Chore {
     Test(test::Args),
     /// Measure the release binary against what the machine can do at best
     Bench(bench::Args),
+    /// Set atm up in the real clients, each in an empty home, and see whether it works (downloads more than a gigabyte)
+    Clients(clients::Args),
     /// Install what the tests need, where it is missing
     Setup,
     /// Write the documents that are made from the code, and check all of them
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().chore {
         Chore::Test(args) => test::run(&args),
         Chore::Bench(args) => bench::run(&args),
+        Chore::Clients(args) => clients::run(&args),
         Chore::Setup => setup::run().map(drop),
         Chore::Docs => docs::run(),
     };

@@ -1,6 +1,7 @@
 //! Where things are, and how the tools of this repository are called.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -34,6 +35,13 @@ pub(crate) fn has_cargo(subcommand: &str) -> Result<bool> {
 /// Is there a program of this name on the `PATH`?
 pub(crate) fn has_program(name: &str) -> bool {
     env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(name).is_file()))
+}
+
+/// The `PATH` with these folders before all others.
+pub(crate) fn path_with<const N: usize>(folders: [&Path; N]) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = folders.into_iter().map(Path::to_owned).chain(env::split_paths(&path));
+    env::join_paths(folders).context("a folder's name cannot stand on the PATH")
 }
 
 /// Runs the command in view of the user; it must succeed.

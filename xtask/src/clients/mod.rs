@@ -1,0 +1,155 @@
+//! `cargo xtask clients`: sets `atm` up in the real clients, each in an empty home, and sees whether it works: the
+//! client's own check of the server, and a turn with a model of ours that has to be told of new mail.
+
+mod client;
+mod home;
+mod model;
+mod npm;
+mod report;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use self::client::{CLIENTS, Client};
+use self::home::Home;
+use self::model::Model;
+use self::report::Row;
+use crate::repo;
+
+const MAIL: &str = "the build is red since noon";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Put the results into docs/CLIENTS.md
+    #[arg(long, conflicts_with = "only")]
+    write: bool,
+    /// This client only: claude, codex, gemini or opencode
+    #[arg(long, value_name = "NAME", value_parser = CLIENTS.map(|client| client.name))]
+    only: Option<String>,
+    /// The newest versions, instead of those that were seen working
+    #[arg(long)]
+    newest: bool,
+    /// Use this binary instead of a fresh build
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let programs = npm::install(args.newest)?;
+    let atm = match &args.binary {
+        Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
+        None => build()?,
+    };
+    let atm = atm.parent().context("a program is in a folder")?;
+    let mut rows = Vec::new();
+    for client in
+        CLIENTS.into_iter().filter(|client| args.only.as_ref().is_none_or(|only| only == client.name))
+    {
+        eprintln!("clients: {}", client.title);
+        rows.push(try_out(client, &Home::new(atm, &programs)?));
+    }
+    print!("{}", report::table(&rows));
+    if args.write {
+        report::write(&repo::root()?.join("docs").join("CLIENTS.md"), &rows)?;
+    }
+    ensure!(rows.iter().all(Row::works), "not everything works");
+    Ok(())
+}
+
+fn build() -> Result<PathBuf> {
+    repo::run(&mut repo::cargo(["build", "--locked", "--package", "atm"])?)?;
+    Ok(repo::target()?.join("debug").join("atm"))
+}
+
+/// All that is to be seen of one client; what does not work says why.
+fn try_out(client: Client, home: &Home) -> Row {
+    let version = version(client, home);
+    let begun = Model::start().and_then(|model| {
+        let (name, text) = client.file(&model);
+        let file = home.file(name);
+        fs::create_dir_all(file.parent().context("a file is in a folder")?)?;
+        fs::write(&file, &text)?;
+        install(client, home)?;
+        Ok((model, file, text))
+    });
+    let (model, file, text) = match begun {
+        Ok(begun) => begun,
+        Err(error) => return Row::failed(client.title, version, error),
+    };
+    Row {
+        client: client.title,
+        version,
+        server: server(client, home),
+        mail: turn(client, home, &model),
+        plugin: (client.name == "claude").then(|| plugin(home)),
+        undone: uninstall(client, home).and_then(|()| {
+            ensure!(fs::read_to_string(&file)? == text, "{} is not what it was", file.display());
+            Ok("same bytes".to_owned())
+        }),
+    }
+}
+
+fn version(client: Client, home: &Home) -> Result<String> {
+    let said = home::run(home.command(client.name).arg("--version"))?;
+    let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    number.map(ToOwned::to_owned).with_context(|| format!("says no version: {said}"))
+}
+
+/// Twice: the second time has nothing to do.
+fn install(client: Client, home: &Home) -> Result<()> {
+    let install = ["install", client.name, "--as", "bob"];
+    let changes = |answer: &Value| -> Vec<String> {
+        let files = answer["files"].as_array().into_iter().flatten();
+        let changed = files.filter(|file| file["change"] != "unchanged").map(|file| file["path"].to_string());
+        changed.chain(answer["commands"].as_array().into_iter().flatten().map(Value::to_string)).collect()
+    };
+    ensure!(!changes(&home.atm(&install)?).is_empty(), "nothing was set up");
+    let again = changes(&home.atm(&install)?);
+    ensure!(again.is_empty(), "set up twice: {}", again.join(", "));
+    Ok(())
+}
+
+/// What the client says of our server.
+fn server(client: Client, home: &Home) -> Result<String> {
+    let mut check = home.command("atm");
+    let output =
+        check.args(["install", client.name, "--check", "--json", "--as", "bob", "--team", "dev"]).output()?;
+    let answer: Value = serde_json::from_slice(&output.stdout)
+        .with_context(|| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    let said = [&answer[0]["said"], &answer[0]["hooks"]];
+    let said: Vec<&str> =
+        said.iter().filter_map(|said| said.as_str()).filter(|said| !said.is_empty()).collect();
+    ensure!(answer[0]["state"] == "works", "{}", said.join("; "));
+    Ok(said.join("; "))
+}
+
+/// A turn: the mail has to be before the model, and then be read.
+fn turn(client: Client, home: &Home, model: &Model) -> Result<String> {
+    home.atm(&["send", "bob", MAIL])?;
+    let mut command = home.command(client.name);
+    client.turn(&mut command, model);
+    home::run(&mut command)?;
+    ensure!(model.was_told(MAIL), "the model was not told of the mail");
+    let unread = home.atm(&["inbox", "bob", "--unread"])?;
+    ensure!(unread.as_array().is_some_and(Vec::is_empty), "the model was told, and the mail is still unread");
+    Ok("told, then read".to_owned())
+}
+
+fn plugin(home: &Home) -> Result<String> {
+    let folder = home.file("plugin");
+    home::run(home.command("atm").args(["install", "claude", "--plugin"]).arg(&folder))?;
+    let said = home::run(home.command("claude").args(["plugin", "validate"]).arg(&folder))?;
+    ensure!(said.contains("Validation passed"), "{said}");
+    Ok("valid".to_owned())
+}
+
+fn uninstall(client: Client, home: &Home) -> Result<()> {
+    home.atm(&["install", client.name, "--uninstall"])?;
+    let answer = home.atm(&["install", client.name, "--uninstall", "--dry-run"])?;
+    let left = answer["files"].as_array().into_iter().flatten().any(|file| file["change"] != "unchanged");
+    ensure!(!left && answer["commands"].as_array().is_some_and(Vec::is_empty), "something is left: {answer}");
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! The real clients, from npm, below the build folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::client::CLIENTS;
+use crate::repo;
+
+/// Newer than systems have; one of the clients wants it.
+const NODE: &str = "node@22.23.3";
+
+/// Installs all of them; gives the folder with the programs.
+pub(super) fn install(newest: bool) -> Result<PathBuf> {
+    let folder = repo::target()?.join("clients");
+    let programs = folder.join("node_modules").join(".bin");
+    let packages = CLIENTS
+        .map(|client| format!("{}@{}", client.package, if newest { "latest" } else { client.version }));
+    // The marker is what is installed, written last: the same again means nothing to do.
+    let (marker, wanted) = (folder.join("installed"), format!("{NODE} {}", packages.join(" ")));
+    if !newest && fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
+        return Ok(programs);
+    }
+    eprintln!("clients: npm install {} (more than a gigabyte)", packages.join(" "));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    npm(&folder, &programs, &[NODE.to_owned()])?;
+    npm(&folder, &programs, &packages)?;
+    fs::write(&marker, wanted).with_context(|| format!("cannot write {}", marker.display()))?;
+    Ok(programs)
+}
+
+fn npm(folder: &Path, programs: &Path, packages: &[String]) -> Result<()> {
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
+        .arg(folder)
+        .args(packages)
+        .env("PATH", repo::path_with([programs])?)
+        .stdout(Stdio::null());
+    repo::run(&mut npm).context("npm could not install it; is the package registry reachable?")
+}
