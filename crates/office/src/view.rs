@@ -46,6 +46,9 @@ pub struct MessageView {
     pub delivery_status: Option<String>,
     /// Written while the recipient was off, and not read since.
     pub pending: bool,
+    /// Until when it wants to be acknowledged; in the JSON it stands in `extra`.
+    #[serde(skip)]
+    pub ack_by: Option<String>,
     /// Keys that we do not know, and `metadata`, as they stand.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
@@ -96,6 +99,7 @@ impl MessageView {
             payload,
             delivery_status: message.delivery_status.clone(),
             pending: message.is_pending(),
+            ack_by: message.ours().ack_by.map(|time| time.to_string()),
             extra: Extra(extra),
         }
     }

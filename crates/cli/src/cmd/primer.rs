@@ -91,6 +91,7 @@ mod tests {
         for text in
             [primer(Some(&"a-rather-long-name".parse().unwrap()), Some(&"a-team".parse().unwrap())), skill()]
         {
+            // More than what real tokenizers say of such texts.
             let by_length = text.chars().count() * 10 / 35;
             let by_words = text.split_whitespace().count() * 14 / 10;
             assert!(by_length.max(by_words) <= 700, "{by_length} by length, {by_words} by words");

@@ -59,11 +59,14 @@ fn entry(run: &[MessageView], last: &MessageView) -> String {
     let kind =
         if last.kind == Kind::Protocol { format!(" {}", safe::line(&last.r#type)) } else { String::new() };
     let pending = if last.pending { " (waited while you were off)" } else { "" };
+    let id = short_id(&last.id);
+    let wanted = last.ack_by.as_ref().filter(|_| !last.read);
+    let wanted =
+        wanted.map(|by| format!(" (wants `atm ack {id}` by {})", clock_time(by))).unwrap_or_default();
     let mut entry = format!(
-        "\n- from {}{kind} at {} [{}]{pending}",
+        "\n- from {}{kind} at {} [{id}]{pending}{wanted}",
         safe::line(&last.from),
         clock_time(&last.timestamp),
-        short_id(&last.id)
     );
     for line in text(last).lines() {
         entry.push_str("\n  ");

@@ -19,13 +19,14 @@ use serde_json::Value;
 pub(crate) const ATM: &str = env!("CARGO_BIN_EXE_atm");
 
 /// What differs from run to run, digit by digit (`0`) and hexadecimal digit by digit (`x`), and what is shown for it.
-const MASKS: [(&str, &str); 6] = [
+const MASKS: [(&str, &str); 7] = [
     ("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "[ID]"),
     ("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "[ID]"),
     // As wide as it was, so that columns stay in line.
     ("0000-00-00T00:00:00.000Z", "[.........TIME.........]"),
     ("00000000-000000-000", "[TIME]"),
     ("at 00:00 [xxxxxxxx]", "at [TIME] [ID]"),
+    ("`atm ack xxxxxxxx` by 00:00", "`atm ack [ID]` by [TIME]"),
     ("(waited 00000 ms)", "(waited [TIME])"),
 ];
 

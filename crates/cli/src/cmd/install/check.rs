@@ -14,12 +14,16 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Folders, Scope, find_program};
 use super::identity::Identity;
+use super::json::is_our_hook;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
 
 /// How long a client may take to start our server and tell.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long it may take to end.
+const FAREWELL: Duration = Duration::from_secs(3);
 
 /// What we know of one client.
 #[derive(Debug, Serialize)]
@@ -29,8 +33,17 @@ struct Checked {
     set_up: bool,
     /// `works`, `fails`, `not_asked` or `not_there`.
     state: &'static str,
-    /// What it said.
+    /// What it said of the server.
     said: String,
+    /// What it said of the hooks, where it can be asked.
+    hooks: String,
+}
+
+/// What a client said.
+#[derive(Debug, Default)]
+struct Words {
+    server: String,
+    hooks: String,
 }
 
 pub(crate) fn run(
@@ -55,9 +68,11 @@ pub(crate) fn run(
                 _ if one.set_up => "cannot be asked",
                 _ => "so it was not asked",
             };
-            let said =
-                if one.said.is_empty() { String::new() } else { format!(": {}", safe::line(&one.said)) };
-            out.line(format!("{:<9} {set_up}; {state}{said}", one.client))?;
+            let said = |lead: &str, said: &str| {
+                if said.is_empty() { String::new() } else { format!("{lead}{}", safe::line(said)) }
+            };
+            let (server, hooks) = (said(": ", &one.said), said("; ", &one.hooks));
+            out.line(format!("{:<9} {set_up}; {state}{server}{hooks}", one.client))?;
         }
     }
     let fails = checked.iter().any(|one| one.state == "fails" && (one.set_up || clients.len() == 1));
@@ -77,29 +92,29 @@ fn check(context: &Context, client: Client, scope: Scope, folders: &Folders, who
         file.read().ok().flatten().is_some_and(|text| target.is_in(&text))
     };
     let set_up = targets.iter().all(is_in);
-    let (state, said) = match find_program(client.program()) {
-        None => ("not_there", String::new()),
-        Some(_) if !set_up => ("not_asked", String::new()),
+    let (state, words) = match find_program(client.program()) {
+        None => ("not_there", Words::default()),
+        Some(_) if !set_up => ("not_asked", Words::default()),
         Some(program) => ask(client, &program, &context.cwd),
     };
-    Checked { client: client.program(), set_up, state, said }
+    Checked { client: client.program(), set_up, state, said: words.server, hooks: words.hooks }
 }
 
 /// Exit codes lie: what counts is what it says of us.
-fn ask(client: Client, program: &Path, cwd: &Path) -> (&'static str, String) {
+fn ask(client: Client, program: &Path, cwd: &Path) -> (&'static str, Words) {
     let said = match client {
-        Client::Cursor => return ("not_asked", String::new()),
+        Client::Cursor => return ("not_asked", Words::default()),
         Client::Codex => ask_codex(program, cwd),
-        _ => list(program, cwd),
+        _ => list(program, cwd).map(|server| Words { server, ..Words::default() }),
     };
     match said {
-        Ok(line) => {
-            let plain = line.to_lowercase();
+        Ok(words) => {
+            let plain = words.server.to_lowercase();
             let bad = ["fail", "disconnected", "disabled", "error", "not connected", "pending"];
-            let works = plain.contains("connected") && !bad.iter().any(|word| plain.contains(word));
-            (if works { "works" } else { "fails" }, line)
+            let is_there = plain.contains("connected") && !bad.iter().any(|word| plain.contains(word));
+            (if is_there { "works" } else { "fails" }, words)
         }
-        Err(why) => ("fails", why),
+        Err(why) => ("fails", Words { server: why, ..Words::default() }),
     }
 }
 
@@ -121,7 +136,7 @@ fn list(program: &Path, cwd: &Path) -> Result<String, String> {
 }
 
 /// Codex lists without starting anything; its server for editors starts ours and tells.
-fn ask_codex(program: &Path, cwd: &Path) -> Result<String, String> {
+fn ask_codex(program: &Path, cwd: &Path) -> Result<Words, String> {
     let mut child = start(Command::new(program).arg("app-server").current_dir(cwd))?;
     let said = lines(&mut child);
     let hello = json!({ "id": 1, "method": "initialize", "params": {
@@ -130,27 +145,32 @@ fn ask_codex(program: &Path, cwd: &Path) -> Result<String, String> {
     }});
     let ask =
         json!({ "id": 2, "method": "mcpServerStatus/list", "params": { "detail": "toolsAndAuthOnly" } });
-    let words = format!("{hello}\n{}\n{ask}\n", json!({ "method": "initialized" }));
+    let ask_hooks = json!({ "id": 3, "method": "hooks/list", "params": { "cwds": [cwd] } });
+    let words = format!("{hello}\n{}\n{ask}\n{ask_hooks}\n", json!({ "method": "initialized" }));
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
         // If it has ended already, what it said before tells.
         let _ = stdin.write_all(words.as_bytes()).and_then(|()| stdin.flush());
     }
     let deadline = Instant::now() + PATIENCE;
-    let mut answer = Err("it did not answer in time".to_owned());
-    while let Ok(line) = said.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+    let (mut server, mut hooks) = (None, None);
+    while server.is_none() || hooks.is_none() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Ok(line) = said.recv_timeout(left) else { break };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         if message["id"] == 2 {
-            answer = Ok(told_by_codex(&message));
-            break;
+            server = Some(told_of_server(&message));
+        } else if message["id"] == 3 {
+            hooks = Some(told_of_hooks(&message));
         }
     }
     drop(stdin);
     end(child);
-    answer
+    let server = server.ok_or("it did not answer in time")?;
+    Ok(Words { server, hooks: hooks.unwrap_or_default() })
 }
 
-fn told_by_codex(message: &Value) -> String {
+fn told_of_server(message: &Value) -> String {
     let servers = message.pointer("/result/data").and_then(Value::as_array);
     let ours = servers.and_then(|servers| servers.iter().find(|server| server["name"] == "atm"));
     let tools = ours.and_then(|server| match &server["tools"] {
@@ -162,6 +182,22 @@ fn told_by_codex(message: &Value) -> String {
         (_, Some(tools)) if tools > 0 => format!("connected, {tools} tools"),
         (Some(_), _) => "failed: it shows no tools of the server `atm`".to_owned(),
         (None, _) => "failed: it does not list the server `atm`".to_owned(),
+    }
+}
+
+/// How many of our hooks it has, and whether its user has reviewed them; nothing, where it does not tell.
+fn told_of_hooks(message: &Value) -> String {
+    let folders = message.pointer("/result/data").and_then(Value::as_array).into_iter().flatten();
+    let hooks = folders.filter_map(|folder| folder["hooks"].as_array()).flatten();
+    let ours: Vec<&Value> = hooks.filter(|hook| is_our_hook(hook)).collect();
+    let waiting =
+        ours.iter().filter(|hook| ["untrusted", "modified"].iter().any(|s| hook["trustStatus"] == *s));
+    match (ours.len(), waiting.count()) {
+        (0, _) => String::new(),
+        (count, 0) => format!("hooks: {count}"),
+        (count, waiting) => {
+            format!("hooks: {count}, {waiting} of them skipped until you review them in /hooks")
+        }
     }
 }
 
@@ -190,7 +226,16 @@ fn lines(child: &mut Child) -> Receiver<String> {
     said
 }
 
+/// Its input is at an end, so it ends by itself, with all that it started; if not, it is ended.
 fn end(mut child: Child) {
+    drop(child.stdin.take());
+    let deadline = Instant::now() + FAREWELL;
+    while Instant::now() < deadline {
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
     let _ = child.kill();
     let _ = child.wait();
 }

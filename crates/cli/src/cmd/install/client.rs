@@ -15,6 +15,8 @@ use super::target::{Kind, Target};
 
 /// How long a client waits for a hook, in seconds.
 const SECONDS: u64 = 10;
+/// At the end of a session Codex waits no longer.
+const SECONDS_AT_THE_END: u64 = 3;
 /// The plugin that takes the place of hooks where there are none.
 const OPENCODE_PLUGIN: &str = include_str!("opencode.js");
 
@@ -136,10 +138,10 @@ impl Client {
                 let folder = folders.below(scope, Some("CODEX_HOME"), ".codex");
                 let config = Target { path: folder.join("config.toml"), kind: Kind::Codex { env } };
                 let events = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
-                let hooks = nested(
-                    &events,
-                    |event| json!({ "type": "command", "command": who.line("codex", event), "timeout": SECONDS }),
-                );
+                let hooks = nested(&events, |event| {
+                    let timeout = if event == "SessionEnd" { SECONDS_AT_THE_END } else { SECONDS };
+                    json!({ "type": "command", "command": who.line("codex", event), "timeout": timeout })
+                });
                 vec![config, strict(folder.join("hooks.json"), hooks)]
             }
             Self::Gemini => {
@@ -157,7 +159,10 @@ impl Client {
                 let (config, plugin) = folders.opencode(scope);
                 let value =
                     json!({ "type": "local", "command": ["atm", "mcp"], "environment": object(&env) });
-                let pieces = vec![server("mcp", value)];
+                // It adds this by itself to a file without it, which would then not be the one that we made.
+                let schema =
+                    Piece::Beginning { key: "$schema", value: json!("https://opencode.ai/config.json") };
+                let pieces = vec![schema, server("mcp", value)];
                 let arguments = serde_json::to_string(&who.arguments()).unwrap_or_default();
                 let text = OPENCODE_PLUGIN.replace("/* arguments */ []", &arguments);
                 vec![
@@ -168,7 +173,7 @@ impl Client {
             Self::Cursor => {
                 let folder = folders.below(scope, None, ".cursor");
                 let value = json!({ "command": "atm", "args": ["mcp"], "env": object(&env) });
-                let mut hooks = vec![Piece::Needed { key: "version", value: json!(1) }];
+                let mut hooks = vec![Piece::Beginning { key: "version", value: json!(1) }];
                 for event in ["sessionStart", "beforeSubmitPrompt", "stop"] {
                     let mut hook = json!({ "command": who.line("cursor", event) });
                     if event == "stop" {

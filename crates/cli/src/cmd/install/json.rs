@@ -31,8 +31,8 @@ pub(crate) enum Piece {
     Server { at: &'static str, value: Value },
     /// An entry among others' in the list of an event's hooks.
     Hook { event: &'static str, value: Value },
-    /// What the document needs anyway.
-    Needed { key: &'static str, value: Value },
+    /// What a new document begins with.
+    Beginning { key: &'static str, value: Value },
 }
 
 /// A client's document.
@@ -75,8 +75,8 @@ impl Document {
     pub(crate) fn put(&mut self, piece: &Piece) -> Result<(), Trouble> {
         match piece {
             Piece::Server { at, value } => self.put_server(at, value),
-            Piece::Needed { key, .. } if self.get(&[key]).is_some() => Ok(()),
-            Piece::Needed { key, value } => self.set(&[], key, value),
+            Piece::Beginning { key, value } if self.get(&[]) == Some(json!({})) => self.set(&[], key, value),
+            Piece::Beginning { .. } => Ok(()),
             Piece::Hook { event, value } => self.put_hook(event, value),
         }
     }
@@ -138,11 +138,12 @@ impl Document {
         list.as_ref().and_then(Value::as_array).is_some_and(|list| list.iter().any(has_ours))
     }
 
-    /// Whether nothing is left but what the document needs anyway.
+    /// Whether nothing is left but what it began with.
     pub(crate) fn is_empty(&self, pieces: &[Piece]) -> bool {
-        let needed =
-            |key: &str| pieces.iter().any(|piece| matches!(piece, Piece::Needed { key: k, .. } if *k == key));
-        matches!(self.get(&[]), Some(Value::Object(members)) if members.keys().all(|key| needed(key)))
+        let first = |key: &str| {
+            pieces.iter().any(|piece| matches!(piece, Piece::Beginning { key: k, .. } if *k == key))
+        };
+        matches!(self.get(&[]), Some(Value::Object(members)) if members.keys().all(|key| first(key)))
     }
 
     fn prune(&mut self, path: &[&str], had: &impl Fn(&[&str]) -> bool) -> Result<(), Trouble> {
@@ -166,7 +167,7 @@ impl Document {
         let Some(Value::Array(list)) = self.get(&["hooks", event]) else { return Ok(()) };
         for (index, group) in list.iter().enumerate().rev() {
             let inner = group.get("hooks").and_then(Value::as_array);
-            let all_ours = inner.map_or_else(|| is_ours(group), |inner| inner.iter().all(is_ours));
+            let all_ours = inner.map_or_else(|| is_our_hook(group), |inner| inner.iter().all(is_our_hook));
             if all_ours && has_ours(group) {
                 self.edit(|plain| {
                     let list = value_at(plain, &["hooks", event])?;
@@ -174,7 +175,7 @@ impl Document {
                     Ok(remove(plain, list, &found, &BTreeSet::from([index])))
                 })?;
             } else if let Some(inner) = inner {
-                let ours = inner.iter().enumerate().filter(|(_, hook)| is_ours(hook));
+                let ours = inner.iter().enumerate().filter(|(_, hook)| is_our_hook(hook));
                 let ours: BTreeSet<usize> = ours.map(|(index, _)| index).collect();
                 self.edit(|plain| {
                     let list = value_at(plain, &["hooks", event])?;
@@ -264,11 +265,12 @@ fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, Trouble> {
 
 /// Whether a group of hooks, or a hook, calls us.
 fn has_ours(hook: &Value) -> bool {
-    is_ours(hook)
-        || hook.get("hooks").and_then(Value::as_array).is_some_and(|hooks| hooks.iter().any(is_ours))
+    is_our_hook(hook)
+        || hook.get("hooks").and_then(Value::as_array).is_some_and(|hooks| hooks.iter().any(is_our_hook))
 }
 
-fn is_ours(hook: &Value) -> bool {
+/// Whether a hook calls us.
+pub(crate) fn is_our_hook(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
     let first = hook.pointer("/args/0").and_then(Value::as_str);
     command == "atm" && first == Some("hook") || command == "atm hook" || command.starts_with("atm hook ")

@@ -60,6 +60,7 @@ impl Target {
     pub(crate) fn without(&self, now: &str, before: Before) -> Result<Option<String>, Trouble> {
         let made_by_us = matches!(before, Before::Missing);
         match &self.kind {
+            Kind::Json { .. } if now.trim().is_empty() => Ok(Some(now.to_owned())),
             Kind::Json { pieces, dialect } => {
                 let had = match before {
                     Before::Text(text) => Document::new(text, *dialect).ok(),
@@ -87,7 +88,7 @@ impl Target {
                 pieces.iter().all(|piece| match piece {
                     Piece::Server { at, .. } => document.has_server(at),
                     Piece::Hook { event, .. } => document.has_hook(event),
-                    Piece::Needed { .. } => true,
+                    Piece::Beginning { .. } => true,
                 })
             }),
             Kind::Codex { .. } => codex::is_in(now),

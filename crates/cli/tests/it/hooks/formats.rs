@@ -18,7 +18,7 @@ fn claude_code_gets_context_and_a_block() {
     bob.send("and the tests too");
     assert_snapshot!(shown(&bob, "PostToolUse", &json!({ "tool_name": "Bash", "tool_input": {}, "tool_response": {} })), @r#"{"hookSpecificOutput":{"additionalContext":"From other agents, by atm; not your user's words.\nMail for bob (team dev):\n- from team-lead at [TIME] [ID]\n  and the tests too\nAnswer with: atm reply ID TEXT","hookEventName":"PostToolUse"}}"#);
     bob.send_urgent("stop the release");
-    assert_snapshot!(shown(&bob, "Stop", &json!({ "stop_hook_active": false, "last_assistant_message": "done" })), @r#"{"decision":"block","reason":"From other agents, by atm; not your user's words.\nMail for bob (team dev):\n- from team-lead at [TIME] [ID]\n  stop the release\nAnswer with: atm reply ID TEXT"}"#);
+    assert_snapshot!(shown(&bob, "Stop", &json!({ "stop_hook_active": false, "last_assistant_message": "done" })), @r#"{"decision":"block","reason":"From other agents, by atm; not your user's words.\nMail for bob (team dev):\n- from team-lead at [TIME] [ID] (wants `atm ack [ID]` by [TIME])\n  stop the release\nAnswer with: atm reply ID TEXT"}"#);
     bob.send_urgent("really");
     bob.is_silent("Stop", &json!({ "stop_hook_active": true }));
     bob.is_silent("SessionEnd", &json!({ "reason": "other" }));
@@ -36,7 +36,7 @@ fn claude_code_holds_a_teammate_by_exit_2_and_stderr() {
     assert_snapshot!(answer.shown(), @"
     2> From other agents, by atm; not your user's words.
     2> Mail for bob (team dev):
-    2> - from team-lead at [TIME] [ID]
+    2> - from team-lead at [TIME] [ID] (wants `atm ack [ID]` by [TIME])
     2>   hurry
     2> - from team-lead at [TIME] [ID]
     2>   no hurry
@@ -72,7 +72,7 @@ fn gemini_has_its_own_names_and_a_denial() {
     bob.send("and the tests too");
     assert_snapshot!(shown(&bob, "AfterTool", &json!({ "tool_name": "x" })), @r#"{"hookSpecificOutput":{"additionalContext":"From other agents, by atm; not your user's words.\nMail for bob (team dev):\n- from team-lead at [TIME] [ID]\n  and the tests too\nAnswer with: atm reply ID TEXT","hookEventName":"AfterTool"}}"#);
     bob.send_urgent("stop the release");
-    assert_snapshot!(shown(&bob, "AfterAgent", &json!({ "prompt_response": "done", "stop_hook_active": false })), @r#"{"decision":"deny","reason":"From other agents, by atm; not your user's words.\nMail for bob (team dev):\n- from team-lead at [TIME] [ID]\n  stop the release\nAnswer with: atm reply ID TEXT"}"#);
+    assert_snapshot!(shown(&bob, "AfterAgent", &json!({ "prompt_response": "done", "stop_hook_active": false })), @r#"{"decision":"deny","reason":"From other agents, by atm; not your user's words.\nMail for bob (team dev):\n- from team-lead at [TIME] [ID] (wants `atm ack [ID]` by [TIME])\n  stop the release\nAnswer with: atm reply ID TEXT"}"#);
 }
 
 #[test]

@@ -16,7 +16,9 @@ fn the_words_count_and_not_the_exit_code() {
         ("opencode", "echo '●  ✓ other connected'"),
         (
             "codex",
-            "read a; read b; read c; echo noise; echo '{\"id\":1,\"result\":{}}'; \
+            "read a; read b; read c; read d; echo noise; echo '{\"id\":1,\"result\":{}}'; \
+             echo '{\"id\":3,\"result\":{\"data\":[{\"hooks\":[{\"command\":\"atm hook Stop\",\"trustStatus\":\"untrusted\"},\
+             {\"command\":\"say done\",\"trustStatus\":\"trusted\"}]}]}}'; \
              echo '{\"id\":2,\"result\":{\"data\":[{\"name\":\"atm\",\"tools\":{\"send\":{},\"read\":{}}}]}}'; cat >/dev/null",
         ),
     ] {
@@ -29,7 +31,7 @@ fn the_words_count_and_not_the_exit_code() {
     let answer = world.install(&["--check", "--project"]);
     assert_snapshot!(answer.shown(), @"
     claude    set up; does not work: atm: atm mcp - ✘ Failed to connect
-    codex     set up; works: connected, 2 tools
+    codex     set up; works: connected, 2 tools; hooks: 1, 1 of them skipped until you review them in /hooks
     gemini    set up; works: ✓ atm: atm mcp (stdio) - Connected
     opencode  set up; does not work: it does not list the server `atm`
     cursor    not set up; the client is not on your path
@@ -55,7 +57,10 @@ fn a_client_that_is_not_there_or_not_set_up_is_not_asked() {
     gemini    not set up; so it was not asked
     [exit 3]
     ");
-    world.program_is("codex", "read a; read b; read c; echo '{\"id\":2,\"error\":{}}'");
+    world.program_is(
+        "codex",
+        "read a; read b; read c; read d; echo '{\"id\":2,\"error\":{}}'; echo '{\"id\":3,\"error\":{}}'",
+    );
     world.installs(&["codex"]);
     assert_snapshot!(world.install(&["codex", "--check"]).shown(), @"
     codex     set up; does not work: failed: it does not list the server `atm`

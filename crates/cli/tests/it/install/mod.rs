@@ -4,6 +4,7 @@ mod checks;
 mod opencode;
 mod refusals;
 mod round_trips;
+mod samples;
 mod teaching;
 
 use std::fs;

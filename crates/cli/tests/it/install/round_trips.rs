@@ -6,61 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use super::samples::Sample;
 use crate::scene::World;
-
-/// A client's files, as somebody who has used it for a while has them.
-const FILES: &[(&str, &[(&str, &str)])] = &[
-    (
-        "claude",
-        &[
-            (
-                ".claude.json",
-                "{\"numStartups\":7,\"mcpServers\":{\"other\":{\"command\":\"x\",\"n\":1E2}},\"big\":12345678901234567890}",
-            ),
-            (
-                ".claude/settings.json",
-                "{\n\t\"model\": \"opus\",\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{ \"hooks\": [ {\"type\": \"command\", \"command\": \"say done\"} ] }\n\t\t],\n\t\t\"PreCompact\": []\n\t},\n\t\"env\": { \"A\": \"\\u00e9\" }\n}\n\n",
-            ),
-        ],
-    ),
-    (
-        "codex",
-        &[
-            (
-                ".codex/config.toml",
-                "# mine\nmodel   = \"gpt-5\"   # fast\n\n[mcp_servers.other]   # keep\ncommand = 'x'\nargs = [ \"a\",\n  \"b\", ]\n\n[projects.\"/home/me\"]\ntrust_level = \"trusted\"\n# the end\n",
-            ),
-            (
-                ".codex/hooks.json",
-                "{\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]}}",
-            ),
-        ],
-    ),
-    (
-        "gemini",
-        &[(
-            ".gemini/settings.json",
-            "{\r\n    \"theme\": \"Dracula\",\r\n    \"mcpServers\": {\r\n        \"other\": { \"command\": \"x\" }\r\n    },\r\n    \"hooks\": {}\r\n}\r\n",
-        )],
-    ),
-    (
-        "opencode",
-        &[(
-            ".config/opencode/opencode.jsonc",
-            "// my settings\n{\n  \"$schema\": \"https://opencode.ai/config.json\", // schema\n  /* servers */\n  \"mcp\": {\n    // the other one\n    \"other\": { \"type\": \"local\", \"command\": [\"x\", ], }, // trailing\n  },\n}\n",
-        )],
-    ),
-    (
-        "cursor",
-        &[
-            (".cursor/mcp.json", "{ \"mcpServers\": {} }"),
-            (
-                ".cursor/hooks.json",
-                "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./mine.sh\" }]\n  }\n}\n",
-            ),
-        ],
-    ),
-];
 
 /// Where each client's own servers are, and how its files are read.
 fn read(name: &str, text: &str) -> Value {
@@ -68,6 +15,9 @@ fn read(name: &str, text: &str) -> Value {
     if kind == "toml" {
         let table: toml::Table = toml::from_str(text).unwrap();
         return serde_json::to_value(table).unwrap();
+    }
+    if text.trim().is_empty() {
+        return json!({});
     }
     let plain = atm_wire::json::loose::without_comments_and_commas(text);
     serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -84,51 +34,54 @@ fn includes(whole: &Value, part: &Value) -> bool {
     }
 }
 
+/// Whether all that is not blank of `part` stands in `whole`, in its order: nothing was changed, only added.
+fn only_adds(whole: &str, part: &str) -> bool {
+    let mut whole = whole.chars();
+    part.chars().filter(|c| !c.is_whitespace()).all(|wanted| whole.any(|c| c == wanted))
+}
+
+/// The changes of a report; none, if all is as it was.
+fn changes(report: &str) -> Vec<String> {
+    let report: Value = serde_json::from_str(report).unwrap();
+    let files = report["files"].as_array().unwrap().iter();
+    files.filter(|file| file["change"] != "unchanged").map(ToString::to_string).collect()
+}
+
 #[test]
 fn there_and_back_gives_the_same_bytes_and_twice_changes_nothing() {
-    for (client, files) in FILES {
-        let world = World::new();
-        for (name, text) in *files {
-            world.put(name, text);
+    for sample in Sample::all() {
+        let (world, client) = (sample.world(), sample.client.as_str());
+        let mode = |name: &str| fs::metadata(world.home().join(name)).unwrap().permissions().mode() & 0o777;
+        for (name, _) in &sample.files {
             fs::set_permissions(world.home().join(name), fs::Permissions::from_mode(0o640)).unwrap();
         }
         let ours = ["--as", "bob", "--team", "dev"];
-        world.installs(&[&[*client], &ours[..]].concat());
-        for (name, text) in *files {
+        world.installs(&[&[client], &ours[..]].concat());
+        for (name, text) in &sample.files {
             let now = world.get(name).unwrap();
             assert_ne!(now, *text, "{name}");
             assert!(now.contains("atm"), "{name}");
+            assert!(only_adds(&now, text), "{} of {}: {now}", name, sample.case);
             assert!(includes(&read(name, &now), &read(name, text)), "{name} keeps what it had: {now}");
-            for comment in text.lines().filter_map(|line| line.split_once("// ").or(line.split_once('#'))) {
-                assert!(now.contains(comment.1), "{name} keeps its comments: {now}");
-            }
-            let mode = fs::metadata(world.home().join(name)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o640, "{name}");
+            assert_eq!(mode(name), 0o640, "{name}");
         }
-        let after: Vec<_> = files.iter().map(|(name, _)| world.get(name)).collect();
-        let again: Value =
-            serde_json::from_str(&world.installs(&[&[*client, "--json"], &ours[..]].concat())).unwrap();
-        assert!(
-            again["files"].as_array().unwrap().iter().all(|file| file["change"] == "unchanged"),
-            "{again}"
-        );
-        assert_eq!(files.iter().map(|(name, _)| world.get(name)).collect::<Vec<_>>(), after);
+        let after: Vec<_> = sample.files.iter().map(|(name, _)| world.get(name)).collect();
+        let again = world.installs(&[&[client, "--json"], &ours[..]].concat());
+        assert_eq!(changes(&again), [""; 0]);
+        assert_eq!(sample.files.iter().map(|(name, _)| world.get(name)).collect::<Vec<_>>(), after);
 
         world.installs(&[client, "--uninstall"]);
-        for (name, text) in *files {
-            assert_eq!(world.get(name).as_deref(), Some(*text), "{name}");
+        for (name, text) in &sample.files {
+            assert_eq!(world.get(name).as_ref(), Some(text), "{name}");
+            assert_eq!(mode(name), 0o640, "{name}");
         }
-        let empty: Value = serde_json::from_str(&world.installs(&[client, "--uninstall", "--json"])).unwrap();
-        assert!(
-            empty["files"].as_array().unwrap().iter().all(|file| file["change"] == "unchanged"),
-            "{empty}"
-        );
+        assert_eq!(changes(&world.installs(&[client, "--uninstall", "--json"])), [""; 0]);
     }
 }
 
 #[test]
 fn files_that_we_made_go_again() {
-    for (client, _) in FILES {
+    for client in ["claude", "codex", "gemini", "opencode", "cursor"] {
         for scope in ["--user", "--project"] {
             let world = World::new();
             world.installs(&[client, scope]);
@@ -142,37 +95,37 @@ fn files_that_we_made_go_again() {
     }
 }
 
+/// Something of the user's, behind the first brace, or at the end of TOML.
+fn edited(name: &str, text: &str) -> String {
+    match name.rsplit_once('.').unwrap().1 {
+        "toml" => format!("{text}\n[added]\nby = \"me\"\n"),
+        _ if text.trim().is_empty() => "{ \"added\": {\"by\": \"me\"} }\n".to_owned(),
+        _ => {
+            let comma = if read(name, text).as_object().unwrap().is_empty() { "" } else { "," };
+            text.replacen('{', &format!("{{ \"added\": {{\"by\": \"me\"}}{comma}"), 1)
+        }
+    }
+}
+
 #[test]
 fn after_the_users_own_edits_only_ours_goes() {
-    for (client, files) in FILES {
-        let world = World::new();
-        for (name, text) in *files {
-            world.put(name, text);
-        }
+    for sample in Sample::all() {
+        let (world, client) = (sample.world(), sample.client.as_str());
         world.installs(&[client, "--as", "bob"]);
-        for (name, _) in *files {
-            let now = world.get(name).unwrap();
-            let edited = match name.rsplit_once('.').unwrap().1 {
-                "toml" => format!("{now}\n[added]\nby = \"me\"\n"),
-                // Behind the first brace that is no comment's.
-                _ => now.replacen('{', "{ \"added\": {\"by\": \"me\"},", 1),
-            };
-            world.put(name, &edited);
+        for (name, _) in &sample.files {
+            world.put(name, &edited(name, &world.get(name).unwrap()));
         }
         // Installing again, under another name, keeps the user's edit, too.
         world.installs(&[client, "--as", "carol"]);
         world.installs(&[client, "--uninstall"]);
-        for (name, text) in *files {
+        for (name, text) in &sample.files {
             let now = world.get(name).unwrap();
-            let mut expected = read(name, text);
-            expected["added"] = json!({ "by": "me" });
-            assert_eq!(read(name, &now), expected, "{name}: {now}");
             assert!(!now.contains("carol") && !now.contains("bob"), "{name}");
-            let edited = match name.rsplit_once('.').unwrap().1 {
-                "toml" => continue,
-                _ => text.replacen('{', "{ \"added\": {\"by\": \"me\"},", 1),
-            };
-            assert_eq!(now, edited, "{name}: nothing but ours");
+            let case = &sample.case;
+            assert_eq!(read(name, &now)["added"], json!({ "by": "me" }), "{name} of {case}: {now}");
+            let said = |text: &str| text.split_whitespace().collect::<String>();
+            let wanted = edited(name, text);
+            assert_eq!(said(&now), said(&wanted), "{name} of {case}: nothing but ours\n{now}\n{wanted}");
         }
     }
 }
