@@ -202,6 +202,9 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::DeadAlias { alias, .. } => {
             format!("`atm team alias {alias} TEAM` gives it to another team; --remove forgets it")
         }
+        OfficeError::ClientRuns { .. } => {
+            "end it first, or use --force: what is made a log, it will not see".to_owned()
+        }
         OfficeError::LeadRuns { .. } => "--force takes its place all the same".to_owned(),
         OfficeError::NoPhantom { .. } => "`atm team repair` shows the phantoms".to_owned(),
         OfficeError::Spawn(error) => return error.hint(),

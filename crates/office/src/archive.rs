@@ -231,7 +231,7 @@ impl Office {
         Archive::new(&self.state, team, name, self.times)
     }
 
-    fn whence(&self, team: &TeamName, name: &MemberName) -> Whence {
+    pub(crate) fn whence(&self, team: &TeamName, name: &MemberName) -> Whence {
         let InboxKey { root, team, name: to } = self.inbox_key(team, name);
         Whence { root, team, to, at: self.now() }
     }

@@ -58,6 +58,14 @@ pub enum OfficeError {
         /// What it stands for.
         team: String,
     },
+    /// A client of the team runs that reads arrays alone.
+    #[error("team {team} is at work in the array layout: {why}")]
+    ClientRuns {
+        /// The team.
+        team: TeamName,
+        /// How that is known.
+        why: String,
+    },
     /// The team's lead runs, so nobody else takes its place.
     #[error("team {team} has a lead: {why}")]
     LeadRuns {
@@ -260,9 +268,12 @@ impl OfficeError {
                 ExitCode::Refused
             }
             Self::Store(
-                StoreError::Busy { .. } | StoreError::LockBlocked { .. } | StoreError::Unsettled { .. },
+                StoreError::Busy { .. }
+                | StoreError::LockBlocked { .. }
+                | StoreError::Unsettled { .. }
+                | StoreError::Moved { .. },
             ) => ExitCode::Busy,
-            Self::NotYours { .. } | Self::LeadRuns { .. } => ExitCode::Refused,
+            Self::NotYours { .. } | Self::LeadRuns { .. } | Self::ClientRuns { .. } => ExitCode::Refused,
             Self::Undo(error) => exit_code_of_undo(error),
             Self::Task(error) => error.exit_code(),
             Self::Spawn(error) => error.exit_code(),
@@ -286,6 +297,7 @@ impl OfficeError {
             Self::NoLead { .. } => "no_lead",
             Self::DeadAlias { .. } => "dead_alias",
             Self::LeadRuns { .. } => "lead_runs",
+            Self::ClientRuns { .. } => "client_runs",
             Self::NoProcess { .. } => "no_such_process",
             Self::NoPhantom { .. } => "no_phantom",
             Self::NoConfig { .. } => "no_config",
@@ -297,7 +309,7 @@ impl OfficeError {
             Self::Field(_) => "bad_field",
             Self::Store(StoreError::Busy { .. }) => "busy",
             Self::Store(StoreError::LockBlocked { .. }) => "lock_blocked",
-            Self::Store(StoreError::Unsettled { .. }) => "unsettled",
+            Self::Store(StoreError::Unsettled { .. } | StoreError::Moved { .. }) => "unsettled",
             Self::Store(StoreError::BadContent { .. }) => "bad_data",
             Self::Store(StoreError::BadBackup { .. }) => "bad_backup",
             Self::Store(StoreError::Io { .. }) => "io",

@@ -122,6 +122,7 @@ pub mod backup;
 mod books;
 pub mod broadcast;
 pub mod clock;
+pub mod convert;
 pub mod dismiss;
 pub mod doctor;
 mod effects;

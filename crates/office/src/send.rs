@@ -267,9 +267,9 @@ impl Office {
         let mut answers = Vec::new();
         let mut waiting: Vec<(usize, Addressed)> = addressed.into_iter().enumerate().collect();
         while let Some((_, first)) = waiting.first() {
-            let file = first.mailbox.file();
+            let (team, to) = (first.team.clone(), first.to.clone());
             let (group, rest): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|(_, a)| a.mailbox.file() == file);
+                waiting.into_iter().partition(|(_, a)| a.team == team && a.to == to);
             waiting = rest;
             self.deliver_to_one(group, strict, &known, trouble.as_ref(), &mut answers);
         }

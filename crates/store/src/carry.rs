@@ -85,42 +85,59 @@ pub struct TakenIn {
 impl Mailbox {
     /// Looks, and changes nothing: every message with its entry.
     pub fn carry(&self) -> Result<Load, StoreError> {
-        match &self.inbox {
-            Inbox::Array(array) => array.carry(),
-            Inbox::Log(log) => log.carry(),
-        }
+        self.look(|inbox, lines| {
+            let mut load = match inbox {
+                Inbox::Array(array) => array.carry()?,
+                Inbox::Log(log) => log.carry()?,
+            };
+            if let Some(lines) = lines {
+                let beside = lines.carry()?;
+                load.warnings.extend(beside.warnings);
+                let there: Vec<Message> =
+                    load.messages.iter().map(|carried| carried.message.clone()).collect();
+                load.messages.extend(missing(&there, beside.messages, |carried| &carried.message));
+            }
+            Ok(load)
+        })
     }
 
     /// How many of these are not here.
     pub fn lacks(&self, carried: &[Carried]) -> Result<usize, StoreError> {
-        Ok(missing(&self.list()?.messages, carried).len())
+        Ok(missing(&self.list()?.messages, carried, |carried| &carried.message).len())
     }
 
     /// Adds those that are not here yet, durably, as any other mail. `to` is whose mailbox it is.
     pub fn take_in(&self, to: &str, carried: &[Carried]) -> Result<TakenIn, StoreError> {
-        match &self.inbox {
-            _ if carried.is_empty() => Ok(TakenIn::default()),
+        if carried.is_empty() {
+            return Ok(TakenIn::default());
+        }
+        self.change(|inbox, _| match inbox {
             Inbox::Array(array) => array.take_in(to, carried),
             Inbox::Log(log) => log.take_in(to, carried),
-        }
+        })
     }
 }
 
-/// Which of the carried are not among `there`: by their ids, or by sender, time and text where ids do not tell. What is
-/// carried twice is meant to be there twice.
-pub(crate) fn missing<'a>(there: &[Message], carried: &'a [Carried]) -> Vec<&'a Carried> {
+/// Which of these are not among `there`: by their ids, or by sender, time and text where ids do not tell. What is carried
+/// twice is meant to be there twice.
+pub(crate) fn missing<T>(
+    there: &[Message],
+    carried: impl IntoIterator<Item = T>,
+    message: impl Fn(&T) -> &Message,
+) -> Vec<T> {
+    let carried: Vec<T> = carried.into_iter().collect();
     let mut counts: HashMap<Receipt, usize> = HashMap::new();
     for message in there {
         *counts.entry(Receipt::of(message)).or_default() += 1;
     }
     let given: HashSet<&str> =
         there.iter().filter(|message| message.id_given).map(|message| message.id.as_str()).collect();
-    let mut uses: HashMap<&str, usize> = HashMap::new();
-    for carried in carried {
-        *uses.entry(&carried.message.id).or_default() += 1;
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    for carried in &carried {
+        *uses.entry(message(carried).id.clone()).or_default() += 1;
     }
-    let is_missing = |carried: &&Carried| {
-        let message = &carried.message;
+    let is_missing = |carried: &T| {
+        let message = message(carried);
         if let Some(left) = counts.get_mut(&Receipt::of(message)).filter(|left| **left > 0) {
             *left -= 1;
             return false;
@@ -128,7 +145,7 @@ pub(crate) fn missing<'a>(there: &[Message], carried: &'a [Carried]) -> Vec<&'a 
         // An id that the carried have once names one message, whatever became of its text.
         !(message.id_given && given.contains(message.id.as_str()) && uses[message.id.as_str()] == 1)
     };
-    carried.iter().filter(is_missing).collect()
+    carried.into_iter().filter(is_missing).collect()
 }
 
 #[cfg(test)]
@@ -145,7 +162,10 @@ mod tests {
 
     fn texts(there: &[Carried], carried: &[Carried]) -> Vec<String> {
         let there: Vec<Message> = there.iter().map(|carried| carried.message.clone()).collect();
-        missing(&there, carried).iter().map(|carried| carried.message.text.clone()).collect()
+        missing(&there, carried, |carried| &carried.message)
+            .iter()
+            .map(|carried| carried.message.text.clone())
+            .collect()
     }
 
     #[test]

@@ -18,6 +18,7 @@ use atm_wire::json::{Object, Patch};
 
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, resolve, sync_folder};
+use crate::interrupt;
 use crate::lock::flock::Flock;
 use crate::lock::mkdir::{MkdirLock, Terms};
 use crate::lock::queue::Queue;
@@ -269,6 +270,53 @@ impl SharedFile {
         drop(held);
         sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;
         Ok(value)
+    }
+
+    /// Prepares what the file is to become elsewhere and, if it is still what was looked at, puts that in place and renames
+    /// the file to `out`, durably. `prepare` may be called several times; it says `None` where only a look under the locks
+    /// can tell. `put` is called under the locks, and has to be quick.
+    pub(crate) fn take_out<T>(
+        &self,
+        out: &Path,
+        mut prepare: impl FnMut(&Snapshot, bool) -> Result<Option<T>, StoreError>,
+        put: impl Fn(&mut T) -> Result<(), StoreError>,
+    ) -> Result<T, StoreError> {
+        let deadline = self.times.deadline();
+        let target = resolve(&self.path)?;
+        let queue = Queue::enter(&self.queue, &deadline)?;
+        if queue.follows_a_death() {
+            drop(self.lock(&deadline)?);
+        }
+        let finish = |held: Held, mut value: T| {
+            let _critical = interrupt::critical();
+            put(&mut value)?;
+            points::reached("convert_put");
+            fs::rename(&self.path, out).doing("move", &self.path)?;
+            points::reached("taken_out");
+            drop(held);
+            sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;
+            Ok(value)
+        };
+        for _ in 0..OPTIMISTIC_TRIES {
+            let mut seen = Snapshot::read(&target)?;
+            let Some(value) = prepare(&seen, false)? else { break };
+            seen.settle(&target)?;
+            let held = self.lock(&deadline)?;
+            if held.is_still_ours() && seen.is_current(&target)? {
+                return finish(held, value);
+            }
+        }
+        let held = self.lock(&deadline)?;
+        for _ in 0..LOCKED_TRIES {
+            let seen = Snapshot::read(&target)?;
+            if let Some(value) = prepare(&seen, true)?
+                && held.is_still_ours()
+                && seen.is_current(&target)?
+            {
+                return finish(held, value);
+            }
+        }
+        Err(StoreError::Unsettled { path: self.path.clone() })
     }
 
     /// Lets `copy` take the file's bytes while nobody who locks it is at work: under no foreign lock first, which is then

@@ -41,6 +41,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The mail is not there any more: somebody has just brought it into the other layout.
+    #[error("the mail of {} is in the other layout now", path.display())]
+    Moved {
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The content is not what the file should hold.
     #[error("{}: {why}", path.display())]
     BadContent {

@@ -1,5 +1,6 @@
 //! One member's mail, whichever layout it is kept in.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,16 +8,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use atm_wire::message::{Flaw, Priority, Sketch};
+use atm_wire::json::compact;
+use atm_wire::message::{Flaw, Sketch};
 use atm_wire::{Draft, MemberName, Message};
 
 use crate::array::ArrayInbox;
+use crate::carry::missing;
 use crate::error::StoreError;
 use crate::files::is_settled;
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::log::LogInbox;
 use crate::paths::{self, Layout, State};
+pub use crate::place::team_layout;
 
 /// Something that a reader or writer should be told, while the operation went on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +160,9 @@ impl Receipt {
     }
 
     fn new(id: &str, from: &str, timestamp: &str, text: &str) -> Self {
-        // Ids of foreign programs are not always unique: the content counts too.
+        // Ids of foreign programs are not always unique: the content counts too. A payload has other spaces in the other
+        // layout.
+        let text = if text.starts_with('{') { Cow::Owned(compact(text)) } else { Cow::Borrowed(text) };
         let mut hasher = DefaultHasher::new();
         (from, timestamp, text).hash(&mut hasher);
         Self { id: id.to_owned(), content: hasher.finish() }
@@ -187,12 +193,15 @@ impl std::fmt::Display for Signature {
 }
 
 /// One member's mail.
+///
+/// Which files that is, is found out anew for each thing that is done: another process may have
+/// [converted](crate::convert) the mailbox since the last one.
 #[derive(Debug)]
 pub struct Mailbox {
-    pub(crate) inbox: Inbox,
-    readers: PathBuf,
-    deciders: PathBuf,
-    times: LockTimes,
+    pub(crate) array: PathBuf,
+    pub(crate) log: PathBuf,
+    pub(crate) state: State,
+    pub(crate) times: LockTimes,
 }
 
 #[derive(Debug)]
@@ -214,35 +223,20 @@ impl Turn {
 impl Mailbox {
     /// The mailbox of `member` in the team at `team`: in the layout that it is kept in, else in the team's.
     pub fn open(team: &Path, member: &MemberName, state: &State, times: LockTimes) -> Self {
-        let array = paths::array_inbox(team, member);
-        let log = paths::log_folder(team, member);
-        let layout = if array.is_file() {
-            Layout::Array
-        } else if log.join("inbox").is_file() {
-            Layout::Log
-        } else {
-            team_layout(team)
-        };
-        let (inbox, file) = match layout {
-            Layout::Array => (Inbox::Array(ArrayInbox::new(array.clone(), state, times)), array),
-            Layout::Log => (Inbox::Log(LogInbox::new(log.clone(), state, times)), log.join("inbox")),
-        };
-        Self { inbox, readers: state.readers(&file), deciders: state.deciders(&file), times }
+        let (array, log) = (paths::array_inbox(team, member), paths::log_folder(team, member));
+        Self { array, log, state: state.clone(), times }
     }
 
     /// The layout that this mailbox is kept in.
     pub fn layout(&self) -> Layout {
-        match &self.inbox {
-            Inbox::Array(_) => Layout::Array,
-            Inbox::Log(_) => Layout::Log,
-        }
+        self.place().layout
     }
 
     /// The file that mail is written to.
     pub fn file(&self) -> PathBuf {
-        match &self.inbox {
-            Inbox::Array(array) => array.path().to_owned(),
-            Inbox::Log(log) => log.file(Priority::Normal),
+        match self.layout() {
+            Layout::Array => self.array.clone(),
+            Layout::Log => self.log.join("inbox"),
         }
     }
 
@@ -253,10 +247,10 @@ impl Mailbox {
 
     /// Makes an empty inbox, if there is none.
     pub fn create(&self) -> Result<(), StoreError> {
-        match &self.inbox {
+        self.change(|inbox, _| match inbox {
             Inbox::Array(array) => array.create(),
             Inbox::Log(log) => log.create(),
-        }
+        })
     }
 
     /// Adds messages behind the last one, durably. With `strict`, a file that does not parse is an error.
@@ -266,26 +260,35 @@ impl Mailbox {
 
     /// Adds all that waits, durably, in one write.
     pub fn deliver(&self, outbox: &mut dyn Outbox, strict: bool) -> Result<Appended, StoreError> {
-        match &self.inbox {
+        self.change(|inbox, _| match inbox {
             Inbox::Array(array) => array.deliver(outbox, strict),
             Inbox::Log(log) => log.deliver(outbox),
-        }
+        })
     }
 
     /// Offers a message again under its old id: in place of the old entry, or as a new line.
     pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
-        match &self.inbox {
+        self.change(|inbox, _| match inbox {
             Inbox::Array(array) => array.offer(draft),
             Inbox::Log(log) => log.offer(draft),
-        }
+        })
     }
 
     /// Looks, and changes nothing.
     pub fn list(&self) -> Result<Listing, StoreError> {
-        match &self.inbox {
-            Inbox::Array(array) => array.list(),
-            Inbox::Log(log) => log.list(),
-        }
+        self.look(|inbox, lines| {
+            let mut listing = match inbox {
+                Inbox::Array(array) => array.list()?,
+                Inbox::Log(log) => log.list()?,
+            };
+            if let Some(lines) = lines {
+                let beside = lines.list()?;
+                listing.warnings.extend(beside.warnings);
+                let new = missing(&listing.messages, beside.messages, |message| message);
+                listing.messages.extend(new);
+            }
+            Ok(listing)
+        })
     }
 
     /// What changes whenever the mailbox may have changed: cheap to ask, so that waiting need not read.
@@ -305,39 +308,53 @@ impl Mailbox {
         self.files().iter().all(settled).then_some(signature)
     }
 
-    fn files(&self) -> Vec<PathBuf> {
-        match &self.inbox {
-            Inbox::Array(array) => vec![array.path().to_owned()],
-            Inbox::Log(log) => log.files(),
-        }
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let place = self.place();
+        let array = (place.layout == Layout::Array).then(|| self.array.clone());
+        let log =
+            (place.layout == Layout::Log || place.lines_beside.is_some()).then(|| self.log_inbox().files());
+        array.into_iter().chain(log.into_iter().flatten()).collect()
     }
 
     /// Waits for the turn to take mail: two readers of one name never get the same message.
     pub fn turn(&self) -> Result<Turn, StoreError> {
-        Queue::enter(&self.readers, &self.times.deadline()).map(Turn)
+        Turn::enter(&self.state.readers(&self.owner()), self.times)
     }
 
     /// Marks as read what was handed out, and nothing else. Says how many it found unread.
     pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<Marked, StoreError> {
-        match &self.inbox {
-            _ if receipts.is_empty() => Ok(Marked::default()),
-            Inbox::Array(array) => array.mark_read(receipts),
-            Inbox::Log(log) => log.mark_read(receipts),
+        if receipts.is_empty() {
+            return Ok(Marked::default());
         }
+        self.change(|inbox, lines| {
+            let mut marked = match inbox {
+                Inbox::Array(array) => array.mark_read(receipts)?,
+                Inbox::Log(log) => log.mark_read(receipts)?,
+            };
+            if let Some(lines) = lines {
+                marked.marked += lines.mark_read(receipts)?.marked;
+            }
+            Ok(marked)
+        })
     }
 
     /// Takes unread messages out of the mail, and says in which file of the quarantine they are kept. The other
     /// messages stay as they are.
     pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
-        match &self.inbox {
-            Inbox::Array(array) => array.set_aside(receipts, why),
-            Inbox::Log(log) => log.set_aside(receipts, why),
-        }
+        self.change(|inbox, lines| {
+            if let Some(lines) = lines {
+                lines.set_aside(receipts, why)?;
+            }
+            match inbox {
+                Inbox::Array(array) => array.set_aside(receipts, why),
+                Inbox::Log(log) => log.set_aside(receipts, why),
+            }
+        })
     }
 
     /// Waits for the turn to answer requests that were put to this name: each is answered once.
     pub fn deciding(&self) -> Result<Turn, StoreError> {
-        Queue::enter(&self.deciders, &self.times.deadline()).map(Turn)
+        Turn::enter(&self.state.deciders(&self.owner()), self.times)
     }
 
     /// Hands out the first `limit` unread messages and marks them as read, in one step.
@@ -349,9 +366,14 @@ impl Mailbox {
         self.mark_read(&listing.messages.iter().map(Receipt::of).collect())?;
         Ok(listing)
     }
-}
 
-/// The layout of a team: the log layout only where there are member folders and no `inboxes`.
-pub fn team_layout(team: &Path) -> Layout {
-    if team.join("members").is_dir() && !team.join("inboxes").is_dir() { Layout::Log } else { Layout::Array }
+    /// What the owner's turns and notes are named after, whichever layout the mail is in.
+    pub(crate) fn owner(&self) -> PathBuf {
+        let name = self.log.file_name().unwrap_or_default();
+        self.team().join(name)
+    }
+
+    pub(crate) fn team(&self) -> &Path {
+        self.log.parent().and_then(Path::parent).unwrap_or(Path::new(""))
+    }
 }

@@ -21,7 +21,7 @@ impl Memo {
 
     /// For which mail a member was nudged last.
     pub fn of_nudges(mailbox: &Mailbox, state: &State, times: LockTimes) -> Self {
-        Self::at(state.nudges(&mailbox.file()), state, times)
+        Self::at(state.nudges(&mailbox.owner()), state, times)
     }
 
     /// What the teams below a root are called by their people.

@@ -132,6 +132,11 @@ impl State {
         self.queue_named(shared, "starters")
     }
 
+    /// The turn of those who change the layout of the team with this file.
+    pub(crate) fn converters(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "converters")
+    }
+
     /// For which mail of this inbox its owner was nudged.
     pub(crate) fn nudges(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "nudges")

@@ -30,6 +30,27 @@ pub const PACK: [&str; 5] = ["part_closed", "part_staged", "part_packed", "part_
 /// The points that restoring a backup passes.
 pub const RESTORE: [&str; 4] = ["restore_unpacked", "restore_archived", "restore_tasks", "restore_placed"];
 
+/// The points that making an array a log passes.
+pub const TO_LOG: [&str; 7] = [
+    "convert_written",
+    "convert_marked",
+    "convert_put",
+    "taken_out",
+    "convert_counts",
+    "convert_unmarked",
+    "convert_done",
+];
+
+/// The points that making a log an array passes; in between, those of every change of a shared file.
+pub const TO_ARRAY: [&str; 6] = [
+    "convert_marked",
+    "convert_counts",
+    "lines_taken_out",
+    "convert_late",
+    "convert_unmarked",
+    "convert_done",
+];
+
 /// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time.
 pub fn die_at(point: &str) {
     let (name, times) = point.split_once(':').unwrap_or((point, "1"));

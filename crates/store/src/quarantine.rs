@@ -33,7 +33,12 @@ impl Quarantine {
 
     /// Moves a file away, also to another file system.
     pub(crate) fn move_in(&self, origin: &Path, why: &str) -> Result<PathBuf, StoreError> {
-        let place = self.place_for(origin, why)?;
+        self.move_in_as(origin, origin, why)
+    }
+
+    /// The same with a file that was taken out of its place before: `named` says where that was.
+    pub(crate) fn move_in_as(&self, origin: &Path, named: &Path, why: &str) -> Result<PathBuf, StoreError> {
+        let place = self.place_for(named, why)?;
         if fs::rename(origin, &place).is_err() {
             let bytes = match fs::read(origin) {
                 // Whoever made it removed it.

@@ -24,7 +24,7 @@ pub struct SessionNote {
 impl SessionNote {
     /// The note on the conversation `session` of the owner of `mailbox`. The id may be anything: it is hashed.
     pub fn of(mailbox: &Mailbox, session: &str, state: &State) -> Self {
-        let folder = state.sessions(&mailbox.file());
+        let folder = state.sessions(&mailbox.owner());
         let name = Uuid::new_v5(&Uuid::NAMESPACE_URL, session.as_bytes()).simple().to_string();
         Self { path: folder.join(name), folder }
     }

@@ -32,56 +32,63 @@ impl Mailbox {
     /// Moves messages into the archive: they are durably there before they leave the inbox. Mail that comes meanwhile
     /// stays. Gives what was moved.
     pub fn archive(&self, writer: &mut Writer, choose: Choose) -> Result<Vec<Message>, StoreError> {
-        match &self.inbox {
-            Inbox::Array(array) => array.archive(writer, choose),
-            Inbox::Log(log) => log.archive(writer, choose),
-        }
+        self.change(|inbox, lines| {
+            let mut moved = match inbox {
+                Inbox::Array(array) => array.archive(writer, choose)?,
+                Inbox::Log(log) => log.archive(writer, choose)?,
+            };
+            if let Some(lines) = lines {
+                moved.extend(lines.archive(writer, choose)?);
+            }
+            Ok(moved)
+        })
     }
 
     /// What [`Mailbox::archive`] would move now.
     pub fn would_archive(&self, choose: Choose) -> Result<Vec<Message>, StoreError> {
-        match &self.inbox {
-            Inbox::Array(array) => {
-                let messages = array.list()?.messages;
-                let chosen = choose(&messages);
-                Ok(pick(messages, &chosen))
+        self.look(|inbox, lines| {
+            let mut found = match inbox {
+                Inbox::Array(array) => {
+                    let messages = array.list()?.messages;
+                    let chosen = choose(&messages);
+                    pick(messages, &chosen)
+                }
+                Inbox::Log(log) => log.would_archive(choose)?,
+            };
+            if let Some(lines) = lines {
+                found.extend(lines.would_archive(choose)?);
             }
-            Inbox::Log(log) => log.would_archive(choose),
-        }
+            Ok(found)
+        })
     }
 
-    /// The log layout's own archive, which recipes make; empty in the other layout.
+    /// The log layout's own archive, which recipes make. It stays when the mail is made an array.
     pub fn old_archive(&self) -> Result<Listing, StoreError> {
-        match &self.inbox {
-            Inbox::Array(_) => Ok(Listing::default()),
-            Inbox::Log(log) => log.old_archive(),
-        }
+        self.log_inbox().old_archive()
     }
 
     /// Moves the log layout's own archive into ours. Gives what was moved.
     pub fn absorb_old_archive(&self, writer: &mut Writer) -> Result<Vec<Message>, StoreError> {
-        match &self.inbox {
-            Inbox::Array(_) => Ok(Vec::new()),
-            Inbox::Log(log) => log.absorb_old_archive(writer),
-        }
+        self.log_inbox().absorb_old_archive(writer)
     }
 
     /// How many bytes of mail there are, in the largest file of it.
     pub fn size(&self) -> u64 {
-        let files = match &self.inbox {
-            Inbox::Array(array) => vec![array.path().to_owned()],
-            Inbox::Log(log) => log.files(),
-        };
-        files.iter().filter_map(|path| fs::metadata(path).ok()).map(|found| found.len()).max().unwrap_or(0)
+        self.files()
+            .iter()
+            .filter_map(|path| fs::metadata(path).ok())
+            .map(|found| found.len())
+            .max()
+            .unwrap_or(0)
     }
 
     /// Gives the files of the log layout that are larger than `over` another name, which says the time, and begins new
     /// ones; `None` in the other layout. Those with unread mail stay, unless `force`.
     pub fn rotate(&self, over: u64, now: Stamp, force: bool) -> Result<Option<Rotated>, StoreError> {
-        match &self.inbox {
+        self.change(|inbox, _| match inbox {
             Inbox::Array(_) => Ok(None),
             Inbox::Log(log) => log.rotate(over, now, force).map(Some),
-        }
+        })
     }
 
     /// Removes temp files of ours that a process left which died, and whose note is lost too. Says how many.

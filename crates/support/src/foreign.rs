@@ -155,15 +155,22 @@ impl Running {
     }
 
     /// Waits for its end, which must be a good one, and gives what it said.
-    pub fn finish(mut self) -> Said {
+    pub fn finish(self) -> Said {
+        let script = self.script;
+        let (code, said) = self.end();
+        assert_eq!(code, Some(0), "{script} failed: {}", said.complaints);
+        said
+    }
+
+    /// Waits for its end, however it ends; gives its exit code and what it said.
+    pub fn end(mut self) -> (Option<i32>, Said) {
         drop(self.child.stdin.take());
         let status = self.child.wait().expect("a child of ours");
         let complaints = self.complaints.take().map(|thread| thread.join().expect("its errors"));
         let complaints = complaints.unwrap_or_default();
         self.listener.take().map(JoinHandle::join).transpose().expect("only JSON on its output");
-        assert_eq!(status.code(), Some(0), "{} failed: {complaints}", self.script);
         let said = std::mem::take(&mut *self.said.lock().expect("no panic while it was held"));
-        Said { lines: said, complaints }
+        (status.code(), Said { lines: said, complaints })
     }
 
     fn has_been_heard(&self) -> bool {

@@ -2,6 +2,7 @@
 
 mod alias;
 mod backup;
+mod convert;
 mod export;
 mod import;
 mod join;
@@ -45,6 +46,8 @@ pub(crate) enum Team {
         #[arg(long)]
         force: bool,
     },
+    /// Keep a team's mail in the other layout
+    Convert(convert::Convert),
     /// Put a team into one file, while it is at work
     Backup(backup::Backup),
     /// Make a team of a backup
@@ -79,6 +82,15 @@ enum LayoutArg {
     Log,
 }
 
+impl From<LayoutArg> for Layout {
+    fn from(layout: LayoutArg) -> Self {
+        match layout {
+            LayoutArg::Array => Self::Array,
+            LayoutArg::Log => Self::Log,
+        }
+    }
+}
+
 impl Team {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         match self {
@@ -89,6 +101,7 @@ impl Team {
             Self::Alias(alias) => alias.run(context)?,
             Self::Repair(repair) => repair.run(context)?,
             Self::Delete { name, force } => delete(context, &name, force)?,
+            Self::Convert(convert) => return convert.run(context),
             Self::Backup(backup) => backup.run(context)?,
             Self::Restore(restore) => restore.run(context)?,
             Self::Export(export) => export.run(context)?,
@@ -103,10 +116,7 @@ impl Create {
         let plan = TeamPlan {
             description: self.description.unwrap_or_else(|| self.name.clone()),
             name: self.name,
-            layout: match self.layout {
-                LayoutArg::Array => Layout::Array,
-                LayoutArg::Log => Layout::Log,
-            },
+            layout: self.layout.into(),
             lead: Some(self.lead),
             cwd: Some(context.cwd.clone()),
         };

@@ -8,6 +8,7 @@ mod backup;
 mod choosing_a_team;
 mod closed_pipe;
 mod commands;
+mod convert;
 mod crowd;
 mod demo;
 mod disk;

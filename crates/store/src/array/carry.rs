@@ -28,7 +28,7 @@ impl ArrayInbox {
         Ok(load.unwrap_or_default())
     }
 
-    fn load<'a>(&self, entries: impl Iterator<Item = &'a str>) -> Load {
+    pub(super) fn load<'a>(&self, entries: impl Iterator<Item = &'a str>) -> Load {
         let mut load = Load::default();
         for (index, entry) in entries.enumerate() {
             match Carried::from_entry(entry) {
@@ -47,7 +47,7 @@ impl ArrayInbox {
         let (taken, _) = self.edit(|text, entries: &Entries| {
             let there: Vec<Message> =
                 entries.raw.iter().filter_map(|raw| Message::from_entry(raw).ok()).collect();
-            let new = missing(&there, carried);
+            let new = missing(&there, carried, |carried| &carried.message);
             let texts: Vec<String> = new
                 .iter()
                 .map(|carried| carried.as_entry(to))

@@ -4,6 +4,7 @@ mod archive;
 mod carry;
 mod checked;
 mod content;
+mod convert;
 mod mend;
 mod salvage;
 mod stream;
@@ -34,6 +35,8 @@ pub struct ArrayInbox {
     file: SharedFile,
     folder: PathBuf,
     quarantine: Quarantine,
+    /// Where the mail is, if there is such a file and ours is gone.
+    unless: Option<PathBuf>,
 }
 
 /// What came of writing what waited.
@@ -49,7 +52,21 @@ impl ArrayInbox {
     pub fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let file = SharedFile::new(path, state, times).with_flock(folder.join(".lock")).with_directory_lock();
-        Self { file, folder, quarantine: state.quarantine() }
+        Self { file, folder, quarantine: state.quarantine(), unless: None }
+    }
+
+    /// The mail is here, unless this file of the other layout is there and ours is not.
+    pub(crate) fn unless(mut self, other: PathBuf) -> Self {
+        self.unless = Some(other);
+        self
+    }
+
+    /// It has to be our turn, and the file missing.
+    fn check_moved(&self) -> Result<(), StoreError> {
+        match &self.unless {
+            Some(other) if other.is_file() => Err(StoreError::Moved { path: self.path().to_owned() }),
+            _ => Ok(()),
+        }
     }
 
     /// The file.
@@ -61,7 +78,7 @@ impl ArrayInbox {
     pub fn create(&self) -> Result<(), StoreError> {
         ensure_folder(&self.folder)?;
         self.file.update(|look| match look.content {
-            Content::Missing => Ok(Plan::Replace("[]".to_owned(), ())),
+            Content::Missing => self.check_moved().map(|()| Plan::Replace("[]".to_owned(), ())),
             _ => Ok(Plan::Keep(())),
         })
     }
@@ -279,6 +296,7 @@ impl ArrayInbox {
                 })
             }
             Reading::Missing => {
+                self.check_moved()?;
                 let empty = "[]";
                 let (patch, value) = edit(empty, &Entries::default())?;
                 let done = (value, None);

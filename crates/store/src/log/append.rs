@@ -18,7 +18,6 @@ use crate::error::{IoContext, StoreError};
 use crate::files::sync_folder;
 use crate::lock::Deadline;
 use crate::lock::flock::Flock;
-use crate::lock::queue::Queue;
 use crate::paths::with_suffix;
 
 /// How often a line is written again when the file was replaced under the write.
@@ -70,15 +69,10 @@ pub(super) fn append_again(
     write(inbox, &path, &line, deadline).map(drop)
 }
 
-/// Makes the queue's file, if there is none.
-pub(super) fn create(inbox: &LogInbox, queue: Priority) -> Result<(), StoreError> {
+/// Makes the queue's file, if there is none. It has to be our turn at the inbox.
+pub(super) fn create(inbox: &LogInbox, queue: Priority, deadline: &Deadline) -> Result<(), StoreError> {
     let path = inbox.file(queue);
-    if path.is_file() {
-        return Ok(());
-    }
-    let deadline = inbox.times.deadline();
-    let _queue = Queue::enter(&inbox.state.queue(&path), &deadline)?;
-    write(inbox, &path, "", &deadline).map(drop)
+    if path.is_file() { Ok(()) } else { write(inbox, &path, "", deadline).map(drop) }
 }
 
 /// Writes whole lines, or nothing at all to only make the file, and syncs them.

@@ -98,6 +98,10 @@ impl LogInbox {
     /// Moves messages into the archive.
     pub(crate) fn archive(&self, writer: &mut Writer, choose: Choose) -> Result<Vec<Message>, StoreError> {
         let mut moved = Vec::new();
+        if !self.beyond.is_empty() {
+            // On its way into the array: what came since will be archived from there.
+            return Ok(moved);
+        }
         for queue in QUEUES {
             let file = self.cursor_file();
             let cut = file.update(|look| self.plan_cut(&file, look, queue, writer, choose))?;
@@ -162,7 +166,14 @@ impl LogInbox {
         let text = standing.last_read.filter(|_| !gone.is_empty()).map(|at| {
             let line = &standing.lines[at];
             let told = if standing.place.0 == files.newest() { stay(standing.place) } else { 0 };
-            cursor::with_mark(file, &text, queue, line, stay((line.at.0, line.at.1 + 1)), told)
+            cursor::with_mark(
+                file,
+                &text,
+                queue,
+                (line.inode, line.text),
+                stay((line.at.0, line.at.1 + 1)),
+                told,
+            )
         });
         cut.messages = pick(standing.messages, &chosen);
         match text.transpose()? {

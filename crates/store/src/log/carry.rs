@@ -7,7 +7,6 @@ use super::lines::QueueFiles;
 use super::{LogInbox, QUEUES, append};
 use crate::carry::{Carried, Load, TakenIn, missing};
 use crate::error::StoreError;
-use crate::lock::queue::Queue;
 use crate::mailbox::Warning;
 
 /// How often lines are written again when the file was replaced under the write.
@@ -20,7 +19,7 @@ impl LogInbox {
         for queue in QUEUES {
             let files = QueueFiles::read(&self.file(queue))?;
             let place = files.place(cursor.of(queue).as_ref());
-            for line in files.lines() {
+            for line in files.lines().filter(|line| self.counts(line)) {
                 match Carried::from_line(line.text, queue, line.at < place) {
                     Ok(carried) => load.messages.push(carried),
                     Err(_) if line.text.trim().is_empty() => {}
@@ -36,13 +35,12 @@ impl LogInbox {
 
     /// Appends what is not there. What was read stays behind: here it would be unread again.
     pub(crate) fn take_in(&self, to: &str, carried: &[Carried]) -> Result<TakenIn, StoreError> {
-        self.create()?;
         let deadline = self.times.deadline();
-        let _turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), &deadline)?;
+        let _turn = self.enter(&deadline)?;
         let mut taken = TakenIn::default();
         for try_number in 0..TRIES {
             let there = self.list()?.messages;
-            let new = missing(&there, carried);
+            let new = missing(&there, carried, |carried| &carried.message);
             let (read, unread): (Vec<&Carried>, Vec<&Carried>) =
                 new.iter().partition(|carried| carried.message.read);
             if try_number == 0 {

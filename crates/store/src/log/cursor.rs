@@ -89,6 +89,11 @@ impl Cursor {
         Self { wire: WireCursor::parse(text).ok(), ours: ours.unwrap_or_default(), noted }
     }
 
+    /// The time that recipes note.
+    pub(super) fn time(&self) -> Option<Stamp> {
+        self.wire.as_ref()?.last_processed_timestamp
+    }
+
     pub(super) fn of(&self, queue: Priority) -> Option<QueueCursor> {
         let mut ours = self.ours.clone();
         let mark = ours.slot(queue).take();
@@ -138,19 +143,30 @@ pub(super) fn readable(file: &SharedFile, look: Look) -> Result<Option<String>, 
     }
 }
 
-/// The cursor with a mark on the last message that was read of a queue: it is the line `number` of its file, and recipes
-/// are told `told` lines.
+/// The cursor before the first line, of all queues. The time that it says, and what else, stays.
+pub(super) fn at_the_start(file: &SharedFile, text: &str) -> Result<String, StoreError> {
+    let bad = |error: serde_json::Error| StoreError::bad(file.path(), error.to_string());
+    let text = json::set_member(text, text.trim(), "lastProcessedLine", &0).map_err(bad)?.apply(text);
+    let ours = Object::parse(&text).map_err(bad)?.get("atm").is_some();
+    if !ours {
+        return Ok(text);
+    }
+    Ok(json::remove_member(&text, text.trim(), "atm").map_err(bad)?.apply(&text))
+}
+
+/// The cursor with a mark on the last message that was read of a queue, given by its file and its text: it is the line
+/// `number` of its file, and recipes are told `told` lines.
 pub(super) fn with_mark(
     file: &SharedFile,
     text: &str,
     queue: Priority,
-    line: &Line,
+    (inode, last): (u64, &str),
     number: usize,
     told: usize,
 ) -> Result<String, StoreError> {
     let bad = |error: &serde_json::Error| StoreError::bad(file.path(), error.to_string());
     let mut ours = Cursor::parse(text, None).ours;
-    *ours.slot(queue) = Some(Mark { line: number, told, inode: line.inode, last: hash(line.text) });
+    *ours.slot(queue) = Some(Mark { line: number, told, inode, last: hash(last) });
     let mut text = text.to_owned();
     if queue == Priority::Normal {
         let patch = json::set_member(&text, text.trim(), "lastProcessedLine", &told);
@@ -166,6 +182,7 @@ pub(super) fn advance(
     look: Look,
     queues: &[(Priority, PathBuf)],
     receipts: &HashSet<Receipt>,
+    counts: &dyn Fn(&Line) -> bool,
 ) -> Result<Plan<usize>, StoreError> {
     let bad = |error: &serde_json::Error| StoreError::bad(file.path(), error.to_string());
     let text = match look.content {
@@ -184,7 +201,7 @@ pub(super) fn advance(
         let at = cursor.of(*queue);
         let place = files.place(at.as_ref());
         let mut last = None;
-        for line in files.lines().skip_while(|line| line.at < place) {
+        for line in files.lines().skip_while(|line| line.at < place).filter(|line| counts(line)) {
             // Only messages are marks: one malformed or empty line looks like another.
             let Ok(message) = Message::from_line(line.text) else { continue };
             if !receipts.contains(&Receipt::of(&message)) {

@@ -44,6 +44,8 @@ pub(super) struct Line<'a> {
     /// Counted from 1 in its file.
     pub(super) number: usize,
     pub(super) text: &'a str,
+    /// Where it ends in its file, newline included, in bytes of the text.
+    pub(super) end: usize,
     /// Its bytes are not those of the text.
     pub(super) is_lossy: bool,
     /// The place before this line.
@@ -75,6 +77,7 @@ impl QueueFiles {
                 inode: file.inode,
                 number: line + 1,
                 text: file.line(line),
+                end: file.ends[line],
                 is_lossy: file.is_lossy && file.line(line).contains(char::REPLACEMENT_CHARACTER),
                 at: (index, line),
             })

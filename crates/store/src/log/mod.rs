@@ -7,25 +7,27 @@ mod append;
 mod archive;
 mod blank;
 mod carry;
+mod convert;
 pub mod cursor;
 mod lines;
 mod rotate;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atm_wire::message::Priority;
 use atm_wire::{Draft, Message};
 
 use crate::commit::SharedFile;
+use crate::convert::mark::Carried;
 use crate::error::StoreError;
 use crate::files::ensure_folder;
-use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
+use crate::lock::{Deadline, LockTimes};
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use cursor::Cursor;
-use lines::QueueFiles;
+use lines::{Line, QueueFiles};
 
 /// The order in which the queues are read.
 const QUEUES: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
@@ -36,12 +38,44 @@ pub struct LogInbox {
     folder: PathBuf,
     state: State,
     times: LockTimes,
+    /// Where the mail is, if there is such a file.
+    unless: Option<PathBuf>,
+    /// What does not count, since it is in the array.
+    beyond: Vec<Carried>,
 }
 
 impl LogInbox {
     /// The inbox in the member's `folder`.
     pub fn new(folder: PathBuf, state: &State, times: LockTimes) -> Self {
-        Self { folder, state: state.clone(), times }
+        Self { folder, state: state.clone(), times, unless: None, beyond: Vec::new() }
+    }
+
+    /// The mail is here, unless this file of the other layout is there.
+    pub(crate) fn unless(mut self, other: PathBuf) -> Self {
+        self.unless = Some(other);
+        self
+    }
+
+    /// Only what comes behind these bytes of the files.
+    pub(crate) fn beyond(mut self, carried: Vec<Carried>) -> Self {
+        self.beyond = carried;
+        self
+    }
+
+    fn counts(&self, line: &Line) -> bool {
+        !self.beyond.iter().any(|carried| carried.inode == line.inode && line.end as u64 <= carried.bytes)
+    }
+
+    /// Waits for our turn, and makes what is missing of the inbox.
+    fn enter(&self, deadline: &Deadline) -> Result<Queue, StoreError> {
+        self.ensure_folders()?;
+        let turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), deadline)?;
+        if self.unless.as_deref().is_some_and(Path::is_file) {
+            return Err(StoreError::Moved { path: self.file(Priority::Normal) });
+        }
+        append::create(self, Priority::Normal, deadline)?;
+        cursor::create(&self.cursor_file())?;
+        Ok(turn)
     }
 
     /// The file for mail of that priority.
@@ -60,16 +94,16 @@ impl LogInbox {
 
     /// Makes an empty inbox and its cursor, if there is none.
     pub fn create(&self) -> Result<(), StoreError> {
-        self.ensure_folders()?;
-        append::create(self, Priority::Normal)?;
-        cursor::create(&self.cursor_file())
+        if self.file(Priority::Normal).is_file() && self.cursor_path().is_file() {
+            return Ok(());
+        }
+        self.enter(&self.times.deadline()).map(drop)
     }
 
     /// Adds what waits: one write a queue, however many lines there are.
     pub fn deliver(&self, outbox: &mut dyn Outbox) -> Result<Appended, StoreError> {
-        self.create()?;
         let deadline = self.times.deadline();
-        let _turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), &deadline)?;
+        let _turn = self.enter(&deadline)?;
         let drafts = outbox.waiting();
         let mut appended = Appended::default();
         for queue in QUEUES {
@@ -86,9 +120,8 @@ impl LogInbox {
 
     /// Adds a message once more, though its id is there.
     pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
-        self.create()?;
         let deadline = self.times.deadline();
-        let _turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), &deadline)?;
+        let _turn = self.enter(&deadline)?;
         append::append_again(self, draft.ours.priority, draft, &deadline)
     }
 
@@ -99,7 +132,7 @@ impl LogInbox {
         for queue in QUEUES {
             let files = QueueFiles::read(&self.file(queue))?;
             let place = files.place(cursor.of(queue).as_ref());
-            for line in files.lines() {
+            for line in files.lines().filter(|line| self.counts(line)) {
                 match Message::from_line(line.text) {
                     Ok(mut message) => {
                         message.read = line.at < place;
@@ -121,7 +154,8 @@ impl LogInbox {
         self.ensure_folders()?;
         let file = self.cursor_file();
         let queues = QUEUES.map(|queue| (queue, self.file(queue)));
-        let marked = file.update(|look| cursor::advance(&file, look, &queues, receipts))?;
+        let marked =
+            file.update(|look| cursor::advance(&file, look, &queues, receipts, &|line| self.counts(line)))?;
         Ok(Marked { marked, warnings: Vec::new() })
     }
 

@@ -70,7 +70,7 @@ impl LogInbox {
         let unread = standing.unread_in(files.newest());
         match standing.last_read.map(|at| standing.line(at)) {
             Some(line) if unread == 0 || force => {
-                let text = cursor::with_mark(file, &text, queue, line, line.number, 0)?;
+                let text = cursor::with_mark(file, &text, queue, (line.inode, line.text), line.number, 0)?;
                 Ok(Plan::Replace(text, unread))
             }
             _ => Ok(Plan::Keep(unread)),

@@ -135,6 +135,7 @@ fn help_about_teams_and_members() {
       alias    Call a team by another name, too
       repair   Find phantom inboxes, repeated names and leads that are gone, and mend them
       delete   Take a team out of the tree; its files are kept in the state folder
+      convert  Keep a team's mail in the other layout
       backup   Put a team into one file, while it is at work
       restore  Make a team of a backup
       export   Write all that is known of a team: for people, for mail programs, to be imported

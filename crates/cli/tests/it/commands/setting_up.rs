@@ -19,6 +19,7 @@ const COMMANDS: &[&str] = &[
     "team alias",
     "team repair",
     "team backup",
+    "team convert",
     "team restore",
     "team export",
     "team import",
