@@ -112,6 +112,8 @@ struct Record {
     presented: Vec<String>,
     /// What kept it going already.
     held: Vec<String>,
+    /// Whether its last turn has ended.
+    rests: bool,
 }
 
 impl Record {
@@ -134,6 +136,7 @@ impl Record {
         let to_mark = moment != Moment::Works && !self.presented.is_empty();
         moment != Moment::Begins
             && !to_mark
+            && self.rests == matches!(moment, Moment::Stops { .. })
             && self.signature.as_ref().is_some_and(|before| *before == mailbox.signature().to_string())
     }
 }
@@ -203,11 +206,16 @@ impl Office {
             _ => Vec::new(),
         };
         let silent = matches!(moment, Moment::Stops { .. }) && keeps_going.is_empty();
+        record.rests = silent;
         if new.is_empty() || silent {
             if before.as_ref() != Some(&record) {
                 record.write(&note)?;
             }
             return Ok(Hooked { handover: None, warnings });
+        }
+        // Whoever dies before it is presented must not leave a conversation behind that seems to rest.
+        if let Some(before) = before.filter(|before| before.rests && !record.rests) {
+            Record { rests: false, ..before }.write(&note)?;
         }
         // What it is kept going for comes first: not everything may fit.
         new.sort_by_key(|message| !keeps_going.contains(&receipt(message)));
@@ -221,6 +229,12 @@ impl Office {
             _turn: turn,
         };
         Ok(Hooked { handover: Some(handover), warnings })
+    }
+
+    /// Whether a conversation waits for its next turn, as far as its client's hooks tell.
+    pub(crate) fn conversation_rests(&self, team: &TeamName, who: &MemberName, session: &str) -> bool {
+        let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
+        Record::read(&note).is_ok_and(|record| record.is_some_and(|record| record.rests))
     }
 
     /// Marks as read what was before the model.

@@ -83,6 +83,64 @@
 //! # }
 //! ```
 //!
+//! # Asking and answering
+//!
+//! A request has an id that ties its answer to it. [`wait_for_answer`](Office::wait_for_answer) waits for that one and
+//! leaves all other mail alone; the question is `done` then.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_store::{Root, State};
+//! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+//! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+//! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
+//! use std::time::Duration;
+//! use atm_office::send::SendOptions;
+//! use serde_json::{Map, json};
+//!
+//! let lead = "team-lead".parse()?;
+//! let question = Map::from_iter([("taskId".to_owned(), json!("7"))]);
+//! let (request, asked) =
+//!     office.request(&team, &lead, "bob".parse()?, "task_status_request", question, SendOptions::default())?;
+//!
+//! // Bob, wherever he is:
+//! let answer = Map::from_iter([("progress".to_owned(), json!(60))]);
+//! office.respond(&team, &bob, &request, answer, SendOptions::default())?;
+//!
+//! let answer = office.wait_for_answer(&team, &lead, &bob, &request, Duration::from_secs(30))?;
+//! assert!(answer.text.contains("\"progress\":60"));
+//! assert_eq!(office.track(Some(&team), &asked.id)?.stage.as_str(), "done");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Waking
+//!
+//! Mail for an agent that waits for nothing in particular is found when it looks. [`wake`](Office::wake) calls it by its
+//! client's own way, at most once for each message and step of a [`Ladder`](wake::Ladder), and never in the middle of a
+//! turn.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # use atm_office::{Office, members::{MemberChange, MemberPlan}, teams::TeamPlan};
+//! # use atm_store::{Root, State};
+//! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+//! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
+//! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
+//! use atm_office::wake::Ladder;
+//! use atm_wire::team::Manner;
+//!
+//! // A Claude Code member of a team looks by itself, so there is nothing to do.
+//! office.set_member(&team, &bob, &MemberChange { wake: Some(Manner::Poll), ..MemberChange::default() })?;
+//! let woken = office.wake(&team, &bob, &Ladder::default(), false)?;
+//! assert!(!woken.woken && woken.why.is_some());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Tasks
 //!
 //! The shared list of agents' clients. Of many who claim a task, one gets it; who must know of a change gets mail.

@@ -29,10 +29,11 @@ pub(super) struct Codex<'a> {
 
 impl Way for Codex<'_> {
     fn check_idle(&self) -> Result<Hearer, OfficeError> {
-        if self.office.said_it_is_idle(self.team, self.name)? {
+        let rests = self.office.conversation_rests(self.team, self.name, self.session);
+        if rests || self.office.said_it_is_idle(self.team, self.name)? {
             return Ok(Hearer::Agent);
         }
-        let why = "its last word was not that it is idle".to_owned();
+        let why = "its last word was not that it is idle, nor do its client's hooks tell so".to_owned();
         Err(WakeError::Busy { who: format!("{}@{}", self.name, self.team), why }.into())
     }
 

@@ -97,9 +97,19 @@ fn when_there_is_nothing_no_ledger_is_opened_and_nothing_written() {
     let ledger = bob.world.state().join("ledger.db");
     fs::write(&ledger, "no database").unwrap();
     let before = files();
-    for event in ["UserPromptSubmit", "PostToolUse", "Stop"] {
+    for event in ["UserPromptSubmit", "PostToolUse", "PostToolUse"] {
         bob.is_silent(event, &nothing());
     }
+    assert_eq!(files(), before);
+    // That a turn is over is put down, in the note on this conversation alone.
+    bob.is_silent("Stop", &nothing());
+    let others = |mut files: Vec<(_, std::path::PathBuf)>| {
+        files.retain(|(_, path)| !path.starts_with(bob.world.state().join("hooks")));
+        files
+    };
+    assert_eq!(others(files()), others(before));
+    let before = files();
+    bob.is_silent("Stop", &nothing());
     assert_eq!(files(), before);
     assert_eq!(bob.log(), "");
 }

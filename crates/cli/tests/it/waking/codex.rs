@@ -180,3 +180,36 @@ fn the_ladder_is_in_the_settings() {
     ladder(&codex.world, r#"["soon"]"#);
     refused(&codex.wake(&[]), 6, "bad_settings");
 }
+
+/// Agents with hooks need not say that they are idle: their client does.
+#[test]
+fn its_hooks_tell_when_a_turn_begins_and_ends() {
+    let codex = Codex::logging();
+    let world = &codex.world;
+    world.ok(&["--as", "bob", "heartbeat"]);
+    let hook = |event: &str, session: &str| {
+        let input = json!({ "hook_event_name": event, "session_id": session, "turn_id": "t" }).to_string();
+        let hook = ["--as", "bob", "--team", "dev", "hook", "--client", "codex"];
+        assert_eq!(world.pipe(&hook, input).code, Some(0));
+    };
+    hook("Stop", "another");
+    refused(&codex.wake(&[]), 4, "busy_member");
+    for text in ["second", "third"] {
+        hook("Stop", "s-1");
+        world.ok(&["send", "bob", text]);
+        assert_eq!(document(&codex.wake(&["--dry-run"]))["woken"], true);
+        hook("UserPromptSubmit", "s-1");
+        world.ok(&["send", "bob", "in the middle of a turn"]);
+        refused(&codex.wake(&[]), 4, "busy_member");
+        hook("PostToolUse", "s-1");
+        refused(&codex.wake(&[]), 4, "busy_member");
+    }
+    assert_eq!(codex.log(), "");
+    hook("Stop", "s-1");
+    world.ok(&["send", "bob", "fourth"]);
+    assert_eq!(document(&codex.wake(&[]))["woken"], true);
+    hook("SessionEnd", "s-1");
+    world.ok(&["--as", "bob", "read"]);
+    world.ok(&["send", "bob", "fifth"]);
+    refused(&codex.wake(&[]), 4, "busy_member");
+}
