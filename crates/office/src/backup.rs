@@ -102,6 +102,8 @@ impl Office {
             atm: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let root_key = self.root_key();
+        // In the middle of a conversion, mail could be copied from where it is not yet, and from where it is no more.
+        let _turn = folder.converting(&self.state, self.times)?;
         let made = backup::backup(self.site(team, &root_key), &order, progress)?;
         Ok(BackedUp {
             team: made.manifest.team.clone(),
@@ -128,7 +130,8 @@ impl Office {
         let is_log = |entry: &FolderEntry| entry.path.as_bytes() == b"team/members";
         let layout = if manifest.folders.iter().any(is_log) { Layout::Log } else { Layout::Array };
         merge.config(opened.config()?.as_deref(), layout)?;
-        for (name, load) in opened.mail()? {
+        for name in opened.inbox_names() {
+            let load = opened.mail(&name)?;
             load.warnings.iter().for_each(|warning| merge.warn(warning.to_string()));
             merge.mail(&name, load.messages)?;
         }

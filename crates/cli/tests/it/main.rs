@@ -32,6 +32,7 @@ mod schema;
 mod story;
 mod tasks;
 mod two_readers;
+mod upkeep;
 mod validate;
 mod wake;
 mod waking;

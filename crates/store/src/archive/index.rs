@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -21,6 +21,10 @@ pub(super) const BLOCK: u64 = 1 << 18;
 /// How much of a part's start is taken for its heading. A part's first bytes never change.
 const HEAD: usize = 256;
 const HEADING: &str = "atm-archive-index 1";
+/// The most that one block may hold: one message may be larger than a block should be.
+const LARGEST: u64 = 256 << 20;
+/// How much of a packed part is read at a time, to find where its blocks are.
+const PIECE: usize = 1 << 20;
 /// The first bytes of every packed block.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 
@@ -85,25 +89,47 @@ fn plain(part: &Part, file: &File, from: u64, to: u64) -> Result<Vec<Block>, Sto
 /// The blocks of a packed part. One that cannot be unpacked may hold anything.
 fn packed(part: &Part, file: &File) -> Result<Vec<Block>, StoreError> {
     let length = file.metadata().doing("look at", &part.path)?.len();
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    file.read_exact_at(&mut bytes, 0).doing("read", &part.path)?;
     let mut blocks = Vec::new();
     let mut at = 0;
-    while at < bytes.len() {
-        let size = zstd::zstd_safe::find_frame_compressed_size(&bytes[at..]).ok().filter(|size| *size > 0);
-        // Where a block does not say where it ends, the next one begins with the same four bytes.
-        let next = || memchr::memmem::find(&bytes[at + 1..], &MAGIC).map(|found| at + 1 + found);
-        let end = size.map(|size| at + size).or_else(next).unwrap_or(bytes.len()).min(bytes.len());
-        let times = unpack(&bytes[at..end]).map_or(ALWAYS, |plain| times(&plain));
-        blocks.push(Block { start: at as u64, end: end as u64, times });
+    while at < length {
+        let bytes = packed_block(file, at, length).doing("read", &part.path)?;
+        let times = unpack(&bytes).map_or(ALWAYS, |plain| times(&plain));
+        let end = at + bytes.len() as u64;
+        blocks.push(Block { start: at, end, times });
         at = end;
     }
     Ok(blocks)
 }
 
-/// Unpacks a block.
+/// The block that begins at a place, with no more of the part in memory than it takes to see where it ends.
+fn packed_block(file: &File, start: u64, length: u64) -> io::Result<Vec<u8>> {
+    let most = usize::try_from((length - start).min(LARGEST)).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    while bytes.len() < most {
+        let there = bytes.len();
+        bytes.resize(most.min(there * 2 + PIECE), 0);
+        file.read_exact_at(&mut bytes[there..], start + there as u64)?;
+        if let Some(size) = zstd::zstd_safe::find_frame_compressed_size(&bytes).ok().filter(|size| *size > 0) {
+            bytes.truncate(size);
+            return Ok(bytes);
+        }
+    }
+    // Where a block does not say where it ends, the next one begins with the same four bytes.
+    if let Some(found) = memchr::memmem::find(&bytes[1..], &MAGIC) {
+        bytes.truncate(1 + found);
+    }
+    Ok(bytes)
+}
+
+/// Unpacks a block. Archives come out of backups, too, and those from anywhere: one that is more than any mail is not
+/// unpacked.
 pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    zstd::stream::decode_all(bytes)
+    let mut plain = Vec::new();
+    zstd::Decoder::new(bytes)?.take(LARGEST + 1).read_to_end(&mut plain)?;
+    if plain.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too large when it is unpacked"));
+    }
+    Ok(plain)
 }
 
 /// Cuts what stands between two places of a plain part into blocks of whole lines. The last one may be less than whole.

@@ -143,7 +143,6 @@ impl Writer {
 
     fn append(&self, text: &str) -> Result<(), StoreError> {
         let path = self.archive.file();
-        let is_new = !path.exists();
         let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path);
         let mut file = file.doing("open", &path)?;
         let start = whole_lines(&file).doing("read", &path)?;
@@ -159,9 +158,10 @@ impl Writer {
             return Err(error).doing("append to", &path);
         }
         drop(critical);
-        if is_new {
-            sync_folder(&self.archive.folder)?;
-            sync_folder(&self.archive.state.archives())?;
+        if start == 0 {
+            // Also where somebody who died has made the file: nobody else would do this.
+            let archives = self.archive.state.archives();
+            [&self.archive.folder, &archives, self.archive.state.path()].into_iter().try_for_each(sync_folder)?;
         }
         points::reached("archive_synced");
         index::extend(&self.archive.growing(), &file)?;

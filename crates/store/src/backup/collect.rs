@@ -15,6 +15,7 @@ use super::spool::{Piece, Spool};
 use super::{Order, Progress, Site};
 use crate::archive::Archive;
 use crate::commit::SharedFile;
+use crate::convert::mark::is_of_conversion;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, is_temp_of_ours, open, resolve};
 use crate::paths::with_suffix;
@@ -159,7 +160,9 @@ impl Collector<'_> {
                         if source.kind() == io::ErrorKind::NotFound && !path.exists() => {}
                     done => done?,
                 }
-            } else if kind.is_file() && !is_temp_of_ours(&path) {
+            } else if kind.is_file() && (is_temp_of_ours(&path) || is_of_conversion(&path)) {
+                // Of a process that is at work, or that died.
+            } else if kind.is_file() {
                 self.file(&path, &place)?;
             } else if kind.is_symlink() && self.shared(&path, &place).is_some() {
                 // Everybody follows a link there.

@@ -11,12 +11,12 @@ use atm_wire::MemberName;
 use atm_wire::backup::{FileEntry, Manifest};
 
 use super::places::{Kind, kind};
-use super::restore::{Unpacked, rename_new};
+use super::restore::Unpacked;
 use super::unpack::Limits;
 use super::{Progress, Site};
 use crate::carry::Load;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, ensure_folder, sync_folder};
+use crate::files::{Staged, ensure_folder, rename_new, sync_folder};
 use crate::interrupt;
 use crate::lock::queue::Queue;
 use crate::mailbox::Mailbox;
@@ -69,16 +69,19 @@ impl Opened<'_> {
         }
     }
 
-    /// The mail of everybody who has an inbox in it.
-    pub fn mail(&self) -> Result<Vec<(MemberName, Load)>, StoreError> {
-        let folder = TeamFolder::at(self.unpacked.team.join("team"), self.site.state, self.site.times);
+    /// Everybody who has an inbox in it.
+    pub fn inbox_names(&self) -> Vec<MemberName> {
+        self.folder().inbox_names()
+    }
+
+    /// The mail of one of them.
+    pub fn mail(&self, name: &MemberName) -> Result<Load, StoreError> {
         let elsewhere = State::new(self.unpacked.state.clone());
-        let load = |name: MemberName| {
-            let mailbox = Mailbox::open(folder.path(), &name, &elsewhere, self.site.times);
-            let load = mailbox.carry()?;
-            Ok((name, load))
-        };
-        folder.inbox_names().into_iter().map(load).collect()
+        Mailbox::open(self.folder().path(), name, &elsewhere, self.site.times).carry()
+    }
+
+    fn folder(&self) -> TeamFolder {
+        TeamFolder::at(self.unpacked.team.join("team"), self.site.state, self.site.times)
     }
 
     /// Adds what the archive does not have. Gives how many messages came, and how many were there.

@@ -1,6 +1,10 @@
 //! What the files of a team are, by where they are.
 
+use std::path::Path;
+
 use atm_wire::task::TaskId;
+
+use crate::convert::mark::is_of_conversion;
 
 /// What a file of a backup is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +19,7 @@ pub(super) enum Kind {
     OldLog,
     /// How far a log was read.
     Cursor,
-    /// A file that somebody locks.
+    /// A file that somebody locks, or that is there for a conversion: it means nothing elsewhere.
     Lock,
     /// A task.
     Task(TaskId),
@@ -32,6 +36,7 @@ pub(super) fn kind(place: &[u8]) -> Kind {
     let parts = place.split(|byte| *byte == b'/').map(std::str::from_utf8);
     let Ok(parts) = parts.collect::<Result<Vec<&str>, _>>() else { return Kind::Other };
     match parts.as_slice() {
+        ["team", .., name] if is_of_conversion(Path::new(name)) => Kind::Lock,
         ["team", "config.json"] => Kind::Config,
         ["team", "inboxes", ".lock"] | ["tasks", ".lock"] => Kind::Lock,
         ["team", "inboxes", name] if name.strip_suffix(".json").is_some() => Kind::Array,

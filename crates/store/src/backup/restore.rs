@@ -28,7 +28,7 @@ use super::unpack::{Limits, Sink, unpack};
 use super::{Progress, Site};
 use crate::archive::{ALWAYS, Archive, Whence};
 use crate::error::{IoContext, StoreError};
-use crate::files::{remove_folder, sync_folder};
+use crate::files::{remove_folder, rename_new, sync_folder};
 use crate::interrupt;
 use crate::lock::queue::Queue;
 use crate::paths::{State, create_private_folders};
@@ -329,21 +329,6 @@ impl Sink for Stage {
             thread::sleep(TICK);
         }
         Ok(())
-    }
-}
-
-/// Renames a folder to a name that must be free.
-pub(super) fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let (here, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
-    match rustix::fs::renameat_with(here, from, here, to, flags) {
-        Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: to.to_owned() }),
-        // Not every file system can be asked for it.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP)
-            if !to.exists() =>
-        {
-            fs::rename(from, to).doing("put in place", to)
-        }
-        renamed => renamed.doing("put in place", to),
     }
 }
 

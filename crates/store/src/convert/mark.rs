@@ -78,3 +78,9 @@ pub(crate) fn was_at(taken_out: &Path) -> PathBuf {
     let name = taken_out.file_name().unwrap_or_default().to_string_lossy();
     taken_out.with_file_name(name.trim_start_matches('.').trim_end_matches(TAKEN_OUT))
 }
+
+/// Whether a file is there for a conversion alone: what was carried out of it is elsewhere.
+pub(crate) fn is_of_conversion(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name == NAME || (name.starts_with('.') && name.ends_with(TAKEN_OUT))
+}

@@ -8,7 +8,7 @@ mod snapshot;
 pub use new::NewFile;
 pub(crate) use patient::read_patiently;
 pub(crate) use replace::{
-    Staged, ensure_folder, is_temp_of_ours, remove_folder, resolve, sync_folder, write_new,
+    Staged, ensure_folder, is_temp_of_ours, remove_folder, rename_new, resolve, sync_folder, write_new,
 };
 pub(crate) use snapshot::{Snapshot, is_settled, open};
 

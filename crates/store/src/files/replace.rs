@@ -137,6 +137,21 @@ pub(crate) fn remove_folder(folder: &Path) {
     let _ = fs::remove_dir_all(folder);
 }
 
+/// Renames a file or folder to a name that must be free.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let (here, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
+    match rustix::fs::renameat_with(here, from, here, to, flags) {
+        Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: to.to_owned() }),
+        // Not every file system can be asked for it.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP)
+            if !to.exists() =>
+        {
+            fs::rename(from, to).doing("put in place", to)
+        }
+        renamed => renamed.doing("put in place", to),
+    }
+}
+
 /// Creates and syncs a file that must not exist yet.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = OpenOptions::new()

@@ -189,7 +189,9 @@ impl LogInbox {
             .with_flock(with_suffix(&inbox, ".lock"));
         let old = file.commit(|desk| prepare(desk, lines), |_| ())?;
         if let Some(old) = old.filter(|old| path == inbox || old.is_young()) {
-            self.bring_over(&inbox, old)?;
+            // What comes late into a rotated file is new mail; what comes into the layout's own archive is not.
+            let is_archive = path == self.old_archive_path();
+            self.bring_over(if is_archive { path } else { &inbox }, old)?;
         }
         let is_empty = fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
         if path != inbox && is_empty {

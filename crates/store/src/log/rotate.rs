@@ -19,7 +19,7 @@ use super::lines::QueueFiles;
 use super::{LogInbox, QUEUES};
 use crate::commit::{Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::sync_folder;
+use crate::files::{rename_new, sync_folder};
 use crate::lock::flock::Flock;
 use crate::lock::queue::Queue;
 use crate::paths::with_suffix;
@@ -85,13 +85,14 @@ fn rename(path: &Path, now: Stamp) -> Result<PathBuf, StoreError> {
         let time = now.saturating_add(Duration::from_secs(second)).file_name();
         with_suffix(path, &format!(".{}", &time[..15]))
     };
-    // Two in one second: the later is of the next one.
+    // Two in one second, one of them a recipe's perhaps: the later is of the next one.
     let mut second = 0;
-    while named(second).exists() {
-        second += 1;
-    }
-    let rotated = named(second);
-    fs::rename(path, &rotated).doing("rename", path)?;
+    let rotated = loop {
+        match rename_new(path, &named(second)) {
+            Err(StoreError::Exists { .. }) => second += 1,
+            renamed => break renamed.map(|()| named(second))?,
+        }
+    };
     points::reached("rotated");
     let new = OpenOptions::new().append(true).create_new(true).mode(old.mode() & 0o777).open(path);
     match new {

@@ -1,6 +1,8 @@
 //! Archiving while others send, mark and append: every message is in the inbox or in the archive, once.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -307,4 +309,31 @@ proptest! {
         }
         world.finish();
     }
+}
+
+#[test]
+fn what_a_recipe_archives_late_is_no_new_mail() {
+    let team = log_team();
+    let folder = team.inbox("bob").parent().unwrap().to_owned();
+    let old = folder.join("inbox-archive");
+    fs::write(&old, line("old") + "\n").unwrap();
+    let mut recipe = fs::OpenOptions::new().append(true).open(&old).unwrap();
+    let before = fs::metadata(&old).unwrap().ino();
+    let late = thread::spawn({
+        let old = old.clone();
+        move || {
+            // It had the file open when it was replaced.
+            atm_support::wait_until("the old archive is replaced", || {
+                fs::metadata(&old).map_or(true, |metadata| metadata.ino() != before)
+            });
+            recipe.write_all((line("late") + "\n").as_bytes()).unwrap();
+        }
+    });
+    let mut writer = archive_of(&team).writer(whence(&team)).unwrap();
+    team.mailbox("bob").absorb_old_archive(&mut writer).unwrap();
+    late.join().unwrap();
+    assert_eq!(listed(&team.mailbox("bob")), [""; 0]);
+    let left: Vec<String> =
+        team.mailbox("bob").old_archive().unwrap().messages.into_iter().map(|message| message.text).collect();
+    assert_eq!(left, ["late"]);
 }

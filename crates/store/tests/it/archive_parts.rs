@@ -1,6 +1,7 @@
 //! The archive's parts: closed and packed, read by time, and damaged.
 
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -215,4 +216,19 @@ fn the_growing_part_is_due_by_size_or_by_age() {
     assert!(!writer.is_due(later(1), 1 << 20, day).unwrap());
     assert!(writer.is_due(later(2), 1 << 20, day).unwrap());
     assert!(writer.is_due(later(0), 100, day).unwrap());
+}
+
+#[test]
+fn a_block_that_is_far_too_large_when_it_is_unpacked_is_left_out() {
+    let team = array_team();
+    fill(&team, 0, 3);
+    let archive = archive_of(&team);
+    // Some kilobytes, and more than the memory of a small machine.
+    let bomb = zstd::stream::encode_all(std::io::repeat(b' ').take(300 << 20), 1).unwrap();
+    assert!(bomb.len() < 100 << 10);
+    let path = archive.file().with_file_name("bob.bomb.jsonl.zst");
+    fs::write(&path, bomb).unwrap();
+    let (found, warnings) = texts(&archive.view(ALWAYS).unwrap());
+    assert_eq!(found, ["m0", "m1", "m2"]);
+    assert!(warnings[0].to_string().contains("too large when it is unpacked"), "{warnings:?}");
 }
