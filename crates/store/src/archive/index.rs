@@ -109,7 +109,8 @@ fn packed_block(file: &File, start: u64, length: u64) -> io::Result<Vec<u8>> {
         let there = bytes.len();
         bytes.resize(most.min(there * 2 + PIECE), 0);
         file.read_exact_at(&mut bytes[there..], start + there as u64)?;
-        if let Some(size) = zstd::zstd_safe::find_frame_compressed_size(&bytes).ok().filter(|size| *size > 0) {
+        if let Some(size) = zstd::zstd_safe::find_frame_compressed_size(&bytes).ok().filter(|size| *size > 0)
+        {
             bytes.truncate(size);
             return Ok(bytes);
         }

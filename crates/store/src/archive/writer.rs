@@ -161,7 +161,9 @@ impl Writer {
         if start == 0 {
             // Also where somebody who died has made the file: nobody else would do this.
             let archives = self.archive.state.archives();
-            [&self.archive.folder, &archives, self.archive.state.path()].into_iter().try_for_each(sync_folder)?;
+            [&self.archive.folder, &archives, self.archive.state.path()]
+                .into_iter()
+                .try_for_each(sync_folder)?;
         }
         points::reached("archive_synced");
         index::extend(&self.archive.growing(), &file)?;
