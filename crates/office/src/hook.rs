@@ -5,6 +5,7 @@
 //! session that dies before that leaves it unread, and the next one gets it again. An agent that wants to stop while
 //! mail waits that wants something of it is kept going, once for each message.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use atm_store::mailbox::Turn;
@@ -235,6 +236,13 @@ impl Office {
     pub(crate) fn conversation_rests(&self, team: &TeamName, who: &MemberName, session: &str) -> bool {
         let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
         Record::read(&note).is_ok_and(|record| record.is_some_and(|record| record.rests))
+    }
+
+    /// The receipts of all that is before a model, in any conversation of the mailbox's owner, and not marked as read.
+    pub(crate) fn presented(&self, mailbox: &Mailbox) -> HashSet<String> {
+        let notes = SessionNote::all_of(mailbox, &self.state);
+        let records = notes.iter().filter_map(|text| serde_json::from_str::<Record>(text).ok());
+        records.flat_map(|record| record.presented).collect()
     }
 
     /// Marks as read what was before the model.

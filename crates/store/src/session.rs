@@ -29,6 +29,12 @@ impl SessionNote {
         Self { path: folder.join(name), folder }
     }
 
+    /// What all notes of the owner of `mailbox` say. One that cannot be read says nothing.
+    pub fn all_of(mailbox: &Mailbox, state: &State) -> Vec<String> {
+        let notes = fs::read_dir(state.sessions(&mailbox.owner())).into_iter().flatten().flatten();
+        notes.filter_map(|note| fs::read_to_string(note.path()).ok()).collect()
+    }
+
     /// What it says, if there is one.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
         match fs::read(&self.path) {
@@ -87,6 +93,9 @@ mod tests {
         assert_eq!(note("../../a").read().unwrap().as_deref(), Some("one"));
         assert_eq!(note("b").read().unwrap().as_deref(), Some("three"));
         assert_eq!(note("c").read().unwrap(), None);
+        let mut all = SessionNote::all_of(&mailbox, &state);
+        all.sort();
+        assert_eq!(all, ["one", "three"]);
         note("b").forget_older(Duration::from_secs(60));
         assert!(note("../../a").read().unwrap().is_some(), "too young to go");
         note("b").forget_older(Duration::ZERO);

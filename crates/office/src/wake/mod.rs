@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use atm_ledger::{Evidence, Stage};
 use atm_store::watch::FolderWatch;
-use atm_store::{Mailbox, Memo, Seat};
+use atm_store::{Mailbox, Memo, Receipt, Seat};
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
 use serde::Serialize;
@@ -203,7 +203,7 @@ impl Office {
             }
             let now = mailbox.signature();
             if signature.as_ref() != Some(&now) {
-                mail = unread(&mailbox)?;
+                mail = self.not_presented(&mailbox)?;
                 signature = Some(now);
             }
             let before = self.memo(&mailbox).read()?;
@@ -219,10 +219,19 @@ impl Office {
         }
     }
 
+    /// What is unread and before no model: the hook that ends a turn, and marks what was presented in it, runs beside the
+    /// one that waits.
+    fn not_presented(&self, mailbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
+        // Asked first: what is marked in between is not unread.
+        let presented = self.presented(mailbox);
+        let is_new = |message: &Message| !presented.contains(&Receipt::of(message).to_string());
+        Ok(unread(mailbox)?.into_iter().filter(is_new).collect())
+    }
+
     /// In the turn of those who wake: for which mail it is woken now, if for any.
     fn remember_wake(&self, mailbox: &Mailbox, ladder: &Ladder) -> Result<Option<Vec<Message>>, OfficeError> {
         self.memo(mailbox).update(|before| {
-            let (mut memory, mail, now) = (Memory::parse(before), unread(mailbox)?, self.now());
+            let (mut memory, mail, now) = (Memory::parse(before), self.not_presented(mailbox)?, self.now());
             if !memory.calls(&mail, ladder, now) {
                 return Ok((None, None));
             }

@@ -90,3 +90,22 @@ fn it_ends_when_nobody_would_hear_it() {
     world.ok(&["send", "bob", "hello"]);
     assert_eq!(world.atm(&["--as", "bob", "wake", "wait"]).code, Some(2));
 }
+
+/// The hooks of a turn's end run side by side: the one that marks what the model was shown, and the one that waits.
+#[test]
+fn mail_that_is_before_the_model_does_not_wake_it() {
+    let world = World::with_team();
+    world.ok(&["send", "bob", "hello"]);
+    let hook = |event: &str| {
+        let said = json!({ "hook_event_name": event, "session_id": "s" }).to_string();
+        world.pipe(&["--as", "bob", "--team", "dev", "hook", "--client", "claude"], said).stdout
+    };
+    assert!(hook("PostToolUse").contains("hello"));
+    let waiting = wait_for_bob(&world);
+    assert_eq!(hook("Stop"), "");
+    assert_eq!(world.json(&["inbox", "bob", "--unread"]), json!([]));
+    world.ok(&["--as", "alice", "send", "bob", "more"]);
+    let answer = waiting.finish();
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.stderr.starts_with("You have 1 unread message from alice."), "{answer:?}");
+}
