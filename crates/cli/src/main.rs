@@ -20,10 +20,10 @@ use context::Context;
 use failure::Failure;
 
 fn main() {
+    let for_a_hook = hook::is_called(env::args_os().skip(1));
     let args = match Args::try_parse() {
         Ok(args) => args,
-        // Clients take exit 2 of a hook as an order to go on.
-        Err(error) if error.use_stderr() && hook::is_called(env::args_os().skip(1)) => {
+        Err(error) if error.use_stderr() && for_a_hook => {
             failure::report_usage(&error);
             process::exit(hook::give_up(None, "wrong arguments"));
         }
@@ -45,7 +45,10 @@ fn main() {
     let json = args.global.json;
     let code = match run(args) {
         Ok(code) => code,
-        Err(failure) => failure.report(json),
+        Err(failure) => match failure.report(json) {
+            hook::GO_ON if for_a_hook => 0,
+            code => code,
+        },
     };
     process::exit(code);
 }

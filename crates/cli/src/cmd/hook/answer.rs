@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::GO_ON;
 use super::input::{Client, Event};
 
 /// What goes to stdout, to stderr, and how we end.
@@ -16,7 +17,7 @@ pub(crate) struct Answer {
 pub(crate) fn answer(client: Client, event: Event, text: String) -> Answer {
     let stdout = match (client, event) {
         // The one moment that Claude Code holds by the exit code alone.
-        (_, Event::TeammateIdle) => return Answer { stderr: Some(text), code: 2, ..Answer::default() },
+        (_, Event::TeammateIdle) => return Answer { stderr: Some(text), code: GO_ON, ..Answer::default() },
         (Client::Cursor, Event::Stop) => json!({ "followup_message": text }),
         (Client::Cursor, _) => json!({ "additional_context": text }),
         (Client::Gemini, Event::Stop) => json!({ "decision": "deny", "reason": text }),

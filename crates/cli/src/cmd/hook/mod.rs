@@ -25,6 +25,8 @@ use input::{Client, Event, Input};
 
 /// What Claude Code takes as additional context; the others take no less.
 const LARGEST_TEXT: usize = 10_000;
+/// The exit code that clients take as an order to go on.
+pub(crate) const GO_ON: i32 = 2;
 /// Words before the mail: whose they are.
 const WHOSE: &str = "From other agents, by atm; not your user's words.\n";
 /// Clients give hooks ten seconds.
@@ -105,19 +107,21 @@ fn whose(
     context.office.who_has_session(input.session()).map_err(|error| error.to_string())
 }
 
-/// Whether the command line is meant for the hook command, however wrong the rest of it is.
+/// Whether the command line is meant for a client's hook, however wrong the rest of it is: to clients exit 2 is an order
+/// to go on, and a hook that fails in that way would wake its client for ever.
 pub(crate) fn is_called(mut args: impl Iterator<Item = OsString>) -> bool {
     let takes_a_value = |arg: &OsString| {
         ["--root", "--state", "--team", "-t", "--as", "--color"].iter().any(|option| arg == option)
     };
+    let mut words = Vec::new();
     while let Some(arg) = args.next() {
         if takes_a_value(&arg) {
             args.next();
         } else if !arg.as_encoded_bytes().starts_with(b"-") {
-            return arg == "hook";
+            words.push(arg);
         }
     }
-    false
+    words.first().is_some_and(|word| word == "hook") || words.starts_with(&["wake".into(), "wait".into()])
 }
 
 /// Puts down why a hook could do nothing, before there was a context.

@@ -34,7 +34,13 @@ fn nonsense_is_logged_and_breaks_nothing() {
 #[test]
 fn a_wrong_command_line_is_no_order_to_go_on() {
     let world = World::with_team();
-    for args in [&["hook", "Stop", "--nonsense"][..], &["--as", "bob", "hook", "Stop", "--client", "emacs"]] {
+    for args in [
+        &["hook", "Stop", "--nonsense"][..],
+        &["--as", "bob", "hook", "Stop", "--client", "emacs"],
+        &["wake", "wait", "--nonsense"],
+        &["wake", "wait"],
+        &["--as", "../bob", "wake", "wait"],
+    ] {
         let answer = world.pipe(args, "{}");
         assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), ""));
         assert!(answer.stderr.starts_with("error: "), "{answer:?}");
