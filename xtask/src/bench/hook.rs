@@ -14,7 +14,7 @@ use super::measure::{self, median};
 use super::report::Row;
 use super::world::{self, World};
 
-const RUNS: u32 = 30;
+const RUNS: u32 = 20;
 
 /// By then a waiting hook has started, has found nothing, and waits.
 const SETTLED: Duration = Duration::from_millis(300);

@@ -107,6 +107,12 @@ fn ask(client: Client, program: &Path, cwd: &Path) -> (&'static str, Words) {
         Client::Codex => ask_codex(program, cwd),
         _ => list(program, cwd).map(|server| Words { server, ..Words::default() }),
     };
+    let said = said.map(|mut words| {
+        if client == Client::Gemini && words.server.contains("Disabled") {
+            words.server.push_str(": you do not trust this folder (/permissions)");
+        }
+        words
+    });
     match said {
         Ok(words) => {
             let plain = words.server.to_lowercase();

@@ -17,6 +17,8 @@ use super::target::{Kind, Target};
 const SECONDS: u64 = 10;
 /// At the end of a session Codex waits no longer.
 const SECONDS_AT_THE_END: u64 = 3;
+/// How long one that wakes its client may wait for mail.
+const SECONDS_OF_WAITING: u64 = 24 * 60 * 60;
 /// The plugin that takes the place of hooks where there are none.
 const OPENCODE_PLUGIN: &str = include_str!("opencode.js");
 
@@ -232,8 +234,15 @@ pub(crate) fn claude_hooks(who: &Identity) -> Vec<Piece> {
     let events = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "TeammateIdle", "SessionEnd"];
     let hook = |event: &&'static str| {
         let args = who.hook_arguments("claude", event);
-        let hook = json!({ "type": "command", "command": "atm", "args": args, "timeout": SECONDS });
-        Piece::Hook { event, value: json!({ "matcher": "", "hooks": [hook] }) }
+        let mut hooks =
+            vec![json!({ "type": "command", "command": "atm", "args": args, "timeout": SECONDS })];
+        if who.is_woken && *event == "Stop" {
+            let args = who.wake_arguments();
+            hooks.push(json!({
+                "type": "command", "command": "atm", "args": args, "asyncRewake": true, "timeout": SECONDS_OF_WAITING
+            }));
+        }
+        Piece::Hook { event, value: json!({ "matcher": "", "hooks": hooks }) }
     };
     events.iter().map(hook).collect()
 }

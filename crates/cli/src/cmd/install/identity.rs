@@ -7,13 +7,14 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::settings::Origin;
 
-/// Root, state, team and name.
+/// Root, state, team and name; and whether mail wakes it.
 #[derive(Debug)]
 pub(crate) struct Identity {
     root: (String, bool),
     state: (String, bool),
     team: Option<String>,
     name: Option<String>,
+    pub(crate) is_woken: bool,
 }
 
 impl Identity {
@@ -34,13 +35,14 @@ impl Identity {
             state: path(&settings.state.value, &settings.state.origin),
             team,
             name: address.map(|address| address.name.to_string()),
+            is_woken: false,
         })
     }
 
     /// Nobody: for a plugin, which is for everybody.
     pub(crate) fn nobody() -> Self {
         let nowhere = (String::new(), false);
-        Self { root: nowhere.clone(), state: nowhere, team: None, name: None }
+        Self { root: nowhere.clone(), state: nowhere, team: None, name: None, is_woken: false }
     }
 
     pub(crate) fn is_known(&self) -> bool {
@@ -80,7 +82,14 @@ impl Identity {
         arguments
     }
 
-    /// The same as a line for a shell.
+    /// `wake wait …`
+    pub(crate) fn wake_arguments(&self) -> Vec<String> {
+        let mut arguments = ["wake", "wait"].map(ToOwned::to_owned).to_vec();
+        arguments.extend(self.arguments());
+        arguments
+    }
+
+    /// A hook as a line for a shell.
     pub(crate) fn line(&self, client: &str, event: &str) -> String {
         let words = self.hook_arguments(client, event);
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();

@@ -210,12 +210,15 @@ impl Document {
             let line = plain[..place.start].rfind('\n').map_or(0, |newline| newline + 1);
             let before = &plain[line..place.start];
             let base = &before[..before.len() - before.trim_start().len()];
-            let rendered = Style::two_spaces(&format!("{base}  ")).render(&nested)?;
+            let (unit, newline) = layout(plain);
+            let inside = format!("{base}{unit}");
+            let style = Style::Pretty { base: inside.clone(), unit: unit.to_owned(), newline };
+            let rendered = style.render(&nested)?;
             let name = serde_json::to_string(names[0])?;
             // A comment may stand in it.
             let inner = text[place.start + 1..place.end - 1].trim_end().len();
             let mut splices = Patch::default();
-            let body = format!("\n{base}  {name}: {rendered}\n{base}");
+            let body = format!("{newline}{inside}{name}: {rendered}{newline}{base}");
             splices.replace(place.start + 1 + inner..place.end - 1, body);
             Ok(splices)
         })
@@ -263,6 +266,14 @@ fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, Trouble> {
     Ok(here)
 }
 
+/// What one level deeper adds in this document, and how its lines end.
+fn layout(plain: &str) -> (&str, &'static str) {
+    let indents = plain.lines().filter(|line| !line.trim().is_empty());
+    let mut indents = indents.map(|line| &line[..line.len() - line.trim_start().len()]);
+    let unit = indents.find(|indent| !indent.is_empty()).unwrap_or("  ");
+    (unit, if plain.contains("\r\n") { "\r\n" } else { "\n" })
+}
+
 /// Whether a group of hooks, or a hook, calls us.
 fn has_ours(hook: &Value) -> bool {
     is_our_hook(hook)
@@ -272,8 +283,9 @@ fn has_ours(hook: &Value) -> bool {
 /// Whether a hook calls us.
 pub(crate) fn is_our_hook(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
-    let first = hook.pointer("/args/0").and_then(Value::as_str);
-    command == "atm" && first == Some("hook") || command == "atm hook" || command.starts_with("atm hook ")
+    let mut words: Vec<&str> = command.split(' ').collect();
+    words.extend(hook.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str));
+    words.starts_with(&[NAME, "hook"]) || words.starts_with(&[NAME, "wake", "wait"])
 }
 
 /// Whether a server is the one that we set up, wherever the program is.
@@ -301,4 +313,38 @@ pub(crate) fn renewed(there: &Value, wanted: &Value) -> Map<String, Value> {
 
 fn no_object(path: &[&str]) -> Trouble {
     Trouble::OtherKind(path.join("."), "an object")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_looks_like_what_is_there() {
+        for (text, expected) in [
+            ("{}", "{\n  \"a\": {\n    \"b\": 1\n  }\n}"),
+            ("{\r\n\t\"a\": {}\r\n}\r\n", "{\r\n\t\"a\": {\r\n\t\t\"b\": 1\r\n\t}\r\n}\r\n"),
+            ("{\n    \"a\": { // none\n    }\n}", "{\n    \"a\": { // none\n        \"b\": 1\n    }\n}"),
+        ] {
+            let mut document = Document::new(text, Dialect::Loose).unwrap();
+            document.set(&["a"], "b", &json!(1)).unwrap();
+            assert_eq!(document.into_text(), expected);
+        }
+    }
+
+    #[test]
+    fn our_hooks_are_known_by_what_they_call() {
+        for (hook, is_ours) in [
+            (json!({ "command": "atm", "args": ["hook", "Stop"] }), true),
+            (json!({ "command": "atm", "args": ["wake", "wait", "--as", "bob"] }), true),
+            (json!({ "command": "atm hook stop --client cursor" }), true),
+            (json!({ "command": "atm hook" }), true),
+            (json!({ "command": "atm hooked" }), false),
+            (json!({ "command": "atm", "args": ["send", "bob", "done"] }), false),
+            (json!({ "command": "say", "args": ["atm", "hook"] }), false),
+            (json!({ "command": 7 }), false),
+        ] {
+            assert_eq!(is_our_hook(&hook), is_ours, "{hook}");
+        }
+    }
 }

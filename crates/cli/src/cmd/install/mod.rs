@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::output::safe;
 use client::{Client, Folders, Scope};
 use identity::Identity;
+use json::NAME;
 use target::{Before, Target};
 use trouble::Trouble;
 
@@ -52,6 +53,9 @@ pub(crate) struct Install {
     /// Ask the client itself whether it works; all clients, if none is named
     #[arg(long, conflicts_with_all = ["dry_run", "plugin"])]
     check: bool,
+    /// Claude Code: start a turn when mail comes while it waits; needs --as
+    #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
+    wake: bool,
     /// Write a Claude Code plugin to this folder instead
     #[arg(long, value_name = "DIR", conflicts_with_all = ["uninstall", "project", "user"])]
     plugin: Option<PathBuf>,
@@ -87,7 +91,10 @@ impl Install {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let scope = if self.project { Scope::Project } else { Scope::User };
         let folders = Folders::new(home()?, context.cwd.clone());
-        let who = Identity::of(context)?;
+        let mut who = Identity::of(context)?;
+        if self.wake {
+            who.is_woken = self.may_be_woken(&who)?;
+        }
         let Some(client) = self.client.filter(|_| !self.check) else {
             let clients = self.client.map_or_else(|| client::ALL.to_vec(), |client| vec![client]);
             return check::run(context, &clients, scope, &folders, &who);
@@ -111,13 +118,17 @@ impl Install {
         if let Some(claude) = claude {
             commands = claude::plan(&claude, &folders.claude_json(), &who, self.uninstall)?;
         }
+        let mut left_to_do = client.what_is_left(scope).to_vec();
+        if client::find_program(NAME).is_none() {
+            left_to_do.insert(0, "`atm` is not on your path, where the client looks for it: put it there");
+        }
         let report = Report {
             client: client.program(),
             scope: if self.project { "project" } else { "user" },
             dry_run: self.dry_run,
             files: steps.iter().map(Step::shown).collect(),
             commands: commands.iter().map(claude::Call::shown).collect(),
-            left_to_do: if self.uninstall { Vec::new() } else { client.what_is_left(scope).to_vec() },
+            left_to_do: if self.uninstall { Vec::new() } else { left_to_do },
         };
         if !self.dry_run {
             for step in &steps {
@@ -129,6 +140,17 @@ impl Install {
         }
         tell(context, client, &report, &who)?;
         Ok(0)
+    }
+
+    fn may_be_woken(&self, who: &Identity) -> Result<bool, Failure> {
+        if self.client != Some(Client::Claude) {
+            return Err(Failure::usage("only Claude Code has a hook that wakes it")
+                .hint("`atm wake --help` has the other clients' ways"));
+        }
+        if !who.is_known() {
+            return Err(Failure::usage("whose mail wakes it?").hint("--as NAME and --team TEAM say so"));
+        }
+        Ok(true)
     }
 
     fn plan(&self, context: &Context, target: &Target) -> Result<Step, Failure> {

@@ -548,6 +548,7 @@ fn help_about_settings_and_setting_up() {
           --dry-run       Show what would change
           --uninstall     Take it out again
           --check         Ask the client itself whether it works; all clients, if none is named
+          --wake          Claude Code: start a turn when mail comes while it waits; needs --as
           --plugin <DIR>  Write a Claude Code plugin to this folder instead
 
     Only what is ours is put in and taken out; the rest of a file keeps its bytes, comments and order.

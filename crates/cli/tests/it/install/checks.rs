@@ -57,6 +57,12 @@ fn a_client_that_is_not_there_or_not_set_up_is_not_asked() {
     gemini    not set up; so it was not asked
     [exit 3]
     ");
+    world.program_is("gemini", "echo '○ atm: atm mcp (stdio) - Disabled'");
+    world.installs(&["gemini"]);
+    assert_snapshot!(world.install(&["gemini", "--check"]).shown(), @"
+    gemini    set up; does not work: ○ atm: atm mcp (stdio) - Disabled: you do not trust this folder (/permissions)
+    [exit 7]
+    ");
     world.program_is(
         "codex",
         "read a; read b; read c; read d; echo '{\"id\":2,\"error\":{}}'; echo '{\"id\":3,\"error\":{}}'",

@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::scene::{Answer, World};
+use crate::scene::{ATM, Answer, World};
 
 impl World {
     /// Writes a file below the home folder.
@@ -32,10 +32,11 @@ impl World {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// `atm install` on a machine with the clients that the test made, and no others.
+    /// `atm install` on a machine with us, the clients that the test made, and no others.
     fn install(&self, args: &[&str]) -> Answer {
         let mut command = self.command(&[&["install"], args].concat());
-        let path = [self.home().join("bin"), Path::new("/usr/bin").to_owned(), Path::new("/bin").to_owned()];
+        let ours = Path::new(ATM).parent().unwrap();
+        let path = [&self.home().join("bin"), ours, Path::new("/usr/bin"), Path::new("/bin")];
         command.env("PATH", std::env::join_paths(path).unwrap());
         Answer::of(self, &command.output().unwrap())
     }

@@ -100,6 +100,8 @@ fn a_wrong_command_line_says_so() {
     refuses(&world, &["emacs"], 2);
     refuses(&world, &["claude", "--user", "--project"], 2);
     refuses(&world, &["claude", "--check", "--uninstall"], 2);
+    assert!(refuses(&world, &["codex", "--wake", "--as", "bob"], 2).contains("only Claude Code"));
+    assert!(refuses(&world, &["claude", "--wake"], 2).contains("whose mail"));
     assert!(refuses(&world, &["claude", "--as", "../bob"], 2).contains("member name"));
     assert!(refuses(&world, &["claude", "--team", "a/b"], 2).contains("team name"));
 }

@@ -146,6 +146,29 @@ fn a_hook_that_a_user_moved_into_a_group_of_their_own_is_found() {
 }
 
 #[test]
+fn a_hook_that_wakes_comes_and_goes() {
+    let world = World::new();
+    let stop = || {
+        let settings = read("settings.json", &world.get(".claude/settings.json").unwrap());
+        settings.pointer("/hooks/Stop/0/hooks").cloned().unwrap()
+    };
+    let as_bob = ["claude", "--as", "bob", "--team", "dev"];
+    let waking = [&as_bob[..], &["--wake"]].concat();
+    world.installs(&waking);
+    let wait = json!({
+        "type": "command", "command": "atm", "asyncRewake": true, "timeout": 86400,
+        "args": ["wake", "wait", "--root", world.root(), "--state", world.state(), "--team", "dev", "--as", "bob"],
+    });
+    assert_eq!(stop()[1], wait);
+    assert_eq!(changes(&world.installs(&[&waking[..], &["--json"]].concat())), [""; 0]);
+    world.installs(&as_bob);
+    assert_eq!(stop().as_array().unwrap().len(), 1, "without the flag it does not wake");
+    world.installs(&waking);
+    world.installs(&["claude", "--uninstall"]);
+    assert_eq!(world.get(".claude/settings.json"), None);
+}
+
+#[test]
 fn a_dry_run_shows_the_change_and_makes_none() {
     let world = World::new();
     world.put(".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"other\": {}\n  }\n}\n");
@@ -247,6 +270,7 @@ fn clients_are_found_where_their_variables_say() {
         let mut command = world.command(&["install", client]);
         let output = command.env("PATH", "/nowhere").env(variable, at("cc")).output().unwrap();
         assert!(output.status.success(), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("`atm` is not on your path"), "{output:?}");
         assert!(at(file).is_file(), "{file}");
     }
 }
