@@ -171,6 +171,9 @@ fn hint(error: &OfficeError) -> Option<String> {
             "nothing was written; stop the program that rewrites this file without its lock".to_owned()
         }
         OfficeError::Store(StoreError::BadContent { .. }) => "nothing was changed; mend the file".to_owned(),
+        OfficeError::Store(StoreError::Newer { .. }) => {
+            "nothing was changed; use a newer atm for it".to_owned()
+        }
         OfficeError::Store(StoreError::BadBackup { .. }) => {
             "nothing was changed; use another backup, or look where this one is from".to_owned()
         }

@@ -279,7 +279,9 @@ impl OfficeError {
             Self::Spawn(error) => error.exit_code(),
             Self::Wake(error) => error.exit_code(),
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
-            Self::Store(StoreError::BadContent { .. } | StoreError::BadBackup { .. }) => ExitCode::BadData,
+            Self::Store(
+                StoreError::BadContent { .. } | StoreError::BadBackup { .. } | StoreError::Newer { .. },
+            ) => ExitCode::BadData,
             Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
         }
     }
@@ -312,6 +314,7 @@ impl OfficeError {
             Self::Store(StoreError::Unsettled { .. } | StoreError::Moved { .. }) => "unsettled",
             Self::Store(StoreError::BadContent { .. }) => "bad_data",
             Self::Store(StoreError::BadBackup { .. }) => "bad_backup",
+            Self::Store(StoreError::Newer { .. }) => "newer_format",
             Self::Store(StoreError::Io { .. }) => "io",
             Self::NotYours { .. } => "not_yours",
             Self::NoArtifact { .. } => "no_such_artifact",

@@ -194,6 +194,7 @@ pub mod inbox;
 pub mod join;
 pub mod members;
 pub mod merge;
+pub mod migrate;
 pub mod nearest;
 pub mod office;
 mod outbox;

@@ -7,6 +7,7 @@ use atm_store::backup::{self, Files};
 use atm_store::{Carried, Layout, Receipt, StoreError};
 use atm_wire::archive::{Archived, Origin};
 use atm_wire::json::{self, Laid, Object};
+use atm_wire::migrate;
 use atm_wire::team::{TeamConfig, renamed};
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 use serde::Serialize;
@@ -80,6 +81,9 @@ impl<'a> Merge<'a> {
         let text = text.unwrap_or("{\n  \"members\": []\n}");
         let bad =
             |error: String| StoreError::BadContent { path: folder.config_file().to_owned(), why: error };
+        if let Some(version) = migrate::newer(text).filter(|_| self.done.from != self.team.as_str()) {
+            return Err(StoreError::Newer { path: folder.config_file().to_owned(), version }.into());
+        }
         let text =
             renamed(text, &self.done.from, self.team.as_str()).map_err(|error| bad(error.to_string()))?;
         let config = TeamConfig::parse(&text).map_err(|error| bad(error.to_string()))?;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atm_wire::json::{Object, Patch};
+use atm_wire::migrate;
 
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, resolve, sync_folder};
@@ -44,6 +45,8 @@ pub(crate) struct SharedFile {
     flock: Option<PathBuf>,
     mkdir: Option<PathBuf>,
     follows_links: bool,
+    /// It says the version of its format, and one that we do not know is not ours to write.
+    is_versioned: bool,
     quarantine: Quarantine,
     times: LockTimes,
 }
@@ -125,6 +128,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) target: &'a Path,
     /// Prepared under the locks: what looks torn now is torn.
     pub(crate) sure: bool,
+    file: &'a SharedFile,
     queue: &'a Queue,
 }
 
@@ -159,7 +163,11 @@ impl Desk<'_> {
         let seen = Snapshot::read(self.target)?;
         let content = Content::of(&seen);
         let write = |pieces: &[&str]| Staged::write(self.temp(), self.target, seen.metadata(), pieces);
-        let (staged, value) = match (planner(Look { content, sure: self.sure })?, content) {
+        let plan = planner(Look { content, sure: self.sure })?;
+        if !matches!(plan, Plan::Keep(_) | Plan::Unsure) {
+            self.file.refuse_newer(content)?;
+        }
+        let (staged, value) = match (plan, content) {
             (Plan::Keep(value), _) => return Ok(Step::Done(value)),
             (Plan::Unsure, _) => return Ok(Step::LookAgain),
             (Plan::Replace(text, value), _) => (write(&[&text])?, value),
@@ -190,7 +198,8 @@ impl SharedFile {
     pub(crate) fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
         let queue = state.queue(&path);
         let quarantine = state.quarantine();
-        Self { path, queue, flock: None, mkdir: None, follows_links: true, quarantine, times }
+        let (flock, mkdir, follows_links, is_versioned) = (None, None, true, false);
+        Self { path, queue, flock, mkdir, follows_links, is_versioned, quarantine, times }
     }
 
     /// Agent clients lock this file by a directory beside it.
@@ -203,6 +212,21 @@ impl SharedFile {
     pub(crate) fn with_directory(mut self, lock: PathBuf) -> Self {
         self.mkdir = Some(lock);
         self
+    }
+
+    /// It says the version of its format.
+    pub(crate) fn versioned(mut self) -> Self {
+        self.is_versioned = true;
+        self
+    }
+
+    /// Whether it may be written: one of a later generation of its format than we know may not.
+    pub(crate) fn refuse_newer(&self, content: Content) -> Result<(), StoreError> {
+        let version = match content {
+            Content::Text(text) if self.is_versioned => migrate::newer(text),
+            _ => None,
+        };
+        version.map_or(Ok(()), |version| Err(StoreError::Newer { path: self.path.clone(), version }))
     }
 
     /// In the queue of another file, so that whoever comes to that one next clears away what we leave if we die.
@@ -389,7 +413,7 @@ impl SharedFile {
         prepare: &mut impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
     ) -> Result<T, StoreError> {
         let target = if self.follows_links { resolve(&self.path)? } else { self.path.clone() };
-        let mut desk = Desk { target: &target, sure: false, queue };
+        let mut desk = Desk { target: &target, sure: false, file: self, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {
                 Step::Done(value) => return Ok(value),

@@ -55,6 +55,14 @@ pub enum StoreError {
         /// Place and reason.
         why: String,
     },
+    /// The file's format is of a later generation than we know.
+    #[error("{} is of version {version} of its format, which this atm can read and not write", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version that it says.
+        version: String,
+    },
     /// A backup that cannot be restored.
     #[error("{} cannot be restored: {why}", path.display())]
     BadBackup {

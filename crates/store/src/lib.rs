@@ -22,6 +22,7 @@ pub mod log;
 pub mod mailbox;
 pub mod memo;
 pub mod mend;
+pub mod migrate;
 pub mod paths;
 mod place;
 pub mod points;

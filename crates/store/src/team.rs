@@ -33,7 +33,8 @@ impl TeamFolder {
 
     /// A team's folder that is not in its place.
     pub(crate) fn at(path: PathBuf, state: &State, times: LockTimes) -> Self {
-        let config = SharedFile::new(path.join("config.json"), state, times).with_directory_lock();
+        let config =
+            SharedFile::new(path.join("config.json"), state, times).with_directory_lock().versioned();
         Self { path, config }
     }
 
@@ -243,6 +244,10 @@ impl TeamFolder {
             Some(text) => Ok(Plan::Patch(edit(text)?, ())),
             None => Ok(Plan::Unsure),
         })
+    }
+
+    pub(crate) fn config(&self) -> &SharedFile {
+        &self.config
     }
 
     fn members<'a>(&self, text: &'a str) -> Result<(&'a RawValue, Vec<&'a RawValue>), StoreError> {

@@ -24,6 +24,7 @@ mod man;
 mod mcp;
 mod member;
 mod members;
+mod migrate;
 mod nudge;
 mod peek;
 mod pending;
@@ -149,6 +150,8 @@ lazy::commands! {
     Clean(clean::Clean),
     /// Serve the team's mail and tasks to an agent client (Model Context Protocol)
     Mcp(mcp::Mcp),
+    /// Bring a team's files to the current version of their format
+    Migrate(migrate::Migrate),
     /// Show the settings and where each is from
     Config(config::Config),
     /// Set up in an agent's client, or take out again
@@ -210,6 +213,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Rotate(rotate) => rotate.run(context),
         Command::Clean(clean) => clean.run(context),
         Command::Mcp(mcp) => mcp.run(context),
+        Command::Migrate(migrate) => migrate.run(context),
         Command::Config(config) => config.run(context),
         Command::Install(install) => install.run(context),
         Command::Primer(primer) => primer.run(context),

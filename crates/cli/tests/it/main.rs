@@ -24,6 +24,7 @@ mod locks;
 mod looking;
 mod mcp;
 mod mending_teams;
+mod migrate;
 mod panes;
 mod protocol;
 mod readme;

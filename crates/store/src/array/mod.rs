@@ -6,6 +6,7 @@ mod checked;
 mod content;
 mod convert;
 mod mend;
+mod migrate;
 mod salvage;
 mod stream;
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use atm_wire::archive::Archived;
 use atm_wire::backup::{FileEntry, FolderEntry, Manifest, Mode, Place};
-use atm_wire::team;
+use atm_wire::{migrate, team};
 use uuid::Uuid;
 
 use super::unpack::{Limits, Sink, unpack};
@@ -71,7 +71,8 @@ pub fn restore(
         return Err(StoreError::Exists { path: tasks });
     }
     if manifest.team != site.team.as_str() {
-        rename_team(&unpacked.team.join("team/config.json"), &manifest.team, site.team.as_str())?;
+        let config = unpacked.team.join("team/config.json");
+        rename_team(&config, &manifest.team, site.team.as_str(), backup)?;
     }
     points::reached("restore_unpacked");
     let archived_before = unpacked.put_archive(site)?;
@@ -342,11 +343,17 @@ fn is_same(folder: &Path, manifest: &Manifest, top: &[u8]) -> bool {
 }
 
 /// The team's own name, where its configuration has it.
-fn rename_team(config: &Path, old: &str, new: &str) -> Result<(), StoreError> {
+fn rename_team(config: &Path, old: &str, new: &str, backup: &Path) -> Result<(), StoreError> {
     if !config.is_file() {
         return Ok(());
     }
     let text = fs::read_to_string(config).doing("read", config)?;
+    if let Some(version) = migrate::newer(&text) {
+        let why = format!(
+            "its config.json is of version {version} of its format, which this atm cannot give another name"
+        );
+        return Err(StoreError::BadBackup { path: backup.to_owned(), why });
+    }
     let renamed =
         team::renamed(&text, old, new).map_err(|error| StoreError::bad(config, error.to_string()))?;
     let _critical = interrupt::critical();

@@ -3,18 +3,13 @@
 //! 1. The lines are put down in the archive.
 //! 2. The cursor says the number that the last line read will have. A reader who counts finds too few lines counted
 //!    until the file is cut, and shows some again; the other way round it would pass over mail. We go by the mark.
-//! 3. Each file is replaced by what stays of it. Who had it open for appending writes into the old one: what comes
-//!    there within a moment is brought over.
+//! 3. Each file is replaced by what stays of it, see [`super::rewrite`].
 //!
 //! The last line that was read stays: it is what the mark is on.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use atm_wire::Message;
 use atm_wire::archive::Form;
@@ -22,22 +17,14 @@ use atm_wire::message::Priority;
 
 use super::cursor::{self, Cursor, QueueCursor};
 use super::lines::{Line, Place, QueueFiles};
-use super::{LogInbox, QUEUES, append};
+use super::rewrite::split_end;
+use super::{LogInbox, QUEUES};
 use crate::archive::Writer;
-use crate::commit::{Desk, Look, Plan, Prepared, SharedFile, Step};
+use crate::commit::{Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::{Snapshot, Staged};
 use crate::mailbox::{Listing, Warning};
-use crate::paths::with_suffix;
 use crate::points;
 use crate::upkeep::{Choose, pick};
-
-/// A shell opens the inbox before it starts the program that writes the line; these are the waits, in milliseconds,
-/// between the looks for such a line.
-const LATE_MS: [u64; 7] = [1, 4, 10, 20, 40, 60, 80];
-
-/// A rotated file that nobody has written into for so long is not written into any more.
-const QUIET: Duration = Duration::from_secs(10);
 
 /// The lines of one queue as they stand, and which of them are messages.
 pub(super) struct Standing<'a> {
@@ -184,43 +171,15 @@ impl LogInbox {
 
     /// Takes lines out of a file of a queue; a rotated one of which nothing stays goes as a whole.
     fn cut(&self, queue: Priority, path: &Path, lines: &[String]) -> Result<(), StoreError> {
-        let inbox = self.file(queue);
-        let file = SharedFile::new(path.to_owned(), &self.state, self.times)
-            .with_flock(with_suffix(&inbox, ".lock"));
-        let old = file.commit(|desk| prepare(desk, lines), |_| ())?;
-        if let Some(old) = old.filter(|old| path == inbox || old.is_young()) {
-            // What comes late into a rotated file is new mail; what comes into the layout's own archive is not.
-            let is_archive = path == self.old_archive_path();
-            self.bring_over(if is_archive { path } else { &inbox }, old)?;
-        }
+        self.rewrite(queue, path, |bytes| (without(bytes, lines), ()))?;
         let is_empty = fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
-        if path != inbox && is_empty {
+        if path != self.file(queue) && is_empty {
             fs::remove_file(path).doing("remove", path)?;
         }
         Ok(())
     }
 
-    /// Brings lines over that somebody appends to the old file, which he had open when it was replaced.
-    fn bring_over(&self, inbox: &Path, mut old: Old) -> Result<(), StoreError> {
-        for (turn, wait) in LATE_MS.iter().enumerate() {
-            thread::sleep(Duration::from_millis(*wait));
-            let length = old.file.metadata().doing("look at", inbox)?.len();
-            if length <= old.length {
-                continue;
-            }
-            let mut late = vec![0; usize::try_from(length - old.length).unwrap_or_default()];
-            old.file.read_exact_at(&mut late, old.length).doing("read", inbox)?;
-            if turn + 1 < LATE_MS.len() {
-                // Half a line is not done yet.
-                late.truncate(memchr::memrchr(b'\n', &late).map_or(0, |last| last + 1));
-            }
-            old.length += late.len() as u64;
-            append::write(self, inbox, &String::from_utf8_lossy(&late), &self.times.deadline())?;
-        }
-        Ok(())
-    }
-
-    fn old_archive_path(&self) -> PathBuf {
+    pub(super) fn old_archive_path(&self) -> PathBuf {
         self.folder.join("inbox-archive")
     }
 
@@ -264,47 +223,19 @@ impl LogInbox {
     }
 }
 
-/// A file that was replaced, and how long it was then.
-struct Old {
-    file: File,
-    length: u64,
-}
-
-impl Old {
-    /// Whether somebody wrote into it not long ago.
-    fn is_young(&self) -> bool {
-        let modified = self.file.metadata().and_then(|metadata| metadata.modified());
-        modified.is_ok_and(|at| at.elapsed().unwrap_or_default() < QUIET)
-    }
-}
-
-/// Prepares the file without the lines.
-fn prepare(desk: &Desk, lines: &[String]) -> Result<Step<Option<Old>>, StoreError> {
-    let seen = Snapshot::read(desk.target)?;
-    let (Some(bytes), Some(handle)) = (seen.bytes(), seen.handle()) else { return Ok(Step::Done(None)) };
+/// What is left of a log without the lines; nothing where all stays.
+fn without(bytes: &[u8], lines: &[String]) -> Option<Vec<u8>> {
     let mut gone: HashMap<&[u8], usize> = HashMap::new();
     for line in lines {
         *gone.entry(line.as_bytes()).or_default() += 1;
     }
-    let mut stays: Vec<&[u8]> = Vec::new();
+    let mut stays = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
-        match gone.get_mut(&line[..end]).filter(|left| **left > 0 && line.ends_with(b"\n")) {
+        let (text, end) = split_end(line);
+        match gone.get_mut(text).filter(|left| **left > 0 && !end.is_empty()) {
             Some(left) => *left -= 1,
-            None => stays.push(line),
+            None => stays.extend_from_slice(line),
         }
     }
-    if stays.iter().map(|line| line.len()).sum::<usize>() == bytes.len() {
-        return Ok(Step::Done(None));
-    }
-    let file = handle.doing("open", desk.target)?;
-    let (staged, new) = Staged::begin(desk.temp(), desk.target, seen.metadata())?;
-    let mut new = BufWriter::new(new);
-    let written = stays
-        .iter()
-        .try_for_each(|line| new.write_all(line))
-        .and_then(|()| new.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all());
-    written.doing("write", staged.temp())?;
-    let value = Some(Old { file, length: bytes.len() as u64 });
-    Ok(Step::Ready(Box::new(Prepared { staged, seen, value, ids: Vec::new() })))
+    (stays.len() < bytes.len()).then_some(stays)
 }

@@ -10,6 +10,8 @@ mod carry;
 mod convert;
 pub mod cursor;
 mod lines;
+mod migrate;
+mod rewrite;
 mod rotate;
 
 use std::collections::HashSet;

@@ -62,7 +62,7 @@ impl Mending {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 file.with_flock(folder.join(".lock")).with_directory_lock()
             }
-            Locks::Directory => file.with_directory_lock(),
+            Locks::Directory => file.with_directory_lock().versioned(),
             Locks::Log => file.with_flock(with_suffix(path, ".lock")),
             Locks::Queue => file,
         }
@@ -82,6 +82,7 @@ impl Mending {
                 Cure::LookAgain if !look.sure => Plan::Unsure,
                 Cure::Leave | Cure::LookAgain => Plan::Keep(false),
                 Cure::Write(after) => {
+                    shared.refuse_newer(look.content)?;
                     self.note(path, locks, before, Some(&after))?;
                     Plan::Restore(after, true)
                 }

@@ -286,7 +286,7 @@ rules! {
         "What members report to their lead goes to nobody.",
         "Correct `leadAgentId`, or add the lead as a member.";
     SchemaNewer = "ATM-T021" Warning, "a newer version of the format",
-        "It may mean things that this `atm` does not know.",
+        "It may mean things that this `atm` does not know, so it reads the file and does not write it.",
         "See whether there is a newer `atm`.";
     TeamExtraKey = "ATM-T022" Dialect, "a key that is not documented",
         "Clients keep it.",
@@ -299,7 +299,7 @@ rules! {
         "`atm member set NAME --active false`, if it is off.";
     NoSchemaVersion = "ATM-T025" Dialect, "no `schemaVersion`",
         "It counts as 1.0.0; clients write none.",
-        "Nothing needs to be done.";
+        "Nothing needs to be done; `atm migrate` adds it.";
     NoConfig = "ATM-T026" Warning, "a team without `config.json`",
         "It has mail and no members: its lead was closed, or the file was removed.",
         "`atm doctor` says whether anybody still uses it.";

@@ -7,8 +7,9 @@ use super::scope::{Scope, kind_of};
 use super::time;
 use crate::color::Color;
 use crate::json::{Object, elements};
+use crate::migrate;
 use crate::name::{MemberName, TeamName, excerpt};
-use crate::team::TeamConfig;
+use crate::team::{SCHEMA_VERSION, TeamConfig};
 
 const TEAM_KEYS: [&str; 9] = [
     "name",
@@ -41,9 +42,6 @@ const MEMBER_KEYS: [&str; 18] = [
     "mode",
     "lead_sig",
 ];
-/// The newest version of the format that we know.
-const SCHEMA: u64 = 1;
-
 /// Checks the team that lives in `folder`, where that is known.
 pub(super) fn check<'a>(scope: &mut Scope<'a, '_>, object: &Object<'a>, folder: Option<&str>) {
     let wrong = Rule::TeamWrongType;
@@ -106,10 +104,9 @@ fn check_schema<'a>(scope: &mut Scope<'a, '_>, object: &Object<'a>) {
         return scope.whole(Rule::NoSchemaVersion, || "has no `schemaVersion`".to_owned());
     };
     let Some(version) = scope.text_at(object, "schemaVersion", Rule::TeamWrongType) else { return };
-    let major = version.split('.').next().and_then(|major| major.parse::<u64>().ok());
-    if major.is_none_or(|major| major > SCHEMA) {
+    if !migrate::is_known(&version) {
         scope.at(Rule::SchemaNewer, raw.get(), "schemaVersion", || {
-            format!("is of version \"{}\" of the format; known is {SCHEMA}", excerpt(&version))
+            format!("is of version \"{}\" of the format; known is {SCHEMA_VERSION}", excerpt(&version))
         });
     }
 }

@@ -19,7 +19,7 @@ use crate::name::{MemberName, NameError};
 use crate::payload::field::{document, read};
 use crate::stamp::Stamp;
 
-pub use new::{FieldError, NewMember, NewTeam};
+pub use new::{FieldError, NewMember, NewTeam, SCHEMA_VERSION};
 pub use rename::renamed;
 pub use spawned::{BackendError, BackendType, Spawned};
 pub use waking::{Manner, UnknownManner, Waking};

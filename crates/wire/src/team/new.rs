@@ -8,7 +8,7 @@ use crate::stamp::Stamp;
 use crate::team::Spawned;
 
 /// The version of the format that we write.
-const SCHEMA_VERSION: &str = "1.0.0";
+pub const SCHEMA_VERSION: &str = "1.0.0";
 
 /// The longest prompt, in characters.
 const LONGEST_PROMPT: usize = 100_000;

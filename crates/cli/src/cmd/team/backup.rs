@@ -19,7 +19,8 @@ readable by you alone. `atm team restore` checks all of it before anything is pu
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Backup {
     /// Which [default: the one that commands would use here]
-    team: Option<String>,
+    #[arg(value_name = "TEAM")]
+    name: Option<String>,
     /// The file to be made [default: TEAM-TIME.tar.zst in this folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -39,7 +40,7 @@ pub(crate) struct Backup {
 
 impl Backup {
     pub(crate) fn run(self, context: &mut Context) -> Result<(), Failure> {
-        let team = super::meant(context, self.team.as_deref())?;
+        let team = super::meant(context, self.name.as_deref())?;
         let packing = self.packing();
         let name = self.out.unwrap_or_else(|| default_name(&team, context.office.now(), packing));
         let out = context.cwd.join(name);

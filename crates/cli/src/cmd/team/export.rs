@@ -18,7 +18,8 @@ is: in its inbox, in the archive, or nowhere but in the ledger (its reader's cli
 import` reads json and jsonl back. On stdout control characters are shown, not written; --out writes every byte.")]
 pub(crate) struct Export {
     /// Which [default: the one that commands would use here]
-    team: Option<String>,
+    #[arg(value_name = "TEAM")]
+    name: Option<String>,
     /// The form
     #[arg(long, value_enum, default_value_t = FormatArg::Json)]
     format: FormatArg,
@@ -60,10 +61,10 @@ impl Export {
                 Failure::usage("--json and another form cannot both be on stdout").hint("give --out FILE")
             );
         }
-        let team = match super::meant(context, self.team.as_deref()) {
+        let team = match super::meant(context, self.name.as_deref()) {
             // Its mail outlives a team.
             Err(Failure::Told(told)) if told.code == "no_such_team" => {
-                context.office.choose_archived_team(self.team.as_deref(), &context.cwd)?
+                context.office.choose_archived_team(self.name.as_deref(), &context.cwd)?
             }
             team => team?,
         };

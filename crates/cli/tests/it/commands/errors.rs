@@ -119,7 +119,7 @@ fn a_wrong_command_line_is_told_in_the_manner_that_was_asked_for() {
     2> {"error":{"code":"usage","message":"invalid value 'urgent' for '--priority <PRIORITY>' [possible values: high, normal, low]","hint":"see `atm --help`"}}
     [exit 2]
     $ atm --json
-    2> {"error":{"code":"usage","message":"'atm' requires a subcommand but one was not provided [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, config, install, primer, hook, schema, completions, man, help]","hint":"see `atm --help`"}}
+    2> {"error":{"code":"usage","message":"'atm' requires a subcommand but one was not provided [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]","hint":"see `atm --help`"}}
     [exit 2]
     "#);
 }

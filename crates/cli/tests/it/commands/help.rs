@@ -77,6 +77,7 @@ fn the_first_help_names_every_command() {
       rotate       Make inboxes that have grown too large small again
       clean        Clear up: old mail that was read, old archives, what dead processes left
       mcp          Serve the team's mail and tasks to an agent client (Model Context Protocol)
+      migrate      Bring a team's files to the current version of their format
       config       Show the settings and where each is from
       install      Set up in an agent's client, or take out again
       primer       What an agent needs to know to use this

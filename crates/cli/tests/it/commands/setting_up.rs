@@ -51,6 +51,7 @@ const COMMANDS: &[&str] = &[
     "archive",
     "rotate",
     "clean",
+    "migrate",
     "mcp",
     "config",
     "hook",

@@ -285,6 +285,22 @@ fn a_member_whose_pane_is_gone_is_switched_off() {
 }
 
 #[test]
+fn a_configuration_of_a_later_generation_is_not_mended() {
+    let (world, team) = closed_team(Layout::Array);
+    leave_bob_active(&world, &team);
+    let text = fs::read_to_string(team.config_file()).unwrap();
+    let text = text.replacen('{', "{\n  \"schemaVersion\": \"2.0.0\",", 1);
+    fs::write(team.config_file(), &text).unwrap();
+    let (_, document) = look(&world, &["--fix", "--yes"]);
+    let findings = document["findings"].as_array().unwrap();
+    let gone = findings.iter().find(|finding| finding["code"] == "ATM-D010").unwrap();
+    assert_eq!(gone["state"], "failed");
+    assert!(gone["error"].as_str().unwrap().contains("of version 2.0.0"), "{gone}");
+    assert_eq!(fs::read_to_string(team.config_file()).unwrap(), text);
+    assert_eq!(world.json(&["doctor", "--journal"]).as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn a_client_that_needs_care_is_told_by_its_transcript() {
     let (world, team) = closed_team(Layout::Array);
     let session = "404c5e08-c459-429b-b913-7ff840c3ff52";

@@ -185,6 +185,10 @@ fn upkeep(all: &mut Holder) {
     all.run("swept", "health --sweep");
     fs::write(all.world.root().join("teams/dev/inboxes/gone.json"), "[null]").unwrap();
     all.run("doctor", "doctor --fix --yes");
+    let config = all.world.root().join("teams/dev/config.json");
+    let old = fs::read_to_string(&config).unwrap().replace("\"1.0.0\"", "\"0.9\"");
+    fs::write(&config, old).unwrap();
+    all.run("migrated", "migrate --dialect current --dry-run");
     all.run("mended", "doctor --journal");
     all.run("undone", "doctor --undo");
 }
