@@ -159,6 +159,10 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::NoMember { nearest, wanted, .. } => or(nearest, wanted, "`atm members` shows the names"),
         OfficeError::NoMessage { .. } => "`atm inbox NAME` shows the ids".to_owned(),
         OfficeError::WhichMessage { choices, .. } => format!("one of: {}", choices.join(", ")),
+        OfficeError::NoGroup { .. } => "`id -Gn` shows the groups that you are in".to_owned(),
+        OfficeError::Store(StoreError::NotInGroup { .. }) => {
+            "nothing was made; `id -Gn` shows the groups that you are in".to_owned()
+        }
         OfficeError::EmptyMessage => "give the text as an argument, `-` for stdin, or --file".to_owned(),
         OfficeError::NobodyElse { .. } => "`atm member add NAME` adds somebody".to_owned(),
         OfficeError::UnreadMail { .. } => {

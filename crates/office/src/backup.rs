@@ -79,6 +79,8 @@ pub struct Restored {
     pub dry_run: bool,
     /// How many archived messages were there already.
     pub archived_before: usize,
+    /// What is not as it was.
+    pub warnings: Vec<String>,
 }
 
 impl Office {
@@ -154,12 +156,14 @@ impl Office {
             return Err(OfficeError::Exists { what: format!("team {team}") });
         }
         let root_key = self.root_key();
-        let (manifest, archived_before) = if plan.dry_run {
-            (backup::check(&plan.file, plan.limits, progress)?, 0)
+        let (manifest, archived_before, lost_group) = if plan.dry_run {
+            (backup::check(&plan.file, plan.limits, progress)?, 0, None)
         } else {
             let done = backup::restore(self.site(&team, &root_key), &plan.file, plan.limits, progress)?;
-            (done.manifest, done.archived_before)
+            (done.manifest, done.archived_before, done.lost_group)
         };
+        let lost =
+            |group| format!("the group {group} is not here, or you are not in it: the team is yours alone");
         Ok(Restored {
             team: team.to_string(),
             path,
@@ -168,6 +172,7 @@ impl Office {
             created_at: manifest.created_at,
             dry_run: plan.dry_run,
             archived_before,
+            warnings: lost_group.map(lost).into_iter().collect(),
             from: manifest.team,
         })
     }

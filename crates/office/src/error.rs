@@ -169,6 +169,12 @@ pub enum OfficeError {
         /// Which.
         what: String,
     },
+    /// There is no such group of users.
+    #[error("there is no group called {name:?} on this machine")]
+    NoGroup {
+        /// What was asked for.
+        name: String,
+    },
     /// The team has mail and no `config.json`.
     #[error("team {team} has no config.json")]
     NoConfig {
@@ -263,17 +269,20 @@ impl OfficeError {
             | Self::NoProcess { .. }
             | Self::NoPhantom { .. }
             | Self::NoConfig { .. }
+            | Self::NoGroup { .. }
             | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
-            Self::UnreadMail { .. } | Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => {
-                ExitCode::Refused
-            }
+            Self::UnreadMail { .. }
+            | Self::Exists { .. }
+            | Self::NotYours { .. }
+            | Self::LeadRuns { .. }
+            | Self::ClientRuns { .. }
+            | Self::Store(StoreError::Exists { .. } | StoreError::NotInGroup { .. }) => ExitCode::Refused,
             Self::Store(
                 StoreError::Busy { .. }
                 | StoreError::LockBlocked { .. }
                 | StoreError::Unsettled { .. }
                 | StoreError::Moved { .. },
             ) => ExitCode::Busy,
-            Self::NotYours { .. } | Self::LeadRuns { .. } | Self::ClientRuns { .. } => ExitCode::Refused,
             Self::Undo(error) => exit_code_of_undo(error),
             Self::Task(error) => error.exit_code(),
             Self::Spawn(error) => error.exit_code(),
@@ -303,6 +312,8 @@ impl OfficeError {
             Self::NoProcess { .. } => "no_such_process",
             Self::NoPhantom { .. } => "no_phantom",
             Self::NoConfig { .. } => "no_config",
+            Self::NoGroup { .. } => "no_such_group",
+            Self::Store(StoreError::NotInGroup { .. }) => "not_in_group",
             Self::EmptyMessage => "empty_message",
             Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",
@@ -336,6 +347,7 @@ fn exit_code_of_undo(error: &UndoError) -> ExitCode {
     match error {
         UndoError::NoEntry { .. } | UndoError::Nothing => ExitCode::NotFound,
         UndoError::Already { .. } | UndoError::Changed { .. } => ExitCode::Refused,
+        UndoError::Store(StoreError::Newer { .. }) => ExitCode::BadData,
         UndoError::Store(_) => ExitCode::Io,
     }
 }

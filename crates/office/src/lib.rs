@@ -171,6 +171,7 @@
 //! Every error is an [`OfficeError`], with a stable [`code`](OfficeError::code) for programs and the
 //! [`ExitCode`] that the command line ends with.
 
+mod access;
 pub mod ack;
 pub mod alias;
 pub mod archive;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use atm_store::{Layout, TeamFolder};
+use atm_store::{Group, Layout, TeamFolder};
 use atm_wire::team::{NewTeam, TeamConfig};
 use atm_wire::{Stamp, TeamName};
 
@@ -28,6 +28,8 @@ pub struct TeamPlan {
     pub lead: Option<String>,
     /// Where the lead works.
     pub cwd: Option<PathBuf>,
+    /// The group that may read it.
+    pub group: Option<String>,
 }
 
 impl TeamPlan {
@@ -39,6 +41,7 @@ impl TeamPlan {
             layout: Layout::Array,
             lead: Some("team-lead".to_owned()),
             cwd: None,
+            group: None,
         }
     }
 }
@@ -58,6 +61,8 @@ pub struct TeamBrief {
     pub aliases: Vec<String>,
     /// Its members and more.
     pub config: TeamConfig,
+    /// The group that may read it, if it is for one.
+    pub group: Option<String>,
     /// Why the configuration could not be read, if it could not.
     pub trouble: Option<String>,
 }
@@ -83,6 +88,10 @@ impl Office {
         if folder.config_file().exists() {
             return Err(OfficeError::Exists { what: format!("team {name}") });
         }
+        let group = match &plan.group {
+            Some(name) => Some(Group::find(name).ok_or_else(|| OfficeError::NoGroup { name: name.clone() })?),
+            None => None,
+        };
         let lead = match &plan.lead {
             Some(lead) => {
                 let lead = MemberPlan { cwd: plan.cwd.clone(), ..MemberPlan::lead(lead) };
@@ -98,7 +107,7 @@ impl Office {
             lead,
         };
         new.validate()?;
-        folder.create(&new.render(), plan.layout)?;
+        folder.create(&new.render(), plan.layout, group.as_ref())?;
         if let Some(lead) = &new.lead {
             self.mailbox(&name, &lead.name).create()?;
         }
@@ -127,7 +136,8 @@ impl Office {
         let layout = atm_store::mailbox::team_layout(folder.path());
         let mine = aliases.iter().filter(|(_, team)| *team == name.as_str());
         let aliases = mine.map(|(alias, _)| alias.clone()).collect();
-        TeamBrief { path: folder.path().to_owned(), layout, label, aliases, config, trouble, name }
+        let group = self.group_of(&name).map(|group| group.name);
+        TeamBrief { path: folder.path().to_owned(), layout, label, aliases, config, group, trouble, name }
     }
 
     /// The team that is meant: the one that was named, the only one, or the one whose lead works in `cwd`.

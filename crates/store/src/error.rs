@@ -63,6 +63,14 @@ pub enum StoreError {
         /// The version that it says.
         version: String,
     },
+    /// A file or folder cannot be given to a group.
+    #[error("{} cannot be given to the group {group}: you are not in it", path.display())]
+    NotInGroup {
+        /// The file or folder.
+        path: PathBuf,
+        /// The group.
+        group: String,
+    },
     /// A backup that cannot be restored.
     #[error("{} cannot be restored: {why}", path.display())]
     BadBackup {

@@ -4,8 +4,8 @@
 //! that they held, `0.before`, `1.before` and so on. An entry is complete before the change that it is about: after a
 //! crash the file is either what it was or what the entry says it became.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, DirBuilder, Metadata};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use atm_wire::Stamp;
@@ -169,7 +169,7 @@ impl Journal {
         let name = now.file_name();
         let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
         for id in names {
-            match fs::create_dir(self.folder.join(&id)) {
+            match DirBuilder::new().mode(0o700).create(self.folder.join(&id)) {
                 Ok(()) => {
                     sync_folder(&self.folder)?;
                     let (code, what) = (code.to_owned(), what.to_owned());

@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 
 use crate::commit::{Content, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::{ensure_folder, read_patiently, resolve, sync_folder};
+use crate::files::{Access, ensure_folder, read_patiently, resolve, sync_folder};
+use crate::group::Group;
 use crate::lock::LockTimes;
 use crate::mailbox::Turn;
 use crate::paths::{Layout, Root, State, create_private_folders};
@@ -85,17 +86,48 @@ impl TeamFolder {
     }
 
     /// Makes the team: its folder, its `config.json`, and the folder that its mail is kept in.
-    pub fn create<T: Serialize>(&self, config: &T, layout: Layout) -> Result<(), StoreError> {
+    /// It is for the owner alone, or for a group to read.
+    pub fn create<T: Serialize>(
+        &self,
+        config: &T,
+        layout: Layout,
+        group: Option<&Group>,
+    ) -> Result<(), StoreError> {
         let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
+        if let Some(group) = group {
+            self.create_for(group)?;
+        }
         self.create_from(&text, layout)
+    }
+
+    /// Makes the team's folder so that a group may read all that comes into it.
+    fn create_for(&self, group: &Group) -> Result<(), StoreError> {
+        self.create_folder()?;
+        match Access::Group(group.id).give_tree(&self.path) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+                // If it is empty, it was made for this.
+                let _ = fs::remove_dir(&self.path);
+                Err(StoreError::NotInGroup { path: self.path.clone(), group: group.name.clone() })
+            }
+            given => given,
+        }
+    }
+
+    fn create_folder(&self) -> Result<(), StoreError> {
+        let teams = self.path.parent().unwrap_or(Path::new("/"));
+        create_private_folders(teams)?;
+        match Access::Owner.create_folder(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            created => {
+                created.doing("create", &self.path)?;
+                sync_folder(teams)
+            }
+        }
     }
 
     /// Makes the team with a configuration that there is already.
     pub fn create_from(&self, text: &str, layout: Layout) -> Result<(), StoreError> {
-        if let Some(teams) = self.path.parent() {
-            create_private_folders(teams)?;
-        }
-        ensure_folder(&self.path)?;
+        self.create_folder()?;
         // The layout shows by this folder, so it is there before the team is.
         ensure_folder(&self.path.join(match layout {
             Layout::Array => "inboxes",

@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -27,7 +28,10 @@ impl Default for TestEnv {
 impl TestEnv {
     /// An empty world. The root and the home exist, as on a machine with an agent client; our state does not yet.
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("atm-test-").tempdir().expect("a temp folder");
+        // Closed, wherever it is: what is said of files that others can read is then up to the test.
+        let closed = Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix("atm-test-").permissions(closed).tempdir();
+        let folder = folder.expect("a temp folder");
         let env = Self { folder: Arc::new(folder) };
         for place in [env.root(), env.home()] {
             fs::create_dir(place).expect("a folder in the temp folder");

@@ -45,6 +45,9 @@ pub struct Manifest {
     /// Only the team's configuration is in it.
     #[serde(default)]
     pub config_only: bool,
+    /// The group that could read the team, if it was for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The folders.
     pub folders: Vec<FolderEntry>,
     /// The files, in the order of their last change.

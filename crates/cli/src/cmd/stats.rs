@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use atm_ledger::{Count, Stats as Numbers};
-use atm_office::ExitCode;
 use clap::Args;
 
 use super::duration::{span, time};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::private;
 use crate::output::{Out, safe};
 
 /// How many bars the chart has.
@@ -33,9 +33,7 @@ impl Stats {
         let team = context.named_team()?;
         let stats = context.office.stats(team.as_ref(), since, PARTS)?;
         if let Some(path) = &self.svg {
-            std::fs::write(path, chart(&stats)).map_err(|error| {
-                Failure::new(ExitCode::Io, "io", format!("cannot write {}: {error}", path.display()))
-            })?;
+            private::write(path, &chart(&stats))?;
         }
         if context.out.json {
             context.out.document(&stats)?;

@@ -38,19 +38,21 @@ struct Picture {
     members: Vec<MemberView>,
     pending: Vec<Waiting>,
     lead_signs: bool,
+    warnings: Vec<String>,
 }
 
 impl Picture {
     fn take(context: &Context, team: &TeamName) -> Result<Self, Failure> {
         let pending = context.office.pending(team)?;
         let members = context.office.members(team)?;
-        Ok(Self { team: team.clone(), members, pending, lead_signs: context.office.lead_signs(team)? })
+        let (lead_signs, warnings) = (context.office.lead_signs(team)?, context.office.access_warnings(team));
+        Ok(Self { team: team.clone(), members, pending, lead_signs, warnings })
     }
 
     /// What makes two pictures different: all but how long something waits.
     fn essence(&self) -> String {
         let waiting: Vec<_> = self.pending.iter().map(|w| (&w.message, w.why)).collect();
-        serde_json::to_string(&(&self.members, waiting, self.lead_signs)).unwrap_or_default()
+        serde_json::to_string(&(&self.members, waiting, self.lead_signs, &self.warnings)).unwrap_or_default()
     }
 
     fn show(&self, context: &mut Context) -> Result<(), Failure> {
@@ -59,6 +61,9 @@ impl Picture {
         out.line(format!("team {}", safe::line(self.team.as_str())))?;
         if self.lead_signs {
             out.line(signed::WARNING)?;
+        }
+        for warning in &self.warnings {
+            out.line(safe::line(&format!("warning: {warning}")))?;
         }
         members::show(out, &self.members, now)?;
         out.line("")?;

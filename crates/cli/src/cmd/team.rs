@@ -59,6 +59,12 @@ pub(crate) enum Team {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The team's files are yours alone: 0600, folders 0700. With --group they are the group's, 0640 and
+0750: it can read mail, members and tasks (`atm inbox`, `watch`, `members`; its users have state
+folders of their own), and write nothing. The folder hands the group on to all that is made in it
+later, by atm or by others. The folders above the team are left as they are; if one of them keeps
+the group out, you are told.")]
 pub(crate) struct Create {
     /// The name: lower-case letters, digits and hyphens, 3 to 64 characters
     name: String,
@@ -71,6 +77,9 @@ pub(crate) struct Create {
     /// The lead's name
     #[arg(long, value_name = "NAME", default_value = "team-lead")]
     lead: String,
+    /// Let this group of users read it: 0640, folders 0750
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
 }
 
 /// How mail is kept.
@@ -119,9 +128,15 @@ impl Create {
             layout: self.layout.into(),
             lead: Some(self.lead),
             cwd: Some(context.cwd.clone()),
+            group: self.group,
         };
         let name = context.office.create_team(&plan)?;
         let team = context.office.team(&name)?;
+        if plan.group.is_some() {
+            for warning in context.office.access_warnings(&name) {
+                context.out.warn(&warning)?;
+            }
+        }
         if context.out.json {
             context.out.document(&describe(&team))?;
         } else {
@@ -204,6 +219,7 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
     fact("lead works in", team.lead_folder().map(|folder| folder.display().to_string()))?;
     fact("layout", Some(layout(team.layout).to_owned()))?;
     fact("folder", Some(team.path.display().to_string()))?;
+    fact("group", team.group.clone())?;
     if !people.is_empty() {
         out.line("")?;
         members::show(out, &people, context.office.now())?;
@@ -233,6 +249,7 @@ fn describe(team: &TeamBrief) -> Value {
         "cwd": team.lead_folder(),
         "layout": layout(team.layout),
         "path": team.path,
+        "group": team.group,
         "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
         "trouble": team.trouble,
     })

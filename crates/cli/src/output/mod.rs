@@ -3,6 +3,7 @@
 pub(crate) mod brief;
 pub(crate) mod message;
 pub(crate) mod paint;
+pub(crate) mod private;
 pub(crate) mod progress;
 pub(crate) mod safe;
 pub(crate) mod table;

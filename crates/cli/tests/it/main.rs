@@ -3,6 +3,7 @@
 //! One binary, because each would be linked on its own.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+mod access;
 mod archive;
 mod backup;
 mod choosing_a_team;

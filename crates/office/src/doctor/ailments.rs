@@ -136,6 +136,9 @@ ailments! {
     BadConfig = "ATM-D021" Error, "a `config.json` that does not parse",
         "Nobody finds the team's members.",
         "Mend it by hand, or restore it from a backup: what a team is cannot be guessed.";
+    ClosedToGroup = "ATM-D023" Note, "a group's team that the group cannot read",
+        "Its folder is for a group, and something in it or above it is not.",
+        "`chmod o+x` on the folder above that is closed; `chgrp -R GROUP` and `chmod -R g+rX` on what is in it.";
     EmptyPhantom = "ATM-D022" Note, "an empty inbox of nobody",
         "It takes the next mistyped message without a word.",
         "`--fix` removes it.";

@@ -139,7 +139,7 @@ impl Office {
             ),
         }
         mail::examine(self, team, findings);
-        system::modes(team, folder.path(), findings);
+        system::modes(self, team, findings);
     }
 
     /// What was mended, oldest first.

@@ -1,42 +1,46 @@
 //! The machine: who may read the mail, and how many files may be watched.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use atm_wire::TeamName;
 
 use super::{Ailment, Finding, Remedy};
+use crate::access::Exposed;
+use crate::office::Office;
 
 const LIMITS: &str = "/proc/sys/fs/inotify";
 /// Fewer than this are soon used up by editors and language servers.
 const FEW_WATCHES: u64 = 4096;
 const FEW_INSTANCES: u64 = 32;
+/// So many files are named in a finding.
+const SHOWN: usize = 5;
 
-/// Whether other users can come at a team's mail. Clients write their files readable for all, so what counts is whether
-/// any folder on the way is closed.
-pub(super) fn modes(team: &TeamName, folder: &Path, findings: &mut Vec<Finding>) {
-    let Ok(folder) = folder.canonicalize() else { return };
-    let mode = |path: &Path| fs::metadata(path).map_or(0, |found| found.mode() & 0o7777);
-    if folder.ancestors().any(|path| mode(path) & 0o001 == 0) {
-        return;
+/// Whether other users can come at a team's mail and tasks, and whether the group can that they are for.
+pub(super) fn modes(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {
+    for Exposed { folder, mode } in office.exposed(team) {
+        let what = if folder.starts_with(office.folder_of(team).path()) { "mail" } else { "tasks" };
+        let message = format!("other users of this machine can read this team's {what}");
+        findings.push(
+            Finding::new(Ailment::OpenToOthers, team, &folder, &message)
+                .because(format!("the folder's mode is {mode:04o}, and every folder above it is open"))
+                .mended_by(Remedy::Close(folder.clone(), mode & !0o007)),
+        );
     }
-    let inboxes = ["inboxes", "members"].map(|kind| folder.join(kind));
-    let open: Vec<&Path> = inboxes.iter().map(AsRef::as_ref).filter(|path| mode(path) & 0o005 != 0).collect();
-    if open.is_empty() {
-        return;
+    let Some(group) = office.group_of(team) else { return };
+    let folder = office.folder_of(team).path().to_owned();
+    let mut evidence: Vec<String> = office.shuts_out(team, &group).into_iter().collect();
+    let kept = office.kept_from(team, &group);
+    let shown = kept.iter().take(SHOWN).map(|path| format!("{} is not for the group", path.display()));
+    evidence.extend(shown);
+    if kept.len() > SHOWN {
+        evidence.push(format!("and {} more", kept.len() - SHOWN));
     }
-    let now = mode(&folder);
-    findings.push(
-        Finding::new(
-            Ailment::OpenToOthers,
-            team,
-            &folder,
-            "other users of this machine can read this team's mail",
-        )
-        .because(format!("the folder's mode is {now:04o}, and every folder above it is open"))
-        .mended_by(Remedy::Close(folder.clone(), now & !0o007)),
-    );
+    if !evidence.is_empty() {
+        let message = format!("the group {group} cannot read all of this team");
+        let finding = Finding::new(Ailment::ClosedToGroup, team, &folder, &message);
+        findings.push(evidence.into_iter().fold(finding, Finding::because));
+    }
 }
 
 /// How many files may be watched, where the system says so.

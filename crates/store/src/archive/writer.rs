@@ -12,7 +12,7 @@ use atm_wire::{Message, Stamp};
 use super::index;
 use super::{Archive, Part};
 use crate::error::{IoContext, StoreError};
-use crate::files::sync_folder;
+use crate::files::{sync_folder, write_note};
 use crate::interrupt;
 use crate::lock::queue::Queue;
 use crate::mailbox::Receipt;
@@ -150,7 +150,7 @@ impl Writer {
         let critical = interrupt::critical();
         file.set_len(start).doing("mend", &path)?;
         if !self.note().exists() {
-            let _ = fs::write(self.note(), start.to_string());
+            write_note(&self.note(), &start.to_string());
         }
         let written = file.write_all(text.as_bytes()).inspect(|()| points::reached("archive_appended"));
         if let Err(error) = written.and_then(|()| file.sync_data()) {

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use atm_wire::json::Outline;
 
-use crate::files::is_settled;
+use crate::files::{is_settled, write_note};
 
 pub(super) struct Checked {
     note: PathBuf,
@@ -35,7 +35,7 @@ impl Checked {
 
     /// Notes a version that is about to be put in place, and where its last element ends.
     pub(super) fn note(&self, file: &Metadata, end: u64) {
-        let _ = fs::write(&self.note, format!("{} {end}", identify(file)));
+        write_note(&self.note, &format!("{} {end}", identify(file)));
     }
 }
 

@@ -19,7 +19,7 @@ pub use tail::{Added, Tail};
 
 use crate::commit::{Content, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::ensure_folder;
+use crate::files::{Access, ensure_folder, ensure_folder_like};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::paths::{Root, State, create_private_folders};
@@ -33,6 +33,8 @@ const FILES: &str = "artifacts";
 #[derive(Debug)]
 pub struct ArtifactFolder {
     path: PathBuf,
+    /// The team's own folder, which tells who may read.
+    team: PathBuf,
     state: State,
     times: LockTimes,
 }
@@ -51,7 +53,8 @@ pub struct Artifact {
 impl ArtifactFolder {
     /// The folder of a member, whether it exists or not.
     pub fn new(root: &Root, team: &TeamName, member: &MemberName, state: &State, times: LockTimes) -> Self {
-        Self { path: root.tasks(team).join(member.file_stem()), state: state.clone(), times }
+        let path = root.tasks(team).join(member.file_stem());
+        Self { path, team: root.team(team), state: state.clone(), times }
     }
 
     /// The names that have such a folder with something in it.
@@ -148,7 +151,7 @@ impl ArtifactFolder {
         let path = self.path.join(LOG);
         if self.log()?.is_none() {
             let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
-            made.map(drop).doing("create", &path)?;
+            made.and_then(|file| Access::inside(&self.path).give(&file)).doing("create", &path)?;
         }
         Ok(path)
     }
@@ -169,8 +172,11 @@ impl ArtifactFolder {
 
     /// Makes the folder where it is missing; a link in its place is refused.
     fn make(&self) -> Result<(), StoreError> {
-        if let Some(tasks) = self.path.parent() {
+        if let Some(tasks) = self.path.parent().and_then(Path::parent) {
             create_private_folders(tasks)?;
+        }
+        if let Some(tasks) = self.path.parent() {
+            ensure_folder_like(tasks, &self.team)?;
         }
         ensure_folder(&self.path)?;
         self.folder().map(drop)

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{IoContext, StoreError};
-use crate::files::Staged;
+use crate::files::{Access, Staged};
 use crate::interrupt;
 use crate::lock::queue::Queue;
 
@@ -69,6 +69,7 @@ impl Place {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let make = || Ok(rustix::fs::openat(&self.folder, guard.name(), flags, Mode::RUSR | Mode::WUSR)?);
         let mut file = File::from(interrupt::create(&temp, make).doing("create", &temp)?);
+        Access::inside(&self.path).give(&file).doing("set the mode of", &temp)?;
         let size = io::copy(content, &mut file).doing("write", &temp)?;
         file.sync_all().doing("sync", &temp)?;
         rustix::fs::renameat(&self.folder, guard.name(), &self.folder, name).doing("replace", &path)?;

@@ -18,6 +18,7 @@ use crate::commit::SharedFile;
 use crate::convert::mark::is_of_conversion;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, is_temp_of_ours, open, resolve};
+use crate::group::Group;
 use crate::paths::with_suffix;
 
 /// How often a log with its cursor is copied again when the cursor moved meanwhile.
@@ -91,6 +92,7 @@ pub(super) fn collect<'a>(
         created_at: order.now,
         atm: order.atm.clone(),
         config_only: order.config_only,
+        group: Group::of_folder(&team).map(|group| group.name),
         folders,
         files: taken.iter().map(|taken| taken.entry.clone()).collect(),
     };

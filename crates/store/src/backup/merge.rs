@@ -16,7 +16,7 @@ use super::unpack::Limits;
 use super::{Progress, Site};
 use crate::carry::Load;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, ensure_folder, rename_new, sync_folder};
+use crate::files::{Access, Staged, ensure_folder, ensure_folder_like, rename_new, sync_folder};
 use crate::interrupt;
 use crate::lock::queue::Queue;
 use crate::mailbox::Mailbox;
@@ -140,13 +140,17 @@ impl Opened<'_> {
         }
         let above: Vec<&Path> =
             target.ancestors().skip(1).take_while(|path| path.starts_with(&folder)).collect();
+        ensure_folder_like(&folder, &self.site.root.team(self.site.team))?;
         above.into_iter().rev().try_for_each(ensure_folder)?;
         let source = self.unpacked.team.join(OsStr::from_bytes(file.path.as_bytes()));
         let (staged, mut new) = Staged::begin(Staged::name_for(&target), &target, None)?;
         let copied = File::open(&source).and_then(|mut source| io::copy(&mut source, &mut new));
         copied.and_then(|_| new.sync_all()).doing("write", staged.temp())?;
-        new.set_permissions(Permissions::from_mode(file.mode.bits()))
-            .doing("set the mode of", staged.temp())?;
+        let given = match Access::inside(target.parent().unwrap_or(&folder)) {
+            Access::Owner => new.set_permissions(Permissions::from_mode(file.mode.bits())),
+            group @ Access::Group(_) => group.give(&new),
+        };
+        given.doing("set the mode of", staged.temp())?;
         let _critical = interrupt::critical();
         match rename_new(staged.temp(), &target) {
             Err(StoreError::Exists { .. }) => return Ok(false),

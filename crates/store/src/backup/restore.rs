@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -29,6 +29,7 @@ use super::{Progress, Site};
 use crate::archive::{ALWAYS, Archive, Whence};
 use crate::error::{IoContext, StoreError};
 use crate::files::{remove_folder, rename_new, sync_folder};
+use crate::group::Group;
 use crate::interrupt;
 use crate::lock::queue::Queue;
 use crate::paths::{State, create_private_folders};
@@ -48,6 +49,8 @@ pub struct Restored {
     pub folder: PathBuf,
     /// How many messages of its archive were there already.
     pub archived_before: usize,
+    /// The group that could read it, and cannot now: it is not there, or not ours to give files to.
+    pub lost_group: Option<String>,
 }
 
 /// Makes a team of a backup, under the site's name. There must be no such team.
@@ -85,8 +88,9 @@ pub fn restore(
     unpacked.put("team", &folder)?;
     points::reached("restore_placed");
     let manifest = manifest.clone();
+    let lost_group = manifest.group.clone().filter(|_| unpacked.sharing == Sharing::Lost);
     drop(unpacked);
-    Ok(Restored { manifest, folder, archived_before })
+    Ok(Restored { manifest, folder, archived_before, lost_group })
 }
 
 /// A backup's files in folders beside their places, checked and synced; removed on drop.
@@ -96,6 +100,36 @@ pub(super) struct Unpacked {
     pub(super) team: PathBuf,
     /// The folder with `archive`.
     pub(super) state: PathBuf,
+    sharing: Sharing,
+}
+
+/// What becomes of the group that could read a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    /// There was none: modes are as they were, and so is whose group the files get.
+    None,
+    /// It gets the files.
+    With(u32),
+    /// It cannot get them, and nobody else's group may.
+    Lost,
+}
+
+impl Sharing {
+    /// What can be done for this group, with a folder of ours to try it on.
+    fn of(group: Option<&str>, folder: &Path) -> Self {
+        let Some(name) = group else { return Self::None };
+        let given = Group::find(name).filter(|group| chown(folder, None, Some(group.id)).is_ok());
+        given.map_or(Self::Lost, |group| Self::With(group.id))
+    }
+
+    fn group(self) -> Option<u32> {
+        if let Self::With(group) = self { Some(group) } else { None }
+    }
+
+    fn mode(self, mode: Mode) -> Permissions {
+        let hidden = if self == Self::Lost { 0o2070 } else { 0 };
+        Permissions::from_mode(mode.bits() & !hidden)
+    }
 }
 
 impl Unpacked {
@@ -121,6 +155,7 @@ impl Unpacked {
             state: restoring(state).join(format!("{name}{MARK}{id}")),
             rotated: Vec::new(),
             modes: Vec::new(),
+            sharing: Sharing::None,
         };
         create_private_folders(&restoring(state))?;
         for folder in [&unpacking.team, &unpacking.state] {
@@ -131,7 +166,7 @@ impl Unpacked {
         let manifest = unpack(backup, limits, &mut unpacking, progress)?;
         unpacking.finish()?;
         std::mem::forget(placed);
-        Ok(Self { manifest, team: unpacking.team, state: unpacking.state })
+        Ok(Self { manifest, team: unpacking.team, state: unpacking.state, sharing: unpacking.sharing })
     }
 
     /// Gives one of its folders its place, in which nothing may be, and then its mode: a folder that may not be written
@@ -141,8 +176,8 @@ impl Unpacked {
         let _critical = interrupt::critical();
         rename_new(&from, to)?;
         let folder = self.manifest.folders.iter().find(|folder| folder.path.as_bytes() == top.as_bytes());
-        if let Some(mode) = folder.map(|folder| folder.mode.bits()) {
-            fs::set_permissions(to, Permissions::from_mode(mode)).doing("set the mode of", to)?;
+        if let Some(folder) = folder {
+            fs::set_permissions(to, self.sharing.mode(folder.mode)).doing("set the mode of", to)?;
         }
         sync_folder(to.parent().unwrap_or(Path::new("/")))
     }
@@ -252,12 +287,18 @@ struct Stage {
     /// The folders of logs with rotated files: there the order of changes tells what was read.
     rotated: Vec<Vec<u8>>,
     modes: Vec<(PathBuf, Mode)>,
+    sharing: Sharing,
 }
 
 impl Stage {
     fn path(&self, place: &Place) -> PathBuf {
         let top = if place.split().0 == b"archive" { &self.state } else { &self.team };
         top.join(OsStr::from_bytes(place.as_bytes()))
+    }
+
+    /// The group that gets it; the archive is the owner's alone.
+    fn group_for(&self, place: &Place) -> Option<u32> {
+        self.sharing.group().filter(|_| place.split().0 != b"archive")
     }
 
     /// Whether it is a cursor beside rotated files.
@@ -274,7 +315,7 @@ impl Stage {
         let tops = [self.team.join("team"), self.team.join("tasks"), self.state.join("archive")];
         for (path, mode) in self.modes.iter().filter(|(path, _)| !tops.contains(path)) {
             let _critical = interrupt::critical();
-            fs::set_permissions(path, Permissions::from_mode(mode.bits())).doing("set the mode of", path)?;
+            fs::set_permissions(path, self.sharing.mode(*mode)).doing("set the mode of", path)?;
             match sync_folder(path) {
                 // A mode that does not let us look in is what was asked for.
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
@@ -297,6 +338,7 @@ impl Sink for Stage {
             Some(bytes[..bytes.iter().rposition(|byte| *byte == b'/')?].to_vec())
         });
         self.rotated = folders.collect();
+        self.sharing = Sharing::of(manifest.group.as_deref(), &self.team);
         // All folders first, the outermost first: files may come in any order.
         let mut folders: Vec<&FolderEntry> = manifest.folders.iter().collect();
         folders.sort_by_key(|folder| folder.path.as_bytes().len());
@@ -304,6 +346,7 @@ impl Sink for Stage {
             let path = self.path(&folder.path);
             let _critical = interrupt::critical();
             DirBuilder::new().mode(0o700).create(&path).doing("create", &path)?;
+            chown(&path, None, self.group_for(&folder.path)).doing("give to the group", &path)?;
             self.modes.push((path, folder.mode));
         }
         Ok(())
@@ -324,7 +367,8 @@ impl Sink for Stage {
         let mut target =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).doing("create", &path)?;
         io::copy(content, &mut target).doing("write", &path)?;
-        target.set_permissions(Permissions::from_mode(file.mode.bits())).doing("set the mode of", &path)?;
+        fchown(&target, None, self.group_for(&file.path)).doing("give to the group", &path)?;
+        target.set_permissions(self.sharing.mode(file.mode)).doing("set the mode of", &path)?;
         target.sync_all().doing("sync", &path)?;
         if is_counted {
             thread::sleep(TICK);

@@ -1,14 +1,17 @@
 //! Single files: looking at one as a whole, replacing one as a whole.
 
+mod access;
 mod new;
 mod patient;
 mod replace;
 mod snapshot;
 
+pub(crate) use access::Access;
 pub use new::NewFile;
 pub(crate) use patient::read_patiently;
 pub(crate) use replace::{
-    Staged, ensure_folder, is_temp_of_ours, remove_folder, rename_new, resolve, sync_folder, write_new,
+    Staged, ensure_folder, ensure_folder_like, is_temp_of_ours, remove_folder, rename_new, resolve,
+    sync_folder, write_new, write_note,
 };
 pub(crate) use snapshot::{Snapshot, is_settled, open};
 

@@ -3,19 +3,17 @@
 //! After a crash at any instruction the file is either the old one or the new one, whole. What can be left over is
 //! the temp file; its name is in the queue's note (see [`crate::lock`]), and the next writer of that inbox removes it.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use super::access::{Access, PRIVATE_FILE, PRIVATE_FOLDER};
 use crate::error::{IoContext, StoreError};
 use crate::interrupt;
 
-/// Files that we create are for their owner alone.
-const NEW_FILE_MODE: u32 = 0o600;
-const NEW_FOLDER_MODE: u32 = 0o700;
 const TEMP_MARK: &str = ".atm-";
 
 /// A complete, synced new version of a file, not yet in its place.
@@ -32,7 +30,8 @@ impl Staged {
         target.with_file_name(format!(".{name}{TEMP_MARK}{}", Uuid::now_v7().simple()))
     }
 
-    /// Writes and syncs the new version under the name `temp`, with the old one's mode and owner.
+    /// Writes and syncs the new version under the name `temp`, with the old one's mode and owner; without an old one, for
+    /// the owner alone, or for the folder's group as well.
     pub(crate) fn write<P: AsRef<[u8]>>(
         temp: PathBuf,
         target: &Path,
@@ -46,6 +45,10 @@ impl Staged {
         }
         let file =
             writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;
+        if old.is_none() {
+            let access = Access::inside(target.parent().unwrap_or(Path::new("/")));
+            access.give(&file).doing("set the mode of", &staged.temp)?;
+        }
         file.sync_all().doing("sync", &staged.temp)?;
         Ok(staged)
     }
@@ -56,7 +59,7 @@ impl Staged {
         target: &Path,
         old: Option<&Metadata>,
     ) -> Result<(Self, File), StoreError> {
-        let mode = old.map_or(NEW_FILE_MODE, |metadata| metadata.mode() & 0o7777);
+        let mode = old.map_or(PRIVATE_FILE, |metadata| metadata.mode() & 0o7777);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(mode);
         let file = interrupt::create(&temp, || options.open(&temp)).doing("create", &temp)?;
@@ -90,9 +93,11 @@ impl Drop for Staged {
 }
 
 /// Another user's file stays theirs where we may give it back (as root); otherwise it becomes ours, as with any editor.
+/// Its group it keeps if we are in it.
 fn keep_owner(file: &File, uid: u32, gid: u32) {
-    if file.metadata().is_ok_and(|new| (new.uid(), new.gid()) != (uid, gid)) {
-        let _ = std::os::unix::fs::fchown(file, Some(uid), Some(gid));
+    let is_same = file.metadata().is_ok_and(|new| (new.uid(), new.gid()) == (uid, gid));
+    if !is_same && fchown(file, Some(uid), Some(gid)).is_err() {
+        let _ = fchown(file, None, Some(gid));
     }
 }
 
@@ -117,7 +122,15 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
 
 /// Creates `folder` if it is missing, but not its parents: a deleted team is not brought back to life by a send.
 pub(crate) fn ensure_folder(folder: &Path) -> Result<(), StoreError> {
-    match DirBuilder::new().mode(NEW_FOLDER_MODE).create(folder) {
+    ensure_folder_like(folder, folder.parent().unwrap_or(Path::new("/")))
+}
+
+/// The same; who may read it is told by another folder than the one that it is in.
+pub(crate) fn ensure_folder_like(folder: &Path, like: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    match Access::inside(like).create_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         created => {
             created.doing("create", folder)?;
@@ -126,11 +139,18 @@ pub(crate) fn ensure_folder(folder: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Writes a note of ours, for us alone. What it says can be found out again: it is not synced, and may fail.
+pub(crate) fn write_note(path: &Path, text: &str) {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path);
+    let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
+}
+
 /// Removes a folder of ours with all that is in it, whatever the modes there are.
 pub(crate) fn remove_folder(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(NEW_FOLDER_MODE));
+            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(PRIVATE_FOLDER));
             remove_folder(&entry.path());
         }
     }
@@ -157,7 +177,7 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(NEW_FILE_MODE)
+        .mode(PRIVATE_FILE)
         .open(path)
         .doing("create", path)?;
     let written = file.write_all(bytes).and_then(|()| file.sync_all()).doing("write", path);

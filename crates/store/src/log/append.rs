@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::LogInbox;
 use super::lines::siblings;
 use crate::error::{IoContext, StoreError};
-use crate::files::sync_folder;
+use crate::files::{Access, sync_folder};
 use crate::lock::Deadline;
 use crate::lock::flock::Flock;
 use crate::paths::with_suffix;
@@ -92,6 +92,9 @@ pub(super) fn write(
             .mode(0o600)
             .open(path)
             .doing("open", path)?;
+        if is_new {
+            Access::inside(&inbox.folder).give(&file).doing("set the mode of", path)?;
+        }
         write_lines(&mut file, text).doing("append to", path)?;
         file
     };

@@ -19,7 +19,7 @@ use super::lines::QueueFiles;
 use super::{LogInbox, QUEUES};
 use crate::commit::{Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::{rename_new, sync_folder};
+use crate::files::{Access, rename_new, sync_folder};
 use crate::lock::flock::Flock;
 use crate::lock::queue::Queue;
 use crate::paths::with_suffix;
@@ -98,7 +98,12 @@ fn rename(path: &Path, now: Stamp) -> Result<PathBuf, StoreError> {
     match new {
         // A shell that appended at this instant has made it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        new => drop(new.doing("create", path)?),
+        new => {
+            let file = new.doing("create", path)?;
+            Access::inside(path.parent().unwrap_or(Path::new("/")))
+                .give(&file)
+                .doing("set the mode of", path)?;
+        }
     }
     Ok(rotated)
 }

@@ -19,7 +19,7 @@ use atm_wire::task::{Change, Task, TaskId, edit};
 
 use crate::commit::{Content, Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::{Snapshot, ensure_folder, read_patiently, resolve};
+use crate::files::{Snapshot, ensure_folder_like, read_patiently, resolve};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::paths::{Root, State, create_private_folders};
@@ -28,6 +28,8 @@ use crate::paths::{Root, State, create_private_folders};
 #[derive(Debug)]
 pub struct TaskFolder {
     path: PathBuf,
+    /// The team's own folder, which tells who may read.
+    team: PathBuf,
     state: State,
     times: LockTimes,
 }
@@ -68,7 +70,7 @@ pub struct LinkTurn {
 impl TaskFolder {
     /// The tasks of `team`, whether there are any or not.
     pub fn new(root: &Root, team: &TeamName, state: &State, times: LockTimes) -> Self {
-        Self { path: root.tasks(team), state: state.clone(), times }
+        Self { path: root.tasks(team), team: root.team(team), state: state.clone(), times }
     }
 
     /// The folder.
@@ -145,7 +147,7 @@ impl TaskFolder {
         if let Some(tasks) = self.path.parent() {
             create_private_folders(tasks)?;
         }
-        ensure_folder(&self.path)
+        ensure_folder_like(&self.path, &self.team)
     }
 
     /// Looks at a task and changes it, as one step. `decide` may be asked several times; the last time is the one that

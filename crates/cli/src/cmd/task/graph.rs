@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use atm_office::ExitCode;
 use atm_office::tasks::{TaskFilter, TaskView};
 use atm_wire::TeamName;
 use atm_wire::task::TaskId;
@@ -12,6 +11,7 @@ use clap::Args;
 use super::picture;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::private;
 use crate::output::safe;
 
 #[derive(Debug, Args)]
@@ -26,9 +26,7 @@ impl Graph {
         let listed = context.office.tasks(team)?.list(&TaskFilter::default())?;
         let tasks: BTreeMap<TaskId, &TaskView> = listed.tasks.iter().map(|task| (task.id, task)).collect();
         if let Some(path) = &self.svg {
-            std::fs::write(path, picture::draw(&tasks)).map_err(|error| {
-                Failure::new(ExitCode::Io, "io", format!("cannot write {}: {error}", path.display()))
-            })?;
+            private::write(path, &picture::draw(&tasks))?;
         }
         let out = &mut context.out;
         for warning in &listed.warnings {

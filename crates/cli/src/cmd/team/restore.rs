@@ -61,6 +61,9 @@ impl Restore {
             context.out.document(&done)?;
             return Ok(());
         }
+        for warning in &done.warnings {
+            context.out.warn(warning)?;
+        }
         let what = format!("{} files, {}", done.files, size::about(done.bytes));
         let made = done.created_at;
         let team = safe::line(&done.team);

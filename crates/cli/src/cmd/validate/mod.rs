@@ -97,7 +97,11 @@ impl Validate {
         if self.rules {
             return rules::show(&mut context.out);
         }
-        let reports = self.reports(context)?;
+        let mut teams = Vec::new();
+        let reports = self.reports(context, &mut teams)?;
+        for warning in teams.iter().flat_map(|team| context.office.access_warnings(team)) {
+            context.out.warn(&warning)?;
+        }
         let mut counts = Counts::default();
         for report in &reports {
             counts += report.counts;
@@ -126,12 +130,15 @@ impl Validate {
         Ok(if counts.error > 0 { i32::from(u8::from(ExitCode::BadData)) } else { 0 })
     }
 
-    fn reports(&self, context: &Context) -> Result<Vec<FileReport>, Failure> {
+    /// Checks what was named; says which teams were among it.
+    fn reports(&self, context: &Context, teams: &mut Vec<TeamName>) -> Result<Vec<FileReport>, Failure> {
         if self.what.is_empty() {
-            return Ok(match context.named_team()? {
-                Some(team) => context.office.validate_team(&team)?,
-                None => context.office.validate_all()?,
+            teams.extend(match context.named_team()? {
+                Some(team) => vec![team],
+                None => context.office.teams()?.into_iter().map(|team| team.name).collect(),
             });
+            let reports = teams.iter().map(|team| context.office.validate_team(team));
+            return Ok(reports.collect::<Result<Vec<_>, _>>()?.concat());
         }
         let mut reports = Vec::new();
         for what in &self.what {
@@ -143,6 +150,7 @@ impl Validate {
                 let team = context.office.choose_team(Some(what), &context.cwd);
                 let team = team.map_err(|error| no_such(what, error))?;
                 reports.extend(context.office.validate_team(&team)?);
+                teams.push(team);
             } else if path.is_dir() && self.format.is_none() {
                 reports.extend(folder(context, what, &path)?);
             } else if path.symlink_metadata().is_err() {

@@ -115,7 +115,7 @@ fn the_first_help_names_every_command() {
 }
 
 #[test]
-fn help_about_teams_and_members() {
+fn help_about_teams() {
     let commands = ["demo", "team", "team create", "team list", "team show", "team delete"];
     assert_snapshot!(helps(&commands), @"
     == Play a team's day in a throw-away root, with real files
@@ -155,6 +155,13 @@ fn help_about_teams_and_members() {
           --description <DESCRIPTION>  What it is for, 1 to 500 characters [default: the name]
           --layout <LAYOUT>            How mail is kept [default: array] [possible values: array, log]
           --lead <NAME>                The lead's name [default: team-lead]
+          --group <NAME>               Let this group of users read it: 0640, folders 0750
+
+    The team's files are yours alone: 0600, folders 0700. With --group they are the group's, 0640 and
+    0750: it can read mail, members and tasks (`atm inbox`, `watch`, `members`; its users have state
+    folders of their own), and write nothing. The folder hands the group on to all that is made in it
+    later, by atm or by others. The folders above the team are left as they are; if one of them keeps
+    the group out, you are told.
     == List all teams, those that clients made by themselves too
 
     Usage: atm team list [OPTIONS]
@@ -178,6 +185,10 @@ fn help_about_teams_and_members() {
     Options:
           --force    Even if there is unread mail
     ");
+}
+
+#[test]
+fn help_about_members() {
     assert_snapshot!(helps(&["member", "member add", "member remove", "member set", "members"]), @"
     == Add, remove and change members
 
