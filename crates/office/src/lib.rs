@@ -210,6 +210,7 @@ mod reconcile;
 pub mod repair;
 pub mod reply;
 pub mod request;
+pub mod restore_config;
 pub mod retry;
 pub mod send;
 pub mod spawn;

@@ -135,7 +135,7 @@ ailments! {
         "Update the client, or mind what the finding says.";
     BadConfig = "ATM-D021" Error, "a `config.json` that does not parse",
         "Nobody finds the team's members.",
-        "Mend it by hand, or restore it from a backup: what a team is cannot be guessed.";
+        "Mend it by hand, or `atm team restore BACKUP --config-only`: what a team is cannot be guessed.";
     ClosedToGroup = "ATM-D023" Note, "a group's team that the group cannot read",
         "Its folder is for a group, and something in it or above it is not.",
         "`chmod o+x` on the folder above that is closed; `chgrp -R GROUP` and `chmod -R g+rX` on what is in it.";

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use atm_office::OfficeError;
 use atm_office::backup::RestorePlan;
+use atm_office::restore_config::ConfigRestored;
 use atm_store::StoreError;
 use atm_store::backup::Limits;
 use clap::Args;
@@ -21,7 +22,9 @@ for byte and with its modes. A file that leads elsewhere, a link, a file twice, 
 name, another hash, or more than is allowed: the backup is refused (exit 6), and nothing is changed.
 --merge adds to a team that is at work: messages that neither inbox nor archive has, by their ids or else by
 sender, time and text; members of other names; tasks of other numbers; other files. Nothing is overwritten.
-What a reader is known to have seen comes as read.")]
+What a reader is known to have seen comes as read.
+--config-only puts config.json in the place of the one that is there, for a team whose own is broken or gone:
+mail and tasks stay as they are, and `atm doctor --undo` puts the old one back.")]
 pub(crate) struct Restore {
     /// The backup
     file: PathBuf,
@@ -29,8 +32,11 @@ pub(crate) struct Restore {
     #[arg(id = "who", long = "as", value_name = "NAME")]
     name: Option<String>,
     /// Add what is missing to a team that is there
-    #[arg(long)]
+    #[arg(long, conflicts_with = "config_only")]
     merge: bool,
+    /// Only put config.json back, in the place of the one that is there
+    #[arg(long)]
+    config_only: bool,
     /// Only check it, and say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -54,6 +60,11 @@ impl Restore {
             drop(progress);
             return merged::tell(context, &done.map_err(explain)?);
         }
+        if self.config_only {
+            let done = context.office.restore_config(&plan, &mut |done, of| progress.at(done, of));
+            drop(progress);
+            return tell_config(context, &done.map_err(explain)?);
+        }
         let done = context.office.restore(&plan, &mut |done, of| progress.at(done, of));
         drop(progress);
         let done = done.map_err(explain)?;
@@ -75,6 +86,25 @@ impl Restore {
         })?;
         Ok(())
     }
+}
+
+fn tell_config(context: &mut Context, done: &ConfigRestored) -> Result<(), Failure> {
+    let out = &mut context.out;
+    if out.json {
+        return Ok(out.document(done)?);
+    }
+    for (names, what) in [(&done.added, "is a member again"), (&done.removed, "is no member any more")] {
+        for name in names {
+            out.line(format!("{} {what}", safe::line(name)))?;
+        }
+    }
+    let what = format!("the configuration of {} in {}", done.created_at, done.file.display());
+    out.note(safe::line(&match &done.journal {
+        Some(id) => format!("put back {what}; `atm doctor --undo {id}` undoes it"),
+        None if done.dry_run => format!("would put back {what}"),
+        None => format!("it is as it was: {what}"),
+    }))?;
+    Ok(())
 }
 
 /// What to do next, which is not what other commands would say.

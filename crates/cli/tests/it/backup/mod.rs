@@ -1,5 +1,6 @@
 //! A team in one file, and back, by the real binary: while others work, after deaths, and what is refused.
 
+mod config;
 mod crashes;
 mod export;
 mod live;

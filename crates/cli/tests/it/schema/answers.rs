@@ -82,6 +82,7 @@ fn teams(all: &mut Holder) {
     let backup = all.world.home().join("dev.backup");
     all.run("backup", &format!("team backup dev --out {}", backup.display()));
     all.run("restored", &format!("team restore {} --as again --dry-run", backup.display()));
+    all.run("config-restored", &format!("team restore {} --config-only --dry-run", backup.display()));
     all.run("converted", "team convert dev --to log");
     all.run("converted", "team convert dev --to array");
     all.world.ok(&["member", "add", "bobby"]);
