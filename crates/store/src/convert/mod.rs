@@ -3,7 +3,7 @@
 //! An array becomes a log:
 //!
 //! 1. The log is written beside its place: what was read, then the rest, with the cursor between.
-//! 2. A [`Mark`] is put down: what is in the log does not count while the array is in its place.
+//! 2. A mark (`mark.rs`) is put down: what is in the log does not count while the array is in its place.
 //! 3. Under the array's locks, and if it is still what was read, the log is put in place, and the array renamed:
 //!    **from here on the log counts.**
 //!
@@ -201,5 +201,47 @@ fn in_order(runs: Vec<Vec<Carried>>) -> Vec<Carried> {
         let next = heads.filter_map(|(at, run)| Some((run.peek()?.message.sent_at, at))).min();
         let Some((_, at)) = next else { return all };
         all.extend(runs[at].next());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use atm_wire::message::Priority;
+
+    use super::*;
+
+    #[test]
+    fn messages_stand_by_their_times_and_those_of_one_run_in_their_order() {
+        let run = |messages: &[(&str, &str)]| -> Vec<Carried> {
+            let line = |(text, time): &(&str, &str)| {
+                let line = format!(
+                    r#"{{"type":"message","from":"a","timestamp":"{time}","content":{{"text":"{text}"}}}}"#
+                );
+                Carried::from_line(&line, Priority::Normal, false).unwrap()
+            };
+            messages.iter().map(line).collect()
+        };
+        let at = |second: &str| format!("2026-11-15T18:42:{second}Z");
+        let (one, two, three) = (at("01"), at("02"), at("03"));
+        let first = run(&[("b", &two), ("a", &one), ("x", "no time")]);
+        let second = run(&[("c", &one), ("d", &two), ("e", &three)]);
+        let texts: Vec<String> = in_order(vec![first, Vec::new(), second])
+            .into_iter()
+            .map(|carried| carried.message.text)
+            .collect();
+        assert_eq!(texts, ["c", "b", "a", "x", "d", "e"]);
+    }
+
+    #[test]
+    fn a_file_that_was_taken_out_says_where_it_was() {
+        for path in
+            ["/t/inboxes/bob.json", "/t/members/bob/inbox-high", "/t/members/bob/inbox.20261115-184220"]
+        {
+            let out = taken_out(Path::new(path));
+            assert!(mark::is_of_conversion(&out) && !mark::is_of_conversion(Path::new(path)), "{path}");
+            assert_eq!(was_at(&out), Path::new(path));
+        }
     }
 }

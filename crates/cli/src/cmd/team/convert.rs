@@ -63,16 +63,18 @@ fn tell(context: &mut Context, done: &ConvertedTeam) -> Result<(), Failure> {
     let changed: Vec<&ConvertedInbox> = done.inboxes.iter().filter(|inbox| inbox.converted).collect();
     for inbox in &changed {
         let whose = safe::line(&inbox.name);
-        context.out.line(format!("{whose}: {} messages, {} of them unread", inbox.messages, inbox.unread))?;
+        let mail = if inbox.messages == 1 { "message" } else { "messages" };
+        context.out.line(format!("{whose}: {} {mail}, {} of them unread", inbox.messages, inbox.unread))?;
     }
-    let team = safe::line(&done.team);
+    let (team, to) = (safe::line(&done.team), done.to);
+    let (inboxes, are) = if changed.len() == 1 { ("inbox", "is") } else { ("inboxes", "are") };
     context.out.note(match changed.len() {
         0 if done.inboxes.iter().any(|inbox| inbox.error.is_some()) => "nothing was converted".to_owned(),
-        0 => format!("the mail of team {team} is in the {} layout", done.to),
+        0 => format!("the mail of team {team} is in the {to} layout"),
         count if done.dry_run => {
-            format!("{count} inboxes of team {team} would be brought into the {} layout", done.to)
+            format!("{count} {inboxes} of team {team} would be brought into the {to} layout")
         }
-        count => format!("{count} inboxes of team {team} are in the {} layout now", done.to),
+        count => format!("{count} {inboxes} of team {team} {are} in the {to} layout now"),
     })?;
     Ok(())
 }
