@@ -38,7 +38,7 @@ pub(crate) struct Install {
     /// Which client
     #[arg(value_enum, required_unless_present = "check")]
     client: Option<Client>,
-    /// For you, in all folders [default]
+    /// For you, in all folders; this is the default
     #[arg(long, conflicts_with = "project")]
     user: bool,
     /// For everybody who works in this folder

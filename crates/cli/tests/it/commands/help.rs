@@ -555,7 +555,7 @@ fn help_about_settings_and_setting_up() {
       [CLIENT]  Which client [possible values: claude, codex, gemini, opencode, cursor]
 
     Options:
-          --user          For you, in all folders [default]
+          --user          For you, in all folders; this is the default
           --project       For everybody who works in this folder
           --dry-run       Show what would change
           --uninstall     Take it out again
