@@ -62,6 +62,7 @@ fn run(args: Args) -> Result<i32, Failure> {
         (Err(failure), _) => return Err(failure),
     };
     let done = cmd::run(args.command, &mut context);
+    context.office.leave();
     context.out.finish()?;
     done
 }

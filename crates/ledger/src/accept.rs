@@ -203,11 +203,12 @@ fn try_again(db: &Connection, inbox: i64, id: &str, draft: &str) -> rusqlite::Re
 
 /// Marks a message as written, unless it came further already; gives its number.
 fn kept(db: &Connection, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
-    db.prepare_cached(
-        "UPDATE messages SET waiting = 0, rank = max(rank, ?3) WHERE inbox = ?1 AND id = ?2 RETURNING seq",
-    )?
-    .query_row(params![inbox, id, Stage::Written.rank()], |row| row.get(0))
-    .optional()
+    let message = number_of(db, inbox, id)?;
+    if let Some(message) = message {
+        db.prepare_cached("UPDATE messages SET waiting = 0, rank = max(rank, ?2) WHERE seq = ?1")?
+            .execute(params![message, Stage::Written.rank()])?;
+    }
+    Ok(message)
 }
 
 /// Puts a stage of a message down, if there is such a message.

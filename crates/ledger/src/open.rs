@@ -45,6 +45,8 @@ impl Ledger {
     /// - No checkpoint when the last connection closes, which every command would pay for, and none inside a commit,
     ///   where others wait for us: see [`Ledger::tidy`].
     /// - `foreign_keys`: on, which SQLite leaves off.
+    /// - The same plan whatever is asked for (QPSG): else a statement is compiled again once its values are known, and a
+    ///   command that runs each of them once would compile them twice.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         make_private(path)?;
         let fail = |source| LedgerError::Database { path: path.to_owned(), source };
@@ -52,6 +54,7 @@ impl Ledger {
         db.busy_handler(Some(wait_for_others)).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(fail)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fail)?;
         db.pragma_update(None, "synchronous", "NORMAL").map_err(fail)?;
         let log_length = Arc::new(AtomicI32::new(0));
         let told = Arc::clone(&log_length);

@@ -2,6 +2,7 @@
 //! in the way of mail.
 
 use std::fs;
+use std::mem;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,6 +30,12 @@ impl Books {
         if let Some((_, ledger)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             ledger.tidy();
         }
+    }
+
+    /// For a process that ends: the system closes the ledger with less work than SQLite does.
+    pub(crate) fn leave(&self) {
+        self.tidy();
+        mem::forget(Arc::clone(&self.open));
     }
 
     pub(crate) fn with<T>(

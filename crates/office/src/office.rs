@@ -70,6 +70,11 @@ impl Office {
         &self.root
     }
 
+    /// The process ends, and will ask nothing more: what is open need not be closed in order.
+    pub fn leave(&self) {
+        self.books.leave();
+    }
+
     /// Our own state.
     pub fn state(&self) -> &State {
         &self.state
