@@ -18,7 +18,7 @@ const TAKEN_OUT: &str = ".atm-converted";
 
 /// How much of the lines does not count, since it is in the array. That is so while there is an array, and none that was
 /// [taken out](taken_out).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
     /// Of each file.
     pub(crate) in_array: Vec<Carried>,

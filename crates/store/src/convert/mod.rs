@@ -90,7 +90,12 @@ impl Mailbox {
             log.remove_left();
         }
         match Mark::read(&self.log) {
-            Some(mark) if self.array.is_file() && !taken_out(&self.array).exists() => {
+            // One of no file that is there is of a log that was never put in place: what it says is of nothing.
+            Some(mark)
+                if self.array.is_file()
+                    && !taken_out(&self.array).exists()
+                    && (mark.in_array.is_empty() || log.has_any_of(&mark.in_array)?) =>
+            {
                 self.take_lines_out(to, mark, done)
             }
             _ => self.keep_old(done),
@@ -128,8 +133,18 @@ impl Mailbox {
             points::reached("convert_marked");
             Ok((staged, load))
         };
-        let (_, Load { messages, warnings }) =
-            self.array_inbox().take_out(&taken_out(&self.array), prepare, |(staged, _)| staged.put())?;
+        let taken = self.array_inbox().take_out(&taken_out(&self.array), prepare, |(staged, _)| staged.put());
+        let (_, Load { messages, warnings }) = match taken {
+            Ok(taken) => taken,
+            Err(error) => {
+                // If the log was not put in place, the mark is of nothing, and a file of others may get the same number.
+                let mark = Mark::read(&self.log).unwrap_or_default();
+                if !log.has_any_of(&mark.in_array).unwrap_or(true) {
+                    Mark::remove(&self.log)?;
+                }
+                return Err(error);
+            }
+        };
         points::reached("convert_counts");
         done.messages = messages.len();
         done.unread = messages.iter().filter(|carried| !carried.message.read).count();

@@ -77,6 +77,13 @@ impl LogInbox {
         Ok(!self.mail_files()?.is_empty())
     }
 
+    /// Whether one of the files in the folder is among these, in its place or taken out of it.
+    pub(crate) fn has_any_of(&self, carried: &[Carried]) -> Result<bool, StoreError> {
+        let files = self.mail_files()?.into_iter().map(|(_, path)| path).chain(all_taken_out(&self.folder));
+        let mut inodes = files.filter_map(|path| Some(fs::metadata(path).ok()?.ino()));
+        Ok(inodes.any(|inode| carried.iter().any(|file| file.inode == inode)))
+    }
+
     /// All files with lines, each with its queue.
     fn mail_files(&self) -> Result<Vec<(Priority, PathBuf)>, StoreError> {
         let mut found = Vec::new();

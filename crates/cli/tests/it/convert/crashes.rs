@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use atm_store::points;
+use atm_store::{Layout, points};
 
 use super::{mail, other, stages, team_with_mail};
-use crate::scene::{World, tree};
+use crate::scene::{World, foreign_team, texts, tree};
 
 fn dies_at(world: &World, to: &str, point: &str) {
     let command = ["team", "convert", "dev", "--to", to];
@@ -95,4 +95,25 @@ fn a_log_becomes_an_array_if_it_died_in_the_commit() {
             assert_it_is_finished("log", &format!("{point}:{turn}"));
         }
     }
+}
+
+#[test]
+fn a_mark_of_a_log_that_never_came_counts_for_nothing() {
+    let (world, team) = foreign_team(Layout::Array);
+    let (from, time, text) = ("shell", "2026-11-15T10:00:00Z", "in both");
+    team.write_inbox(
+        "bob",
+        format!(r#"[{{"from":"{from}","text":"{text}","timestamp":"{time}","read":true}}]"#),
+    );
+    let folder = world.root().join("teams/dev/members/bob");
+    fs::create_dir_all(&folder).unwrap();
+    let line = format!(
+        r#"{{"type":"message","from":"{from}","to":"bob","timestamp":"{time}","content":{{"text":"{text}"}}}}"#
+    );
+    fs::write(folder.join("inbox"), format!("{line}\n")).unwrap();
+    fs::write(folder.join(".atm-converting"), r#"{"in_array":[{"inode":1,"bytes":999}]}"#).unwrap();
+    assert_eq!(texts(&world.json(&["inbox", "bob"])), [text]);
+    world.ok(&["team", "convert", "dev", "--to", "array"]);
+    assert_eq!(texts(&world.json(&["inbox", "bob"])), [text]);
+    assert!(!folder.join("inbox").exists() && !folder.join(".atm-converting").exists());
 }
