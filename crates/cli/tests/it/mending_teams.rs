@@ -302,7 +302,7 @@ fn a_team_that_a_client_made_has_the_names_that_its_people_give_it() {
         world.team(name, Layout::Array, &["team-lead", "bob"]);
         let file = world.root().join("teams").join(name).join("config.json");
         let text = fs::read_to_string(&file).unwrap();
-        fs::write(&file, text.replace("/home/user/project", &format!("/work/{folder}"))).unwrap();
+        fs::write(&file, text.replace("/home/user/project", &format!("/home/user/{folder}"))).unwrap();
     }
     let session = world.session(
         "
@@ -332,7 +332,7 @@ fn a_team_that_a_client_made_has_the_names_that_its_people_give_it() {
     there are no aliases; `atm team alias NAME TEAM` makes one
     $ atm -t shop members
     2> error: there are several teams, and nothing says which one is meant
-    2>   hint: use --team with one of: session-1a2b3c4d (shop, /work/shop), session-5e6f7a8b (shop, /work/shop)
+    2>   hint: use --team with one of: session-1a2b3c4d (shop, /home/user/shop), session-5e6f7a8b (shop, /home/user/shop)
     [exit 3]
     $ atm team alias web session-1a2b3c4d
     web stands for team session-1a2b3c4d

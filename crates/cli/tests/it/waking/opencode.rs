@@ -26,10 +26,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         if url.path != "/session/status":
             known = url.path.startswith("/session/ses_")
-            return self.answer(200 if known else 404, json.dumps({"directory": "/work/a b"}))
+            return self.answer(200 if known else 404, json.dumps({"directory": "/home/user/a b"}))
         if os.path.exists(home + "/read-now"):
             subprocess.run([atm, "--as", "bob", "read"], stdout=subprocess.DEVNULL, check=True)
-        asked = urllib.parse.parse_qs(url.query).get("directory") == ["/work/a b"]
+        asked = urllib.parse.parse_qs(url.query).get("directory") == ["/home/user/a b"]
         self.answer(200, open(home + "/status").read() if asked else "{}")
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
