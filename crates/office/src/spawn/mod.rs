@@ -32,6 +32,7 @@ use serde_json::Value;
 pub use client::Client;
 pub use error::SpawnError;
 pub(crate) use nudge::type_line;
+pub use program::find as find_in_path;
 
 use crate::error::OfficeError;
 use crate::members::MemberPlan;

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The file that `program` names: by its path, or in one of the folders of `path`.
-pub(super) fn find(program: &str, cwd: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+pub fn find(program: &str, cwd: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
     let can_run = |file: &PathBuf| {
         fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };

@@ -2,10 +2,9 @@
 #![expect(clippy::doc_markdown, reason = "these comments are the help text")]
 
 use std::env;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use atm_office::spawn::find_in_path;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -259,8 +258,5 @@ fn object(env: &[(String, String)]) -> Value {
 
 /// Where a program is, if it is on the path.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    let runs = |path: &Path| {
-        fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| runs(path))
+    find_in_path(name, Path::new(""), Some(&env::var_os("PATH")?))
 }
