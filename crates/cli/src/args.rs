@@ -1,9 +1,10 @@
 //! The command line.
 #![expect(clippy::doc_markdown, reason = "these comments are the help text")]
 
+use std::env;
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{FromArgMatches, Parser, ValueEnum};
 
 use crate::cmd::Command;
 
@@ -21,6 +22,22 @@ pub(crate) struct Args {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Args {
+    /// What this process was called with.
+    ///
+    /// Tried first with the one command that seems to be called, which is much less to describe; what that does not
+    /// understand, or answers with help, gets the whole list.
+    pub(crate) fn of_process() -> Result<Self, clap::Error> {
+        let called = env::args_os().skip(1).find_map(|argument| Command::describe(argument.to_str()?));
+        called.and_then(Self::of_command).map_or_else(Self::try_parse, Ok)
+    }
+
+    fn of_command(command: clap::Command) -> Option<Self> {
+        let atm = <Global as clap::Args>::augment_args(clap::Command::new("atm")).subcommand(command);
+        Self::from_arg_matches_mut(&mut atm.try_get_matches().ok()?).ok()
+    }
 }
 
 /// What every command takes.

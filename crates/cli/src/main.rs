@@ -12,8 +12,6 @@ mod size;
 use std::env;
 use std::process;
 
-use clap::Parser;
-
 use args::Args;
 use cmd::{Command, hook};
 use context::Context;
@@ -21,7 +19,7 @@ use failure::Failure;
 
 fn main() {
     let for_a_hook = hook::is_called(env::args_os().skip(1));
-    let args = match Args::try_parse() {
+    let args = match Args::of_process() {
         Ok(args) => args,
         Err(error) if error.use_stderr() && for_a_hook => {
             failure::report_usage(&error);

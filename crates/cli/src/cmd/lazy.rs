@@ -1,6 +1,7 @@
 //! The list of commands as the parser needs it: every name, and the arguments of the one that is called.
 //!
-//! The derived list would describe all arguments of all commands, at every start.
+//! The derived list would describe all arguments of all commands, at every start. Even the names alone cost more than
+//! the rest of a parse, since each of them gets the global options: so a single command can be had too.
 
 /// Makes the enum `Command` of `/// About` and `Name(Type),` lines; `#[command(subcommand)]` marks those that have
 /// commands of their own.
@@ -12,13 +13,23 @@ macro_rules! commands {
             $(#[doc = $about] $name($type),)*
         }
 
+        impl Command {
+            /// How the command of this name is called.
+            pub(crate) fn describe(name: &str) -> Option<clap::Command> {
+                $(if name == lazy::lower!($name) {
+                    return Some(
+                        clap::Command::new(lazy::lower!($name))
+                            .about($about.trim())
+                            .defer(|command| lazy::augment!(command, $type $(, $group)?).about($about.trim())),
+                    );
+                })*
+                None
+            }
+        }
+
         impl clap::Subcommand for Command {
             fn augment_subcommands(atm: clap::Command) -> clap::Command {
-                atm$(.subcommand(
-                    clap::Command::new(lazy::lower!($name))
-                        .about($about.trim())
-                        .defer(|command| lazy::augment!(command, $type $(, $group)?).about($about.trim())),
-                ))*
+                atm.subcommands([$(lazy::lower!($name)),*].into_iter().filter_map(Self::describe))
             }
 
             fn augment_subcommands_for_update(atm: clap::Command) -> clap::Command {

@@ -48,6 +48,37 @@ fn with_json_an_error_is_a_document_on_stderr_and_stdout_is_empty() {
 }
 
 #[test]
+fn a_command_is_known_by_its_place_not_by_its_name() {
+    let world = World::with_team();
+    let session = world.session(
+        "
+        atm member add send
+        atm --as send send bob read
+        atm -t send members
+        atm --team send
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm member add send
+    added send@dev
+    $ atm --as send send bob read
+    delivered for bob@dev, id [ID]
+    $ atm -t send members
+    2> error: there is no team "send"
+    2>   hint: `atm team list` shows the teams
+    [exit 3]
+    $ atm --team send
+    2> error: 'atm' requires a subcommand but one was not provided
+    2>   [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]
+    2>
+    2> Usage: atm [OPTIONS] <COMMAND>
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    "#);
+}
+
+#[test]
 fn a_document_of_an_error_has_these_keys_and_no_others() {
     let world = World::with_team();
     for args in
