@@ -4,19 +4,20 @@
 //! the mail: the files are the mail. A ledger that is missing is made anew; one that cannot be used is an error here
 //! and a warning in the office.
 
-mod accept;
+mod arrivals;
 mod error;
 mod lookup;
 mod observe;
 mod open;
 mod presence;
+mod record;
 mod row;
 mod schema;
 mod search;
 mod stage;
 mod stats;
 
-pub use accept::Acceptance;
+pub use arrivals::Acceptance;
 pub use error::LedgerError;
 pub use lookup::{Recorded, StageRecord};
 pub use observe::{Known, Observed};

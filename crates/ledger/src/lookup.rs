@@ -65,7 +65,7 @@ impl Recorded {
     pub(crate) fn from_row(row: &Row) -> rusqlite::Result<Self> {
         Ok(Self {
             seq: row.get(0)?,
-            inbox: InboxKey { root: row.get(1)?, team: row.get(2)?, name: row.get(3)? },
+            inbox: InboxKey::from_row(row, 1)?,
             id: row.get(4)?,
             sender: row.get(5)?,
             text: row.get(6)?,
@@ -110,12 +110,10 @@ impl Ledger {
     /// The stages of a message, in the order of their times.
     pub fn stages(&self, message: &Recorded) -> Result<Vec<StageRecord>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<StageRecord>> {
-            self.db
+            self.filed()?
                 .prepare_cached("SELECT rank, at, evidence FROM stages WHERE message = ?1 ORDER BY at, rank")?
                 .query_map([message.seq], |row| {
-                    let evidence: String = row.get(2)?;
-                    let evidence =
-                        serde_json::from_str(&evidence).unwrap_or_else(|_| Evidence::likely(evidence));
+                    let evidence = Evidence::from_json(&row.get::<_, String>(2)?);
                     Ok(StageRecord { stage: Stage::from_rank(row.get(0)?), at: row.get(1)?, evidence })
                 })?
                 .collect()
@@ -183,7 +181,7 @@ impl Ledger {
     /// Whether somebody took mail of its inbox after a time, as far as that is known for certain.
     pub fn took_since(&self, inbox: &InboxKey, at: i64) -> Result<bool, LedgerError> {
         let query = || -> rusqlite::Result<bool> {
-            let Some(number) = inbox.find(&self.db)? else { return Ok(false) };
+            let Some(number) = inbox.find(self.filed()?)? else { return Ok(false) };
             self.db
                 .prepare_cached(
                     "SELECT EXISTS (SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
@@ -206,14 +204,11 @@ impl Ledger {
     /// The inboxes of which something still waits for its recipient.
     pub fn inboxes_with_open(&self, root: &str) -> Result<Vec<InboxKey>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<InboxKey>> {
-            self.db
-                .prepare_cached(
+            self.filed()?.prepare_cached(
                     "SELECT i.root, i.team, i.name FROM inboxes i WHERE i.root = ?1
                      AND EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.rank < 30 AND m.rank < 40)",
                 )?
-                .query_map([root], |row| {
-                    Ok(InboxKey { root: row.get(0)?, team: row.get(1)?, name: row.get(2)? })
-                })?
+                .query_map([root], |row| InboxKey::from_row(row, 0))?
                 .collect()
         };
         query().map_err(|source| self.failed(source))
@@ -249,7 +244,7 @@ impl Ledger {
     /// Whether a message ever reached a stage.
     pub fn has_reached(&self, inbox: &InboxKey, id: &str, stage: Stage) -> Result<bool, LedgerError> {
         let query = || -> rusqlite::Result<bool> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(false) };
+            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(false) };
             self.db
                 .prepare_cached(
                     "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
@@ -263,7 +258,7 @@ impl Ledger {
     /// Whether it is on record that a message was moved into the archive.
     pub fn is_archived(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
         let query = || -> rusqlite::Result<bool> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(false) };
+            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(false) };
             self.db
                 .prepare_cached(
                     "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
@@ -287,7 +282,7 @@ impl Ledger {
 
     pub(crate) fn select(&self, clause: &str, values: &[&dyn ToSql]) -> Result<Vec<Recorded>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<Recorded>> {
-            self.db
+            self.filed()?
                 .prepare_cached(&format!(
                     "SELECT {COLUMNS} FROM messages m JOIN inboxes i ON i.id = m.inbox {clause}"
                 ))?
@@ -308,8 +303,9 @@ impl Ledger {
 
     /// How many messages there are.
     pub fn count(&self) -> Result<u64, LedgerError> {
-        let query =
-            || self.db.query_row("SELECT count(*) FROM messages", params![], |row| row.get::<_, i64>(0));
+        let query = || {
+            self.filed()?.query_row("SELECT count(*) FROM messages", params![], |row| row.get::<_, i64>(0))
+        };
         query().map(i64::unsigned_abs).map_err(|source| self.failed(source))
     }
 }

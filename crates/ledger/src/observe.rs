@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::accept::{number_of, put_down, reach};
 use crate::error::LedgerError;
 use crate::open::Ledger;
+use crate::record::{number_of, put_down, reach};
 use crate::row::{InboxKey, NewMessage};
 use crate::stage::{Evidence, Stage};
 
@@ -53,7 +53,7 @@ impl Ledger {
     /// The messages of an inbox that nobody has seen, between `from` and `to` (not included) in their stages, oldest first.
     pub fn known(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<Known>> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(Vec::new()) };
+            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(Vec::new()) };
             self.db
                 .prepare_cached(
                     "SELECT id, sender, text, sent_at, ours FROM messages
@@ -76,7 +76,7 @@ impl Ledger {
     /// Which of these ids the inbox has never had.
     pub fn unknown<'a>(&self, inbox: &InboxKey, ids: &[&'a str]) -> Result<HashSet<&'a str>, LedgerError> {
         let query = || -> rusqlite::Result<HashSet<&'a str>> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(ids.iter().copied().collect()) };
+            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(ids.iter().copied().collect()) };
             let mut find = self.db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?;
             let mut unknown = HashSet::new();
             for id in ids {
@@ -97,8 +97,8 @@ impl Ledger {
         signature: Option<&str>,
         now: i64,
     ) -> Result<(), LedgerError> {
-        let mut write = || -> rusqlite::Result<()> {
-            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let write = || -> rusqlite::Result<()> {
+            let transaction = self.change()?;
             let number = inbox.find_or_make(&transaction)?;
             for seen in observed {
                 if put_in(&transaction, number, seen, now)? {
@@ -116,8 +116,7 @@ impl Ledger {
             }
             transaction.commit()
         };
-        let written = write();
-        written.map_err(|source| self.failed(source))
+        write().map_err(|source| self.failed(source))
     }
 
     /// How far a transcript was read, if it is still the same file.

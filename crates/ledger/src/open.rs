@@ -1,6 +1,7 @@
 //! Opening the database.
 
 use std::fs::{self, DirBuilder};
+use std::mem;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +30,8 @@ const TIDY_EVERY: Duration = Duration::from_millis(25);
 pub struct Ledger {
     pub(crate) db: Connection,
     path: PathBuf,
+    /// So much has arrived that we should file it.
+    pub(crate) much_arrived: bool,
     /// Pages in the log after our last commit.
     log_length: Arc<AtomicI32>,
 }
@@ -64,7 +67,7 @@ impl Ledger {
         }))
         .map_err(fail)?;
         match schema::migrate(&mut db).map_err(fail)? {
-            None => Ok(Self { db, path: path.to_owned(), log_length }),
+            None => Ok(Self { db, path: path.to_owned(), much_arrived: false, log_length }),
             Some(found) => {
                 Err(LedgerError::TooNew { path: path.to_owned(), found, known: schema::version() })
             }
@@ -76,6 +79,10 @@ impl Ledger {
     /// at once: only this changes the database's file, whose time tells when somebody did it. Costs two fsyncs, so
     /// nothing else should be held.
     pub fn tidy(&mut self) {
+        if mem::take(&mut self.much_arrived) {
+            // If it fails: whoever looks next does it.
+            let _ = self.filed();
+        }
         let is_long = self.log_length.load(Ordering::Relaxed) >= LONG_LOG;
         let since = || fs::metadata(&self.path).ok()?.modified().ok()?.elapsed().ok();
         if is_long && since().is_none_or(|since| since >= TIDY_EVERY) {

@@ -54,29 +54,24 @@ impl Ledger {
     /// What is known of somebody.
     pub fn traces(&self, inbox: &InboxKey) -> Result<Traces, LedgerError> {
         let query = || -> rusqlite::Result<Traces> {
-            let mut traces = Traces {
-                said: said(&self.db, inbox)?,
-                heartbeat: heartbeat(&self.db, inbox)?,
-                ..Traces::default()
-            };
-            let Some(number) = inbox.find(&self.db)? else { return Ok(traces) };
-            traces.took = self
-                .db
+            let db = self.filed()?;
+            let mut traces =
+                Traces { said: said(db, inbox)?, heartbeat: heartbeat(db, inbox)?, ..Traces::default() };
+            let Some(number) = inbox.find(db)? else { return Ok(traces) };
+            traces.took = db
                 .prepare_cached(
                     "SELECT max(s.at) FROM stages s WHERE s.rank IN (30, 40)
                      AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)
                      AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'",
                 )?
                 .query_row(params![number, Evidence::ARCHIVED], |row| row.get(0))?;
-            traces.unanswered = self
-                .db
+            traces.unanswered = db
                 .prepare_cached(
                     "SELECT max(sent_at) FROM messages WHERE inbox = ?1 AND kind = 'health_check'
                      AND request_id IS NOT NULL AND rank < 60",
                 )?
                 .query_row([number], |row| row.get(0))?;
-            traces.stalled = self
-                .db
+            traces.stalled = db
                 .prepare_cached(
                     "SELECT at FROM health WHERE inbox = ?1 AND step IN ('stalled', 'unresponsive')",
                 )?

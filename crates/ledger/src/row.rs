@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
 
 /// Whose mail: one name in one team below one root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,6 +23,11 @@ impl InboxKey {
         Self { root: root.display().to_string(), team: team.to_owned(), name: name.to_owned() }
     }
 
+    /// From three columns, of which this is the first.
+    pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Self> {
+        Ok(Self { root: row.get(first)?, team: row.get(first + 1)?, name: row.get(first + 2)? })
+    }
+
     pub(crate) fn find(&self, db: &Connection) -> rusqlite::Result<Option<i64>> {
         db.prepare_cached("SELECT id FROM inboxes WHERE root = ?1 AND team = ?2 AND name = ?3")?
             .query_row(params![self.root, self.team, self.name], |row| row.get(0))
@@ -38,7 +44,7 @@ impl InboxKey {
 }
 
 /// A message that the ledger does not know yet.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct NewMessage {
     /// Its id.
     pub id: String,
@@ -69,6 +75,16 @@ pub struct NewMessage {
 }
 
 impl NewMessage {
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    pub(crate) fn from_json(text: &str) -> rusqlite::Result<Self> {
+        serde_json::from_str(text).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+        })
+    }
+
     /// Puts it in, unless that inbox has this id; says under which number it is new.
     pub(crate) fn insert(
         &self,
@@ -80,8 +96,8 @@ impl NewMessage {
     ) -> rusqlite::Result<Option<i64>> {
         let mut insert = db.prepare_cached(
             "INSERT INTO messages (inbox, id, sender, text, summary, kind, sent_at, noticed_at, ours, rank,
-                                   reply_to, thread, request_id, ack_id, ack_by, draft, waiting, task, origin)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?9, ?17, ?18)
+                                   reply_to, thread, request_id, ack_id, ack_by, draft, task, origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
              ON CONFLICT (id, inbox) DO NOTHING",
         )?;
         let added = insert.execute(params![

@@ -105,6 +105,29 @@ CREATE TABLE health (
 DROP TABLE words;
 CREATE VIRTUAL TABLE words USING fts5 (text, summary, sender, content = '');
 UPDATE indexed SET up_to = 0;
+", "
+-- What came since somebody last looked at messages; `rank` is empty as long as it is not written, and all that is
+-- not written is the queue. What is not written and filed is in both tables.
+CREATE TABLE arrivals (
+    seq INTEGER PRIMARY KEY,
+    root TEXT NOT NULL,
+    team TEXT NOT NULL,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    by TEXT NOT NULL,
+    filed INTEGER NOT NULL DEFAULT 0,
+    rank INTEGER,
+    written_at INTEGER,
+    evidence TEXT,
+    message TEXT NOT NULL,
+    draft TEXT NOT NULL
+) STRICT;
+INSERT INTO arrivals (root, team, name, id, at, by, filed, message, draft)
+    SELECT i.root, i.team, i.name, m.id, m.noticed_at, m.sender, 1, '', m.draft
+    FROM messages m JOIN inboxes i ON i.id = m.inbox WHERE m.waiting = 1 AND m.draft IS NOT NULL ORDER BY m.seq;
+DROP INDEX messages_queue;
+ALTER TABLE messages DROP COLUMN waiting;
 "];
 
 /// The version that this code knows.

@@ -139,6 +139,14 @@ impl Evidence {
     /// the message is not in the inbox.
     pub const ARCHIVED: &str = "archived";
 
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    pub(crate) fn from_json(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_else(|_| Self::likely(text))
+    }
+
     /// Something that we did or read ourselves.
     pub fn certain(what: impl Into<String>) -> Self {
         Self { what: what.into(), file: None, by: None, before: None, after: None, sure: Sure::Certain }

@@ -28,6 +28,14 @@ impl Desk {
     }
 
     fn accept(&self, ledger: &mut Ledger, id: &str, text: &str) {
+        self.accept_as(ledger, id, text, false);
+    }
+
+    fn accept_new(&self, ledger: &mut Ledger, id: &str, text: &str) {
+        self.accept_as(ledger, id, text, true);
+    }
+
+    fn accept_as(&self, ledger: &mut Ledger, id: &str, text: &str, is_new: bool) {
         let message = NewMessage {
             id: id.into(),
             sender: "team-lead".into(),
@@ -36,7 +44,8 @@ impl Desk {
             sent_at: 1_000,
             ..NewMessage::default()
         };
-        let acceptance = Acceptance { inbox: self.inbox("bob"), message, draft: format!("draft of {id}") };
+        let (inbox, draft) = (self.inbox("bob"), format!("draft of {id}"));
+        let acceptance = Acceptance { inbox, message, is_new, draft };
         ledger.accept(&[acceptance], 1_000, "test").unwrap();
     }
 }
@@ -161,7 +170,7 @@ fn a_word_may_be_cut_short() {
 }
 
 #[test]
-fn a_ledger_of_the_first_version_is_searched_as_before() {
+fn a_ledger_of_the_first_version_goes_on_as_before() {
     let desk = Desk::new();
     let mut ledger = desk.open();
     let bob = desk.inbox("bob");
@@ -171,13 +180,57 @@ fn a_ledger_of_the_first_version_is_searched_as_before() {
     let db = rusqlite::Connection::open(desk.path()).unwrap();
     db.execute_batch(
         "DROP TABLE vocabulary; DROP INDEX messages_asked; DROP TABLE presence; DROP TABLE health;
+         DROP TABLE arrivals;
+         ALTER TABLE messages ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
+         CREATE INDEX messages_queue ON messages (inbox, seq) WHERE waiting = 1;
+         INSERT INTO messages (inbox, id, sender, text, kind, sent_at, noticed_at, ours, rank, draft, waiting)
+             VALUES (1, 'b', 'carol', 'not written yet', 'message', 5, 5, 1, 10, 'draft of b', 1);
          PRAGMA user_version = 1;",
     )
     .unwrap();
     drop(db);
     let mut ledger = desk.open();
+    assert_eq!(ledger.waiting(&bob).unwrap(), [("b".to_owned(), "draft of b".to_owned())]);
+    let evidence = Evidence::certain("renamed");
+    ledger.written(&bob, &[("b".into(), Stage::Written)], 20, &evidence).unwrap();
+    assert_eq!(ledger.find(&bob.root, "b", false).unwrap()[0].stage, Stage::Written);
     assert_eq!(search(&mut ledger, &bob, "deployment", None), ["a"]);
     assert_eq!(search(&mut ledger, &bob, "depl", None), ["a"]);
+}
+
+#[test]
+fn arrivals_are_filed_by_who_looks_and_by_who_brings_many() {
+    let desk = Desk::new();
+    let bob = desk.inbox("bob");
+    let left = || -> i64 {
+        let db = rusqlite::Connection::open(desk.path()).unwrap();
+        db.query_row("SELECT count(*) FROM arrivals", [], |row| row.get(0)).unwrap()
+    };
+    let send = |number: usize| {
+        let (mut ledger, id) = (desk.open(), format!("m{number}"));
+        desk.accept_new(&mut ledger, &id, "hello");
+        ledger.written(&bob, &[(id, Stage::Written)], 2_000, &Evidence::certain("renamed")).unwrap();
+    };
+    send(1);
+    send(2);
+    desk.accept_new(&mut desk.open(), "m3", "not written");
+    assert_eq!(left(), 3, "nobody looked");
+    let ledger = desk.open();
+    let stages = |id: &str| -> Vec<Stage> {
+        let found = ledger.find(&bob.root, id, false).unwrap();
+        ledger.stages(&found[0]).unwrap().iter().map(|record| record.stage).collect()
+    };
+    assert_eq!(stages("m1"), [Stage::Accepted, Stage::Written]);
+    assert_eq!(stages("m3"), [Stage::Accepted]);
+    assert_eq!(left(), 1, "what is not written is the queue");
+    assert_eq!(ledger.waiting(&bob).unwrap().len(), 1);
+
+    for number in 4..100 {
+        send(number);
+    }
+    assert!(left() < 40, "{}", left());
+    assert_eq!(ledger.count().unwrap(), 99);
+    assert_eq!(left(), 1);
 }
 
 #[test]

@@ -103,6 +103,8 @@ pub(crate) struct Addressed {
     pub(crate) team: TeamName,
     mailbox: Mailbox,
     pub(crate) draft: Draft,
+    /// Its id was made for it.
+    is_new: bool,
     from: MemberName,
     pub(crate) to: MemberName,
     warnings: Vec<String>,
@@ -222,6 +224,7 @@ impl Office {
             team: target.clone(),
             mailbox,
             draft,
+            is_new: letter.id.is_none(),
             from: from.clone(),
             to: letter.to.name.clone(),
             warnings,
@@ -287,6 +290,7 @@ impl Office {
             .map(|addressed| Acceptance {
                 inbox: self.inbox_key(&addressed.team, &addressed.to),
                 message: effects::noticed(&as_message(&addressed.draft), now),
+                is_new: addressed.is_new,
                 draft: render_draft(&addressed.draft),
             })
             .collect();

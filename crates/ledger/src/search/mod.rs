@@ -45,6 +45,7 @@ impl Ledger {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
+        self.filed().map_err(|source| self.failed(source))?;
         let indexed = index::bring_up_to_date(&mut self.db);
         indexed.map_err(|source| self.failed(source))?;
         let mut words = expression(&terms, &[]);

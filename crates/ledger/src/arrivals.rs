@@ -1,0 +1,284 @@
+//! What came since somebody last looked: the queue of what is to be written, and what was written and is not filed yet.
+//!
+//! A send puts one row here and marks it once the inbox has the message. The table of messages has many indexes: a
+//! process that runs for one message would spend more on them than on the mail. Whoever looks at messages next files
+//! all arrivals first, and so does a sender that finds many.
+
+use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};
+
+use crate::error::LedgerError;
+use crate::open::Ledger;
+use crate::record::{number_of, put_down, reach, record};
+use crate::row::{InboxKey, NewMessage};
+use crate::stage::{Evidence, Stage};
+
+/// Whoever brings every so many-th files them all, so that the first one who looks has little to do.
+const MANY: i64 = 32;
+
+/// A message that we promise to write.
+#[derive(Debug, Clone)]
+pub struct Acceptance {
+    /// For whom.
+    pub inbox: InboxKey,
+    /// What.
+    pub message: NewMessage,
+    /// Its id was made for it: the inbox cannot have had it before.
+    pub is_new: bool,
+    /// All that it takes to write it, in the office's own words.
+    pub draft: String,
+}
+
+struct Arrival {
+    seq: i64,
+    inbox: InboxKey,
+    id: String,
+    at: i64,
+    by: String,
+    /// It is among the messages already, and here because it is not written.
+    is_filed: bool,
+    written: Option<(Stage, i64, Evidence)>,
+    message: String,
+    draft: String,
+}
+
+impl Ledger {
+    /// Takes messages on: when this returns, they survive the death of the process. They are safe from a power cut once
+    /// they are in the inbox file, and nobody is told before that that they were sent. Gives the ids that the inbox has
+    /// had before: those are not written again, unless they failed then.
+    pub fn accept(
+        &mut self,
+        messages: &[Acceptance],
+        now: i64,
+        by: &str,
+    ) -> Result<Vec<String>, LedgerError> {
+        let known = accept(&self.db, messages, now, by).map_err(|source| self.failed(source))?;
+        let brought = messages.len() - known.len();
+        let last = self.db.last_insert_rowid();
+        let before = last - i64::try_from(brought).unwrap_or(last);
+        self.much_arrived |= brought > 0 && before / MANY != last / MANY;
+        Ok(known)
+    }
+
+    /// What is accepted for an inbox and not written yet, oldest first: id and draft.
+    pub fn waiting(&self, inbox: &InboxKey) -> Result<Vec<(String, String)>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<(String, String)>> {
+            self.db
+                .prepare_cached(
+                    "SELECT id, draft FROM arrivals
+                     WHERE rank IS NULL AND name = ?1 AND team = ?2 AND root = ?3 ORDER BY seq",
+                )?
+                .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// All inboxes below a root for which something is accepted and not written, other than by a process at work now.
+    pub fn inboxes_with_waiting(&self, root: &str, before: i64) -> Result<Vec<InboxKey>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<InboxKey>> {
+            self.db
+                .prepare_cached(
+                    "SELECT DISTINCT root, team, name FROM arrivals
+                     WHERE rank IS NULL AND root = ?1 AND at < ?2",
+                )?
+                .query_map(params![root, before], |row| InboxKey::from_row(row, 0))?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// The promise is kept: these are in the inbox file.
+    pub fn written(
+        &mut self,
+        inbox: &InboxKey,
+        ids: &[(String, Stage)],
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        let write = || -> rusqlite::Result<()> {
+            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+            let mut mark = transaction.prepare_cached(
+                "UPDATE arrivals SET rank = ?5, written_at = ?6, evidence = ?7
+                 WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4 AND rank IS NULL",
+            )?;
+            for (id, stage) in ids {
+                let (InboxKey { root, team, name }, rank) = (inbox, stage.rank());
+                let marked = mark.execute(params![id, name, team, root, rank, now, evidence.to_json()])?;
+                // Taken back meanwhile, or not our promise.
+                if marked == 0
+                    && let Some(inbox) = inbox.find(&transaction)?
+                {
+                    record(&transaction, inbox, id, Stage::Written, now, evidence)?;
+                    record(&transaction, inbox, id, *stage, now, evidence)?;
+                }
+            }
+            drop(mark);
+            transaction.commit()
+        };
+        write().map_err(|source| self.failed(source))
+    }
+
+    /// Takes a promise back that could not be kept. Says whether that was in time: if not, it was written meanwhile.
+    pub fn withdraw(
+        &mut self,
+        inbox: &InboxKey,
+        id: &str,
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<bool, LedgerError> {
+        let write = || -> rusqlite::Result<bool> {
+            let transaction = self.change()?;
+            let Some(number) = inbox.find(&transaction)? else { return Ok(true) };
+            let in_time = transaction
+                .prepare_cached(
+                    "DELETE FROM arrivals
+                     WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4 AND rank IS NULL",
+                )?
+                .execute(params![id, inbox.name, inbox.team, inbox.root])?
+                > 0;
+            if in_time {
+                record(&transaction, number, id, Stage::Failed, now, evidence)?;
+            }
+            transaction.commit()?;
+            Ok(in_time)
+        };
+        write().map_err(|source| self.failed(source))
+    }
+
+    /// The tables, with all that arrived among the messages.
+    pub(crate) fn filed(&self) -> rusqlite::Result<&Connection> {
+        if self.db.is_autocommit() && is_behind(&self.db)? {
+            match self.change().and_then(Transaction::commit) {
+                // Who may only read sees what others filed.
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {}
+                done => done?,
+            }
+        }
+        Ok(&self.db)
+    }
+
+    /// A change of the tables, with all that arrived among the messages.
+    pub(crate) fn change(&self) -> rusqlite::Result<Transaction<'_>> {
+        let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        file(&transaction)?;
+        Ok(transaction)
+    }
+}
+
+fn accept(db: &Connection, messages: &[Acceptance], now: i64, by: &str) -> rusqlite::Result<Vec<String>> {
+    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    let mut known = Vec::new();
+    if messages.iter().any(|accepted| !accepted.is_new) {
+        file(&transaction)?;
+    }
+    let mut arrive = transaction.prepare_cached(
+        "INSERT INTO arrivals (root, team, name, id, at, by, message, draft) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    for Acceptance { inbox, message, is_new, draft } in messages {
+        if !is_new && is_known(&transaction, inbox, &message.id)? {
+            known.push(message.id.clone());
+            continue;
+        }
+        let InboxKey { root, team, name } = inbox;
+        arrive.execute(params![root, team, name, message.id, now, by, message.to_json(), draft])?;
+    }
+    drop(arrive);
+    transaction.commit()?;
+    Ok(known)
+}
+
+/// Whether an inbox has had an id before. One that failed may be sent again.
+fn is_known(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<bool> {
+    let Some(inbox) = inbox.find(db)? else { return Ok(false) };
+    db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2 AND rank < ?3")?.exists(params![
+        inbox,
+        id,
+        Stage::Failed.rank()
+    ])
+}
+
+/// Whether something came since arrivals were last filed.
+fn is_behind(db: &Connection) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM arrivals WHERE filed = 0 OR rank IS NOT NULL")?.exists([])
+}
+
+/// Puts all that arrived among the messages. What is not written yet stays here too, as the queue.
+fn file(db: &Connection) -> rusqlite::Result<()> {
+    if !is_behind(db)? {
+        return Ok(());
+    }
+    let arrivals: Vec<Arrival> = db
+        .prepare_cached(
+            "SELECT root, team, name, seq, id, at, by, filed, rank, written_at, evidence, message, draft
+             FROM arrivals WHERE filed = 0 OR rank IS NOT NULL ORDER BY seq",
+        )?
+        .query_map([], Arrival::from_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    for arrival in arrivals {
+        let inbox = arrival.inbox.find_or_make(db)?;
+        if !arrival.is_filed {
+            arrival.put_in(db, inbox)?;
+        }
+        match &arrival.written {
+            None => {
+                db.prepare_cached("UPDATE arrivals SET filed = 1 WHERE seq = ?1")?.execute([arrival.seq])?
+            }
+            Some((stage, at, evidence)) => {
+                if let Some(message) = number_of(db, inbox, &arrival.id)? {
+                    reach(db, message, Stage::Written, *at, evidence)?;
+                    reach(db, message, *stage, *at, evidence)?;
+                }
+                db.prepare_cached("DELETE FROM arrivals WHERE seq = ?1")?.execute([arrival.seq])?
+            }
+        };
+    }
+    Ok(())
+}
+
+impl Arrival {
+    fn from_row(row: &Row) -> rusqlite::Result<Self> {
+        let written = match row.get::<_, Option<i64>>(8)? {
+            Some(rank) => {
+                let evidence: String = row.get(10)?;
+                Some((Stage::from_rank(rank), row.get(9)?, Evidence::from_json(&evidence)))
+            }
+            None => None,
+        };
+        Ok(Self {
+            inbox: InboxKey::from_row(row, 0)?,
+            seq: row.get(3)?,
+            id: row.get(4)?,
+            at: row.get(5)?,
+            by: row.get(6)?,
+            is_filed: row.get(7)?,
+            written,
+            message: row.get(11)?,
+            draft: row.get(12)?,
+        })
+    }
+
+    /// Puts it among the messages. There it may be already, if it failed before or was found in its inbox.
+    fn put_in(&self, db: &Connection, inbox: i64) -> rusqlite::Result<()> {
+        let evidence = Evidence::certain("accepted by atm").by(&self.by);
+        let message = NewMessage::from_json(&self.message)?;
+        let mut number = message.insert(db, inbox, self.at, Stage::Accepted.rank(), Some(&self.draft))?;
+        if number.is_none() {
+            db.prepare_cached(
+                "UPDATE messages SET ours = 1, draft = ?3, rank = iif(rank >= ?5, ?4, rank)
+                 WHERE inbox = ?1 AND id = ?2",
+            )?
+            .execute(params![
+                inbox,
+                self.id,
+                self.draft,
+                Stage::Accepted.rank(),
+                Stage::Failed.rank()
+            ])?;
+            number = number_of(db, inbox, &self.id)?;
+        }
+        match number {
+            Some(number) => put_down(db, number, Stage::Accepted, self.at, &evidence),
+            None => Ok(()),
+        }
+    }
+}
