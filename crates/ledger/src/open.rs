@@ -5,13 +5,13 @@ use std::mem;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::error::LedgerError;
 use crate::schema;
@@ -23,6 +23,8 @@ const LOOKS: i32 = 20_000;
 
 /// A log of so many pages is long.
 const LONG_LOG: i32 = 64;
+/// In company, only one of so many.
+const LONG_LOG_IN_COMPANY: i32 = 1_000;
 const TIDY_EVERY: Duration = Duration::from_millis(25);
 
 /// The ledger.
@@ -34,6 +36,8 @@ pub struct Ledger {
     pub(crate) much_arrived: bool,
     /// Pages in the log after our last commit.
     log_length: Arc<AtomicI32>,
+    /// Others are at work beside us.
+    in_company: Arc<AtomicBool>,
 }
 
 impl Ledger {
@@ -54,7 +58,8 @@ impl Ledger {
         make_private(path)?;
         let fail = |source| LedgerError::Database { path: path.to_owned(), source };
         let mut db = Connection::open(path).map_err(fail)?;
-        db.busy_handler(Some(wait_for_others)).map_err(fail)?;
+        let in_company = Arc::new(AtomicBool::new(false));
+        db.busy_handler(Some(waiting_for_others(&in_company))).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true).map_err(fail)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fail)?;
@@ -67,23 +72,34 @@ impl Ledger {
         }))
         .map_err(fail)?;
         match schema::migrate(&mut db).map_err(fail)? {
-            None => Ok(Self { db, path: path.to_owned(), much_arrived: false, log_length }),
+            None => Ok(Self { db, path: path.to_owned(), much_arrived: false, log_length, in_company }),
             Some(found) => {
                 Err(LedgerError::TooNew { path: path.to_owned(), found, known: schema::version() })
             }
         }
     }
 
+    /// Tells [`Ledger::tidy`] that others are at work beside us. Having to wait for them tells it too.
+    pub fn note_company(&self) {
+        self.in_company.store(true, Ordering::Relaxed);
+    }
+
     /// Brings the log's pages into the database if there are many, and begins the log anew: whoever opens it first
-    /// reads the whole log, so it has to stay short. Beside others the log may not begin anew, so it is not tried again
-    /// at once: only this changes the database's file, whose time tells when somebody did it. Costs two fsyncs, so
-    /// nothing else should be held.
+    /// reads the whole log, so it has to stay short. Costs two fsyncs, so nothing else should be held; the first commit
+    /// into the new log costs two more, for which everybody waits. So who saw others since the last time leaves it to
+    /// whoever is alone, unless the log is very long: while somebody has the ledger open, nobody reads the whole log.
+    ///
+    /// Beside others the log may not begin anew, so it is not tried again at once: only this changes the database's
+    /// file, whose time tells when somebody did it.
     pub fn tidy(&mut self) {
         if mem::take(&mut self.much_arrived) {
             // If it fails: whoever looks next does it.
             let _ = self.filed();
         }
-        let is_long = self.log_length.load(Ordering::Relaxed) >= LONG_LOG;
+        let in_company = self.in_company.swap(false, Ordering::Relaxed);
+        let long = if in_company { LONG_LOG_IN_COMPANY } else { LONG_LOG };
+        // Judged once after each commit: what was left to others is left to them.
+        let is_long = self.log_length.swap(0, Ordering::Relaxed) >= long;
         let since = || fs::metadata(&self.path).ok()?.modified().ok()?.elapsed().ok();
         if is_long && since().is_none_or(|since| since >= TIDY_EVERY) {
             // Somebody else may be at it; the next command comes by anyway.
@@ -92,9 +108,8 @@ impl Ledger {
             let _ = self.checkpoint("PASSIVE");
             if self.db.busy_handler(None::<fn(i32) -> bool>).is_ok() {
                 let _ = self.checkpoint("TRUNCATE");
-                let _ = self.db.busy_handler(Some(wait_for_others));
+                let _ = self.db.busy_handler(Some(waiting_for_others(&self.in_company)));
             }
-            self.log_length.store(0, Ordering::Relaxed);
         }
     }
 
@@ -118,9 +133,28 @@ impl Drop for Ledger {
     }
 }
 
-fn wait_for_others(looks: i32) -> bool {
-    thread::sleep(LOOK_AGAIN);
-    looks < LOOKS
+fn waiting_for_others(in_company: &Arc<AtomicBool>) -> impl FnMut(i32) -> bool + Send + 'static {
+    let in_company = Arc::clone(in_company);
+    move |looks| {
+        in_company.store(true, Ordering::Relaxed);
+        thread::sleep(LOOK_AGAIN);
+        looks < LOOKS
+    }
+}
+
+/// Turns the log on, which stays so with the file. SQLite does not ask the busy handler while it does this, and somebody
+/// else may be making the same ledger.
+pub(crate) fn turn_log_on(db: &Connection) -> rusqlite::Result<()> {
+    let mut looks = 0;
+    loop {
+        match db.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && looks < LOOKS => {
+                thread::sleep(LOOK_AGAIN);
+                looks += 1;
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Makes the file and its folder before SQLite does, which would leave them open to others.

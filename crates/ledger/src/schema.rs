@@ -2,6 +2,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::open::turn_log_on;
+
 /// Each step makes the next version; a database of version n needs the steps from n on.
 const STEPS: &[&str] = &["
 CREATE TABLE inboxes (
@@ -141,8 +143,7 @@ pub(crate) fn migrate(db: &mut Connection) -> Result<Option<i64>, rusqlite::Erro
     if found >= version() {
         return Ok((found > version()).then_some(found));
     }
-    // Stays with the file, so that only a new one needs it.
-    db.pragma_update(None, "journal_mode", "WAL")?;
+    turn_log_on(db)?;
     // Another process may be at it: whoever gets the lock first does it, the others find it done.
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = current(&transaction)?;

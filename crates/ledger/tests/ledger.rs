@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::thread;
+use std::time::Duration;
 
 use atm_ledger::{Acceptance, Evidence, InboxKey, Ledger, LedgerError, NewMessage, Observed, Query, Stage};
 
@@ -21,6 +22,18 @@ impl Desk {
 
     fn open(&self) -> Ledger {
         Ledger::open(&self.path()).unwrap()
+    }
+
+    fn nobody_tidied_for_long(&self) {
+        let database = std::fs::File::open(self.path()).unwrap();
+        database.set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+
+    /// As one command does.
+    fn send_alone(&self, id: &str) {
+        let mut ledger = self.open();
+        self.accept(&mut ledger, id, "hello");
+        self.nobody_tidied_for_long();
     }
 
     fn inbox(&self, name: &str) -> InboxKey {
@@ -272,16 +285,57 @@ fn the_log_stays_short_though_each_command_opens_and_closes_the_ledger() {
     let log = desk.folder.path().join("state/ledger.db-wal");
     let mut longest = 0;
     for n in 0..200 {
-        let mut ledger = desk.open();
-        desk.accept(&mut ledger, &format!("m{n}"), "hello");
-        // As if nobody had tidied for long.
-        let database = std::fs::File::open(desk.path()).unwrap();
-        database.set_modified(std::time::UNIX_EPOCH).unwrap();
-        drop(ledger);
+        desk.send_alone(&format!("m{n}"));
         longest = longest.max(log.metadata().unwrap().len());
     }
     assert!(longest < 1_000_000, "the log grew to {longest} bytes");
     assert_eq!(desk.open().waiting(&desk.inbox("bob")).unwrap().len(), 200);
+}
+
+#[test]
+fn in_company_the_log_is_left_to_whoever_is_alone_unless_it_is_very_long() {
+    let desk = Desk::new();
+    let log = desk.folder.path().join("state/ledger.db-wal");
+    let length = || log.metadata().unwrap().len();
+    desk.send_alone("first");
+    let send = |id: String| {
+        let mut ledger = desk.open();
+        desk.accept(&mut ledger, &id, "hello");
+        ledger.note_company();
+        desk.nobody_tidied_for_long();
+        // A process that stays asks after each send, and once more when it ends.
+        ledger.tidy();
+    };
+    let mut count = 0;
+    // Sends until the log has that length, or began anew before.
+    let mut grow = |enough: u64| {
+        let mut longest = 0;
+        while longest < enough && length() >= longest {
+            longest = length();
+            count += 1;
+            send(format!("m{count}"));
+        }
+        longest
+    };
+    assert!(grow(2_000_000) >= 2_000_000);
+    desk.send_alone("alone");
+    assert_eq!(length(), 0);
+    let longest = grow(u64::MAX);
+    assert!((4_000_000..4_200_000).contains(&longest), "the log grew to {longest} bytes");
+}
+
+#[test]
+fn whoever_finds_another_making_the_ledger_waits_for_it() {
+    let desk = Desk::new();
+    std::fs::create_dir(desk.folder.path().join("state")).unwrap();
+    let other = rusqlite::Connection::open(desk.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    thread::scope(|scope| {
+        let opened = scope.spawn(|| Ledger::open(&desk.path()).map(drop));
+        thread::sleep(Duration::from_millis(100));
+        other.execute_batch("ROLLBACK").unwrap();
+        opened.join().unwrap().unwrap();
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use atm_ledger::{Evidence, InboxKey, LedgerError, Stage};
+use atm_ledger::{Evidence, InboxKey, Ledger, LedgerError, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError};
 use atm_wire::message::Delivery;
 use atm_wire::{Draft, Message};
@@ -38,6 +38,15 @@ impl<'a> Accepted<'a> {
         Self { office, inbox, file, own, drafts: HashMap::new(), trouble: None }
     }
 
+    /// What waits. If that is not ours alone, others are at work beside us.
+    fn gather(&self, ledger: &Ledger) -> Result<Vec<(String, String)>, LedgerError> {
+        let waiting = ledger.waiting(self.inbox)?;
+        if self.is_served(&waiting) || waiting.len() > self.own.len() {
+            ledger.note_company();
+        }
+        Ok(waiting)
+    }
+
     /// Whether we came with mail and none of it waits any more.
     fn is_served(&self, waiting: &[(String, String)]) -> bool {
         !self.own.is_empty() && !self.own.iter().any(|own| waiting.iter().any(|(id, _)| *id == own.id))
@@ -46,7 +55,7 @@ impl<'a> Accepted<'a> {
 
 impl Outbox for Accepted<'_> {
     fn waiting(&mut self) -> Vec<Draft> {
-        let drafts: Vec<Draft> = match self.office.books.with(|ledger| ledger.waiting(self.inbox)) {
+        let drafts: Vec<Draft> = match self.office.books.with(|ledger| self.gather(ledger)) {
             // Somebody wrote ours. Who else waits stands in line too, and will write for all: if each of us wrote the one
             // or two that came since, nothing would be shared.
             Ok(waiting) if self.is_served(&waiting) => Vec::new(),
