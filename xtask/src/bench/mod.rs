@@ -13,6 +13,7 @@ mod parallel;
 mod read;
 mod report;
 mod send;
+mod slow_disk;
 mod wake;
 mod world;
 
