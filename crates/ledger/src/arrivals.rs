@@ -4,11 +4,13 @@
 //! process that runs for one message would spend more on them than on the mail. Whoever looks at messages next files
 //! all arrivals first, and so does a sender that finds many.
 
+use std::collections::{HashMap, HashSet};
+
 use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::record::{number_of, put_down, reach, record};
+use crate::record::{has_reached, number_of, put_down, reach, record};
 use crate::row::{InboxKey, NewMessage};
 use crate::stage::{Evidence, Stage};
 
@@ -97,17 +99,23 @@ impl Ledger {
     ) -> Result<(), LedgerError> {
         let write = || -> rusqlite::Result<()> {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+            // Asked once: the table has no index, and a batch may have thousands.
+            let waiting: HashMap<String, i64> = transaction
+                .prepare_cached(
+                    "SELECT id, seq FROM arrivals WHERE rank IS NULL AND name = ?1 AND team = ?2 AND root = ?3",
+                )?
+                .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
             let mut mark = transaction.prepare_cached(
-                "UPDATE arrivals SET rank = ?5, written_at = ?6, evidence = ?7
-                 WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4 AND rank IS NULL",
+                "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4 WHERE seq = ?1",
             )?;
             for (id, stage) in ids {
-                let (InboxKey { root, team, name }, rank) = (inbox, stage.rank());
-                let marked = mark.execute(params![id, name, team, root, rank, now, evidence.to_json()])?;
-                // Taken back meanwhile, or not our promise.
-                if marked == 0
-                    && let Some(inbox) = inbox.find(&transaction)?
+                if let Some(seq) = waiting.get(id) {
+                    mark.execute(params![seq, stage.rank(), now, evidence.to_json()])?;
+                } else if let Some(inbox) = inbox.find(&transaction)?
+                    && !has_reached(&transaction, inbox, id, Stage::Written)?
                 {
+                    // Taken back meanwhile.
                     record(&transaction, inbox, id, Stage::Written, now, evidence)?;
                     record(&transaction, inbox, id, *stage, now, evidence)?;
                 }
@@ -147,10 +155,10 @@ impl Ledger {
 
     /// The tables, with all that arrived among the messages.
     pub(crate) fn filed(&self) -> rusqlite::Result<&Connection> {
-        if self.db.is_autocommit() && is_behind(&self.db)? {
+        if self.db.is_autocommit() && !self.cannot_file.get() && is_behind(&self.db)? {
             match self.change().and_then(Transaction::commit) {
-                // Who may only read sees what others filed.
-                Err(error) if error.sqlite_error_code() == Some(ErrorCode::ReadOnly) => {}
+                // Then one sees what others filed. Waited for once: a look has many questions.
+                Err(error) if cannot_write(&error) => self.cannot_file.set(true),
                 done => done?,
             }
         }
@@ -161,8 +169,14 @@ impl Ledger {
     pub(crate) fn change(&self) -> rusqlite::Result<Transaction<'_>> {
         let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         file(&transaction)?;
+        self.cannot_file.set(false);
         Ok(transaction)
     }
+}
+
+/// Whether we may not write, or somebody else does and does not end.
+fn cannot_write(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::DatabaseBusy))
 }
 
 fn accept(db: &Connection, messages: &[Acceptance], now: i64, by: &str) -> rusqlite::Result<Vec<String>> {
@@ -174,8 +188,9 @@ fn accept(db: &Connection, messages: &[Acceptance], now: i64, by: &str) -> rusql
     let mut arrive = transaction.prepare_cached(
         "INSERT INTO arrivals (root, team, name, id, at, by, message, draft) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
+    let mut given = HashSet::new();
     for Acceptance { inbox, message, is_new, draft } in messages {
-        if !is_new && is_known(&transaction, inbox, &message.id)? {
+        if !is_new && (is_known(&transaction, inbox, &message.id)? || !given.insert((inbox, &message.id))) {
             known.push(message.id.clone());
             continue;
         }
@@ -204,17 +219,18 @@ fn is_behind(db: &Connection) -> rusqlite::Result<bool> {
 
 /// Puts all that arrived among the messages. What is not written yet stays here too, as the queue.
 fn file(db: &Connection) -> rusqlite::Result<()> {
-    if !is_behind(db)? {
-        return Ok(());
-    }
-    let arrivals: Vec<Arrival> = db
-        .prepare_cached(
-            "SELECT root, team, name, seq, id, at, by, filed, rank, written_at, evidence, message, draft
-             FROM arrivals WHERE filed = 0 OR rank IS NOT NULL ORDER BY seq",
-        )?
-        .query_map([], Arrival::from_row)?
+    let numbers: Vec<i64> = db
+        .prepare_cached("SELECT seq FROM arrivals WHERE filed = 0 OR rank IS NOT NULL ORDER BY seq")?
+        .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    for arrival in arrivals {
+    // One at a time: some are large.
+    for number in numbers {
+        let arrival = db
+            .prepare_cached(
+                "SELECT root, team, name, seq, id, at, by, filed, rank, written_at, evidence, message, draft
+                 FROM arrivals WHERE seq = ?1",
+            )?
+            .query_row([number], Arrival::from_row)?;
         let inbox = arrival.inbox.find_or_make(db)?;
         if !arrival.is_filed {
             arrival.put_in(db, inbox)?;
@@ -260,7 +276,7 @@ impl Arrival {
     /// Puts it among the messages. There it may be already, if it failed before or was found in its inbox.
     fn put_in(&self, db: &Connection, inbox: i64) -> rusqlite::Result<()> {
         let evidence = Evidence::certain("accepted by atm").by(&self.by);
-        let message = NewMessage::from_json(&self.message)?;
+        let message = NewMessage::from_json(&self.message).unwrap_or_else(|| self.what_is_known());
         let mut number = message.insert(db, inbox, self.at, Stage::Accepted.rank(), Some(&self.draft))?;
         if number.is_none() {
             db.prepare_cached(
@@ -279,6 +295,18 @@ impl Arrival {
         match number {
             Some(number) => put_down(db, number, Stage::Accepted, self.at, &evidence),
             None => Ok(()),
+        }
+    }
+
+    /// For a row that we cannot read: it must not keep all others from being filed.
+    fn what_is_known(&self) -> NewMessage {
+        NewMessage {
+            id: self.id.clone(),
+            sender: self.by.clone(),
+            text: self.draft.clone(),
+            kind: "message".to_owned(),
+            sent_at: self.at,
+            ..NewMessage::default()
         }
     }
 }

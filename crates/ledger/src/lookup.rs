@@ -4,6 +4,7 @@ use rusqlite::{Row, ToSql, params, params_from_iter};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
+use crate::record::has_reached;
 use crate::row::InboxKey;
 use crate::stage::{Evidence, Stage};
 
@@ -244,13 +245,9 @@ impl Ledger {
     /// Whether a message ever reached a stage.
     pub fn has_reached(&self, inbox: &InboxKey, id: &str, stage: Stage) -> Result<bool, LedgerError> {
         let query = || -> rusqlite::Result<bool> {
-            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(false) };
-            self.db
-                .prepare_cached(
-                    "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
-                     WHERE m.inbox = ?1 AND m.id = ?2 AND s.rank = ?3",
-                )?
-                .exists(params![inbox, id, stage.rank()])
+            let db = self.filed()?;
+            let Some(inbox) = inbox.find(db)? else { return Ok(false) };
+            has_reached(db, inbox, id, stage)
         };
         query().map_err(|source| self.failed(source))
     }

@@ -1,5 +1,6 @@
 //! Opening the database.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder};
 use std::mem;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -34,6 +35,8 @@ pub struct Ledger {
     path: PathBuf,
     /// So much has arrived that we should file it.
     pub(crate) much_arrived: bool,
+    /// Arrivals could not be filed when we last tried.
+    pub(crate) cannot_file: Cell<bool>,
     /// Pages in the log after our last commit.
     log_length: Arc<AtomicI32>,
     /// Others are at work beside us.
@@ -72,7 +75,14 @@ impl Ledger {
         }))
         .map_err(fail)?;
         match schema::migrate(&mut db).map_err(fail)? {
-            None => Ok(Self { db, path: path.to_owned(), much_arrived: false, log_length, in_company }),
+            None => Ok(Self {
+                db,
+                path: path.to_owned(),
+                much_arrived: false,
+                cannot_file: Cell::new(false),
+                log_length,
+                in_company,
+            }),
             Some(found) => {
                 Err(LedgerError::TooNew { path: path.to_owned(), found, known: schema::version() })
             }

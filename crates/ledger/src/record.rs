@@ -84,6 +84,15 @@ pub(crate) fn record(
     }
 }
 
+/// Whether a message ever reached a stage.
+pub(crate) fn has_reached(db: &Connection, inbox: i64, id: &str, stage: Stage) -> rusqlite::Result<bool> {
+    db.prepare_cached(
+        "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
+         WHERE m.inbox = ?1 AND m.id = ?2 AND s.rank = ?3",
+    )?
+    .exists(params![inbox, id, stage.rank()])
+}
+
 /// The number of a message.
 pub(crate) fn number_of(db: &Connection, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
     db.prepare_cached("SELECT seq FROM messages WHERE inbox = ?1 AND id = ?2")?

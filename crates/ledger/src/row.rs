@@ -44,7 +44,10 @@ impl InboxKey {
 }
 
 /// A message that the ledger does not know yet.
+///
+/// Its names are part of the format: arrivals are kept so until they are filed, perhaps by a later version.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NewMessage {
     /// Its id.
     pub id: String,
@@ -79,10 +82,8 @@ impl NewMessage {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    pub(crate) fn from_json(text: &str) -> rusqlite::Result<Self> {
-        serde_json::from_str(text).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
-        })
+    pub(crate) fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 
     /// Puts it in, unless that inbox has this id; says under which number it is new.

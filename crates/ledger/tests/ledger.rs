@@ -49,6 +49,10 @@ impl Desk {
     }
 
     fn accept_as(&self, ledger: &mut Ledger, id: &str, text: &str, is_new: bool) {
+        ledger.accept(&[self.acceptance(id, text, is_new)], 1_000, "test").unwrap();
+    }
+
+    fn acceptance(&self, id: &str, text: &str, is_new: bool) -> Acceptance {
         let message = NewMessage {
             id: id.into(),
             sender: "team-lead".into(),
@@ -58,8 +62,7 @@ impl Desk {
             ..NewMessage::default()
         };
         let (inbox, draft) = (self.inbox("bob"), format!("draft of {id}"));
-        let acceptance = Acceptance { inbox, message, is_new, draft };
-        ledger.accept(&[acceptance], 1_000, "test").unwrap();
+        Acceptance { inbox, message, is_new, draft }
     }
 }
 
@@ -244,6 +247,35 @@ fn arrivals_are_filed_by_who_looks_and_by_who_brings_many() {
     assert!(left() < 40, "{}", left());
     assert_eq!(ledger.count().unwrap(), 99);
     assert_eq!(left(), 1);
+}
+
+#[test]
+fn an_id_that_comes_twice_at_once_is_taken_once() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let twice = ["first", "second"].map(|text| desk.acceptance("m1", text, false));
+    assert_eq!(ledger.accept(&twice, 1_000, "test").unwrap(), ["m1"]);
+    assert_eq!(ledger.waiting(&desk.inbox("bob")).unwrap().len(), 1);
+    assert_eq!(ledger.find(&desk.inbox("bob").root, "m1", false).unwrap()[0].text, "first");
+}
+
+#[test]
+fn an_arrival_that_cannot_be_read_keeps_no_other_from_being_filed() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    desk.accept_new(&mut ledger, "m1", "hello");
+    let db = rusqlite::Connection::open(desk.path()).unwrap();
+    db.execute("UPDATE arrivals SET message = '{'", []).unwrap();
+    desk.accept_new(&mut ledger, "m2", "world");
+    let text = |id: &str| ledger.find(&desk.inbox("bob").root, id, false).unwrap()[0].text.clone();
+    assert_eq!((text("m1"), text("m2")), ("draft of m1".to_owned(), "world".to_owned()));
+    // What was written by an earlier version says less, and by a later one more.
+    db.execute(
+        "UPDATE arrivals SET filed = 0, id = 'm3', message = '{\"id\":\"m3\",\"text\":\"hi\",\"x\":1}'",
+        [],
+    )
+    .unwrap();
+    assert_eq!(text("m3"), "hi");
 }
 
 #[test]

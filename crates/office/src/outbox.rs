@@ -70,23 +70,26 @@ impl Outbox for Accepted<'_> {
     }
 
     fn written(&mut self, ids: &[String]) {
-        let is_queued =
-            |id: &String| self.drafts.get(id).is_some_and(|draft| draft.delivery == Delivery::Queued);
-        let stage = |id: &String| if is_queued(id) { Stage::Queued } else { Stage::Written };
-        let ids: Vec<(String, Stage)> = ids.iter().map(|id| (id.clone(), stage(id))).collect();
         let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
         let recorded = self.office.books.with(|ledger| {
-            ledger.written(self.inbox, &ids, now, &evidence)?;
-            for (id, _) in &ids {
-                // What it answers is answered now, also when whoever sent it died before it could say so.
-                let draft = match self.drafts.get(id) {
+            // Of what a dead sender had put in place, only the ledger has the drafts.
+            let mut drafts: Vec<Option<Draft>> = Vec::new();
+            for id in ids {
+                drafts.push(match self.drafts.get(id) {
                     Some(draft) => Some(draft.clone()),
                     None => ledger.draft(self.inbox, id)?.as_deref().and_then(parse_draft),
-                };
-                if let Some(draft) = draft {
-                    effects::record(ledger, self.inbox, &as_message(&draft), now)?;
-                }
+                });
+            }
+            let stage = |draft: &Option<Draft>| match draft {
+                Some(draft) if draft.delivery == Delivery::Queued => Stage::Queued,
+                _ => Stage::Written,
+            };
+            let reached: Vec<(String, Stage)> = ids.iter().cloned().zip(drafts.iter().map(stage)).collect();
+            ledger.written(self.inbox, &reached, now, &evidence)?;
+            // What these answer is answered now, also when whoever sent them died before it could say so.
+            for draft in drafts.iter().flatten() {
+                effects::record(ledger, self.inbox, &as_message(draft), now)?;
             }
             Ok(())
         });

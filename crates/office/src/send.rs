@@ -136,7 +136,7 @@ impl Office {
         letters: &[Letter],
         options: SendOptions,
     ) -> Result<Vec<Result<Sent, OfficeError>>, (usize, OfficeError)> {
-        if let Some(index) = repeated_id(letters) {
+        if let Some(index) = repeated_id(team, letters) {
             let id = letters[index].id.clone().unwrap_or_default();
             return Err((index, OfficeError::RepeatedId { id }));
         }
@@ -366,10 +366,11 @@ impl Office {
 }
 
 /// The first letter whose id another one to the same recipient has before it.
-fn repeated_id(letters: &[Letter]) -> Option<usize> {
+fn repeated_id(team: &TeamName, letters: &[Letter]) -> Option<usize> {
     let mut ids = HashSet::new();
     letters.iter().position(|letter| {
-        letter.id.as_ref().is_some_and(|id| !ids.insert((&letter.to.name, &letter.to.team, id)))
+        let to = (letter.to.team.as_ref().unwrap_or(team), &letter.to.name);
+        letter.id.as_ref().is_some_and(|id| !ids.insert((to, id)))
     })
 }
 

@@ -46,6 +46,18 @@ fn an_id_that_is_there_already_is_not_written_again() {
 }
 
 #[test]
+fn an_id_that_comes_twice_for_one_inbox_is_refused() {
+    let world = World::with_team();
+    let batch = r#"{"to": "bob", "text": "one", "id": "x"}
+        {"to": "bob@dev", "text": "two", "id": "x"}"#;
+    assert_snapshot!(world.pipe(&["send", "--batch"], batch).shown(), @r#"
+    2> error: line 2 of the batch; nothing was sent: the id "x" is given to two messages for the same recipient
+    [exit 2]
+    "#);
+    assert!(texts(&world.json(&["inbox", "bob"])).is_empty());
+}
+
+#[test]
 fn one_bad_line_keeps_the_whole_batch_from_being_sent() {
     let world = World::with_team();
     let before = inboxes(&world);

@@ -57,6 +57,21 @@ fn what_a_client_drained_before_the_sender_could_note_it_is_not_written_again() 
 }
 
 #[test]
+fn its_stages_are_those_of_a_sender_that_lived() {
+    for point in atm_store::points::ALL {
+        let world = World::with_team();
+        let mut command = world.command(&["send", "zoe", "for somebody who is not there", "--create"]);
+        assert!(!command.env("ATM_TEST_DIE_AT", point).output().unwrap().status.success());
+        world.ok(&["log"]);
+        let log = world.json(&["log"]);
+        let track = world.json(&["track", log[0]["id"].as_str().unwrap()]);
+        let stages: Vec<_> =
+            track["stages"].as_array().unwrap().iter().map(|stage| &stage["stage"]).collect();
+        assert_eq!(stages, ["accepted", "written", "queued"], "{point}");
+    }
+}
+
+#[test]
 fn what_a_dead_senders_reply_answers_is_done() {
     for point in ["accepted", "renamed", "recorded"] {
         let world = World::with_team();
