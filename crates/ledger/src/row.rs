@@ -56,24 +56,32 @@ pub struct NewMessage {
     /// The text as it stands, or will stand, in the inbox.
     pub text: String,
     /// The short version.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// What kind of message it is.
     pub kind: String,
     /// When it was sent, in milliseconds since the epoch.
     pub sent_at: i64,
     /// The message that it answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
     /// The first message of its conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
     /// The request that it makes or answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// By which name an acknowledgment would call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_id: Option<String>,
     /// Until when it wants to be acknowledged, in milliseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_by: Option<i64>,
     /// The task that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// The sender's team, where it is not the recipient's.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
 }
 
