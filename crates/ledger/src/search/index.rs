@@ -1,6 +1,8 @@
 //! The index of words: brought up to date by the search, so that no send pays for it.
 
 use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -8,12 +10,17 @@ use rusqlite::{Connection, TransactionBehavior};
 const LONGEST_WORD: usize = 64;
 
 /// So many messages at a time: senders wait for as long as one part takes.
-const PART: i64 = 25_000;
+const PART: i64 = 10_000;
+/// Between two parts, so that somebody who waits finds the database free: it is looked for every quarter of this.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Takes the words of new messages in.
 pub(super) fn bring_up_to_date(db: &mut Connection) -> rusqlite::Result<()> {
+    let mut pause = Duration::ZERO;
     while is_behind(db)? {
+        thread::sleep(pause);
         take_in(db, PART)?;
+        pause = PAUSE;
     }
     Ok(())
 }
