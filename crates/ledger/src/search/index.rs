@@ -9,8 +9,8 @@ use rusqlite::{Connection, TransactionBehavior};
 /// What is longer is no word that somebody types a part of.
 const LONGEST_WORD: usize = 64;
 
-/// So many messages at a time: senders wait for as long as one part takes.
-const PART: i64 = 10_000;
+/// So many messages at a time: senders wait for as long as one part takes. Smaller parts make a slower index.
+const PART: i64 = 25_000;
 /// Between two parts, so that somebody who waits finds the database free: it is looked for every quarter of this.
 const PAUSE: Duration = Duration::from_millis(1);
 
