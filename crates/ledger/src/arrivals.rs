@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, par
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::record::{has_reached, number_of, put_down, reach, record};
+use crate::record::{has_reached, number_of, put_down, reach_inbox, record};
 use crate::row::{InboxKey, NewMessage};
 use crate::stage::{Evidence, Stage};
 
@@ -113,11 +113,11 @@ impl Ledger {
                 if let Some(seq) = waiting.get(id) {
                     mark.execute(params![seq, stage.rank(), now, evidence.to_json()])?;
                 } else if let Some(inbox) = inbox.find(&transaction)?
-                    && !has_reached(&transaction, inbox, id, Stage::Written)?
+                    && let Some(message) = number_of(&transaction, inbox, id)?
+                    && !has_reached(&transaction, message, Stage::Written)?
                 {
                     // Taken back meanwhile.
-                    record(&transaction, inbox, id, Stage::Written, now, evidence)?;
-                    record(&transaction, inbox, id, *stage, now, evidence)?;
+                    reach_inbox(&transaction, message, *stage, now, evidence)?;
                 }
             }
             drop(mark);
@@ -241,8 +241,7 @@ fn file(db: &Connection) -> rusqlite::Result<()> {
             }
             Some((stage, at, evidence)) => {
                 if let Some(message) = number_of(db, inbox, &arrival.id)? {
-                    reach(db, message, Stage::Written, *at, evidence)?;
-                    reach(db, message, *stage, *at, evidence)?;
+                    reach_inbox(db, message, *stage, *at, evidence)?;
                 }
                 db.prepare_cached("DELETE FROM arrivals WHERE seq = ?1")?.execute([arrival.seq])?
             }

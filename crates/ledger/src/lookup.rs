@@ -4,7 +4,7 @@ use rusqlite::{Row, ToSql, params, params_from_iter};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::record::has_reached;
+use crate::record::{has_reached, number_of};
 use crate::row::InboxKey;
 use crate::stage::{Evidence, Stage};
 
@@ -182,13 +182,13 @@ impl Ledger {
     /// Whether somebody took mail of its inbox after a time, as far as that is known for certain.
     pub fn took_since(&self, inbox: &InboxKey, at: i64) -> Result<bool, LedgerError> {
         let query = || -> rusqlite::Result<bool> {
-            let Some(number) = inbox.find(self.filed()?)? else { return Ok(false) };
-            self.db
-                .prepare_cached(
-                    "SELECT EXISTS (SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
+            let db = self.filed()?;
+            let Some(number) = inbox.find(db)? else { return Ok(false) };
+            db.prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
                      WHERE m.inbox = ?1 AND s.rank = 30 AND s.at > ?2 AND s.evidence ->> 'sure' = 'certain')",
-                )?
-                .query_row(params![number, at], |row| row.get(0))
+            )?
+            .query_row(params![number, at], |row| row.get(0))
         };
         query().map_err(|source| self.failed(source))
     }
@@ -247,7 +247,7 @@ impl Ledger {
         let query = || -> rusqlite::Result<bool> {
             let db = self.filed()?;
             let Some(inbox) = inbox.find(db)? else { return Ok(false) };
-            has_reached(db, inbox, id, stage)
+            number_of(db, inbox, id)?.map_or(Ok(false), |message| has_reached(db, message, stage))
         };
         query().map_err(|source| self.failed(source))
     }
@@ -255,13 +255,13 @@ impl Ledger {
     /// Whether it is on record that a message was moved into the archive.
     pub fn is_archived(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
         let query = || -> rusqlite::Result<bool> {
-            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(false) };
-            self.db
-                .prepare_cached(
-                    "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
+            let db = self.filed()?;
+            let Some(inbox) = inbox.find(db)? else { return Ok(false) };
+            db.prepare_cached(
+                "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
                      WHERE m.inbox = ?1 AND m.id = ?2 AND s.evidence LIKE '{\"what\":\"' || ?3 || '%'",
-                )?
-                .exists(params![inbox, id, Evidence::ARCHIVED])
+            )?
+            .exists(params![inbox, id, Evidence::ARCHIVED])
         };
         query().map_err(|source| self.failed(source))
     }

@@ -53,22 +53,22 @@ impl Ledger {
     /// The messages of an inbox that nobody has seen, between `from` and `to` (not included) in their stages, oldest first.
     pub fn known(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<Known>> {
-            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(Vec::new()) };
-            self.db
-                .prepare_cached(
-                    "SELECT id, sender, text, sent_at, ours FROM messages
+            let db = self.filed()?;
+            let Some(inbox) = inbox.find(db)? else { return Ok(Vec::new()) };
+            db.prepare_cached(
+                "SELECT id, sender, text, sent_at, ours FROM messages
                      WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
-                )?
-                .query_map(params![inbox, from.rank(), to.rank()], |row| {
-                    Ok(Known {
-                        id: row.get(0)?,
-                        sender: row.get(1)?,
-                        text: row.get(2)?,
-                        sent_at: row.get(3)?,
-                        ours: row.get(4)?,
-                    })
-                })?
-                .collect()
+            )?
+            .query_map(params![inbox, from.rank(), to.rank()], |row| {
+                Ok(Known {
+                    id: row.get(0)?,
+                    sender: row.get(1)?,
+                    text: row.get(2)?,
+                    sent_at: row.get(3)?,
+                    ours: row.get(4)?,
+                })
+            })?
+            .collect()
         };
         query().map_err(|source| self.failed(source))
     }
@@ -76,8 +76,9 @@ impl Ledger {
     /// Which of these ids the inbox has never had.
     pub fn unknown<'a>(&self, inbox: &InboxKey, ids: &[&'a str]) -> Result<HashSet<&'a str>, LedgerError> {
         let query = || -> rusqlite::Result<HashSet<&'a str>> {
-            let Some(inbox) = inbox.find(self.filed()?)? else { return Ok(ids.iter().copied().collect()) };
-            let mut find = self.db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?;
+            let db = self.filed()?;
+            let Some(inbox) = inbox.find(db)? else { return Ok(ids.iter().copied().collect()) };
+            let mut find = db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?;
             let mut unknown = HashSet::new();
             for id in ids {
                 if !find.exists(params![inbox, id])? {

@@ -85,12 +85,9 @@ pub(crate) fn record(
 }
 
 /// Whether a message ever reached a stage.
-pub(crate) fn has_reached(db: &Connection, inbox: i64, id: &str, stage: Stage) -> rusqlite::Result<bool> {
-    db.prepare_cached(
-        "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
-         WHERE m.inbox = ?1 AND m.id = ?2 AND s.rank = ?3",
-    )?
-    .exists(params![inbox, id, stage.rank()])
+pub(crate) fn has_reached(db: &Connection, message: i64, stage: Stage) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM stages WHERE message = ?1 AND rank = ?2")?
+        .exists(params![message, stage.rank()])
 }
 
 /// The number of a message.
@@ -115,6 +112,18 @@ pub(crate) fn reach(
         db.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
     }
     Ok(())
+}
+
+/// Puts down that a message is in its inbox, and that its recipient is off if `stage` says so.
+pub(crate) fn reach_inbox(
+    db: &Connection,
+    message: i64,
+    stage: Stage,
+    at: i64,
+    evidence: &Evidence,
+) -> rusqlite::Result<()> {
+    reach(db, message, Stage::Written, at, evidence)?;
+    reach(db, message, stage, at, evidence)
 }
 
 /// Puts a stage down; the message stays where it is.

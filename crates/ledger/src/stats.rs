@@ -78,15 +78,15 @@ impl Ledger {
         const WINDOW: &str = "FROM messages m JOIN inboxes i ON i.id = m.inbox
             WHERE i.root = ?1 AND (?2 IS NULL OR i.team = ?2) AND m.sent_at >= ?3 AND m.sent_at <= ?4";
         let window = params![root, team, since, until];
+        let db = self.filed()?;
         let by = |column: &str| -> rusqlite::Result<Vec<Count>> {
-            self.filed()?
-                .prepare_cached(&format!(
-                    "SELECT {column}, count(*) {WINDOW} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20"
-                ))?
-                .query_map(window, |row| {
-                    Ok(Count { key: row.get(0)?, messages: row.get::<_, i64>(1)?.unsigned_abs() })
-                })?
-                .collect()
+            db.prepare_cached(&format!(
+                "SELECT {column}, count(*) {WINDOW} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20"
+            ))?
+            .query_map(window, |row| {
+                Ok(Count { key: row.get(0)?, messages: row.get::<_, i64>(1)?.unsigned_abs() })
+            })?
+            .collect()
         };
         let messages: i64 = self
             .filed()?
@@ -94,7 +94,7 @@ impl Ledger {
             .query_row(window, |r| r.get(0))?;
         let mut over_time = vec![0; parts.max(1)];
         let length = (until - since).max(1);
-        let mut times = self.filed()?.prepare_cached(&format!("SELECT m.sent_at {WINDOW}"))?;
+        let mut times = db.prepare_cached(&format!("SELECT m.sent_at {WINDOW}"))?;
         for sent in times.query_map(window, |row| row.get::<_, i64>(0))? {
             let share = (i128::from(sent? - since)) * (over_time.len() as i128) / i128::from(length);
             let last = over_time.len() - 1;
@@ -102,7 +102,7 @@ impl Ledger {
         }
         let mut waits = Vec::new();
         for stage in [Stage::Taken, Stage::Seen, Stage::Acked] {
-            let mut took: Vec<i64> = self.filed()?.prepare_cached(&format!(
+            let mut took: Vec<i64> = db.prepare_cached(&format!(
                     "SELECT (SELECT min(at) FROM stages s WHERE s.message = m.seq AND s.rank = ?5) - m.sent_at {WINDOW}
                      AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = ?5)"
                 ))?

@@ -38,13 +38,16 @@ impl<'a> Accepted<'a> {
         Self { office, inbox, file, own, drafts: HashMap::new(), trouble: None }
     }
 
-    /// What waits. If that is not ours alone, others are at work beside us.
+    /// What waits for us to write it. If that is not ours alone, others are at work beside us.
     fn gather(&self, ledger: &Ledger) -> Result<Vec<(String, String)>, LedgerError> {
         let waiting = ledger.waiting(self.inbox)?;
-        if self.is_served(&waiting) || waiting.len() > self.own.len() {
+        let is_served = self.is_served(&waiting);
+        if is_served || waiting.len() > self.own.len() {
             ledger.note_company();
         }
-        Ok(waiting)
+        // Somebody wrote ours. Who else waits stands in line too, and will write for all: if each of us wrote the one
+        // or two that came since, nothing would be shared.
+        Ok(if is_served { Vec::new() } else { waiting })
     }
 
     /// Whether we came with mail and none of it waits any more.
@@ -56,9 +59,6 @@ impl<'a> Accepted<'a> {
 impl Outbox for Accepted<'_> {
     fn waiting(&mut self) -> Vec<Draft> {
         let drafts: Vec<Draft> = match self.office.books.with(|ledger| self.gather(ledger)) {
-            // Somebody wrote ours. Who else waits stands in line too, and will write for all: if each of us wrote the one
-            // or two that came since, nothing would be shared.
-            Ok(waiting) if self.is_served(&waiting) => Vec::new(),
             Ok(waiting) => waiting.iter().filter_map(|(_, draft)| parse_draft(draft)).collect(),
             Err(error) => {
                 self.trouble = Some(error);
