@@ -37,6 +37,7 @@ fn main() {
     if watching.is_err() {
         eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
     }
+    #[cfg(debug_assertions)]
     if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
     }

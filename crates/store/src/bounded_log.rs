@@ -1,10 +1,10 @@
 //! A small log of our own that never grows beyond a bound.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::paths::{create_private_folders, with_suffix};
 
@@ -19,13 +19,13 @@ pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {
         create_private_folders(folder)?;
     }
     if fs::metadata(path).is_ok_and(|found| found.len() > FULL) {
-        fs::rename(path, with_suffix(path, ".old")).doing("move aside", path)?;
+        disk::rename(path, with_suffix(path, ".old")).doing("move aside", path)?;
     }
     let mut text: String = line.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.push('\n');
     let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(path).doing("open", path)?;
-    file.write_all(text.as_bytes()).doing("write", path)
+    let file = disk::open(options.append(true).create(true).mode(0o600), path).doing("open", path)?;
+    disk::write_all(&file, text.as_bytes()).doing("write", path)
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! A client's settings file: replaced whole, by rename, with its mode, and what it was before we touched it.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, resolve, sync_folder};
 use crate::paths::{State, create_private_folders};
@@ -44,7 +44,7 @@ impl ClientFile {
 
     /// What it holds, if it is there.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
-        match fs::read(&self.path) {
+        match disk::read(&self.path) {
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
                 Err(_) => Err(StoreError::bad(&self.path, "is not UTF-8")),
@@ -56,7 +56,7 @@ impl ClientFile {
 
     /// What we remember of having touched it.
     pub fn touched(&self) -> Option<Touched> {
-        serde_json::from_slice(&fs::read(&self.memory).ok()?).ok()
+        serde_json::from_slice(&disk::read(&self.memory).ok()?).ok()
     }
 
     /// Puts `after` in its place (nothing: removes it), if it still holds `before`. What it was is remembered first.
@@ -75,13 +75,13 @@ impl ClientFile {
         }
         match after {
             Some(text) => put(&self.path, text, false),
-            None => fs::remove_file(&self.path).doing("remove", &self.path),
+            None => disk::remove_file(&self.path).doing("remove", &self.path),
         }
     }
 
     /// It is as if we had never touched it.
     pub fn forget(&self) -> Result<(), StoreError> {
-        match fs::remove_file(&self.memory) {
+        match disk::remove_file(&self.memory) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(error).doing("remove", &self.memory)
             }
@@ -96,7 +96,7 @@ fn put(path: &Path, text: &str, private: bool) -> Result<(), StoreError> {
     if private {
         create_private_folders(folder)?;
     } else {
-        fs::DirBuilder::new().recursive(true).mode(0o755).create(folder).doing("create", folder)?;
+        disk::create_dir_all(0o755, folder).doing("create", folder)?;
     }
     let old = fs::metadata(&target).ok();
     Staged::write(Staged::name_for(&target), &target, old.as_ref(), &[text])?.commit()?;

@@ -9,7 +9,6 @@
 //!
 //! So a client's lock is held for a comparison and a rename, however big the file is.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use std::time::Duration;
 use atm_wire::json::{Object, Patch};
 use atm_wire::migrate;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, resolve, sync_folder};
 use crate::interrupt;
@@ -289,7 +289,7 @@ impl SharedFile {
         let seen = Snapshot::read(&self.path)?;
         let (goes, value) = judge(Look { content: Content::of(&seen), sure: true })?;
         if goes {
-            fs::remove_file(&self.path).doing("remove", &self.path)?;
+            disk::remove_file(&self.path).doing("remove", &self.path)?;
         }
         drop(held);
         sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;
@@ -315,7 +315,7 @@ impl SharedFile {
             let _critical = interrupt::critical();
             put(&mut value)?;
             points::reached("convert_put");
-            fs::rename(&self.path, out).doing("move", &self.path)?;
+            disk::rename(&self.path, out).doing("move", &self.path)?;
             points::reached("taken_out");
             drop(held);
             sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;

@@ -3,11 +3,11 @@
 //! A front calls [`abandon`] from its signal handler's thread and then exits: commits that hold a foreign lock are
 //! waited for (they take milliseconds), new ones do not start, and temp files that are being prepared are removed.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::disk;
 use crate::files::remove_folder;
 
 static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, closed: false });
@@ -67,7 +67,7 @@ pub fn abandon() {
         gate = MOVED.wait(gate).unwrap_or_else(PoisonError::into_inner);
     }
     for temp in lock(&TEMPS).drain(..) {
-        if fs::remove_file(&temp).is_err() {
+        if disk::remove_file(&temp).is_err() {
             remove_folder(&temp);
         }
     }

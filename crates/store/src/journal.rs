@@ -4,14 +4,15 @@
 //! that they held, `0.before`, `1.before` and so on. An entry is complete before the change that it is about: after a
 //! crash the file is either what it was or what the entry says it became.
 
-use std::fs::{self, DirBuilder, Metadata};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, sync_folder, write_new};
 use crate::paths::create_private_folders;
@@ -159,7 +160,7 @@ impl Journal {
     }
 
     fn read(&self, id: &str) -> Option<Entry> {
-        let text = fs::read_to_string(self.folder.join(id).join(ENTRY)).ok()?;
+        let text = disk::read_to_string(self.folder.join(id).join(ENTRY)).ok()?;
         serde_json::from_str(&text).ok()
     }
 
@@ -169,7 +170,7 @@ impl Journal {
         let name = now.file_name();
         let names = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name}-{number}")));
         for id in names {
-            match DirBuilder::new().mode(0o700).create(self.folder.join(&id)) {
+            match disk::create_dir(0o700, self.folder.join(&id)) {
                 Ok(()) => {
                     sync_folder(&self.folder)?;
                     let (code, what) = (code.to_owned(), what.to_owned());
@@ -197,7 +198,7 @@ impl Journal {
         let name = format!("{number}.before");
         let path = self.folder.join(&entry.id).join(&name);
         // A look that was not the last one may have left another version.
-        let _ = fs::remove_file(&path);
+        let _ = disk::remove_file(&path);
         write_new(&path, bytes)?;
         Ok(name)
     }
@@ -209,7 +210,7 @@ impl Journal {
         if Path::new(name).components().count() != 1 || !name.ends_with(".before") {
             return Err(StoreError::bad(&path, "is not a name of the journal's"));
         }
-        fs::read(&path).doing("read", &path)
+        disk::read(&path).doing("read", &path)
     }
 
     /// Writes the entry, durably.
@@ -224,7 +225,7 @@ impl Journal {
 
     /// Takes an entry back under which nothing was changed.
     pub(crate) fn forget(&self, entry: &Entry) {
-        let _ = fs::remove_dir_all(self.folder.join(&entry.id));
+        let _ = disk::remove_dir_all(self.folder.join(&entry.id));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::commit::{Content, Plan, SharedFile};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::lock::LockTimes;
 use crate::mailbox::Mailbox;
@@ -31,7 +32,7 @@ impl Memo {
 
     /// What it says, if there is one.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
-        match std::fs::read_to_string(self.file.path()) {
+        match disk::read_to_string(self.file.path()) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", self.file.path()),

@@ -1,11 +1,12 @@
 //! Where everything is.
 
-use std::fs::{DirBuilder, Permissions};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use atm_wire::{MemberName, TeamName};
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::journal::Journal;
 use crate::quarantine::Quarantine;
@@ -193,7 +194,7 @@ pub(crate) fn create_private_folders(folder: &Path) -> Result<(), StoreError> {
     if folder.is_dir() {
         return Ok(());
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).doing("create", folder)?;
+    disk::create_dir_all(0o700, folder).doing("create", folder)?;
     // A parent's default rules may have widened it.
-    std::fs::set_permissions(folder, Permissions::from_mode(0o700)).doing("set the mode of", folder)
+    disk::set_permissions(folder, Permissions::from_mode(0o700)).doing("set the mode of", folder)
 }

@@ -2,12 +2,6 @@
 //!
 //! Nothing of this is in a release build: there the calls are empty.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-static DIE_AT: OnceLock<(String, usize)> = OnceLock::new();
-static PASSED: AtomicUsize = AtomicUsize::new(0);
-
 /// The points, in the order in which a send passes them.
 pub const ALL: [&str; 8] =
     ["accepted", "queued", "staged", "locked", "noted", "renamed", "released", "recorded"];
@@ -51,22 +45,40 @@ pub const TO_ARRAY: [&str; 6] = [
     "convert_done",
 ];
 
-/// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time.
-pub fn die_at(point: &str) {
-    let (name, times) = point.split_once(':').unwrap_or((point, "1"));
-    let _ = DIE_AT.set((name.to_owned(), times.parse().unwrap_or(1)));
-}
+#[cfg(debug_assertions)]
+pub use dying::{die_at, reached};
 
-/// The process got to a point.
-pub fn reached(point: &str) {
-    let is_chosen = || DIE_AT.get().is_some_and(|(chosen, _)| chosen == point);
-    let is_time =
-        || DIE_AT.get().map(|(_, times)| *times) == Some(PASSED.fetch_add(1, Ordering::Relaxed) + 1);
-    if cfg!(debug_assertions) && is_chosen() && is_time() {
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-        // The signal may take a moment; nothing more may happen meanwhile.
-        loop {
-            std::thread::park();
+/// The process got to a point, at which a release build does not die.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "not even the name may be left of it")]
+pub fn reached(_point: &str) {}
+
+#[cfg(debug_assertions)]
+mod dying {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static DIE_AT: OnceLock<(String, usize)> = OnceLock::new();
+    static PASSED: AtomicUsize = AtomicUsize::new(0);
+
+    /// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time.
+    pub fn die_at(point: &str) {
+        let (name, times) = point.split_once(':').unwrap_or((point, "1"));
+        let _ = DIE_AT.set((name.to_owned(), times.parse().unwrap_or(1)));
+    }
+
+    /// The process got to a point.
+    pub fn reached(point: &str) {
+        let is_chosen = || DIE_AT.get().is_some_and(|(chosen, _)| chosen == point);
+        let is_time =
+            || DIE_AT.get().map(|(_, times)| *times) == Some(PASSED.fetch_add(1, Ordering::Relaxed) + 1);
+        if is_chosen() && is_time() {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            // The signal may take a moment; nothing more may happen meanwhile.
+            loop {
+                std::thread::park();
+            }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Where things go that cannot stay and must not be lost.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use atm_wire::Stamp;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{sync_folder, write_new};
 use crate::paths::create_private_folders;
@@ -39,14 +39,14 @@ impl Quarantine {
     /// The same with a file that was taken out of its place before: `named` says where that was.
     pub(crate) fn move_in_as(&self, origin: &Path, named: &Path, why: &str) -> Result<PathBuf, StoreError> {
         let place = self.place_for(named, why)?;
-        if fs::rename(origin, &place).is_err() {
-            let bytes = match fs::read(origin) {
+        if disk::rename(origin, &place).is_err() {
+            let bytes = match disk::read(origin) {
                 // Whoever made it removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),
                 read => read.doing("read", origin)?,
             };
             write_new(&place, &bytes)?;
-            fs::remove_file(origin).doing("remove", origin)?;
+            disk::remove_file(origin).doing("remove", origin)?;
         }
         sync_folder(&self.folder)?;
         Ok(place)

@@ -3,12 +3,11 @@
 //! Clients start one that waits at the end of every turn, and end none. So the last one counts, and those before it
 //! find that they have lost their place and leave. It is no promise, and not synced.
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
 use crate::mailbox::Mailbox;
@@ -29,15 +28,15 @@ impl Seat {
             create_private_folders(folder)?;
         }
         let token = Uuid::now_v7().simple().to_string();
-        let (staged, mut file) = Staged::begin(Staged::name_for(&path), &path, None)?;
-        file.write_all(token.as_bytes()).doing("write", staged.temp())?;
+        let (staged, file) = Staged::begin(Staged::name_for(&path), &path, None)?;
+        disk::write_all(&file, token.as_bytes()).doing("write", staged.temp())?;
         staged.commit()?;
         Ok(Self { path, token })
     }
 
     /// Whether nobody has taken or cleared it since.
     pub fn is_ours(&self) -> bool {
-        fs::read(&self.path).is_ok_and(|token| token == self.token.as_bytes())
+        disk::read(&self.path).is_ok_and(|token| token == self.token.as_bytes())
     }
 
     /// The folder to watch for whoever takes or clears it.
@@ -48,14 +47,14 @@ impl Seat {
     /// Whoever waits need not wait any longer.
     pub fn clear(mailbox: &Mailbox, state: &State) {
         // Of one that cannot be removed, the one that waits is none the worse.
-        let _ = fs::remove_file(state.seats(&mailbox.file()));
+        let _ = disk::remove_file(state.seats(&mailbox.file()));
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         if self.is_ours() {
-            let _ = fs::remove_file(&self.path);
+            let _ = disk::remove_file(&self.path);
         }
     }
 }

@@ -3,12 +3,12 @@
 //! A note is no promise: if it is lost, mail is put before the agent once more. So it is replaced whole but not synced.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use uuid::Uuid;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
 use crate::mailbox::Mailbox;
@@ -32,12 +32,12 @@ impl SessionNote {
     /// What all notes of the owner of `mailbox` say. One that cannot be read says nothing.
     pub fn all_of(mailbox: &Mailbox, state: &State) -> Vec<String> {
         let notes = fs::read_dir(state.sessions(&mailbox.owner())).into_iter().flatten().flatten();
-        notes.filter_map(|note| fs::read_to_string(note.path()).ok()).collect()
+        notes.filter_map(|note| disk::read_to_string(note.path()).ok()).collect()
     }
 
     /// What it says, if there is one.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
-        match fs::read(&self.path) {
+        match disk::read(&self.path) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", &self.path),
@@ -47,14 +47,14 @@ impl SessionNote {
     /// Puts `text` in its place.
     pub fn write(&self, text: &str) -> Result<(), StoreError> {
         create_private_folders(&self.folder)?;
-        let (staged, mut file) = Staged::begin(Staged::name_for(&self.path), &self.path, None)?;
-        file.write_all(text.as_bytes()).doing("write", staged.temp())?;
+        let (staged, file) = Staged::begin(Staged::name_for(&self.path), &self.path, None)?;
+        disk::write_all(&file, text.as_bytes()).doing("write", staged.temp())?;
         staged.commit()
     }
 
     /// The conversation is over.
     pub fn remove(&self) -> Result<(), StoreError> {
-        match fs::remove_file(&self.path) {
+        match disk::remove_file(&self.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(error).doing("remove", &self.path)
             }
@@ -69,7 +69,7 @@ impl SessionNote {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let old = entry.metadata().and_then(|found| found.modified()).is_ok_and(|time| time < limit);
             if old && entry.path() != self.path {
-                let _ = fs::remove_file(entry.path());
+                let _ = disk::remove_file(entry.path());
             }
         }
     }

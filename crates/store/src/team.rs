@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::commit::{Content, Plan, SharedFile};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, ensure_folder, read_patiently, resolve, sync_folder};
 use crate::group::Group;
@@ -106,7 +107,7 @@ impl TeamFolder {
         match Access::Group(group.id).give_tree(&self.path) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
                 // If it is empty, it was made for this.
-                let _ = fs::remove_dir(&self.path);
+                let _ = disk::remove_dir(&self.path);
                 Err(StoreError::NotInGroup { path: self.path.clone(), group: group.name.clone() })
             }
             given => given,
@@ -311,14 +312,14 @@ fn is_team(path: &Path) -> bool {
 /// Takes a folder out of its place in one step, so that nobody writes into what is half gone, then brings it to
 /// `to`, which may be on another file system. If that fails, the folder stays beside its old place, hidden and whole.
 pub(crate) fn move_out(from: &Path, to: &Path) -> Result<(), StoreError> {
-    if fs::rename(from, to).is_ok() {
+    if disk::rename(from, to).is_ok() {
         return Ok(());
     }
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     let aside = from.with_file_name(format!(".{name}.atm-deleted-{}", uuid::Uuid::now_v7().simple()));
-    fs::rename(from, &aside).doing("move", from)?;
+    disk::rename(from, &aside).doing("move", from)?;
     copy_folder(&aside, to)?;
-    fs::remove_dir_all(&aside).doing("remove", &aside)
+    disk::remove_dir_all(&aside).doing("remove", &aside)
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
@@ -329,8 +330,8 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), StoreError> {
         if entry.file_type().doing("look at", &source)?.is_dir() {
             copy_folder(&source, &target)?;
         } else {
-            fs::copy(&source, &target).doing("copy", &source)?;
-            fs::File::open(&target).and_then(|file| file.sync_all()).doing("sync", &target)?;
+            disk::copy(&source, &target).doing("copy", &source)?;
+            disk::open_to_read(&target).and_then(|file| disk::sync_all(&file)).doing("sync", &target)?;
         }
     }
     sync_folder(to)

@@ -8,6 +8,7 @@ use std::time::Duration;
 use atm_wire::{Message, Stamp};
 
 use crate::archive::Writer;
+use crate::disk;
 use crate::error::StoreError;
 use crate::files::is_temp_of_ours;
 use crate::mailbox::{Inbox, Listing, Mailbox};
@@ -102,7 +103,7 @@ impl Mailbox {
         };
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
         let left = entries.map(|entry| entry.path()).filter(is_left);
-        left.filter(|path| fs::remove_file(path).is_ok()).count()
+        left.filter(|path| disk::remove_file(path).is_ok()).count()
     }
 }
 

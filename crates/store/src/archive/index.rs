@@ -5,13 +5,14 @@
 //! missing or does not fit is made anew from the part.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::{ALWAYS, Part};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
 use crate::mailbox::Warning;
@@ -69,8 +70,8 @@ pub(super) fn extend(part: &Part, file: &File) -> Result<(), StoreError> {
         store(part, file, &new);
         return Ok(());
     }
-    let appended = OpenOptions::new().append(true).open(part.index());
-    let _ = appended.and_then(|mut index| index.write_all(lines(&new).as_bytes()));
+    let appended = disk::open(OpenOptions::new().append(true), part.index());
+    let _ = appended.and_then(|index| disk::write_all(&index, lines(&new).as_bytes()));
     Ok(())
 }
 
@@ -182,7 +183,7 @@ pub(super) fn times(lines: &[u8]) -> RangeInclusive<i64> {
 
 /// The index, if there is one; why it is of no use, if it does not fit.
 fn load(part: &Part, file: &File, length: u64) -> Result<Option<Vec<Block>>, Warning> {
-    let Ok(text) = fs::read_to_string(part.index()) else { return Ok(None) };
+    let Ok(text) = disk::read_to_string(part.index()) else { return Ok(None) };
     let bad = |line: usize, why: &str| Warning::Damaged {
         path: part.index(),
         place: format!("line {}", line + 1),
@@ -232,15 +233,15 @@ fn heading(file: &File) -> String {
 pub(super) fn store(part: &Part, file: &File, blocks: &[Block]) {
     let index = part.index();
     if blocks.is_empty() {
-        let _ = fs::remove_file(index);
+        let _ = disk::remove_file(index);
         return;
     }
     let text = format!("{}\n{}", heading(file), lines(blocks));
     let temp = Staged::name_for(&index);
-    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp);
-    if written.and_then(|mut file| file.write_all(text.as_bytes())).is_err()
-        || fs::rename(&temp, index).is_err()
+    let written = disk::open(OpenOptions::new().write(true).create_new(true).mode(0o600), &temp);
+    if written.and_then(|file| disk::write_all(&file, text.as_bytes())).is_err()
+        || disk::rename(&temp, index).is_err()
     {
-        let _ = fs::remove_file(temp);
+        let _ = disk::remove_file(temp);
     }
 }

@@ -6,8 +6,7 @@
 //!
 //! At each of these steps the messages are there; while there are both copies, readers take the plain one.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use zstd::zstd_safe::CParameter;
 
 use super::index::{self, Block};
 use super::{PACKED, PLAIN, Part, Writer};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, sync_folder};
 use crate::paths::with_suffix;
@@ -40,7 +40,7 @@ impl Writer {
     /// longer than `after`.
     pub fn is_due(&self, now: Stamp, over: u64, after: Duration) -> Result<bool, StoreError> {
         let path = self.archive.file();
-        let Ok(file) = File::open(&path) else { return Ok(false) };
+        let Ok(file) = disk::open_to_read(&path) else { return Ok(false) };
         let length = file.metadata().doing("look at", &path)?.len();
         if length == 0 || length > over {
             return Ok(length > 0);
@@ -63,7 +63,7 @@ impl Writer {
     /// Closes the part that grows, if there is anything in it.
     pub fn close(&self) -> Result<(), StoreError> {
         let growing = self.archive.growing();
-        let Ok(file) = File::open(&growing.path) else { return Ok(()) };
+        let Ok(file) = disk::open_to_read(&growing.path) else { return Ok(()) };
         let length = file.metadata().doing("look at", &growing.path)?.len();
         let (mut first, mut last) = (i64::MAX, i64::MIN);
         index::cut(&file, &growing.path, 0, length, |_, bytes, _| {
@@ -80,8 +80,8 @@ impl Writer {
         // It says a byte of the part that grows.
         self.recorded();
         // The index first: one that is beside no part is of no harm, and the wrong one would have to be found out.
-        let _ = fs::rename(growing.index(), with_suffix(&closed, super::INDEX));
-        fs::rename(&growing.path, &closed).doing("rename", &growing.path)?;
+        let _ = disk::rename(growing.index(), with_suffix(&closed, super::INDEX));
+        disk::rename(&growing.path, &closed).doing("rename", &growing.path)?;
         sync_folder(&self.archive.folder)?;
         points::reached("part_closed");
         Ok(())
@@ -117,23 +117,23 @@ impl Writer {
             is_packed: true,
             label: part.label.clone(),
         };
-        let file = File::open(path).doing("open", path)?;
+        let file = disk::open_to_read(path).doing("open", path)?;
         let metadata = file.metadata().doing("look at", path)?;
         let temp = Staged::name_for(&new.path);
         self.turn.note(&temp);
-        let (staged, mut packed) = Staged::begin(temp, &new.path, Some(&metadata))?;
+        let (staged, packed) = Staged::begin(temp, &new.path, Some(&metadata))?;
         let mut zstd = Compressor::new(LEVEL).doing("pack", path)?;
         zstd.set_parameter(CParameter::ChecksumFlag(true)).doing("pack", path)?;
         let mut blocks: Vec<Block> = Vec::new();
         index::cut(&file, path, 0, metadata.len(), |at, bytes, _| {
             let frame = zstd.compress(bytes).doing("pack", path)?;
-            packed.write_all(&frame).doing("write", staged.temp())?;
+            disk::write_all(&packed, &frame).doing("write", staged.temp())?;
             let start = blocks.last().map_or(0, |block| block.end);
             blocks.push(Block { start, end: start + frame.len() as u64, times: index::times(bytes) });
             progress(at + bytes.len() as u64);
             Ok(())
         })?;
-        packed.sync_all().doing("sync", staged.temp())?;
+        disk::sync_all(&packed).doing("sync", staged.temp())?;
         points::reached("part_staged");
         index::store(&new, &packed, &blocks);
         staged.commit()?;
@@ -156,8 +156,8 @@ impl Writer {
     }
 
     fn drop_plain(&self, part: &Part) -> Result<(), StoreError> {
-        fs::remove_file(&part.path).doing("remove", &part.path)?;
-        let _ = fs::remove_file(part.index());
+        disk::remove_file(&part.path).doing("remove", &part.path)?;
+        let _ = disk::remove_file(part.index());
         sync_folder(&self.archive.folder)
     }
 

@@ -11,6 +11,7 @@ use atm_wire::archive::{self, Archived};
 use super::index::{self, Block};
 use super::writer::whole_lines;
 use super::{Archive, Part, overlaps};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::mailbox::Warning;
 
@@ -72,7 +73,7 @@ impl Archive {
         let parts = self.parts()?;
         let mut files = Vec::new();
         for part in parts.iter().filter(|part| overlaps(&part.span(), times)) {
-            match File::open(&part.path) {
+            match disk::open_to_read(&part.path) {
                 Ok(file) => files.push((part.clone(), file)),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(error).doing("open", &part.path),

@@ -1,8 +1,8 @@
 //! Putting messages down in the archive, durably.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use atm_wire::{Message, Stamp};
 
 use super::index;
 use super::{Archive, Part};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{sync_folder, write_note};
 use crate::interrupt;
@@ -120,8 +121,8 @@ impl Writer {
     /// What was put down by somebody who died before it was on record anywhere else. It may still be in the inbox.
     pub fn unrecorded(&self) -> Vec<archive::Archived> {
         let read = || -> Option<Vec<u8>> {
-            let start = fs::read_to_string(self.note()).ok()?.parse().ok()?;
-            let file = File::open(self.archive.file()).ok()?;
+            let start = disk::read_to_string(self.note()).ok()?.parse().ok()?;
+            let file = disk::open_to_read(self.archive.file()).ok()?;
             let length = file.metadata().ok()?.len().checked_sub(start)?;
             let mut bytes = vec![0; usize::try_from(length).ok()?];
             file.read_exact_at(&mut bytes, start).ok()?;
@@ -133,7 +134,7 @@ impl Writer {
 
     /// All that was put down is on record now.
     pub fn recorded(&self) {
-        let _ = fs::remove_file(self.note());
+        let _ = disk::remove_file(self.note());
     }
 
     /// Where it is noted from which byte on nothing is on record. Without it only the record is less complete.
@@ -143,18 +144,19 @@ impl Writer {
 
     fn append(&self, text: &str) -> Result<(), StoreError> {
         let path = self.archive.file();
-        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path);
-        let mut file = file.doing("open", &path)?;
+        let file = disk::open(OpenOptions::new().read(true).append(true).create(true).mode(0o600), &path);
+        let file = file.doing("open", &path)?;
         let start = whole_lines(&file).doing("read", &path)?;
         // Told to stop, the process finishes this first: what is torn is only ever left by a death.
         let critical = interrupt::critical();
-        file.set_len(start).doing("mend", &path)?;
+        disk::set_len(&file, start).doing("mend", &path)?;
         if !self.note().exists() {
             write_note(&self.note(), &start.to_string());
         }
-        let written = file.write_all(text.as_bytes()).inspect(|()| points::reached("archive_appended"));
-        if let Err(error) = written.and_then(|()| file.sync_data()) {
-            let _ = file.set_len(start);
+        let written =
+            disk::write_all(&file, text.as_bytes()).inspect(|()| points::reached("archive_appended"));
+        if let Err(error) = written.and_then(|()| disk::sync_data(&file)) {
+            let _ = disk::set_len(&file, start);
             return Err(error).doing("append to", &path);
         }
         drop(critical);

@@ -4,13 +4,14 @@
 //! another size or time; a file that is too young for its time to tell is checked. A note that is wrong in any way
 //! only costs a check: the place it names is looked at before it is used.
 
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use atm_wire::json::Outline;
 
+use crate::disk;
 use crate::files::{is_settled, write_note};
 
 pub(super) struct Checked {
@@ -24,7 +25,7 @@ impl Checked {
 
     /// The outline of the file, if it is the one that we wrote.
     pub(super) fn outline(&self, file: &Metadata, opened_at: SystemTime) -> Option<Outline> {
-        let note = fs::read_to_string(&self.note).ok()?;
+        let note = disk::read_to_string(&self.note).ok()?;
         let (identity, end) = note.rsplit_once(' ')?;
         if identity != identify(file) || !is_settled(file, opened_at) {
             return None;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -16,6 +16,7 @@ use memchr::memmem;
 
 use super::checked::Checked;
 use crate::commit::{Desk, Prepared};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, open};
 
@@ -67,9 +68,9 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
     }
     let written = copy
         .seek(SeekFrom::Start(end))
-        .and_then(|_| copy.write_all(added.as_bytes()))
-        .and_then(|()| copy.write_all(&rest))
-        .and_then(|()| copy.sync_all());
+        .and_then(|_| disk::write_all(&copy, added.as_bytes()))
+        .and_then(|()| disk::write_all(&copy, &rest))
+        .and_then(|()| disk::sync_all(&copy));
     written.doing("write", staged.temp())?;
     let gap = added.len() as u64;
     checked.note(&copy.metadata().doing("look at", staged.temp())?, end + gap);
@@ -122,7 +123,7 @@ impl Ends<'_> {
             }
             drop(to_check);
             // The disk works while the other thread still checks; the end, which changes, is synced again later.
-            self.copy.sync_data().doing("sync", self.copy_path)?;
+            disk::sync_data(self.copy).doing("sync", self.copy_path)?;
             Ok(checking.join().unwrap_or(None))
         })?;
         Ok(outline.map(|outline| (outline, head, copied)))
@@ -136,8 +137,9 @@ impl Ends<'_> {
         copied: &mut u64,
     ) -> Result<bool, StoreError> {
         piece.clear();
-        let read = self.source.take(PIECE as u64).read_to_end(piece).doing("read", self.source_path)?;
-        self.copy.write_all(piece).doing("write", self.copy_path)?;
+        let read = disk::read_to_end(self.source.take(PIECE as u64), self.source_path, piece)
+            .doing("read", self.source_path)?;
+        disk::write_all(self.copy, piece).doing("write", self.copy_path)?;
         *copied += read as u64;
         if head.is_empty() {
             head.extend_from_slice(&piece[..piece.len().min(HEAD)]);

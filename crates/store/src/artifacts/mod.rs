@@ -18,6 +18,7 @@ use atm_wire::{ArtifactName, MemberName, TeamName};
 pub use tail::{Added, Tail};
 
 use crate::commit::{Content, Plan, SharedFile};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, ensure_folder, ensure_folder_like};
 use crate::lock::LockTimes;
@@ -150,7 +151,7 @@ impl ArtifactFolder {
         self.make()?;
         let path = self.path.join(LOG);
         if self.log()?.is_none() {
-            let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+            let made = disk::open(OpenOptions::new().append(true).create_new(true).mode(0o600), &path);
             made.and_then(|file| Access::inside(&self.path).give(&file)).doing("create", &path)?;
         }
         Ok(path)

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::disk::{self, Op};
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, Staged};
 use crate::interrupt;
@@ -67,12 +68,14 @@ impl Place {
         queue.note(&temp);
         let guard = Temp { place: self, path: &temp };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let make = || Ok(rustix::fs::openat(&self.folder, guard.name(), flags, Mode::RUSR | Mode::WUSR)?);
-        let mut file = File::from(interrupt::create(&temp, make).doing("create", &temp)?);
+        let create = || Ok(rustix::fs::openat(&self.folder, guard.name(), flags, Mode::RUSR | Mode::WUSR)?);
+        let make = || disk::run(Op::Open(&temp), create);
+        let file = File::from(interrupt::create(&temp, make).doing("create", &temp)?);
         Access::inside(&self.path).give(&file).doing("set the mode of", &temp)?;
-        let size = io::copy(content, &mut file).doing("write", &temp)?;
-        file.sync_all().doing("sync", &temp)?;
-        rustix::fs::renameat(&self.folder, guard.name(), &self.folder, name).doing("replace", &path)?;
+        let size = io::copy(content, &mut disk::Writer(&file)).doing("write", &temp)?;
+        disk::sync_all(&file).doing("sync", &temp)?;
+        let rename = || Ok(rustix::fs::renameat(&self.folder, guard.name(), &self.folder, name)?);
+        disk::run(Op::Rename(&temp, &path), rename).doing("replace", &path)?;
         match rustix::fs::fsync(&self.folder) {
             Err(Errno::INVAL | Errno::NOTSUP) => {}
             synced => synced.doing("sync", &self.path)?,
@@ -95,7 +98,8 @@ impl Temp<'_> {
 
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
-        let _ = rustix::fs::unlinkat(&self.place.folder, self.name(), AtFlags::empty());
+        let remove = || Ok(rustix::fs::unlinkat(&self.place.folder, self.name(), AtFlags::empty())?);
+        let _ = disk::run(Op::RemoveFile(self.path), remove);
         interrupt::forget(self.path);
     }
 }

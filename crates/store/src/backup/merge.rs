@@ -1,7 +1,7 @@
 //! A backup beside a team that is there: unpacked and checked, to be looked at and taken over piece by piece.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Permissions};
+use std::fs::Permissions;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +15,7 @@ use super::restore::Unpacked;
 use super::unpack::Limits;
 use super::{Progress, Site};
 use crate::carry::Load;
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, Staged, ensure_folder, ensure_folder_like, rename_new, sync_folder};
 use crate::interrupt;
@@ -62,7 +63,7 @@ impl Opened<'_> {
     /// The team's configuration, if there is one.
     pub fn config(&self) -> Result<Option<String>, StoreError> {
         let path = self.unpacked.team.join("team/config.json");
-        match fs::read_to_string(&path) {
+        match disk::read_to_string(&path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", &path),
@@ -98,12 +99,12 @@ impl Opened<'_> {
             let path = self.unpacked.team.join(OsStr::from_bytes(file.path.as_bytes()));
             match kind(file.path.as_bytes()) {
                 Kind::Task(id) => {
-                    let text = fs::read_to_string(&path).doing("read", &path)?;
+                    let text = disk::read_to_string(&path).doing("read", &path)?;
                     let is_new = tasks.adopt(id, &text)?;
                     *if is_new { &mut files.added } else { &mut files.kept } += 1;
                 }
                 Kind::LastTask => {
-                    let text = fs::read_to_string(&path).unwrap_or_default();
+                    let text = disk::read_to_string(&path).unwrap_or_default();
                     if let Ok(id) = atm_wire::task::TaskId::parse(text.trim()) {
                         tasks.reserve(id)?;
                     }
@@ -143,11 +144,12 @@ impl Opened<'_> {
         ensure_folder_like(&folder, &self.site.root.team(self.site.team))?;
         above.into_iter().rev().try_for_each(ensure_folder)?;
         let source = self.unpacked.team.join(OsStr::from_bytes(file.path.as_bytes()));
-        let (staged, mut new) = Staged::begin(Staged::name_for(&target), &target, None)?;
-        let copied = File::open(&source).and_then(|mut source| io::copy(&mut source, &mut new));
-        copied.and_then(|_| new.sync_all()).doing("write", staged.temp())?;
+        let (staged, new) = Staged::begin(Staged::name_for(&target), &target, None)?;
+        let copied =
+            disk::open_to_read(&source).and_then(|mut source| io::copy(&mut source, &mut disk::Writer(&new)));
+        copied.and_then(|_| disk::sync_all(&new)).doing("write", staged.temp())?;
         let given = match Access::inside(target.parent().unwrap_or(&folder)) {
-            Access::Owner => new.set_permissions(Permissions::from_mode(file.mode.bits())),
+            Access::Owner => disk::set_file_permissions(&new, Permissions::from_mode(file.mode.bits())),
             group @ Access::Group(_) => group.give(&new),
         };
         given.doing("set the mode of", staged.temp())?;

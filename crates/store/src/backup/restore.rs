@@ -11,10 +11,10 @@
 //! So the team is there at once and whole, or not at all.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown, fchown};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -27,6 +27,7 @@ use uuid::Uuid;
 use super::unpack::{Limits, Sink, unpack};
 use super::{Progress, Site};
 use crate::archive::{ALWAYS, Archive, Whence};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{remove_folder, rename_new, sync_folder};
 use crate::group::Group;
@@ -118,7 +119,7 @@ impl Sharing {
     /// What can be done for this group, with a folder of ours to try it on.
     fn of(group: Option<&str>, folder: &Path) -> Self {
         let Some(name) = group else { return Self::None };
-        let given = Group::find(name).filter(|group| chown(folder, None, Some(group.id)).is_ok());
+        let given = Group::find(name).filter(|group| disk::chown(folder, None, Some(group.id)).is_ok());
         given.map_or(Self::Lost, |group| Self::With(group.id))
     }
 
@@ -159,8 +160,7 @@ impl Unpacked {
         };
         create_private_folders(&restoring(state))?;
         for folder in [&unpacking.team, &unpacking.state] {
-            interrupt::create_folder(folder, || DirBuilder::new().mode(0o700).create(folder))
-                .doing("create", folder)?;
+            interrupt::create_folder(folder, || disk::create_dir(0o700, folder)).doing("create", folder)?;
         }
         let placed = Cleared(unpacking.team.clone(), unpacking.state.clone());
         let manifest = unpack(backup, limits, &mut unpacking, progress)?;
@@ -177,7 +177,7 @@ impl Unpacked {
         rename_new(&from, to)?;
         let folder = self.manifest.folders.iter().find(|folder| folder.path.as_bytes() == top.as_bytes());
         if let Some(folder) = folder {
-            fs::set_permissions(to, self.sharing.mode(folder.mode)).doing("set the mode of", to)?;
+            disk::set_permissions(to, self.sharing.mode(folder.mode)).doing("set the mode of", to)?;
         }
         sync_folder(to.parent().unwrap_or(Path::new("/")))
     }
@@ -315,7 +315,7 @@ impl Stage {
         let tops = [self.team.join("team"), self.team.join("tasks"), self.state.join("archive")];
         for (path, mode) in self.modes.iter().filter(|(path, _)| !tops.contains(path)) {
             let _critical = interrupt::critical();
-            fs::set_permissions(path, self.sharing.mode(*mode)).doing("set the mode of", path)?;
+            disk::set_permissions(path, self.sharing.mode(*mode)).doing("set the mode of", path)?;
             match sync_folder(path) {
                 // A mode that does not let us look in is what was asked for.
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
@@ -345,8 +345,8 @@ impl Sink for Stage {
         for folder in folders {
             let path = self.path(&folder.path);
             let _critical = interrupt::critical();
-            DirBuilder::new().mode(0o700).create(&path).doing("create", &path)?;
-            chown(&path, None, self.group_for(&folder.path)).doing("give to the group", &path)?;
+            disk::create_dir(0o700, &path).doing("create", &path)?;
+            disk::chown(&path, None, self.group_for(&folder.path)).doing("give to the group", &path)?;
             self.modes.push((path, folder.mode));
         }
         Ok(())
@@ -364,12 +364,12 @@ impl Sink for Stage {
         }
         // Told to stop, the process does not begin another file; what is there is removed.
         let _critical = interrupt::critical();
-        let mut target =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).doing("create", &path)?;
-        io::copy(content, &mut target).doing("write", &path)?;
-        fchown(&target, None, self.group_for(&file.path)).doing("give to the group", &path)?;
-        target.set_permissions(self.sharing.mode(file.mode)).doing("set the mode of", &path)?;
-        target.sync_all().doing("sync", &path)?;
+        let target = disk::open(OpenOptions::new().write(true).create_new(true).mode(0o600), &path)
+            .doing("create", &path)?;
+        io::copy(content, &mut disk::Writer(&target)).doing("write", &path)?;
+        disk::fchown(&target, None, self.group_for(&file.path)).doing("give to the group", &path)?;
+        disk::set_file_permissions(&target, self.sharing.mode(file.mode)).doing("set the mode of", &path)?;
+        disk::sync_all(&target).doing("sync", &path)?;
         if is_counted {
             thread::sleep(TICK);
         }
@@ -382,7 +382,8 @@ fn is_same(folder: &Path, manifest: &Manifest, top: &[u8]) -> bool {
     let mut files = manifest.files.iter().filter(|file| file.path.split().0 == top);
     files.all(|file| {
         let path = folder.join(OsStr::from_bytes(file.path.split().1));
-        File::open(path).is_ok_and(|there| super::spool::hash(&there).is_ok_and(|hash| hash == file.sha256))
+        disk::open_to_read(path)
+            .is_ok_and(|there| super::spool::hash(&there).is_ok_and(|hash| hash == file.sha256))
     })
 }
 
@@ -391,7 +392,7 @@ fn rename_team(config: &Path, old: &str, new: &str, backup: &Path) -> Result<(),
     if !config.is_file() {
         return Ok(());
     }
-    let text = fs::read_to_string(config).doing("read", config)?;
+    let text = disk::read_to_string(config).doing("read", config)?;
     if let Some(version) = migrate::newer(&text) {
         let why = format!(
             "its config.json is of version {version} of its format, which this atm cannot give another name"
@@ -402,6 +403,6 @@ fn rename_team(config: &Path, old: &str, new: &str, backup: &Path) -> Result<(),
         team::renamed(&text, old, new).map_err(|error| StoreError::bad(config, error.to_string()))?;
     let _critical = interrupt::critical();
     // It is not in its place yet: nobody else sees it.
-    fs::write(config, renamed).doing("write", config)?;
-    File::open(config).and_then(|file| file.sync_all()).doing("sync", config)
+    disk::write(config, renamed).doing("write", config)?;
+    disk::open_to_read(config).and_then(|file| disk::sync_all(&file)).doing("sync", config)
 }

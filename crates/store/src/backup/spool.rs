@@ -1,6 +1,6 @@
 //! Copies of files, one behind the other, in a file that has no name: it is gone with the process, however that ends.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use atm_wire::backup::hex;
 use sha2::{Digest, Sha256};
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
 use crate::interrupt;
@@ -37,8 +38,8 @@ impl Spool {
         let path = Staged::name_for(beside);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
-        let file = interrupt::create(&path, || options.open(&path)).doing("create", &path)?;
-        fs::remove_file(&path).doing("remove", &path)?;
+        let file = interrupt::create(&path, || disk::open(&options, &path)).doing("create", &path)?;
+        disk::remove_file(&path).doing("remove", &path)?;
         interrupt::forget(&path);
         Ok(Self { file, path, length: 0 })
     }
@@ -67,7 +68,7 @@ impl Spool {
                 read => read.doing("read", path)?,
             };
             hasher.update(&buffer[..read]);
-            self.file.write_all_at(&buffer[..read], self.length).doing("write", &self.path)?;
+            disk::write_all_at(&self.file, &buffer[..read], self.length).doing("write", &self.path)?;
             self.length += read as u64;
             left -= read as u64;
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::sync_folder;
 use crate::lock::LockTimes;
@@ -56,9 +57,9 @@ impl TeamFolder {
         if !others.is_empty() {
             return Ok(others);
         }
-        fs::remove_file(&lock).doing("remove", &lock)?;
+        disk::remove_file(&lock).doing("remove", &lock)?;
         // Somebody who wrote there at this instant is not cut off: a folder with a file in it cannot be removed.
-        match fs::remove_dir(&folder) {
+        match disk::remove_dir(&folder) {
             Ok(()) => sync_folder(self.path()).map(|()| Vec::new()),
             Err(_) => names(),
         }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, sync_folder};
 
@@ -36,7 +37,7 @@ pub(crate) struct Carried {
 impl Mark {
     /// The mark in a member's folder, if there is one.
     pub(crate) fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(NAME)).ok()?).ok()
+        serde_json::from_slice(&disk::read(folder.join(NAME)).ok()?).ok()
     }
 
     /// Puts it into the member's folder, durably.
@@ -50,7 +51,7 @@ impl Mark {
     /// Takes it away, durably.
     pub(crate) fn remove(folder: &Path) -> Result<(), StoreError> {
         let path = folder.join(NAME);
-        match fs::remove_file(&path) {
+        match disk::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             removed => removed.doing("remove", &path).and_then(|()| sync_folder(folder)),
         }

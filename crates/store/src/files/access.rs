@@ -3,11 +3,12 @@
 //! A team that is for a group shows by its folder: the set-group-ID bit hands the group on to all that is made in it, and
 //! the group may look in. So nothing else has to be remembered, and what other programs make there is the group's, too.
 
-use std::fs::{self, DirBuilder, File, Metadata, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, fchown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 
 /// What a new file is, until its group may read it.
@@ -55,18 +56,18 @@ impl Access {
     /// the owner's: nobody else's group gets it.
     pub(crate) fn give(self, file: &File) -> io::Result<()> {
         let Self::Group(group) = self else { return Ok(()) };
-        if file.metadata()?.gid() != group && fchown(file, None, Some(group)).is_err() {
+        if file.metadata()?.gid() != group && disk::fchown(file, None, Some(group)).is_err() {
             return Ok(());
         }
-        file.set_permissions(Permissions::from_mode(GROUP_FILE))
+        disk::set_file_permissions(file, Permissions::from_mode(GROUP_FILE))
     }
 
     /// Lets the group look into a folder, and hands it on from there.
     pub(crate) fn give_folder(self, folder: &Path) -> io::Result<()> {
         let Self::Group(group) = self else { return Ok(()) };
         // In this order: a change of the group takes the bit away.
-        chown(folder, None, Some(group))?;
-        fs::set_permissions(folder, Permissions::from_mode(GROUP_FOLDER))
+        disk::chown(folder, None, Some(group))?;
+        disk::set_permissions(folder, Permissions::from_mode(GROUP_FOLDER))
     }
 
     /// The same for all that is in a folder. Links are left alone.
@@ -78,7 +79,9 @@ impl Access {
             if kind.is_dir() {
                 self.give_tree(&path)?;
             } else if kind.is_file() {
-                File::open(&path).and_then(|file| self.give(&file)).doing("give to the group", &path)?;
+                disk::open_to_read(&path)
+                    .and_then(|file| self.give(&file))
+                    .doing("give to the group", &path)?;
             }
         }
         Ok(())
@@ -86,10 +89,10 @@ impl Access {
 
     /// Creates a folder that must not exist yet, in a folder that does.
     pub(crate) fn create_folder(self, folder: &Path) -> io::Result<()> {
-        DirBuilder::new().mode(PRIVATE_FOLDER).create(folder)?;
+        disk::create_dir(PRIVATE_FOLDER, folder)?;
         if self == Self::Owner {
             // Also where the folder above hands its group on.
-            return fs::set_permissions(folder, Permissions::from_mode(PRIVATE_FOLDER));
+            return disk::set_permissions(folder, Permissions::from_mode(PRIVATE_FOLDER));
         }
         match self.give_folder(folder) {
             // It was made by somebody who is not in the group: it stays his.

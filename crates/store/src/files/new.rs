@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Staged, sync_folder};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::interrupt;
 
@@ -14,7 +15,7 @@ pub struct NewFile {
     target: PathBuf,
     force: bool,
     staged: Staged,
-    file: BufWriter<File>,
+    file: BufWriter<disk::Writer<File>>,
 }
 
 impl NewFile {
@@ -30,7 +31,7 @@ impl NewFile {
     pub fn begin(target: &Path, force: bool) -> Result<Self, StoreError> {
         Self::check(target, force)?;
         let (staged, file) = Staged::begin(Staged::name_for(target), target, None)?;
-        let file = BufWriter::with_capacity(1 << 16, file);
+        let file = BufWriter::with_capacity(1 << 16, disk::Writer(file));
         Ok(Self { target: target.to_owned(), force, staged, file })
     }
 
@@ -38,8 +39,8 @@ impl NewFile {
     pub fn finish(self) -> Result<u64, StoreError> {
         let Self { target, force, staged, file } = self;
         let synced = || -> io::Result<u64> {
-            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.sync_all()?;
+            let disk::Writer(file) = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            disk::sync_all(&file)?;
             Ok(file.metadata()?.len())
         };
         let size = synced().doing("write", staged.temp())?;

@@ -5,12 +5,13 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
 use super::access::{Access, PRIVATE_FILE, PRIVATE_FOLDER};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::interrupt;
 
@@ -39,17 +40,17 @@ impl Staged {
         pieces: &[P],
     ) -> Result<Self, StoreError> {
         let (staged, file) = Self::begin(temp, target, old)?;
-        let mut writer = BufWriter::with_capacity(1 << 16, file);
+        let mut writer = BufWriter::with_capacity(1 << 16, disk::Writer(file));
         for piece in pieces {
             writer.write_all(piece.as_ref()).doing("write", &staged.temp)?;
         }
-        let file =
+        let disk::Writer(file) =
             writer.into_inner().map_err(io::IntoInnerError::into_error).doing("write", &staged.temp)?;
         if old.is_none() {
             let access = Access::inside(target.parent().unwrap_or(Path::new("/")));
             access.give(&file).doing("set the mode of", &staged.temp)?;
         }
-        file.sync_all().doing("sync", &staged.temp)?;
+        disk::sync_all(&file).doing("sync", &staged.temp)?;
         Ok(staged)
     }
 
@@ -62,12 +63,13 @@ impl Staged {
         let mode = old.map_or(PRIVATE_FILE, |metadata| metadata.mode() & 0o7777);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(mode);
-        let file = interrupt::create(&temp, || options.open(&temp)).doing("create", &temp)?;
+        let file = interrupt::create(&temp, || disk::open(&options, &temp)).doing("create", &temp)?;
         let staged = Self { temp, target: target.to_owned() };
         if let Some(metadata) = old {
             keep_owner(&file, metadata.uid(), metadata.gid());
             if file.metadata().doing("look at", &staged.temp)?.mode() & 0o7777 != mode {
-                file.set_permissions(Permissions::from_mode(mode)).doing("set the mode of", &staged.temp)?;
+                disk::set_file_permissions(&file, Permissions::from_mode(mode))
+                    .doing("set the mode of", &staged.temp)?;
             }
         }
         Ok((staged, file))
@@ -79,7 +81,7 @@ impl Staged {
 
     /// The instant of commit: the new version takes the old one's place.
     pub(crate) fn commit(self) -> Result<(), StoreError> {
-        fs::rename(&self.temp, &self.target).doing("replace", &self.target)?;
+        disk::rename(&self.temp, &self.target).doing("replace", &self.target)?;
         Ok(())
     }
 }
@@ -87,7 +89,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         // After the rename there is nothing of that name any more.
-        let _ = fs::remove_file(&self.temp);
+        let _ = disk::remove_file(&self.temp);
         interrupt::forget(&self.temp);
     }
 }
@@ -96,8 +98,8 @@ impl Drop for Staged {
 /// Its group it keeps if we are in it.
 fn keep_owner(file: &File, uid: u32, gid: u32) {
     let is_same = file.metadata().is_ok_and(|new| (new.uid(), new.gid()) == (uid, gid));
-    if !is_same && fchown(file, Some(uid), Some(gid)).is_err() {
-        let _ = fchown(file, None, Some(gid));
+    if !is_same && disk::fchown(file, Some(uid), Some(gid)).is_err() {
+        let _ = disk::fchown(file, None, Some(gid));
     }
 }
 
@@ -112,7 +114,7 @@ pub(crate) fn is_temp_of_ours(path: &Path) -> bool {
 
 /// Makes a rename in `folder` survive a power cut, on file systems that can be asked to.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    match File::open(folder).and_then(|handle| handle.sync_all()) {
+    match disk::open_to_read(folder).and_then(|handle| disk::sync_all(&handle)) {
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(())
         }
@@ -142,31 +144,30 @@ pub(crate) fn ensure_folder_like(folder: &Path, like: &Path) -> Result<(), Store
 /// Writes a note of ours, for us alone. What it says can be found out again: it is not synced, and may fail.
 pub(crate) fn write_note(path: &Path, text: &str) {
     let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path);
-    let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    let options = options.write(true).create(true).truncate(true).mode(PRIVATE_FILE);
+    let _ = disk::open(options, path).and_then(|file| disk::write_all(&file, text.as_bytes()));
 }
 
 /// Removes a folder of ours with all that is in it, whatever the modes there are.
 pub(crate) fn remove_folder(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let _ = fs::set_permissions(entry.path(), Permissions::from_mode(PRIVATE_FOLDER));
+            let _ = disk::set_permissions(entry.path(), Permissions::from_mode(PRIVATE_FOLDER));
             remove_folder(&entry.path());
         }
     }
-    let _ = fs::remove_dir_all(folder);
+    let _ = disk::remove_dir_all(folder);
 }
 
 /// Renames a file or folder to a name that must be free.
 pub(crate) fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let (here, flags) = (rustix::fs::CWD, rustix::fs::RenameFlags::NOREPLACE);
-    match rustix::fs::renameat_with(here, from, here, to, flags) {
+    match disk::rename_new(from, to) {
         Err(rustix::io::Errno::EXIST) => Err(StoreError::Exists { path: to.to_owned() }),
         // Not every file system can be asked for it.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP)
             if !to.exists() =>
         {
-            fs::rename(from, to).doing("put in place", to)
+            disk::rename(from, to).doing("put in place", to)
         }
         renamed => renamed.doing("put in place", to),
     }
@@ -174,15 +175,11 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> Result<(), StoreError> {
 
 /// Creates and syncs a file that must not exist yet.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(PRIVATE_FILE)
-        .open(path)
+    let file = disk::open(OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE), path)
         .doing("create", path)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all()).doing("write", path);
+    let written = disk::write_all(&file, bytes).and_then(|()| disk::sync_all(&file)).doing("write", path);
     if written.is_err() {
-        let _ = fs::remove_file(path);
+        let _ = disk::remove_file(path);
     }
     written
 }

@@ -1,11 +1,12 @@
 //! A file's bytes together with what tells whether it is still the same file.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 
 /// Kernels stamp changes with a clock that ticks every 1 to 10 ms: two changes in one tick have one mtime.
@@ -79,9 +80,9 @@ enum Kept {
 impl Snapshot {
     pub(crate) fn read(path: &Path) -> Result<Self, StoreError> {
         let now = SystemTime::now();
-        let Some((mut file, metadata)) = open(path)? else { return Ok(Self { file: None }) };
+        let Some((file, metadata)) = open(path)? else { return Ok(Self { file: None }) };
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-        file.read_to_end(&mut bytes).doing("read", path)?;
+        disk::read_to_end(&file, path, &mut bytes).doing("read", path)?;
         Self::seen(path, file, metadata, now, Kept::Memory(bytes))
     }
 
@@ -213,7 +214,7 @@ pub(crate) fn is_settled(file: &Metadata, now: SystemTime) -> bool {
 pub(crate) fn open(path: &Path) -> Result<Option<(File, Metadata)>, StoreError> {
     // Without waiting for a writer, should it be a pipe.
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = match File::options().read(true).custom_flags(nonblocking).open(path) {
+    let file = match disk::open_to_read_with(File::options().read(true).custom_flags(nonblocking), path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).doing("open", path),

@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::Deadline;
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 
 /// An exclusive `flock`, released on drop.
@@ -24,15 +25,10 @@ impl Flock {
     /// The lock file gets the read and write bits of its folder, so that whoever may write there may lock too.
     pub(crate) fn take(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
         loop {
-            let file = match OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(mode(path))
-                .open(path)
-            {
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false).mode(mode(path));
+            let file = match disk::open(&options, path) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => disk::open_to_read(path),
                 opened => opened,
             };
             let file = match file {
@@ -63,7 +59,8 @@ impl Flock {
 /// Whether somebody holds an `flock` on the file at `path` at this moment.
 pub(crate) fn is_held(path: &Path) -> bool {
     path.is_file()
-        && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        && disk::open_to_read(path)
+            .is_ok_and(|file| matches!(disk::try_lock(&file), Err(TryLockError::WouldBlock)))
 }
 
 /// Waits in the kernel's own line, which is fair; polling would starve beside programs that wait there.
@@ -71,7 +68,7 @@ pub(crate) fn is_held(path: &Path) -> bool {
 /// `flock` has no time limit, so the wait happens in a thread. If we give up, that thread gets the lock some time
 /// later, finds nobody to hand it to, and drops it.
 fn lock_within(file: File, path: &Path, deadline: &Deadline) -> Result<(File, bool), StoreError> {
-    match file.try_lock() {
+    match disk::try_lock(&file) {
         Ok(()) => return Ok((file, true)),
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) if is_unsupported(&error) => return Ok((file, false)),

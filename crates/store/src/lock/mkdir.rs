@@ -1,13 +1,14 @@
 //! The directory lock of agent clients: `mkdir` takes it, `rmdir` gives it back.
 
-use std::fs::{self, DirBuilder, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{Deadline, LockTimes, flock};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::interrupt::{self, Critical};
 use crate::quarantine::Quarantine;
@@ -44,7 +45,7 @@ impl MkdirLock {
         let mut gaps = GAPS_MS.iter().chain(std::iter::repeat(&GAPS_MS[GAPS_MS.len() - 1]));
         loop {
             let critical = interrupt::critical();
-            match DirBuilder::new().mode(OUR_MODE).create(path) {
+            match disk::create_dir(OUR_MODE, path) {
                 Ok(()) => {
                     let made = Watched::new(&fs::symlink_metadata(path).doing("look at", path)?);
                     return Ok(Self { path: path.to_owned(), made, _critical: critical });
@@ -88,7 +89,7 @@ impl MkdirLock {
 impl Drop for MkdirLock {
     fn drop(&mut self) {
         if self.is_still_ours() {
-            let _ = fs::remove_dir(&self.path);
+            let _ = disk::remove_dir(&self.path);
         }
     }
 }
@@ -130,7 +131,7 @@ fn clear(path: &Path, judged: &Metadata, quarantine: &Quarantine) -> Result<(), 
     if !judged.is_dir() {
         return quarantine.move_in(path, "file-in-place-of-a-lock").map(drop);
     }
-    match fs::remove_dir(path) {
+    match disk::remove_dir(path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {

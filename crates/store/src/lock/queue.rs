@@ -5,14 +5,15 @@
 //! file that is still there is removed; one that is gone although its ids are noted was put in place.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::fs::OpenOptions;
+use std::io::Seek;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Deadline;
 use super::flock::Flock;
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::is_temp_of_ours;
 use crate::paths::{create_private_folders, with_suffix};
@@ -44,13 +45,13 @@ impl Queue {
 
     /// The ids that dead owners had put in place and could tell nobody.
     pub(crate) fn left(&self) -> Vec<String> {
-        let left = fs::read_to_string(self.beside()).unwrap_or_default();
+        let left = disk::read_to_string(self.beside()).unwrap_or_default();
         left.lines().map(ToOwned::to_owned).collect()
     }
 
     /// Somebody knows of them now.
     pub(crate) fn left_is_told(&self) {
-        let _ = fs::remove_file(self.beside());
+        let _ = disk::remove_file(self.beside());
     }
 
     fn beside(&self) -> PathBuf {
@@ -66,31 +67,31 @@ impl Queue {
     /// never a message too few. If it cannot be written, as on a full disk, the mail goes without it.
     pub(crate) fn note(&self, temp: &Path) {
         self.clear();
-        let _ = self.lock.file().write_all(temp.as_os_str().as_bytes());
+        let _ = disk::write_all(self.lock.file(), temp.as_os_str().as_bytes());
     }
 
     /// Adds to the note which messages are in the temp file that is about to be put in place. The name before them
     /// stays, so that there is no instant without it.
     pub(crate) fn note_ids(&self, ids: &[String]) {
         let ids: String = ids.iter().flat_map(|id| ["\0", id]).collect();
-        let _ = self.lock.file().write_all(ids.as_bytes());
+        let _ = disk::write_all(self.lock.file(), ids.as_bytes());
     }
 
     pub(crate) fn clear(&self) {
         let mut file = self.lock.file();
-        let _ = file.set_len(0).and_then(|()| file.rewind());
+        let _ = disk::set_len(file, 0).and_then(|()| file.rewind());
     }
 
     fn clean_up_after_the_dead(&mut self) -> Result<(), StoreError> {
         let mut note = Vec::new();
-        self.lock.file().read_to_end(&mut note).doing("read", &self.path)?;
+        disk::read_to_end(self.lock.file(), &self.path, &mut note).doing("read", &self.path)?;
         if note.is_empty() {
             return Ok(());
         }
         self.follows_a_death = true;
         let mut parts = note.split(|byte| *byte == 0);
         let temp = PathBuf::from(OsString::from_vec(parts.next().unwrap_or_default().to_vec()));
-        if !is_temp_of_ours(&temp) || fs::remove_file(&temp).is_ok() {
+        if !is_temp_of_ours(&temp) || disk::remove_file(&temp).is_ok() {
             self.clear();
             return Ok(());
         }
@@ -98,13 +99,9 @@ impl Queue {
         let left: String =
             parts.flat_map(|id| [String::from_utf8_lossy(id).into_owned(), "\n".to_owned()]).collect();
         if !left.is_empty() {
-            let mut beside = OpenOptions::new()
-                .append(true)
-                .create(true)
-                .mode(0o600)
-                .open(self.beside())
+            let beside = disk::open(OpenOptions::new().append(true).create(true).mode(0o600), self.beside())
                 .doing("open", &self.path)?;
-            beside.write_all(left.as_bytes()).doing("write", &self.path)?;
+            disk::write_all(&beside, left.as_bytes()).doing("write", &self.path)?;
         }
         self.clear();
         Ok(())
@@ -116,6 +113,7 @@ mod tests {
     use super::*;
     use crate::LockTimes;
     use crate::files::Staged;
+    use std::fs;
 
     #[test]
     fn what_a_dead_owner_had_put_in_place_is_told() {

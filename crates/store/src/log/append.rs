@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::LogInbox;
 use super::lines::siblings;
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, sync_folder};
 use crate::lock::Deadline;
@@ -85,12 +86,7 @@ pub(super) fn write(
     let is_new = !path.exists();
     let file = {
         let _flock = Flock::take(&with_suffix(path, ".lock"), deadline)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)
+        let mut file = disk::open(OpenOptions::new().read(true).append(true).create(true).mode(0o600), path)
             .doing("open", path)?;
         if is_new {
             Access::inside(&inbox.folder).give(&file).doing("set the mode of", path)?;
@@ -98,7 +94,7 @@ pub(super) fn write(
         write_lines(&mut file, text).doing("append to", path)?;
         file
     };
-    file.sync_data().doing("sync", path)?;
+    disk::sync_data(&file).doing("sync", path)?;
     if is_new {
         sync_folder(&inbox.folder)?;
     }
@@ -115,7 +111,7 @@ fn known_ids(path: &Path, drafts: &[&Draft]) -> Result<HashSet<String>, StoreErr
         if file != path && fs::metadata(&file).is_ok_and(|metadata| metadata.mtime() < oldest) {
             continue;
         }
-        let Ok(bytes) = fs::read(&file) else { continue };
+        let Ok(bytes) = disk::read(&file) else { continue };
         if ids.len() > SEARCH_AT_MOST || ids.iter().any(|id| memmem::find(&bytes, id.as_bytes()).is_some()) {
             let text = String::from_utf8_lossy(&bytes);
             let there = text.lines().filter_map(|line| Message::from_line(line).ok());
@@ -147,7 +143,7 @@ fn write_lines(file: &mut File, text: &str) -> io::Result<()> {
         }
     }
     out.extend_from_slice(text.as_bytes());
-    let written = match file.write(&out) {
+    let written = match disk::write_some(file, &out) {
         Ok(written) if written == out.len() => return Ok(()),
         Ok(written) => written,
         Err(error) => return Err(error),
@@ -155,7 +151,7 @@ fn write_lines(file: &mut File, text: &str) -> io::Result<()> {
     // The disk is full in the middle of our line. Take the torn part back, unless somebody appended behind it:
     // then it stays as a line that readers skip.
     if file.metadata()?.len() == before + written as u64 {
-        file.set_len(before)?;
+        disk::set_len(file, before)?;
     }
     Err(io::Error::new(
         io::ErrorKind::StorageFull,

@@ -21,6 +21,7 @@ use super::rewrite::split_end;
 use super::{LogInbox, QUEUES};
 use crate::archive::Writer;
 use crate::commit::{Look, Plan, SharedFile};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::mailbox::{Listing, Warning};
 use crate::points;
@@ -174,7 +175,7 @@ impl LogInbox {
         self.rewrite(queue, path, |bytes| (without(bytes, lines), ()))?;
         let is_empty = fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0);
         if path != self.file(queue) && is_empty {
-            fs::remove_file(path).doing("remove", path)?;
+            disk::remove_file(path).doing("remove", path)?;
         }
         Ok(())
     }

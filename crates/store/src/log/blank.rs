@@ -4,8 +4,7 @@
 //! numbers that cursors count by. A line of spaces is one that every reader passes over.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{self, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::fs::OpenOptions;
 use std::path::PathBuf;
 
 use atm_wire::Message;
@@ -13,6 +12,7 @@ use atm_wire::Message;
 use super::cursor::Cursor;
 use super::lines::QueueFiles;
 use super::{LogInbox, QUEUES};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::lock::flock::Flock;
 use crate::lock::queue::Queue;
@@ -43,17 +43,17 @@ pub(super) fn set_aside(
     let kept = inbox.state.quarantine().keep(&inbox.file(Priority::Normal), copy.as_bytes(), why)?;
     for path in paths {
         let _flock = Flock::take(&with_suffix(&path, ".lock"), &deadline)?;
-        let bytes = fs::read(&path).doing("read", &path)?;
-        let file = OpenOptions::new().write(true).open(&path).doing("open", &path)?;
+        let bytes = disk::read(&path).doing("read", &path)?;
+        let file = disk::open(OpenOptions::new().write(true), &path).doing("open", &path)?;
         let mut at = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = line.strip_suffix(b"\n");
             if let Some(text) = text.filter(|text| std::str::from_utf8(text).is_ok_and(named)) {
-                file.write_all_at(&vec![b' '; text.len()], at).doing("write to", &path)?;
+                disk::write_all_at(&file, &vec![b' '; text.len()], at).doing("write to", &path)?;
             }
             at += line.len() as u64;
         }
-        file.sync_data().doing("sync", &path)?;
+        disk::sync_data(&file).doing("sync", &path)?;
     }
     Ok(kept)
 }

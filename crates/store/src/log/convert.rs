@@ -15,6 +15,7 @@ use crate::carry;
 use crate::commit::Plan;
 use crate::convert::Progress;
 use crate::convert::mark::{Carried, all_taken_out, taken_out};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, is_temp_of_ours, sync_folder};
 use crate::lock::Deadline;
@@ -212,7 +213,7 @@ impl LogInbox {
             is_temp_of_ours(path) && name.starts_with(".inbox")
         };
         for path in entries.map(|entry| entry.path()).filter(is_left) {
-            let _ = fs::remove_file(path);
+            let _ = disk::remove_file(path);
         }
     }
 
@@ -221,7 +222,7 @@ impl LogInbox {
         for (queue, path) in self.mail_files()? {
             let _flock = Flock::take(&with_suffix(&self.file(queue), ".lock"), deadline)?;
             let out = free_place_for(&path);
-            match fs::rename(&path, &out) {
+            match disk::rename(&path, &out) {
                 // A recipe rotated it: it is taken out under that name.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 renamed => renamed.doing("move", &path)?,
@@ -240,7 +241,7 @@ impl LogInbox {
         let mut late = Vec::new();
         for path in all_taken_out(&self.folder) {
             let queue = queue_of(&path);
-            let mut text = String::from_utf8_lossy(&fs::read(&path).doing("read", &path)?).into_owned();
+            let mut text = String::from_utf8_lossy(&disk::read(&path).doing("read", &path)?).into_owned();
             if is_last && !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
             }

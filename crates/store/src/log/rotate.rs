@@ -18,6 +18,7 @@ use super::cursor::{self, Cursor};
 use super::lines::QueueFiles;
 use super::{LogInbox, QUEUES};
 use crate::commit::{Look, Plan, SharedFile};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, rename_new, sync_folder};
 use crate::lock::flock::Flock;
@@ -94,7 +95,7 @@ fn rename(path: &Path, now: Stamp) -> Result<PathBuf, StoreError> {
         }
     };
     points::reached("rotated");
-    let new = OpenOptions::new().append(true).create_new(true).mode(old.mode() & 0o777).open(path);
+    let new = disk::open(OpenOptions::new().append(true).create_new(true).mode(old.mode() & 0o777), path);
     match new {
         // A shell that appended at this instant has made it.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -2,12 +2,11 @@
 //! lost and no number shifts that cursors count by.
 
 use std::collections::HashSet;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::fs::OpenOptions;
 use std::path::Path;
 
 use super::Mending;
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::journal::{Change, Locks, Version, digest};
 use crate::lock::flock::Flock;
@@ -22,7 +21,7 @@ impl Mending {
     ) -> Result<Vec<Vec<u8>>, StoreError> {
         let deadline = self.times.deadline();
         let _flock = Flock::take(&with_suffix(path, ".lock"), &deadline)?;
-        let bytes = fs::read(path).doing("read", path)?;
+        let bytes = disk::read(path).doing("read", path)?;
         let (mut at, mut found) = (0, Vec::new());
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             if let Some(text) = line.strip_suffix(b"\n").filter(|text| is_bad(text)) {
@@ -44,11 +43,11 @@ impl Mending {
             });
         }
         self.journal.write(&self.entry)?;
-        let file = OpenOptions::new().write(true).open(path).doing("open", path)?;
+        let file = disk::open(OpenOptions::new().write(true), path).doing("open", path)?;
         for (at, text) in &found {
-            file.write_all_at(&vec![b' '; text.len()], *at).doing("write to", path)?;
+            disk::write_all_at(&file, &vec![b' '; text.len()], *at).doing("write to", path)?;
         }
-        file.sync_data().doing("sync", path)?;
+        disk::sync_data(&file).doing("sync", path)?;
         Ok(found.into_iter().map(|(_, text)| text).collect())
     }
 
@@ -56,7 +55,7 @@ impl Mending {
     pub fn append_lines(&mut self, path: &Path, lines: &[u8]) -> Result<(), StoreError> {
         let deadline = self.times.deadline();
         let _flock = Flock::take(&with_suffix(path, ".lock"), &deadline)?;
-        let there = fs::read(path).doing("read", path)?;
+        let there = disk::read(path).doing("read", path)?;
         let known: HashSet<&[u8]> = there.split(|byte| *byte == b'\n').collect();
         let mut added =
             if there.last().is_some_and(|byte| *byte != b'\n') { vec![b'\n'] } else { Vec::new() };
@@ -76,7 +75,7 @@ impl Mending {
             added.push(b'\n');
         }
         self.journal.write(&self.entry)?;
-        let mut file = OpenOptions::new().append(true).open(path).doing("open", path)?;
-        file.write_all(&added).and_then(|()| file.sync_data()).doing("write to", path)
+        let file = disk::open(OpenOptions::new().append(true), path).doing("open", path)?;
+        disk::write_all(&file, &added).and_then(|()| disk::sync_data(&file)).doing("write to", path)
     }
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use atm_wire::Stamp;
 
 use crate::commit::{Content, Look, Plan, SharedFile};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::sync_folder;
 use crate::journal::{Change, Entry, Journal, Locks, Version, modified};
@@ -112,14 +113,14 @@ impl Mending {
 
     /// Removes a file that nobody may have open or locked: a leftover, or one that stands in a lock's place.
     pub fn remove_leftover(&mut self, path: &Path) -> Result<bool, StoreError> {
-        let bytes = match fs::read(path) {
+        let bytes = match disk::read(path) {
             Ok(bytes) if !flock::is_held(path) => bytes,
             Ok(_) => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error).doing("read", path),
         };
         self.note(path, Locks::Queue, Some(&bytes), None)?;
-        fs::remove_file(path).doing("remove", path)?;
+        disk::remove_file(path).doing("remove", path)?;
         sync_folder(path.parent().unwrap_or(Path::new("/")))?;
         Ok(true)
     }
@@ -129,7 +130,7 @@ impl Mending {
         let Ok(found) = fs::symlink_metadata(path) else { return Ok(false) };
         let before = Version::Folder { mode: found.mode() & 0o7777, modified: modified(&found) };
         self.push(path, Locks::Queue, before, Version::Absent)?;
-        match fs::remove_dir(path) {
+        match disk::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
                 let why = "it is a folder with files in it; move it away if no program uses it".to_owned();
@@ -147,7 +148,7 @@ impl Mending {
             return Ok(false);
         }
         self.push(path, Locks::Queue, Version::Mode { mode: before }, Version::Mode { mode })?;
-        fs::set_permissions(path, Permissions::from_mode(mode)).doing("set the mode of", path)?;
+        disk::set_permissions(path, Permissions::from_mode(mode)).doing("set the mode of", path)?;
         Ok(true)
     }
 

@@ -1,14 +1,15 @@
 //! Undoing a mending: the same bytes again, unless somebody has changed the file since.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use atm_wire::Stamp;
 
 use super::{Cure, Mending};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::journal::{Change, Entry, Version, digest};
 use crate::lock::LockTimes;
@@ -133,7 +134,7 @@ impl Mending {
                 }
                 restore_looks(path, *mode, (*after == Version::Absent).then_some(*modified))?;
             }
-            (Version::Folder { mode, modified }, _) => match DirBuilder::new().mode(*mode).create(path) {
+            (Version::Folder { mode, modified }, _) => match disk::create_dir(*mode, path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => {
                     made.doing("create", path)?;
@@ -177,8 +178,8 @@ impl Mending {
             after: Version::Span { at, digest: digest(&kept), kept: None },
         });
         self.journal.write(&self.entry)?;
-        let file = OpenOptions::new().write(true).open(path).doing("open", path)?;
-        file.write_all_at(&kept, at).and_then(|()| file.sync_data()).doing("write to", path)?;
+        let file = disk::open(OpenOptions::new().write(true), path).doing("open", path)?;
+        disk::write_all_at(&file, &kept, at).and_then(|()| disk::sync_data(&file)).doing("write to", path)?;
         Ok(())
     }
 }
@@ -209,7 +210,7 @@ fn is(path: &Path, version: &Version) -> Result<bool, StoreError> {
         (Version::Folder { .. }, found) => found.is_some_and(|found| found.is_dir()),
         (Version::Mode { mode }, Some(found)) => found.mode() & 0o7777 == *mode,
         (Version::File { digest: wanted, .. }, Some(found)) if !found.is_dir() => {
-            digest(&fs::read(path).doing("read", path)?) == *wanted
+            digest(&disk::read(path).doing("read", path)?) == *wanted
         }
         (Version::Span { at, digest: wanted, .. }, Some(found)) if found.is_file() => {
             // A line: up to its newline, which is not part of the span.
@@ -220,7 +221,7 @@ fn is(path: &Path, version: &Version) -> Result<bool, StoreError> {
 }
 
 fn line_at(path: &Path, at: u64) -> Result<Option<Vec<u8>>, StoreError> {
-    let bytes = fs::read(path).doing("read", path)?;
+    let bytes = disk::read(path).doing("read", path)?;
     let start = usize::try_from(at).unwrap_or(usize::MAX);
     let Some(rest) = bytes.get(start..) else { return Ok(None) };
     Ok(memchr::memchr(b'\n', rest).map(|end| rest[..end].to_vec()))
@@ -234,11 +235,13 @@ fn span_of(path: &Path, at: u64, length: usize) -> Result<Option<Vec<u8>>, Store
 fn restore_looks(path: &Path, mode: u32, modified: Option<i64>) -> Result<(), StoreError> {
     let found = fs::metadata(path).doing("look at", path)?;
     if found.mode() & 0o7777 != mode {
-        fs::set_permissions(path, Permissions::from_mode(mode)).doing("set the mode of", path)?;
+        disk::set_permissions(path, Permissions::from_mode(mode)).doing("set the mode of", path)?;
     }
     if let Some(time) = modified.and_then(|nanos| u64::try_from(nanos).ok()) {
         let time = UNIX_EPOCH + Duration::from_nanos(time);
-        File::open(path).and_then(|file| file.set_modified(time)).doing("set the time of", path)?;
+        disk::open_to_read(path)
+            .and_then(|file| disk::set_modified(&file, time))
+            .doing("set the time of", path)?;
     }
     Ok(())
 }

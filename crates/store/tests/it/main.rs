@@ -2,6 +2,7 @@
 //!
 //! One binary, because each would be linked on its own.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+#![allow(clippy::disallowed_methods, reason = "tests prepare and look at files directly")]
 
 mod append;
 mod archive;
