@@ -12,6 +12,7 @@ use crate::args::Global;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::settings::Settings;
+use crate::stop::MailAnswers;
 
 /// What a command works with.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) out: Out,
     pub(crate) cwd: PathBuf,
+    /// What was said of mail that the command sent.
+    pub(crate) mail: MailAnswers,
 }
 
 impl Context {
@@ -33,7 +36,7 @@ impl Context {
             State::new(cwd.join(&settings.state.value)),
         );
         let out = Out::new(global.json, global.quiet, settings.color.value);
-        Ok(Self { office, settings, out, cwd })
+        Ok(Self { office, settings, out, cwd, mail: MailAnswers::default() })
     }
 
     /// The team that is meant.

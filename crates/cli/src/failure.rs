@@ -13,9 +13,7 @@ use clap::error::ErrorKind;
 use serde::Serialize;
 
 use crate::output::safe;
-
-/// The exit code of a process that was told to stop, as shells have it for an interrupt.
-pub(crate) const STOPPED: i32 = 130;
+use crate::stop;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -49,6 +47,13 @@ struct ErrorBody<'a> {
 }
 
 impl Told {
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self.exit {
+            ExitCode::Interrupted => stop::exit_code(),
+            exit => i32::from(u8::from(exit)),
+        }
+    }
+
     pub(crate) fn document(&self) -> ErrorDocument<'_> {
         ErrorDocument {
             error: ErrorBody { code: self.code, message: &self.message, hint: self.hint.as_deref() },
@@ -103,7 +108,7 @@ impl Failure {
     pub(crate) fn report(&self, json: bool) -> i32 {
         let told = match self {
             Self::ClosedPipe => return 0,
-            Self::Stopped => return STOPPED,
+            Self::Stopped => return stop::exit_code(),
             Self::Told(told) => told,
         };
         let text = if json {
@@ -116,7 +121,7 @@ impl Failure {
         };
         // If stderr is gone too, the exit code still tells.
         let _ = writeln!(io::stderr(), "{text}");
-        i32::from(u8::from(told.exit))
+        told.exit_code()
     }
 }
 
@@ -184,8 +189,9 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::Store(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             "nothing was changed; see whether the team or its folder was removed meanwhile".to_owned()
         }
-        OfficeError::Store(StoreError::Io { action: "sync", .. }) => {
-            "it may or may not have been written: look, then see to the disk".to_owned()
+        OfficeError::Store(StoreError::Unsynced { .. }) => "see to the disk".to_owned(),
+        OfficeError::Store(StoreError::Interrupted { .. }) => {
+            "nothing was written for it, and nothing will be; what was done before it stays".to_owned()
         }
         OfficeError::Store(StoreError::Io { .. }) => {
             "nothing was changed; see disk space and permissions".to_owned()

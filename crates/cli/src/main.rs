@@ -8,6 +8,7 @@ mod output;
 mod schemas;
 mod settings;
 mod size;
+mod stop;
 
 use std::env;
 use std::process;
@@ -27,16 +28,7 @@ fn main() {
         }
         Err(error) => process::exit(failure::report_usage(&error)),
     };
-    // Told to stop: finish the commit that is under way, remove what was being prepared, and go.
-    let watching = ctrlc::set_handler(|| {
-        if !cmd::demo::abandon() {
-            atm_office::abandon();
-        }
-        process::exit(failure::STOPPED);
-    });
-    if watching.is_err() {
-        eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
-    }
+    stop::listen(matches!(args.command, Command::Mcp(_)));
     #[cfg(debug_assertions)]
     if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
@@ -63,5 +55,5 @@ fn run(args: Args) -> Result<i32, Failure> {
     let done = cmd::run(args.command, &mut context);
     context.office.leave();
     context.out.finish()?;
-    done
+    stop::conclude(done, context.mail)
 }

@@ -6,11 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, ErrorCode, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::record::{has_reached, number_of, put_down, reach_inbox, record};
+use crate::record::{has_reached, number_of, put_down, reach, reach_inbox, revive};
 use crate::row::{InboxKey, NewMessage};
 use crate::stage::{Evidence, Stage};
 
@@ -28,6 +28,19 @@ pub struct Acceptance {
     pub is_new: bool,
     /// All that it takes to write it, in the office's own words.
     pub draft: String,
+}
+
+/// What became of a message that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is accepted and will be written.
+    Waiting,
+    /// It was written into its inbox.
+    Written,
+    /// It was taken back before it was written.
+    Withdrawn,
+    /// The ledger has no such message.
+    Unknown,
 }
 
 struct Arrival {
@@ -116,7 +129,8 @@ impl Ledger {
                     && let Some(message) = number_of(&transaction, inbox, id)?
                     && !has_reached(&transaction, message, Stage::Written)?
                 {
-                    // Taken back meanwhile.
+                    // It counted as failed, and it is there.
+                    revive(&transaction, message)?;
                     reach_inbox(&transaction, message, *stage, now, evidence)?;
                 }
             }
@@ -126,31 +140,44 @@ impl Ledger {
         write().map_err(|source| self.failed(source))
     }
 
-    /// Takes a promise back that could not be kept. Says whether that was in time: if not, it was written meanwhile.
+    /// Takes a promise back that could not be kept, and says what became of the message: it was withdrawn, or it was not
+    /// waiting any more. Whoever calls this has to know that nobody is writing the message at this moment.
     pub fn withdraw(
         &mut self,
         inbox: &InboxKey,
         id: &str,
         now: i64,
         evidence: &Evidence,
-    ) -> Result<bool, LedgerError> {
-        let write = || -> rusqlite::Result<bool> {
-            let transaction = self.change()?;
-            let Some(number) = inbox.find(&transaction)? else { return Ok(true) };
-            let in_time = transaction
+    ) -> Result<Fate, LedgerError> {
+        let write = || -> rusqlite::Result<Fate> {
+            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+            // One small change in place, which a disk that is full may still have room for.
+            let withdrawn = transaction
                 .prepare_cached(
-                    "DELETE FROM arrivals
+                    "UPDATE arrivals SET rank = ?5, written_at = ?6, evidence = ?7
                      WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4 AND rank IS NULL",
                 )?
-                .execute(params![id, inbox.name, inbox.team, inbox.root])?
-                > 0;
-            if in_time {
-                record(&transaction, number, id, Stage::Failed, now, evidence)?;
+                .execute(params![
+                    id,
+                    inbox.name,
+                    inbox.team,
+                    inbox.root,
+                    Stage::Failed.rank(),
+                    now,
+                    evidence.to_json()
+                ])?;
+            if withdrawn == 0 {
+                return fate(&transaction, inbox, id);
             }
             transaction.commit()?;
-            Ok(in_time)
+            Ok(Fate::Withdrawn)
         };
         write().map_err(|source| self.failed(source))
+    }
+
+    /// What became of a message that was accepted for an inbox.
+    pub fn fate(&self, inbox: &InboxKey, id: &str) -> Result<Fate, LedgerError> {
+        fate(&self.db, inbox, id).map_err(|source| self.failed(source))
     }
 
     /// The tables, with all that arrived among the messages.
@@ -212,6 +239,27 @@ fn is_known(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<boo
     ])
 }
 
+fn fate(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<Fate> {
+    let of_rank = |rank: Option<i64>| match rank.map(Stage::from_rank) {
+        None => Fate::Waiting,
+        Some(Stage::Failed) => Fate::Withdrawn,
+        Some(_) => Fate::Written,
+    };
+    let arrived: Option<Option<i64>> = db
+        .prepare_cached(
+            "SELECT rank FROM arrivals WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4
+             ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row(params![id, inbox.name, inbox.team, inbox.root], |row| row.get(0))
+        .optional()?;
+    if let Some(rank) = arrived {
+        return Ok(of_rank(rank));
+    }
+    let Some(inbox) = inbox.find(db)? else { return Ok(Fate::Unknown) };
+    let Some(message) = number_of(db, inbox, id)? else { return Ok(Fate::Unknown) };
+    Ok(if has_reached(db, message, Stage::Written)? { Fate::Written } else { Fate::Withdrawn })
+}
+
 /// Whether something came since arrivals were last filed.
 fn is_behind(db: &Connection) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM arrivals WHERE filed = 0 OR rank IS NOT NULL")?.exists([])
@@ -240,8 +288,10 @@ fn file(db: &Connection) -> rusqlite::Result<()> {
                 db.prepare_cached("UPDATE arrivals SET filed = 1 WHERE seq = ?1")?.execute([arrival.seq])?
             }
             Some((stage, at, evidence)) => {
-                if let Some(message) = number_of(db, inbox, &arrival.id)? {
-                    reach_inbox(db, message, *stage, *at, evidence)?;
+                match number_of(db, inbox, &arrival.id)? {
+                    Some(message) if *stage == Stage::Failed => reach(db, message, *stage, *at, evidence)?,
+                    Some(message) => reach_inbox(db, message, *stage, *at, evidence)?,
+                    None => {}
                 }
                 db.prepare_cached("DELETE FROM arrivals WHERE seq = ?1")?.execute([arrival.seq])?
             }

@@ -3,6 +3,12 @@
 use std::path::PathBuf;
 
 impl LedgerError {
+    /// Whether another program kept the database to itself for too long. Nothing was changed then.
+    pub fn is_busy(&self) -> bool {
+        let Self::Database { source, .. } = self else { return false };
+        source.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+    }
+
     /// Whether the file is no database, or a broken one: then nothing but a new one helps.
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
@@ -26,6 +32,14 @@ pub enum LedgerError {
     #[error("cannot make the ledger's folder {}: {source}", path.display())]
     Folder {
         /// The folder.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// What was committed could not be synced: a power cut could undo it.
+    #[error("cannot sync the ledger {}: {source}", path.display())]
+    NotDurable {
+        /// The file.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,

@@ -17,7 +17,7 @@ mod search;
 mod stage;
 mod stats;
 
-pub use arrivals::Acceptance;
+pub use arrivals::{Acceptance, Fate};
 pub use error::LedgerError;
 pub use lookup::{Recorded, StageRecord};
 pub use observe::{Known, Observed};

@@ -123,6 +123,18 @@ impl Ledger {
         }
     }
 
+    /// Makes all that was committed survive a power cut: for a message that is accepted and, for the time being, nowhere
+    /// else.
+    pub fn make_durable(&self) -> Result<(), LedgerError> {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        for path in [PathBuf::from(log), self.path.clone()] {
+            let synced = fs::File::open(&path).and_then(|file| file.sync_data());
+            synced.map_err(|source| LedgerError::NotDurable { path, source })?;
+        }
+        Ok(())
+    }
+
     fn checkpoint(&self, how: &str) -> rusqlite::Result<()> {
         self.db.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()))
     }

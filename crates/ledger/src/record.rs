@@ -114,6 +114,13 @@ pub(crate) fn reach(
     Ok(())
 }
 
+/// Takes a message out of the stages that end its way, so that it can go on.
+pub(crate) fn revive(db: &Connection, message: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE messages SET rank = ?2 WHERE seq = ?1 AND rank >= ?3")?
+        .execute(params![message, Stage::Accepted.rank(), Stage::Failed.rank()])
+        .map(drop)
+}
+
 /// Puts down that a message is in its inbox, and that its recipient is off if `stage` says so.
 pub(crate) fn reach_inbox(
     db: &Connection,

@@ -5,7 +5,9 @@
 use std::thread;
 use std::time::Duration;
 
-use atm_ledger::{Acceptance, Evidence, InboxKey, Ledger, LedgerError, NewMessage, Observed, Query, Stage};
+use atm_ledger::{
+    Acceptance, Evidence, Fate, InboxKey, Ledger, LedgerError, NewMessage, Observed, Query, Stage,
+};
 
 struct Desk {
     folder: tempfile::TempDir,
@@ -98,8 +100,8 @@ fn a_promise_can_be_taken_back_only_before_it_is_kept() {
     desk.accept(&mut ledger, "m1", "x");
     desk.accept(&mut ledger, "m2", "y");
     ledger.written(&bob, &[("m2".into(), Stage::Written)], 1_001, &why).unwrap();
-    assert!(ledger.withdraw(&bob, "m1", 1_002, &why).unwrap());
-    assert!(!ledger.withdraw(&bob, "m2", 1_002, &why).unwrap());
+    assert_eq!(ledger.withdraw(&bob, "m1", 1_002, &why).unwrap(), Fate::Withdrawn);
+    assert_eq!(ledger.withdraw(&bob, "m2", 1_002, &why).unwrap(), Fate::Written);
     assert!(ledger.waiting(&bob).unwrap().is_empty());
     assert_eq!(ledger.find(&bob.root, "m1", false).unwrap()[0].stage, Stage::Failed);
 

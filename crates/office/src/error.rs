@@ -31,6 +31,10 @@ pub enum ExitCode {
     Io = 7,
     /// Written, but the awaited stage did not come in time.
     TimedOut = 8,
+    /// Accepted, not written yet: it will be.
+    Accepted = 9,
+    /// Told to stop, and everything was taken back. The number is that of an interrupt; other signals have their own.
+    Interrupted = 130,
 }
 
 impl From<ExitCode> for u8 {
@@ -140,6 +144,12 @@ pub enum OfficeError {
     /// An id names one message.
     #[error("the id {id:?} is given to two messages for the same recipient")]
     RepeatedId {
+        /// Which.
+        id: String,
+    },
+    /// It was accepted, and somebody took it back before it was written.
+    #[error("message {id} was taken back before it was written")]
+    Withdrawn {
         /// Which.
         id: String,
     },
@@ -291,7 +301,10 @@ impl OfficeError {
             Self::Store(
                 StoreError::BadContent { .. } | StoreError::BadBackup { .. } | StoreError::Newer { .. },
             ) => ExitCode::BadData,
-            Self::Store(StoreError::Io { .. }) | Self::Ledger(_) => ExitCode::Io,
+            Self::Store(StoreError::Interrupted { .. }) => ExitCode::Interrupted,
+            Self::Store(StoreError::Io { .. } | StoreError::Unsynced { .. })
+            | Self::Withdrawn { .. }
+            | Self::Ledger(_) => ExitCode::Io,
         }
     }
 
@@ -327,6 +340,9 @@ impl OfficeError {
             Self::Store(StoreError::BadBackup { .. }) => "bad_backup",
             Self::Store(StoreError::Newer { .. }) => "newer_format",
             Self::Store(StoreError::Io { .. }) => "io",
+            Self::Store(StoreError::Unsynced { .. }) => "unsynced",
+            Self::Store(StoreError::Interrupted { .. }) => "interrupted",
+            Self::Withdrawn { .. } => "withdrawn",
             Self::NotYours { .. } => "not_yours",
             Self::NoArtifact { .. } => "no_such_artifact",
             Self::Undo(UndoError::NoEntry { .. } | UndoError::Nothing) => "nothing_to_undo",

@@ -182,6 +182,7 @@ mod books;
 pub mod broadcast;
 pub mod clock;
 pub mod convert;
+mod deliver;
 pub mod dismiss;
 pub mod doctor;
 mod effects;
@@ -229,4 +230,4 @@ pub mod watch;
 
 pub use error::{ExitCode, OfficeError};
 pub use office::Office;
-pub use underway::abandon;
+pub use underway::is_delivering;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use atm_ledger::{Evidence, InboxKey, Ledger, LedgerError, Stage};
+use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError};
 use atm_wire::message::Delivery;
 use atm_wire::{Draft, Message};
@@ -20,56 +20,104 @@ pub(crate) fn write_waiting(
     mailbox.deliver(&mut Accepted::new(office, inbox, mailbox, &[]), false)
 }
 
-/// What is accepted for one inbox.
+/// What is accepted for one inbox, and what becomes of the letters that a sender brought.
 pub(crate) struct Accepted<'a> {
     office: &'a Office,
     inbox: &'a InboxKey,
     file: String,
-    /// Ours, in case the ledger cannot be asked.
+    /// The sender's letters; none for somebody who only completes what others left.
     own: &'a [Draft],
     drafts: HashMap<String, Draft>,
+    fates: HashMap<String, Fate>,
     /// Why the ledger could not be used.
     pub(crate) trouble: Option<LedgerError>,
+    /// A stop leaves the letters accepted instead of taking them back.
+    pub(crate) stays_on_stop: bool,
 }
 
 impl<'a> Accepted<'a> {
     pub(crate) fn new(office: &'a Office, inbox: &'a InboxKey, mailbox: &Mailbox, own: &'a [Draft]) -> Self {
         let file = mailbox.file().display().to_string();
-        Self { office, inbox, file, own, drafts: HashMap::new(), trouble: None }
+        Self {
+            office,
+            inbox,
+            file,
+            own,
+            drafts: HashMap::new(),
+            fates: HashMap::new(),
+            trouble: None,
+            stays_on_stop: false,
+        }
+    }
+
+    pub(crate) fn own(&self) -> &'a [Draft] {
+        self.own
+    }
+
+    /// Whether it is known of each of the sender's letters what became of it.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.own.iter().all(|own| self.fates.contains_key(&own.id))
+    }
+
+    /// What became of a letter. If nobody said so, the ledger knows; if it cannot be asked, it still has the letter.
+    pub(crate) fn fate(&self, id: &str) -> Fate {
+        let asked = || self.office.books.with(|ledger| ledger.fate(self.inbox, id)).unwrap_or(Fate::Waiting);
+        self.fates.get(id).copied().unwrap_or_else(asked)
+    }
+
+    /// The ledger did not take the letters: they are in the file, or nowhere.
+    pub(crate) fn note_untracked(&mut self, is_written: bool) {
+        let fate = if is_written { Fate::Written } else { Fate::Unknown };
+        self.fates.extend(self.own.iter().map(|own| (own.id.clone(), fate)));
+    }
+
+    /// Records that the sender's letters are in the file.
+    pub(crate) fn record_own(&mut self) -> bool {
+        let ids: Vec<String> = self.own.iter().map(|own| own.id.clone()).collect();
+        self.written(&ids)
     }
 
     /// What waits for us to write it. If that is not ours alone, others are at work beside us.
-    fn gather(&self, ledger: &Ledger) -> Result<Vec<(String, String)>, LedgerError> {
+    fn gather(&mut self, ledger: &Ledger) -> Result<Vec<Draft>, LedgerError> {
         let waiting = ledger.waiting(self.inbox)?;
-        let is_served = self.is_served(&waiting);
+        let is_waiting = |id: &str| waiting.iter().any(|(waiting, _)| waiting == id);
+        let (mut is_served, mut forgotten) = (!self.own.is_empty(), Vec::new());
+        for own in self.own {
+            if is_waiting(&own.id) {
+                is_served = false;
+                continue;
+            }
+            match ledger.fate(self.inbox, &own.id)? {
+                // The ledger was replaced since it took the letter.
+                Fate::Unknown => forgotten.push(own.clone()),
+                fate => drop(self.fates.insert(own.id.clone(), fate)),
+            }
+        }
         if is_served || waiting.len() > self.own.len() {
             ledger.note_company();
         }
         // Somebody wrote ours. Who else waits stands in line too, and will write for all: if each of us wrote the one
         // or two that came since, nothing would be shared.
-        Ok(if is_served { Vec::new() } else { waiting })
-    }
-
-    /// Whether we came with mail and none of it waits any more.
-    fn is_served(&self, waiting: &[(String, String)]) -> bool {
-        !self.own.is_empty() && !self.own.iter().any(|own| waiting.iter().any(|(id, _)| *id == own.id))
+        let waiting = if is_served { Vec::new() } else { waiting };
+        let parsed = waiting.iter().filter_map(|(_, draft)| parse_draft(draft));
+        Ok(parsed.chain(forgotten).collect())
     }
 }
 
 impl Outbox for Accepted<'_> {
     fn waiting(&mut self) -> Vec<Draft> {
-        let drafts: Vec<Draft> = match self.office.books.with(|ledger| self.gather(ledger)) {
-            Ok(waiting) => waiting.iter().filter_map(|(_, draft)| parse_draft(draft)).collect(),
-            Err(error) => {
-                self.trouble = Some(error);
-                self.own.to_vec()
-            }
-        };
+        let office = self.office;
+        // Without the ledger it cannot be told whether somebody wrote ours already. They stay accepted.
+        let drafts = office.books.with(|ledger| self.gather(ledger)).unwrap_or_else(|error| {
+            self.trouble = Some(error);
+            Vec::new()
+        });
         self.drafts.extend(drafts.iter().map(|draft| (draft.id.clone(), draft.clone())));
         drafts
     }
 
-    fn written(&mut self, ids: &[String]) {
+    fn written(&mut self, ids: &[String]) -> bool {
+        self.fates.extend(ids.iter().map(|id| (id.clone(), Fate::Written)));
         let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
         let recorded = self.office.books.with(|ledger| {
@@ -93,8 +141,30 @@ impl Outbox for Accepted<'_> {
             }
             Ok(())
         });
-        if let Err(error) = recorded {
-            self.trouble = Some(error);
+        recorded.map_err(|error| self.trouble = Some(error)).is_ok()
+    }
+
+    fn failed(&mut self, error: &StoreError) {
+        let stays = match error {
+            // It is tried again in the other layout.
+            StoreError::Moved { .. } => true,
+            StoreError::Interrupted { .. } => self.stays_on_stop,
+            _ => false,
+        };
+        if stays {
+            return;
+        }
+        let evidence = Evidence::certain(format!("not written: {error}"));
+        let now = self.office.now().as_millis();
+        for own in self.own {
+            if self.fates.get(&own.id) == Some(&Fate::Written) {
+                continue;
+            }
+            match self.office.books.with(|ledger| ledger.withdraw(self.inbox, &own.id, now, &evidence)) {
+                Ok(fate) => drop(self.fates.insert(own.id.clone(), fate)),
+                // The ledger still has it, and will have it written.
+                Err(error) => self.trouble = Some(error),
+            }
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use atm_ledger::{Acceptance, Evidence, InboxKey, LedgerError, Stage};
+use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
-use atm_store::{Appended, Mailbox, StoreError};
+use atm_store::{Appended, Mailbox};
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
@@ -13,14 +13,11 @@ use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
-use crate::outbox::{Accepted, as_message, render_draft};
 use crate::protocol::policy;
 use crate::summary::summarize;
 use crate::tag;
-use crate::underway::Underway;
 
 /// A message that somebody wants sent.
 #[derive(Debug, Clone)]
@@ -94,18 +91,25 @@ pub struct Sent {
 impl Sent {
     /// How far it came, in a word: `delivered` for what is only written.
     pub fn stage_words(&self) -> &'static str {
-        if self.stage > Stage::Queued { self.stage.as_str() } else { self.status.as_str() }
+        match self.stage {
+            Stage::Written | Stage::Queued => self.status.as_str(),
+            stage => stage.as_str(),
+        }
+    }
+
+    /// Whether it is accepted and not written yet: the next command that looks at the inbox writes it.
+    pub fn is_only_accepted(&self) -> bool {
+        self.stage == Stage::Accepted
     }
 }
 
 /// A letter with its recipient found.
 pub(crate) struct Addressed {
     pub(crate) team: TeamName,
-    mailbox: Mailbox,
     pub(crate) draft: Draft,
     /// Its id was made for it.
-    is_new: bool,
-    from: MemberName,
+    pub(crate) is_new: bool,
+    pub(crate) from: MemberName,
     pub(crate) to: MemberName,
     warnings: Vec<String>,
 }
@@ -222,7 +226,6 @@ impl Office {
         };
         Ok(Addressed {
             team: target.clone(),
-            mailbox,
             draft,
             is_new: letter.id.is_none(),
             from: from.clone(),
@@ -257,114 +260,6 @@ impl Office {
     }
 }
 
-impl Office {
-    /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
-    /// letters.
-    pub(crate) fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Result<Sent, OfficeError>> {
-        let (known, trouble) = match self.accept(&addressed) {
-            Ok(known) => (known, None),
-            Err(error) => (Vec::new(), Some(error)),
-        };
-        let underway = Underway::begin(self, &addressed);
-        atm_store::points::reached("accepted");
-        let mut answers = Vec::new();
-        let mut waiting: Vec<(usize, Addressed)> = addressed.into_iter().enumerate().collect();
-        while let Some((_, first)) = waiting.first() {
-            let (team, to) = (first.team.clone(), first.to.clone());
-            let (group, rest): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|(_, a)| a.team == team && a.to == to);
-            waiting = rest;
-            self.deliver_to_one(group, strict, &known, trouble.as_ref(), &mut answers);
-        }
-        drop(underway);
-        self.books.tidy();
-        answers.sort_by_key(|(index, _)| *index);
-        answers.into_iter().map(|(_, answer)| answer).collect()
-    }
-
-    fn accept(&self, addressed: &[Addressed]) -> Result<Vec<String>, LedgerError> {
-        let now = self.now().as_millis();
-        let by = addressed.first().map(|first| first.from.to_string()).unwrap_or_default();
-        let accepted: Vec<Acceptance> = addressed
-            .iter()
-            .map(|addressed| Acceptance {
-                inbox: self.inbox_key(&addressed.team, &addressed.to),
-                message: effects::noticed(&as_message(&addressed.draft), now),
-                is_new: addressed.is_new,
-                draft: render_draft(&addressed.draft),
-            })
-            .collect();
-        self.books.with(|ledger| ledger.accept(&accepted, now, &by))
-    }
-
-    fn deliver_to_one(
-        &self,
-        group: Vec<(usize, Addressed)>,
-        strict: bool,
-        known: &[String],
-        trouble: Option<&LedgerError>,
-        answers: &mut Vec<(usize, Result<Sent, OfficeError>)>,
-    ) {
-        let first = &group[0].1;
-        let inbox = self.inbox_key(&first.team, &first.to);
-        let drafts: Vec<Draft> = group.iter().map(|(_, addressed)| addressed.draft.clone()).collect();
-        let mut outbox = Accepted::new(self, &inbox, &first.mailbox, &drafts);
-        let written = match trouble {
-            // Without the ledger the mail goes all the same; nobody will know what became of it.
-            Some(_) => first.mailbox.append(&drafts, strict),
-            None => first.mailbox.deliver(&mut outbox, strict),
-        };
-        let written = written.map(|mut appended| {
-            appended.known.extend_from_slice(known);
-            appended
-        });
-        let told =
-            trouble.or(outbox.trouble.as_ref()).map(|error| format!("{error}; the mail goes without it"));
-        for (index, addressed) in group {
-            let answer = match &written {
-                Ok(appended) => {
-                    let mut sent = addressed.sent(appended);
-                    sent.warnings.extend(told.clone());
-                    Ok(sent)
-                }
-                Err(error) => self.withdraw(addressed, error, &inbox),
-            };
-            answers.push((index, answer));
-        }
-    }
-
-    /// It could not be written, so it must not be written later either; unless somebody did it for us meanwhile.
-    fn withdraw(
-        &self,
-        addressed: Addressed,
-        error: &StoreError,
-        inbox: &InboxKey,
-    ) -> Result<Sent, OfficeError> {
-        let evidence = Evidence::certain(format!("not written: {error}"));
-        let now = self.now().as_millis();
-        let id = addressed.draft.id.clone();
-        if matches!(error, StoreError::Io { action: "sync", .. }) && self.is_there(&addressed) {
-            // The file was replaced; only its folder could not be synced.
-            let done = [(id, Stage::Written)];
-            let _ = self.books.with(|ledger| ledger.written(inbox, &done, now, &evidence));
-            let mut sent = addressed.sent(&Appended::default());
-            sent.warnings.push(format!("written, but a power cut could undo it: {error}"));
-            return Ok(sent);
-        }
-        match self.books.with(|ledger| ledger.withdraw(inbox, &id, now, &evidence)) {
-            Ok(false) => Ok(addressed.sent(&Appended::default())),
-            _ => Err(error.clone().into()),
-        }
-    }
-}
-
-impl Office {
-    fn is_there(&self, addressed: &Addressed) -> bool {
-        let listing = self.mailbox(&addressed.team, &addressed.to).list();
-        listing.is_ok_and(|listing| listing.messages.iter().any(|message| message.id == addressed.draft.id))
-    }
-}
-
 /// The first letter whose id another one to the same recipient has before it.
 fn repeated_id(team: &TeamName, letters: &[Letter]) -> Option<usize> {
     let mut ids = HashSet::new();
@@ -375,25 +270,36 @@ fn repeated_id(team: &TeamName, letters: &[Letter]) -> Option<usize> {
 }
 
 impl Addressed {
-    fn sent(self, appended: &Appended) -> Sent {
-        let mut warnings = self.warnings;
-        warnings.extend(appended.warnings.iter().map(ToString::to_string));
-        if appended.known.contains(&self.draft.id) {
-            warnings
+    /// The answer for a letter that is in its inbox.
+    pub(crate) fn written(self, appended: &Appended) -> Sent {
+        let (status, stage) = match self.draft.delivery {
+            Delivery::Delivered => (Delivery::Delivered, Stage::Written),
+            Delivery::Queued => (Delivery::Queued, Stage::Queued),
+        };
+        let mut sent = self.sent(status, stage);
+        sent.warnings.extend(appended.warnings.iter().map(ToString::to_string));
+        if appended.known.contains(&sent.id) {
+            sent.warnings
                 .push("a message with this id is in the inbox already; it was not written again".to_owned());
         }
+        sent
+    }
+
+    /// The answer for a letter that is accepted and not in its inbox yet.
+    pub(crate) fn accepted(self) -> Sent {
+        self.sent(Delivery::Queued, Stage::Accepted)
+    }
+
+    fn sent(self, status: Delivery, stage: Stage) -> Sent {
         Sent {
             id: self.draft.id,
             team: self.team,
             from: self.from,
             to: self.to,
-            status: self.draft.delivery,
-            stage: match self.draft.delivery {
-                Delivery::Delivered => Stage::Written,
-                Delivery::Queued => Stage::Queued,
-            },
+            status,
+            stage,
             timestamp: self.draft.timestamp,
-            warnings,
+            warnings: self.warnings,
         }
     }
 }

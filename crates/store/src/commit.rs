@@ -261,7 +261,8 @@ impl SharedFile {
         &self,
         mut planner: impl FnMut(Look) -> Result<Plan<T>, StoreError>,
     ) -> Result<T, StoreError> {
-        self.commit(|desk| desk.plan(&mut planner), |_| ())
+        let (value, unsynced) = self.commit(|desk| desk.plan(&mut planner), |_| true)?;
+        unsynced.map_or(Ok(value), Err)
     }
 
     /// The text of an object's file, or `None` where somebody may be in the middle of writing it.
@@ -386,24 +387,39 @@ impl SharedFile {
         }
     }
 
-    /// Prepares a new version, in whatever way, and puts it in place, durably. `done` is told before the queue is left.
+    /// Prepares a new version, in whatever way, and puts it in place, durably.
+    ///
+    /// `conclude` gets the outcome before the queue is left, so that nobody else can be at work on this file, and answers
+    /// whether everybody who has to know of it knows. If not, the note stays, and the next writer finds in it what we put
+    /// in place. An error from entering the queue is not concluded: then somebody else may be writing on our behalf.
+    ///
+    /// The second value is an error of syncing the folder: the new version is in its place, and a power cut could undo it.
     pub(crate) fn commit<T>(
         &self,
         mut prepare: impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
-        done: impl FnOnce(&T),
-    ) -> Result<T, StoreError> {
+        conclude: impl FnOnce(Result<&T, &StoreError>) -> bool,
+    ) -> Result<(T, Option<StoreError>), StoreError> {
         let deadline = self.times.deadline();
         let queue = Queue::enter(&self.queue, &deadline)?;
-        if queue.follows_a_death() {
-            // Taking the locks clears what the dead one held; a client would have to wait ten seconds for it.
-            drop(self.lock(&deadline)?);
+        match self.commit_in(&queue, &deadline, &mut prepare) {
+            Ok((value, unsynced)) => {
+                if conclude(Ok(&value)) {
+                    points::reached("recorded");
+                    queue.clear();
+                }
+                Ok((value, unsynced))
+            }
+            Err(error) => {
+                conclude(Err(&error));
+                Err(error)
+            }
         }
-        points::reached("queued");
-        let value = self.commit_in(&queue, &deadline, &mut prepare)?;
-        done(&value);
-        points::reached("recorded");
-        queue.clear();
-        Ok(value)
+    }
+
+    /// Enters the queue without waiting for it and lets `work` happen there, while nobody writes the file. `None` where
+    /// somebody is in the queue.
+    pub(crate) fn if_idle<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>, StoreError> {
+        Ok(Queue::try_enter(&self.queue)?.map(|_queue| work()))
     }
 
     fn commit_in<T>(
@@ -411,12 +427,17 @@ impl SharedFile {
         queue: &Queue,
         deadline: &Deadline,
         prepare: &mut impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<(T, Option<StoreError>), StoreError> {
+        if queue.follows_a_death() {
+            // Taking the locks clears what the dead one held; a client would have to wait ten seconds for it.
+            drop(self.lock(deadline)?);
+        }
+        points::reached("queued");
         let target = if self.follows_links { resolve(&self.path)? } else { self.path.clone() };
         let mut desk = Desk { target: &target, sure: false, file: self, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {
-                Step::Done(value) => return Ok(value),
+                Step::Done(value) => return Ok((value, None)),
                 Step::LookAgain => break,
                 Step::Ready(prepared) => prepared,
             };
@@ -432,7 +453,7 @@ impl SharedFile {
         desk.sure = true;
         for _ in 0..LOCKED_TRIES {
             match prepare(&desk)? {
-                Step::Done(value) => return Ok(value),
+                Step::Done(value) => return Ok((value, None)),
                 Step::Ready(prepared) if held.is_still_ours() && prepared.seen.is_current(&target)? => {
                     return finish(&desk, *prepared, held);
                 }
@@ -461,15 +482,24 @@ impl SharedFile {
 }
 
 /// Rename, release, sync of the folder. The old version's file is closed last, outside the locks.
-fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<T, StoreError> {
+fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<(T, Option<StoreError>), StoreError> {
     let Prepared { staged, seen, value, ids } = prepared;
-    desk.queue.note_ids(&ids);
-    points::reached("noted");
-    staged.commit()?;
+    let put = desk.queue.note_ids(&ids).and_then(|()| {
+        points::reached("noted");
+        staged.put_in_place()
+    });
+    if let Err(error) = put {
+        // The note must not claim that these were put in place. If it cannot be changed, the temp file stays as the proof
+        // that they were not.
+        if !ids.is_empty() && !desk.queue.forget_ids() {
+            staged.leave();
+        }
+        return Err(error);
+    }
     points::reached("renamed");
     drop(held);
     points::reached("released");
-    sync_folder(desk.target.parent().unwrap_or(Path::new("/")))?;
+    let synced = sync_folder(desk.target.parent().unwrap_or(Path::new("/")));
     drop(seen);
-    Ok(value)
+    Ok((value, synced.err().map(|error| StoreError::unsynced(desk.target, error))))
 }

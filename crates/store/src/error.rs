@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An error of the store. Nothing was changed, unless it is an [`StoreError::Io`] of a `sync`: then the file may have
-/// been replaced, and only a power cut could undo that.
+/// An error of the store. Nothing was changed, unless it is [`StoreError::Unsynced`].
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused.
@@ -18,6 +17,20 @@ pub enum StoreError {
         path: PathBuf,
         /// Why not.
         source: Arc<io::Error>,
+    },
+    /// It is written, and a power cut could still undo it.
+    #[error("{} is written, but a power cut could undo it: {source}", path.display())]
+    Unsynced {
+        /// The file that was written.
+        path: PathBuf,
+        /// Why it could not be synced.
+        source: Box<StoreError>,
+    },
+    /// The process was told to stop before it had begun this.
+    #[error("stopped before {} was written", path.display())]
+    Interrupted {
+        /// The file that was to be written, or the lock that was waited for.
+        path: PathBuf,
     },
     /// A lock could not be had in time.
     #[error("{} is held by another program (waited {} ms)", lock.display(), waited.as_millis())]
@@ -96,6 +109,10 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(crate) fn unsynced(path: &Path, source: Self) -> Self {
+        Self::Unsynced { path: path.to_owned(), source: Box::new(source) }
+    }
+
     pub(crate) fn bad(path: &Path, why: impl Into<String>) -> Self {
         Self::BadContent { path: path.to_owned(), why: why.into() }
     }

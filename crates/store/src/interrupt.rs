@@ -1,22 +1,106 @@
-//! Leaving nothing behind when the process is told to stop.
+//! Stopping on request, so that the answer is true and nothing is left behind.
 //!
-//! A front calls [`abandon`] from its signal handler's thread and then exits: commits that hold a foreign lock are
-//! waited for (they take milliseconds), new ones do not start, and temp files that are being prepared are removed.
+//! A front calls [`request`] from its signal handler's thread. If the process has changed nothing yet, it may end there
+//! and then: [`request`] has closed the gate, and no change begins any more. Otherwise the command goes on to its end and
+//! says what it did: waits for locks end with [`StoreError::Interrupted`](crate::StoreError::Interrupted), waits for files
+//! are over, and no further change begins. A front that cannot wait for that calls [`abandon`] and exits: commits that hold
+//! a foreign lock are waited for (they take milliseconds), and temp files that are being prepared are removed.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::disk;
+use crate::error::StoreError;
 use crate::files::remove_folder;
 
-static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, closed: false });
+static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, closed: false, has_begun: false });
 static MOVED: Condvar = Condvar::new();
 static TEMPS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Read in every wait, so it is not behind the gate's lock; it is set inside it.
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+static WAIT_ENDED: AtomicBool = AtomicBool::new(false);
+static WAITERS: Mutex<Vec<(u64, Sender<()>)>> = Mutex::new(Vec::new());
+static NEXT_WAITER: AtomicU64 = AtomicU64::new(0);
 
 struct Gate {
     inside: usize,
     closed: bool,
+    /// Something may have been changed that the command has to answer for.
+    has_begun: bool,
+}
+
+/// Whether a process that was told to stop may do so at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It has changed nothing, and will not.
+    Nothing,
+    /// It is changing something: the command itself says how far it came.
+    Begun,
+}
+
+/// Tells the process to stop.
+pub fn request() -> Progress {
+    let mut gate = lock(&GATE);
+    REQUESTED.store(true, Ordering::SeqCst);
+    for (_, waiter) in lock(&WAITERS).drain(..) {
+        let _ = waiter.send(());
+    }
+    if gate.has_begun {
+        return Progress::Begun;
+    }
+    gate.closed = true;
+    Progress::Nothing
+}
+
+/// Whether the process was told to stop.
+pub fn is_requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
+}
+
+/// Whether a wait for files was over because the process was told to stop.
+pub fn has_ended_a_wait() -> bool {
+    WAIT_ENDED.load(Ordering::Relaxed)
+}
+
+/// Whether a wait for files is over because the process was told to stop.
+pub(crate) fn ends_wait() -> bool {
+    let ends = is_requested();
+    WAIT_ENDED.fetch_or(ends, Ordering::Relaxed);
+    ends
+}
+
+/// Begins a change of `path` that the command will answer for; refused once the process was told to stop.
+pub fn begin(path: &Path) -> Result<(), StoreError> {
+    let mut gate = lock(&GATE);
+    if REQUESTED.load(Ordering::SeqCst) {
+        return Err(StoreError::Interrupted { path: path.to_owned() });
+    }
+    gate.has_begun = true;
+    Ok(())
+}
+
+/// Wakes a wait when the process is told to stop, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Waiter(u64);
+
+impl Waiter {
+    pub(crate) fn register(wake: &Sender<()>) -> Self {
+        let number = NEXT_WAITER.fetch_add(1, Ordering::Relaxed);
+        lock(&WAITERS).push((number, wake.clone()));
+        if is_requested() {
+            let _ = wake.send(());
+        }
+        Self(number)
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        lock(&WAITERS).retain(|(number, _)| *number != self.0);
+    }
 }
 
 /// Held while something is on disk that must not stay if we die. Whoever is inside may enter again.

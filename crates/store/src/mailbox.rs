@@ -52,6 +52,11 @@ pub enum Warning {
         /// How many messages were saved.
         salvaged: usize,
     },
+    /// It is written, and a power cut could still undo it.
+    Unsynced {
+        /// File and reason.
+        why: String,
+    },
     /// A part of the archive cannot be read; the rest of it is not concerned.
     Damaged {
         /// The file.
@@ -78,6 +83,7 @@ impl std::fmt::Display for Warning {
                 path.display(),
                 kept.display()
             ),
+            Self::Unsynced { why } => f.write_str(why),
             Self::Damaged { path, place, why } => write!(f, "{}: {place}: {why}", path.display()),
         }
     }
@@ -112,14 +118,17 @@ pub struct Marked {
 
 /// What is to be written into one inbox.
 ///
-/// It is asked inside our own queue for that inbox, and told before the queue is left: whoever has the turn writes
-/// for all who wait, and nothing is written twice.
+/// It is asked and told inside our own queue for that inbox: the process whose turn it is writes for all who wait, nothing
+/// is written twice, and what is taken back there is not being written by anybody else.
 pub trait Outbox {
     /// What waits now. Asked again whenever the file changed under the preparation.
     fn waiting(&mut self) -> Vec<Draft>;
 
-    /// These are in the file, durably.
-    fn written(&mut self, ids: &[String]);
+    /// These are in the file. Says whether that is recorded; if not, the next writer of this inbox is told.
+    fn written(&mut self, ids: &[String]) -> bool;
+
+    /// Nothing that is still waiting was written, for this reason.
+    fn failed(&mut self, _error: &StoreError) {}
 
     /// Whether it can use what others had written before they died.
     fn knows_of_the_dead(&self) -> bool {
@@ -135,7 +144,9 @@ impl Outbox for Own<'_> {
         self.0.to_vec()
     }
 
-    fn written(&mut self, _ids: &[String]) {}
+    fn written(&mut self, _ids: &[String]) -> bool {
+        true
+    }
 
     fn knows_of_the_dead(&self) -> bool {
         false
@@ -264,6 +275,16 @@ impl Mailbox {
             Inbox::Array(array) => array.deliver(outbox, strict),
             Inbox::Log(log) => log.deliver(outbox),
         })
+    }
+
+    /// Tells the outbox inside the inbox's queue, without waiting for it, that nothing is going to be written; says whether
+    /// it could be told. If not, somebody else is at work there, perhaps with what waits.
+    pub fn give_up(&self, outbox: &mut dyn Outbox, why: &StoreError) -> Result<bool, StoreError> {
+        let told = match self.layout() {
+            Layout::Array => self.array_inbox().if_idle(|| outbox.failed(why)),
+            Layout::Log => self.log_inbox().if_idle(|| outbox.failed(why)),
+        };
+        Ok(told?.is_some())
     }
 
     /// Offers a message again under its old id: in place of the old entry, or as a new line.

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use crate::interrupt::{self, Waiter};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Events get lost on network file systems and when the kernel's queue overflows.
@@ -72,6 +73,7 @@ pub struct FolderWatch {
     events: Receiver<()>,
     folders: Vec<(PathBuf, bool)>,
     stop: Stop,
+    _waiter: Waiter,
 }
 
 impl FolderWatch {
@@ -84,6 +86,7 @@ impl FolderWatch {
     pub fn until(folders: impl IntoIterator<Item = PathBuf>, stop: &Stop) -> Self {
         let (send, events) = mpsc::channel();
         stop.wakes(&send);
+        let waiter = Waiter::register(&send);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             if event.is_ok_and(|event| !event.kind.is_access()) {
                 let _ = send.send(());
@@ -92,20 +95,20 @@ impl FolderWatch {
         let mut folders: Vec<_> = folders.into_iter().map(|folder| (folder, false)).collect();
         folders.sort();
         folders.dedup();
-        let mut watch = Self { watcher: watcher.ok(), events, folders, stop: stop.clone() };
+        let mut watch = Self { watcher: watcher.ok(), events, folders, stop: stop.clone(), _waiter: waiter };
         watch.attach();
         watch
     }
 
     /// Waits until something may have changed, or `deadline` is over; says whether it is not over yet. It is over when
-    /// somebody said stop.
+    /// somebody said stop, also to the whole process ([`interrupt::request`]).
     ///
     /// Look at the files before the first call: what happened before the watch began gives no event.
     pub fn wait(&mut self, deadline: Option<Instant>) -> bool {
         self.attach();
         let look = if self.folders.iter().all(|(_, watched)| *watched) { SAFETY_LOOK } else { MISSING_LOOK };
         let left = deadline.map_or(look, |deadline| deadline.saturating_duration_since(Instant::now()));
-        if left.is_zero() || self.stop.is_stopped() {
+        if left.is_zero() || self.is_over() {
             return false;
         }
         match self.events.recv_timeout(left.min(look)) {
@@ -113,7 +116,11 @@ impl FolderWatch {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left.min(look)),
         }
-        !self.stop.is_stopped()
+        !self.is_over()
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.is_stopped() || interrupt::ends_wait()
     }
 
     fn attach(&mut self) {

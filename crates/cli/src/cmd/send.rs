@@ -190,6 +190,7 @@ fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
 
 /// Tells what became of one letter.
 pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
+    note_answer(context, sent);
     let out = &mut context.out;
     for warning in &sent.warnings {
         out.warn(warning)?;
@@ -197,9 +198,17 @@ pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
     if out.json {
         out.document(sent)?;
     } else {
-        out.note(format!("{} for {}@{}, id {}", sent.stage_words(), sent.to, sent.team, sent.id))?;
+        let line = format!("{} for {}@{}, id {}", sent.stage_words(), sent.to, sent.team, sent.id);
+        let more = format!("; not written yet, `atm track {}` follows it", sent.id);
+        out.note(if sent.is_only_accepted() { line + &more } else { line })?;
     }
     Ok(())
+}
+
+/// The exit code says whether anything is accepted and not written.
+fn note_answer(context: &mut Context, sent: &Sent) {
+    context.mail.has_accepted |= sent.is_only_accepted();
+    context.mail.has_written |= !sent.is_only_accepted();
 }
 
 /// Tells what became of many; the exit code is that of the first that failed.
@@ -223,7 +232,7 @@ pub(super) fn tell_all(
         }
     }
     if let Some(first) = failed.first() {
-        code = i32::from(u8::from(first.exit));
+        code = first.exit_code();
     }
     if context.out.json {
         let answers: Vec<Answer> = sent
@@ -233,8 +242,9 @@ pub(super) fn tell_all(
                 Err(index) => Answer::Failed(failed[*index].document()),
             })
             .collect();
-        for warning in sent.iter().flatten().flat_map(|sent| &sent.warnings) {
-            context.out.warn(warning)?;
+        for sent in sent.iter().flatten() {
+            note_answer(context, sent);
+            sent.warnings.iter().try_for_each(|warning| context.out.warn(warning))?;
         }
         context.out.document(&answers)?;
         return Ok(code);

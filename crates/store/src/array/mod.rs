@@ -91,23 +91,36 @@ impl ArrayInbox {
         let prepare = |desk: &Desk| {
             let mut outbox = outbox.borrow_mut();
             let left = if outbox.knows_of_the_dead() { desk.left() } else { Vec::new() };
-            if !left.is_empty() {
-                outbox.written(&left);
+            if !left.is_empty() && outbox.written(&left) {
                 desk.left_is_told();
             }
-            let drafts = outbox.waiting();
+            let mut drafts = outbox.waiting();
+            // What could not be recorded still counts as waiting, and is in the file or was taken from it.
+            drafts.retain(|draft| !left.contains(&draft.id));
             if drafts.is_empty() {
                 return Ok(Step::Done(Delivered::default()));
             }
             self.prepare_append(desk, &drafts, strict)
         };
-        let done = |delivered: &Delivered| {
-            if !delivered.ids.is_empty() {
-                outbox.borrow_mut().written(&delivered.ids);
+        let conclude = |outcome: Result<&Delivered, &StoreError>| {
+            let mut outbox = outbox.borrow_mut();
+            match outcome {
+                Ok(delivered) => delivered.ids.is_empty() || outbox.written(&delivered.ids),
+                Err(error) => {
+                    outbox.failed(error);
+                    true
+                }
             }
         };
-        let delivered = self.file.commit(prepare, done)?;
-        Ok(Appended { known: delivered.known, warnings: delivered.warning.into_iter().collect() })
+        let (delivered, unsynced) = self.file.commit(prepare, conclude)?;
+        let unsynced = unsynced.map(|error| Warning::Unsynced { why: error.to_string() });
+        let warnings = delivered.warning.into_iter().chain(unsynced).collect();
+        Ok(Appended { known: delivered.known, warnings })
+    }
+
+    /// Lets `work` happen in our queue, if nobody is in it.
+    pub(crate) fn if_idle<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>, StoreError> {
+        self.file.if_idle(work)
     }
 
     fn prepare_append(

@@ -81,13 +81,30 @@ impl Staged {
 
     /// The instant of commit: the new version takes the old one's place.
     pub(crate) fn commit(self) -> Result<(), StoreError> {
-        disk::rename(&self.temp, &self.target).doing("replace", &self.target)?;
-        Ok(())
+        self.put_in_place()
+    }
+
+    /// The same, for a caller that decides what becomes of the temp file on an error.
+    pub(crate) fn put_in_place(&self) -> Result<(), StoreError> {
+        match disk::rename(&self.temp, &self.target) {
+            // Some network file systems report an error for a rename that they have carried out.
+            Err(_) if self.temp.symlink_metadata().is_err() && self.target.exists() => Ok(()),
+            renamed => renamed.doing("replace", &self.target),
+        }
+    }
+
+    /// Leaves the temp file where it is, for the next writer to remove.
+    pub(crate) fn leave(mut self) {
+        interrupt::forget(&self.temp);
+        self.temp.clear();
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
+        if self.temp.as_os_str().is_empty() {
+            return;
+        }
         // After the rename there is nothing of that name any more.
         let _ = disk::remove_file(&self.temp);
         interrupt::forget(&self.temp);

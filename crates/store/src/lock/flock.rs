@@ -25,26 +25,19 @@ impl Flock {
     /// The lock file gets the read and write bits of its folder, so that whoever may write there may lock too.
     pub(crate) fn take(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
         loop {
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false).mode(mode(path));
-            let file = match disk::open(&options, path) {
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => disk::open_to_read(path),
-                opened => opened,
-            };
-            let file = match file {
-                Ok(file) => file,
-                Err(_) if path.is_dir() => {
-                    let why = "it is a folder, where programs expect a file to `flock`".to_owned();
-                    return Err(StoreError::LockBlocked { lock: path.to_owned(), why });
-                }
-                Err(error) => return Err(error).doing("open the lock", path),
-            };
-            let (file, real) = lock_within(file, path, deadline)?;
+            let (file, real) = lock_within(open(path)?, path, deadline)?;
             // Somebody may have removed the file while we waited: then our lock excludes nobody.
             if same_file(&file, path) {
                 return Ok(Self { file, real });
             }
         }
+    }
+
+    /// Takes the lock if nobody holds it now.
+    pub(crate) fn try_take(path: &Path) -> Result<Option<Self>, StoreError> {
+        let file = open(path)?;
+        let taken = try_lock(&file, path)?.map(|real| Self { file, real });
+        Ok(taken.filter(|lock| same_file(&lock.file, path)))
     }
 
     pub(crate) fn is_real(&self) -> bool {
@@ -53,6 +46,32 @@ impl Flock {
 
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(mode(path));
+    let opened = match disk::open(&options, path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => disk::open_to_read(path),
+        opened => opened,
+    };
+    match opened {
+        Err(_) if path.is_dir() => {
+            let why = "it is a folder, where programs expect a file to `flock`".to_owned();
+            Err(StoreError::LockBlocked { lock: path.to_owned(), why })
+        }
+        opened => opened.doing("open the lock", path),
+    }
+}
+
+/// Locks the file if nobody else does; says whether the file system has such locks at all.
+fn try_lock(file: &File, path: &Path) -> Result<Option<bool>, StoreError> {
+    match disk::try_lock(file) {
+        Ok(()) => Ok(Some(true)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) if is_unsupported(&error) => Ok(Some(false)),
+        Err(TryLockError::Error(error)) => Err(error).doing("lock", path),
     }
 }
 
@@ -68,11 +87,8 @@ pub(crate) fn is_held(path: &Path) -> bool {
 /// `flock` has no time limit, so the wait happens in a thread. If we give up, that thread gets the lock some time
 /// later, finds nobody to hand it to, and drops it.
 fn lock_within(file: File, path: &Path, deadline: &Deadline) -> Result<(File, bool), StoreError> {
-    match disk::try_lock(&file) {
-        Ok(()) => return Ok((file, true)),
-        Err(TryLockError::WouldBlock) => {}
-        Err(TryLockError::Error(error)) if is_unsupported(&error) => return Ok((file, false)),
-        Err(TryLockError::Error(error)) => return Err(error).doing("lock", path),
+    if let Some(real) = try_lock(&file, path)? {
+        return Ok((file, real));
     }
     let (hand_over, receive) = mpsc::channel();
     thread::Builder::new()
@@ -82,9 +98,11 @@ fn lock_within(file: File, path: &Path, deadline: &Deadline) -> Result<(File, bo
             let _ = hand_over.send(locked);
         })
         .doing("wait for", path)?;
-    match receive.recv_timeout(deadline.left()) {
-        Ok(locked) => Ok((locked.doing("lock", path)?, true)),
-        Err(_) => Err(deadline.busy(path)),
+    loop {
+        if let Ok(locked) = receive.recv_timeout(deadline.next_look()) {
+            return Ok((locked.doing("lock", path)?, true));
+        }
+        deadline.check(path)?;
     }
 }
 

@@ -74,6 +74,7 @@ impl MkdirLock {
             if terms.deadline.left() < gap {
                 return Err(give_up(path, &found, terms.deadline));
             }
+            terms.deadline.check(path)?;
             thread::sleep(gap);
         }
     }

@@ -16,6 +16,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
+use crate::interrupt;
+
+/// How soon a wait notices that the process was told to stop.
+const NOTICE_STOP: Duration = Duration::from_millis(20);
 
 /// How long to wait for locks, and when a lock is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +53,19 @@ pub(crate) struct Deadline {
 impl Deadline {
     pub(crate) fn left(&self) -> Duration {
         self.wait.saturating_sub(self.start.elapsed())
+    }
+
+    /// How long to wait until it is time to [`Deadline::check`] again.
+    pub(crate) fn next_look(&self) -> Duration {
+        self.left().min(NOTICE_STOP)
+    }
+
+    /// Whether waiting for `lock` may go on: there is time left, and nobody told the process to stop.
+    pub(crate) fn check(&self, lock: &Path) -> Result<(), StoreError> {
+        if interrupt::is_requested() {
+            return Err(StoreError::Interrupted { path: lock.to_owned() });
+        }
+        if self.left().is_zero() { Err(self.busy(lock)) } else { Ok(()) }
     }
 
     pub(crate) fn busy(&self, lock: &Path) -> StoreError {

@@ -4,9 +4,10 @@
 //! commit on, the ids of the messages in it. Whoever enters and finds a note knows that the one before died: a temp
 //! file that is still there is removed; one that is gone although its ids are noted was put in place.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::Seek;
+use std::io::{self, Seek};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use super::flock::Flock;
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::is_temp_of_ours;
+use crate::interrupt;
 use crate::paths::{create_private_folders, with_suffix};
 
 /// Our turn at one shared file; ends on drop.
@@ -25,15 +27,30 @@ pub(crate) struct Queue {
     path: PathBuf,
     /// The one before us died in the middle.
     follows_a_death: bool,
+    /// How long the temp file's name is in our note, once it is there.
+    named: Cell<Option<u64>>,
 }
 
 impl Queue {
+    /// Waits for our turn. Refused once the process was told to stop: what is changed in here, it answers for.
     pub(crate) fn enter(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
+        interrupt::begin(path)?;
         if let Some(folder) = path.parent() {
             create_private_folders(folder)?;
         }
-        let mut queue =
-            Self { lock: Flock::take(path, deadline)?, path: path.to_owned(), follows_a_death: false };
+        Self::begin(Flock::take(path, deadline)?, path)
+    }
+
+    /// The same without waiting; `None` where somebody is in it.
+    pub(crate) fn try_enter(path: &Path) -> Result<Option<Self>, StoreError> {
+        if let Some(folder) = path.parent() {
+            create_private_folders(folder)?;
+        }
+        Flock::try_take(path)?.map(|lock| Self::begin(lock, path)).transpose()
+    }
+
+    fn begin(lock: Flock, path: &Path) -> Result<Self, StoreError> {
+        let mut queue = Self { lock, path: path.to_owned(), follows_a_death: false, named: Cell::new(None) };
         queue.clean_up_after_the_dead()?;
         Ok(queue)
     }
@@ -64,17 +81,29 @@ impl Queue {
     }
 
     /// Notes which temp file is about to be made. Not synced: after a power cut there may be a temp file too many,
-    /// never a message too few. If it cannot be written, as on a full disk, the mail goes without it.
+    /// never a message too few. A change that adds no messages goes on without it, as on a full disk.
     pub(crate) fn note(&self, temp: &Path) {
         self.clear();
-        let _ = disk::write_all(self.lock.file(), temp.as_os_str().as_bytes());
+        let noted = disk::write_all(self.lock.file(), temp.as_os_str().as_bytes());
+        self.named.set(noted.ok().map(|()| temp.as_os_str().len() as u64));
     }
 
     /// Adds to the note which messages are in the temp file that is about to be put in place. The name before them
-    /// stays, so that there is no instant without it.
-    pub(crate) fn note_ids(&self, ids: &[String]) {
+    /// stays, so that there is no instant without it. Without this note a crash could have them written twice, so an
+    /// error here is one of the commit.
+    pub(crate) fn note_ids(&self, ids: &[String]) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
         let ids: String = ids.iter().flat_map(|id| ["\0", id]).collect();
-        let _ = disk::write_all(self.lock.file(), ids.as_bytes());
+        let named = self.named.get().ok_or_else(|| io::ErrorKind::WriteZero.into());
+        let noted = named.and_then(|_| disk::write_all(self.lock.file(), ids.as_bytes()));
+        noted.doing("note what is written in", &self.path)
+    }
+
+    /// Takes the ids out of the note again and leaves the temp file's name; says whether that could be done.
+    pub(crate) fn forget_ids(&self) -> bool {
+        disk::set_len(self.lock.file(), self.named.get().unwrap_or(0)).is_ok()
     }
 
     pub(crate) fn clear(&self) {
@@ -124,7 +153,7 @@ mod tests {
         let note = |ids: &[&str]| {
             let queue = enter();
             queue.note(&renamed);
-            queue.note_ids(&ids.iter().map(ToString::to_string).collect::<Vec<_>>());
+            queue.note_ids(&ids.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
         };
         note(&["a", "b"]);
         assert_eq!(enter().left(), ["a", "b"]);

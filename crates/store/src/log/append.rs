@@ -26,36 +26,43 @@ const TRIES: usize = 5;
 /// Above this many ids it is cheaper to read all lines once than to search the file for each.
 const SEARCH_AT_MOST: usize = 8;
 
-/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were. It has to be our
-/// turn at the inbox.
+/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were, and an error of
+/// syncing what is written. It has to be our turn at the inbox.
 pub(super) fn append(
     inbox: &LogInbox,
     queue: Priority,
     drafts: &[&Draft],
     deadline: &Deadline,
-) -> Result<Vec<String>, StoreError> {
+) -> Result<(Vec<String>, Option<StoreError>), StoreError> {
     let path = inbox.file(queue);
     let known = known_ids(&path, drafts)?;
     let mut fresh = HashSet::new();
     let is_new = |draft: &&Draft| !known.contains(&draft.id) && fresh.insert(draft.id.clone());
     let mut left: Vec<&Draft> = drafts.iter().copied().filter(is_new).collect();
+    let mut unsynced = None;
     for _ in 0..TRIES {
         if left.is_empty() {
-            return Ok(known.into_iter().collect());
+            break;
         }
         let mut text = String::new();
         for draft in &left {
             text.push_str(&draft.line().map_err(|error| StoreError::bad(&path, error.to_string()))?);
         }
-        let file = write(inbox, &path, &text, deadline)?;
-        if is_still_there(&file, &path)? {
-            return Ok(known.into_iter().collect());
+        let written = write(inbox, &path, &text, deadline)?;
+        unsynced = written.unsynced;
+        if is_still_there(&written.file, &path) {
+            left.clear();
+            break;
         }
         // The file is another one now. Whoever made it may have had our lines already.
         let there = known_ids(&path, &left)?;
         left.retain(|draft| !there.contains(&draft.id));
     }
-    if left.is_empty() { Ok(known.into_iter().collect()) } else { Err(StoreError::Unsettled { path }) }
+    if left.is_empty() {
+        Ok((known.into_iter().collect(), unsynced))
+    } else {
+        Err(StoreError::Unsettled { path })
+    }
 }
 
 /// Appends a line whatever ids there are. It has to be our turn at the inbox.
@@ -67,22 +74,36 @@ pub(super) fn append_again(
 ) -> Result<(), StoreError> {
     let path = inbox.file(queue);
     let line = draft.line().map_err(|error| StoreError::bad(&path, error.to_string()))?;
-    write(inbox, &path, &line, deadline).map(drop)
+    write(inbox, &path, &line, deadline)?.synced().map(drop)
 }
 
 /// Makes the queue's file, if there is none. It has to be our turn at the inbox.
 pub(super) fn create(inbox: &LogInbox, queue: Priority, deadline: &Deadline) -> Result<(), StoreError> {
     let path = inbox.file(queue);
-    if path.is_file() { Ok(()) } else { write(inbox, &path, "", deadline).map(drop) }
+    if path.is_file() { Ok(()) } else { write(inbox, &path, "", deadline)?.synced().map(drop) }
 }
 
-/// Writes whole lines, or nothing at all to only make the file, and syncs them.
+/// Lines that are in a file.
+pub(super) struct Written {
+    file: File,
+    /// Why a power cut could still undo it.
+    unsynced: Option<StoreError>,
+}
+
+impl Written {
+    /// The file, if the lines are safe.
+    pub(super) fn synced(self) -> Result<File, StoreError> {
+        self.unsynced.map_or(Ok(self.file), Err)
+    }
+}
+
+/// Writes whole lines, or nothing at all to only make the file, and syncs them. On an error they are not there.
 pub(super) fn write(
     inbox: &LogInbox,
     path: &Path,
     text: &str,
     deadline: &Deadline,
-) -> Result<File, StoreError> {
+) -> Result<Written, StoreError> {
     let is_new = !path.exists();
     let file = {
         let _flock = Flock::take(&with_suffix(path, ".lock"), deadline)?;
@@ -94,11 +115,9 @@ pub(super) fn write(
         write_lines(&mut file, text).doing("append to", path)?;
         file
     };
-    disk::sync_data(&file).doing("sync", path)?;
-    if is_new {
-        sync_folder(&inbox.folder)?;
-    }
-    Ok(file)
+    let synced = disk::sync_data(&file).doing("sync", path);
+    let synced = if is_new { synced.and_then(|()| sync_folder(&inbox.folder)) } else { synced };
+    Ok(Written { file, unsynced: synced.err().map(|error| StoreError::unsynced(path, error)) })
 }
 
 /// Which of the drafts' ids stand in the queue already, in its file or in one that was rotated since.
@@ -160,10 +179,12 @@ fn write_lines(file: &mut File, text: &str) -> io::Result<()> {
 }
 
 /// Whether what we wrote can still be found: in the file itself, or in the one that it was rotated to.
-pub(super) fn is_still_there(file: &File, path: &Path) -> Result<bool, StoreError> {
-    let ours = file.metadata().doing("look at", path)?;
+///
+/// Where that cannot be told, it was written: what does not find it later puts it back.
+pub(super) fn is_still_there(file: &File, path: &Path) -> bool {
+    let Ok(ours) = file.metadata() else { return true };
     let same = |path: &Path| {
         fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino()))
     };
-    Ok(same(path) || siblings(path)?.iter().any(|rotated| same(rotated)))
+    same(path) || siblings(path).map_or(true, |rotated| rotated.iter().any(|rotated| same(rotated)))
 }

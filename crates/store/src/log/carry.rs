@@ -56,8 +56,8 @@ impl LogInbox {
                 let lines: Vec<String> =
                     of_queue.map(|carried| carried.as_line(to)).collect::<Result<_, _>>().map_err(bad)?;
                 if !lines.is_empty() {
-                    let file = append::write(self, &path, &lines.concat(), &deadline)?;
-                    is_there &= append::is_still_there(&file, &path)?;
+                    let file = append::write(self, &path, &lines.concat(), &deadline)?.synced()?;
+                    is_there &= append::is_still_there(&file, &path);
                 }
             }
             if is_there {

@@ -71,13 +71,27 @@ impl LogInbox {
     /// Waits for our turn, and makes what is missing of the inbox.
     fn enter(&self, deadline: &Deadline) -> Result<Queue, StoreError> {
         self.ensure_folders()?;
-        let turn = Queue::enter(&self.state.queue(&self.file(Priority::Normal)), deadline)?;
+        let turn = Queue::enter(&self.queue(), deadline)?;
+        self.make_missing(deadline)?;
+        Ok(turn)
+    }
+
+    fn queue(&self) -> PathBuf {
+        self.state.queue(&self.file(Priority::Normal))
+    }
+
+    /// Lets `work` happen in our queue, if nobody is in it.
+    pub(crate) fn if_idle<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>, StoreError> {
+        Ok(Queue::try_enter(&self.queue())?.map(|_turn| work()))
+    }
+
+    /// Makes what is missing of the inbox. It has to be our turn.
+    fn make_missing(&self, deadline: &Deadline) -> Result<(), StoreError> {
         if self.unless.as_deref().is_some_and(Path::is_file) {
             return Err(StoreError::Moved { path: self.file(Priority::Normal) });
         }
         append::create(self, Priority::Normal, deadline)?;
-        cursor::create(&self.cursor_file())?;
-        Ok(turn)
+        cursor::create(&self.cursor_file())
     }
 
     /// The file for mail of that priority.
@@ -105,7 +119,13 @@ impl LogInbox {
     /// Adds what waits: one write a queue, however many lines there are.
     pub fn deliver(&self, outbox: &mut dyn Outbox) -> Result<Appended, StoreError> {
         let deadline = self.times.deadline();
-        let _turn = self.enter(&deadline)?;
+        self.ensure_folders()?;
+        let _turn = Queue::enter(&self.queue(), &deadline)?;
+        self.deliver_in_turn(outbox, &deadline).inspect_err(|error| outbox.failed(error))
+    }
+
+    fn deliver_in_turn(&self, outbox: &mut dyn Outbox, deadline: &Deadline) -> Result<Appended, StoreError> {
+        self.make_missing(deadline)?;
         let drafts = outbox.waiting();
         let mut appended = Appended::default();
         for queue in QUEUES {
@@ -113,8 +133,11 @@ impl LogInbox {
             if drafts.is_empty() {
                 continue;
             }
-            appended.known.extend(append::append(self, queue, &drafts, &deadline)?);
+            let (known, unsynced) = append::append(self, queue, &drafts, deadline)?;
+            appended.known.extend(known);
+            appended.warnings.extend(unsynced.map(|error| Warning::Unsynced { why: error.to_string() }));
             let ids: Vec<String> = drafts.iter().map(|draft| draft.id.clone()).collect();
+            // Where this cannot be recorded, the next writer finds the ids in the file: nobody removes lines from a log.
             outbox.written(&ids);
         }
         Ok(appended)

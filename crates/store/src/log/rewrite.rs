@@ -49,13 +49,13 @@ impl LogInbox {
         let inbox = self.file(queue);
         let file = SharedFile::new(path.to_owned(), &self.state, self.times)
             .with_flock(with_suffix(&inbox, ".lock"));
-        let (old, value) = file.commit(|desk| prepare(desk, &edit), |_| ())?;
+        let ((old, value), unsynced) = file.commit(|desk| prepare(desk, &edit), |_| true)?;
         if let Some(old) = old.filter(|old| path == inbox || old.is_young()) {
             // What comes late into a rotated file is new mail; what comes into the layout's own archive is not.
             let is_archive = path == self.old_archive_path();
             self.bring_over(if is_archive { path } else { &inbox }, old)?;
         }
-        Ok(value)
+        unsynced.map_or(Ok(value), Err)
     }
 
     /// Brings lines over that somebody appends to the old file, which he had open when it was replaced.
@@ -73,7 +73,7 @@ impl LogInbox {
                 late.truncate(memchr::memrchr(b'\n', &late).map_or(0, |last| last + 1));
             }
             old.length += late.len() as u64;
-            append::write(self, inbox, &String::from_utf8_lossy(&late), &self.times.deadline())?;
+            append::write(self, inbox, &String::from_utf8_lossy(&late), &self.times.deadline())?.synced()?;
         }
         Ok(())
     }

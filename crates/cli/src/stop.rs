@@ -1,0 +1,90 @@
+//! Told to stop by a signal: what is done then, and how the command ends.
+//!
+//! A command that has changed nothing ends at once. One that has goes on to its end, where it says what it did: no wait
+//! holds it up any more, and nothing new is begun (see `atm_store::interrupt`). A second signal ends it there and then.
+
+use std::process;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atm_office::ExitCode;
+use atm_store::interrupt::{self, Progress};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::cmd::demo;
+use crate::failure::Failure;
+
+/// The first signal that came; 0 before.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// How long a server's last deliveries may take.
+const LAST_DELIVERIES: Duration = Duration::from_secs(5);
+
+/// Listens for signals, in a thread of its own. A server does not come to an end by itself: for it, only the deliveries
+/// that are under way are waited for.
+pub(crate) fn listen(is_server: bool) {
+    let listening = Signals::new([SIGINT, SIGTERM, SIGHUP]).and_then(|mut signals| {
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || signals.forever().for_each(|signal| receive(signal, is_server)))
+    });
+    if listening.is_err() {
+        eprintln!("warning: signals are not handled; a stop may leave a temp file behind");
+    }
+}
+
+fn receive(signal: i32, is_server: bool) {
+    let is_first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    if demo::abandon() {
+        process::exit(exit_code());
+    }
+    match interrupt::request() {
+        Progress::Begun if is_server => {
+            let deadline = Instant::now() + LAST_DELIVERIES;
+            while atm_office::is_delivering() && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        // It comes to its end, and says what it did.
+        Progress::Begun if is_first => return,
+        Progress::Begun | Progress::Nothing => {}
+    }
+    interrupt::abandon();
+    if atm_office::is_delivering() {
+        eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
+        process::exit(i32::from(u8::from(ExitCode::Accepted)));
+    }
+    process::exit(exit_code());
+}
+
+/// What was said of mail that a command sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MailAnswers {
+    /// Something is written.
+    pub(crate) has_written: bool,
+    /// Something is accepted and not written yet.
+    pub(crate) has_accepted: bool,
+}
+
+/// How a command ends that came to its end, after a signal or without one.
+pub(crate) fn conclude(done: Result<i32, Failure>, mail: MailAnswers) -> Result<i32, Failure> {
+    let accepted = i32::from(u8::from(ExitCode::Accepted));
+    match done {
+        Ok(0) if mail.has_accepted => Ok(accepted),
+        done if SIGNAL.load(Ordering::SeqCst) == 0 => done,
+        _ if mail.has_accepted => Ok(accepted),
+        // All was written; at most a wait for what follows was cut short.
+        Ok(_) | Err(_) if mail.has_written && interrupt::has_ended_a_wait() => Ok(0),
+        _ if interrupt::has_ended_a_wait() => Err(Failure::Stopped),
+        done => done,
+    }
+}
+
+/// The exit code of a process that was told to stop, as shells have it: 128 and the signal.
+pub(crate) fn exit_code() -> i32 {
+    match SIGNAL.load(Ordering::SeqCst) {
+        0 => i32::from(u8::from(ExitCode::Interrupted)),
+        signal => 128 + signal,
+    }
+}
