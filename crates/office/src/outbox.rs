@@ -33,6 +33,8 @@ pub(crate) struct Accepted<'a> {
     pub(crate) trouble: Option<LedgerError>,
     /// A stop leaves the letters accepted instead of taking them back.
     pub(crate) stays_on_stop: bool,
+    /// It was told, inside the queue, that they are not written.
+    has_failed: bool,
 }
 
 impl<'a> Accepted<'a> {
@@ -47,6 +49,7 @@ impl<'a> Accepted<'a> {
             fates: HashMap::new(),
             trouble: None,
             stays_on_stop: false,
+            has_failed: false,
         }
     }
 
@@ -54,9 +57,9 @@ impl<'a> Accepted<'a> {
         self.own
     }
 
-    /// Whether it is known of each of the sender's letters what became of it.
+    /// Whether it was told inside the queue what became of the sender's letters.
     pub(crate) fn is_settled(&self) -> bool {
-        self.own.iter().all(|own| self.fates.contains_key(&own.id))
+        self.has_failed || self.own.iter().all(|own| self.fates.contains_key(&own.id))
     }
 
     /// What became of a letter. If nobody said so, the ledger knows; if it cannot be asked, it still has the letter.
@@ -154,6 +157,7 @@ impl Outbox for Accepted<'_> {
         if stays {
             return;
         }
+        self.has_failed = true;
         let evidence = Evidence::certain(format!("not written: {error}"));
         let now = self.office.now().as_millis();
         for own in self.own {

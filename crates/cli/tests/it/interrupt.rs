@@ -1,6 +1,6 @@
-//! Told to stop, we stop: with the number that shells expect, and without leaving anything behind.
+//! Told to stop, we stop: with the number that shells expect, a true answer, and without leaving anything behind.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::process::Stdio;
 use std::thread;
@@ -15,12 +15,18 @@ use crate::scene::{Dice, Started, World, foreign_team};
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
+/// The exit code of a command that took everything back.
+fn code_of(signal: Signal) -> Option<i32> {
+    Some(128 + signal.as_raw())
+}
+
 /// A send that is stopped while it waits: nothing is written, nothing is left, and the next one goes through.
 fn assert_stops(world: &World, team: &TestTeam, mut send: Started, signal: Signal, free: impl FnOnce()) {
     let before = team.inbox_bytes("bob");
     send.signal(signal);
     let answer = send.finish();
-    assert_eq!((answer.code, answer.stdout.as_str(), answer.stderr.as_str()), (Some(130), "", ""));
+    assert_eq!((answer.code, answer.stdout.as_str()), (code_of(signal), ""), "{answer:?}");
+    assert!(answer.stderr.contains("stopped"), "{answer:?}");
     assert_eq!(team.inbox_bytes("bob"), before);
     let ours: Vec<_> = team.litter("bob").into_iter().filter(|name| name != "bob.json.lock").collect();
     assert!(ours.is_empty(), "{ours:?}");
@@ -80,7 +86,7 @@ fn a_send_that_waits_for_its_text() {
         let mut send = Started::of(child, &world);
         wait_until("it has read that half", || ioctl_fionread(&stdin).unwrap() == 0);
         send.signal(signal);
-        assert_eq!(send.finish().code, Some(130));
+        assert_eq!(send.finish().code, code_of(signal));
         assert_eq!(team.entries("bob").len(), 0);
     }
 }
@@ -93,33 +99,113 @@ fn a_read_that_waits_for_mail() {
         read.wait_until_it_watches();
         read.signal(signal);
         let answer = read.finish();
-        assert_eq!((answer.code, answer.stdout.as_str(), answer.stderr.as_str()), (Some(130), "", ""));
+        let said = (answer.code, answer.stdout.as_str(), answer.stderr.as_str());
+        assert_eq!(said, (code_of(signal), "", ""));
         world.ok(&["send", "bob", "too late"]);
         assert_eq!(world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 1);
     }
 }
 
 #[test]
-fn a_send_at_any_moment_is_done_or_not_and_leaves_nothing() {
+fn a_send_at_any_moment_gives_a_true_answer_and_leaves_nothing() {
     for layout in [Layout::Array, Layout::Log] {
         let (world, team) = foreign_team(layout);
         team.mailbox("bob").append(&drafts(&"long ".repeat(50), 300), false).unwrap();
         let mut dice = Dice::new(7);
         for round in 0..60 {
             let text = format!("round {round}");
+            let signal = SIGNALS[round % SIGNALS.len()];
             let mut send = world.start(&["send", "bob", &text]);
             thread::sleep(Duration::from_micros(dice.below(9_000)));
-            send.signal(SIGNALS[round % SIGNALS.len()]);
+            send.signal(signal);
             let answer = send.finish();
-            // Before it listens for signals, the signal ends it.
-            assert!(matches!(answer.code, Some(0 | 130) | None), "{answer:?}");
-            assert_eq!(answer.stderr, "");
-            let times = team.texts("bob").iter().filter(|there| **there == text).count();
-            assert!(
-                if answer.code == Some(0) { times == 1 } else { times <= 1 },
-                "{text}: {times}, {answer:?}"
-            );
+            let times = || team.texts("bob").iter().filter(|there| **there == text).count();
+            let before = times();
+            // Whatever it left accepted is written by this.
+            world.ok(&["pending"]);
+            match answer.code {
+                Some(0) => assert_eq!((before, times()), (1, 1), "{answer:?}"),
+                Some(9) => assert_eq!(times(), 1, "{answer:?}"),
+                // Before it listens for signals, the signal ends it.
+                None => assert_eq!(times(), 0, "{answer:?}"),
+                code => assert_eq!((code, times()), (code_of(signal), 0), "{answer:?}"),
+            }
             assert!(team.litter("bob").is_empty(), "{text}: {:?}", team.litter("bob"));
         }
     }
+}
+
+#[test]
+fn a_send_behind_another_writer_cannot_be_taken_back_and_says_so() {
+    let (world, team) = foreign_team(Layout::Array);
+    world.ok(&["send", "bob", "first"]);
+    let queue = world.queue_of("bob.json");
+    // Another `atm` is at work on this inbox, perhaps with our letter.
+    let turn = File::open(&queue).unwrap();
+    turn.lock().unwrap();
+    let mut send = world.start(&["--json", "send", "bob", "second"]);
+    wait_until("the letter is accepted", || world.waiting() == 1);
+    send.signal(Signal::INT);
+    let answer = send.finish();
+    assert_eq!(answer.code, Some(9), "{answer:?}");
+    let sent: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!((sent["status"].as_str(), sent["stage"].as_str()), (Some("queued"), Some("accepted")));
+    drop(turn);
+    let track = world.json(&["track", sent["id"].as_str().unwrap()]);
+    assert_eq!(track["stage"], "written", "{track}");
+    assert_eq!(team.texts("bob"), ["first", "second"]);
+}
+
+#[test]
+fn a_broadcast_that_is_stopped_in_the_middle_says_what_was_done() {
+    let (world, team) = foreign_team(Layout::Array);
+    for name in ["alice", "team-lead"] {
+        team.write_inbox(name, "[]");
+    }
+    let lock = team.client_lock("bob");
+    fs::create_dir(&lock).unwrap();
+    let mut broadcast = world.start(&["--as", "team-lead", "--json", "broadcast", "to all"]);
+    wait_until("one is written, the other waits", || {
+        team.texts("alice") == ["to all"] && team.litter("bob").len() == 2
+    });
+    broadcast.signal(Signal::TERM);
+    let answer = broadcast.finish();
+    assert_eq!(answer.code, Some(9), "{answer:?}");
+    let sent: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    let stages: Vec<_> = sent.as_array().unwrap().iter().map(|sent| (&sent["to"], &sent["stage"])).collect();
+    assert_eq!(serde_json::json!(stages), serde_json::json!([["alice", "written"], ["bob", "accepted"]]));
+    fs::remove_dir(&lock).unwrap();
+    world.ok(&["pending"]);
+    assert_eq!((team.texts("alice"), team.texts("bob")), (vec!["to all".into()], vec!["to all".into()]));
+}
+
+#[test]
+fn a_broadcast_that_has_written_nothing_is_taken_back_whole() {
+    let (world, team) = foreign_team(Layout::Array);
+    for name in ["alice", "team-lead"] {
+        team.write_inbox(name, "[]");
+    }
+    let mut holder = Foreign::flock_holder(&team.folder().join("inboxes/.lock")).start();
+    holder.wait_for_lines(1);
+    let mut broadcast = world.start(&["--as", "team-lead", "broadcast", "to all"]);
+    wait_until("the first is prepared", || team.litter("alice").len() == 1);
+    broadcast.signal(Signal::TERM);
+    let answer = broadcast.finish();
+    assert_eq!(answer.code, Some(143), "{answer:?}");
+    drop(holder.finish());
+    world.ok(&["pending"]);
+    assert!(team.texts("alice").is_empty() && team.texts("bob").is_empty());
+}
+
+#[test]
+fn a_send_that_waits_for_an_answer_was_sent() {
+    let (world, team) = foreign_team(Layout::Array);
+    let mut send = world.start(&["--json", "send", "bob", "hello", "--wait", "seen"]);
+    send.wait_until_it_watches();
+    send.signal(Signal::INT);
+    let answer = send.finish();
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let sent: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(sent["stage"], "written");
+    assert_eq!(team.texts("bob"), ["hello"]);
 }

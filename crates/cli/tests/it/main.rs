@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod access;
+mod answers;
 mod archive;
 mod backup;
 mod choosing_a_team;

@@ -128,6 +128,20 @@ impl World {
         queues.any(|path| File::open(path).unwrap().try_lock().is_err())
     }
 
+    /// The queue of ours for the shared file of that name.
+    pub(crate) fn queue_of(&self, name: &str) -> PathBuf {
+        let mut queues = tree(&self.state().join("queue")).into_iter();
+        queues.find(|path| path.is_file() && path.ends_with(name)).expect("somebody has written it")
+    }
+
+    /// How many letters the ledger has that are accepted and not written.
+    pub(crate) fn waiting(&self) -> usize {
+        let Ok(ledger) = atm_ledger::Ledger::open(&self.state().join("ledger.db")) else { return 0 };
+        let root = atm_ledger::InboxKey::new(&self.root(), "", "").root;
+        let inboxes = ledger.inboxes_with_waiting(&root, i64::MAX).unwrap_or_default();
+        inboxes.iter().filter_map(|inbox| ledger.waiting(inbox).ok()).map(|waiting| waiting.len()).sum()
+    }
+
     /// A file's text with what differs from run to run masked.
     pub(crate) fn mask(&self, text: &str) -> String {
         let mut text = text.to_owned();
