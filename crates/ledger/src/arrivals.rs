@@ -88,15 +88,22 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// All inboxes below a root for which something is accepted and not written, other than by a process at work now.
-    pub fn inboxes_with_waiting(&self, root: &str, before: i64) -> Result<Vec<InboxKey>, LedgerError> {
+    /// Whether anything is accepted and not written, for whomever.
+    pub fn has_waiting(&self) -> Result<bool, LedgerError> {
+        let query = || self.db.prepare_cached("SELECT 1 FROM arrivals WHERE rank IS NULL")?.exists([]);
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// All inboxes below a root for which something is accepted and not written: by a process that died, or by one at
+    /// work now.
+    pub fn inboxes_with_waiting(&self, root: &str) -> Result<Vec<InboxKey>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<InboxKey>> {
             self.db
                 .prepare_cached(
                     "SELECT DISTINCT root, team, name FROM arrivals
-                     WHERE rank IS NULL AND root = ?1 AND at < ?2",
+                     WHERE rank IS NULL AND root = ?1",
                 )?
-                .query_map(params![root, before], |row| InboxKey::from_row(row, 0))?
+                .query_map(params![root], |row| InboxKey::from_row(row, 0))?
                 .collect()
         };
         query().map_err(|source| self.failed(source))

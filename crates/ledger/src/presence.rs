@@ -96,6 +96,18 @@ impl Ledger {
         write().map(drop).map_err(|source| self.failed(source))
     }
 
+    /// The fact is none any more.
+    pub fn forget_fact(&mut self, inbox: &InboxKey, fact: &str) -> Result<(), LedgerError> {
+        let write = || -> rusqlite::Result<()> {
+            let Some(inbox) = inbox.find(&self.db)? else { return Ok(()) };
+            self.db
+                .prepare_cached("DELETE FROM presence WHERE inbox = ?1 AND fact = ?2")?
+                .execute(params![inbox, fact])
+                .map(drop)
+        };
+        write().map_err(|source| self.failed(source))
+    }
+
     /// When a fact about somebody was last seen to be so.
     pub fn fact(&self, inbox: &InboxKey, fact: &str) -> Result<Option<i64>, LedgerError> {
         let query = || -> rusqlite::Result<Option<i64>> {

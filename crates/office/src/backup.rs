@@ -95,6 +95,7 @@ impl Office {
         if plan.config_only && !folder.config_file().exists() {
             return Err(OfficeError::NoConfig { team: team.clone() });
         }
+        self.complete_accepted(team, None);
         let order = Order {
             out: plan.out.clone(),
             force: plan.force,

@@ -1,8 +1,17 @@
 //! What a message says about earlier ones: acknowledged, answered, done.
 
-use atm_ledger::{Evidence, InboxKey, Ledger, LedgerError, NewMessage, Recorded, Stage};
+use atm_ledger::{Evidence, InboxKey, Ledger, LedgerError, NewMessage, Recorded, Stage, StageRecord};
 use atm_wire::Message;
 use atm_wire::payload::{Content, Payload};
+
+/// What the evidence of an acknowledgment says; the acknowledging message's id stands behind it.
+const ACKNOWLEDGED: &str = "acknowledged: message ";
+
+/// The id of the message that acknowledged the one with these stages, and when that was known.
+pub(crate) fn acknowledgment(stages: &[StageRecord]) -> Option<(&str, i64)> {
+    let acked = stages.iter().find(|record| record.stage == Stage::Acked)?;
+    Some((acked.evidence.what.strip_prefix(ACKNOWLEDGED)?, acked.at))
+}
 
 /// What the ledger keeps of a message.
 pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {

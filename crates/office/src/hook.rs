@@ -169,6 +169,7 @@ impl Office {
             note.remove()?;
             return Ok(Hooked::default());
         }
+        self.complete_accepted(team, Some(who));
         if Record::read(&note)?.is_some_and(|record| record.is_idle(moment, &mailbox)) {
             return Ok(Hooked::default());
         }

@@ -1,4 +1,4 @@
-//! Looking into an inbox. Looking changes nothing.
+//! Looking into an inbox. Looking consumes nothing.
 
 use std::collections::HashSet;
 
@@ -57,7 +57,9 @@ pub struct Look {
 impl Office {
     /// Looks into `who`'s inbox.
     pub fn inbox(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
-        let listing = self.known_mailbox(team, who)?.list()?;
+        let mailbox = self.known_mailbox(team, who)?;
+        self.complete_accepted(team, Some(who));
+        let listing = mailbox.list()?;
         // What the ledger knows to wait: not acknowledged, or taken without a sign of work. Without it the tags tell.
         let ask = filter.pending && self.books.exist();
         let pending = if ask { self.pending(team).unwrap_or_default() } else { Vec::new() };

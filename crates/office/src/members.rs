@@ -224,6 +224,7 @@ impl Office {
         // If tmux cannot be asked, or nothing written, the file's word stands.
         let _ = self.notice_exits(team);
         let config = self.folder(team)?.load()?;
+        self.complete_accepted(team, None);
         let mut around = Surroundings::of(&config);
         let mut inboxes = HashMap::new();
         let names = config.members.iter().filter_map(|member| member.checked_name().ok());

@@ -1,6 +1,7 @@
 //! What waits for whom, and why we think so.
 
 use atm_ledger::{Recorded, Stage, StageRecord};
+use atm_wire::team::TeamConfig;
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
@@ -56,15 +57,26 @@ impl Office {
         let mut waiting = Vec::new();
         for message in found {
             let stages = self.books.with(|ledger| ledger.stages(&message))?;
-            let transcripts =
-                || transcript::transcripts_of(self.root.path(), &config, team.as_str(), &message.inbox.name);
-            let last_turn = || transcripts().iter().map(|found| found.changed_at).max();
-            if let Some(why) = why(&message, &stages, now, last_turn) {
+            if let Some(why) = self.why_it_waits(team, &config, &message, &stages) {
                 let waited_ms = now - message.sent_at;
                 waiting.push(Waiting { message: message.into(), why, waited_ms });
             }
         }
         Ok(waiting)
+    }
+
+    /// Why a message that is not acted on counts as waiting, if it does.
+    pub(crate) fn why_it_waits(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        message: &Recorded,
+        stages: &[StageRecord],
+    ) -> Option<Why> {
+        let transcripts =
+            || transcript::transcripts_of(self.root.path(), config, team.as_str(), &message.inbox.name);
+        let last_turn = || transcripts().iter().map(|found| found.changed_at).max();
+        why(message, stages, self.now().as_millis(), last_turn)
     }
 }
 

@@ -11,7 +11,6 @@ use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::outbox::write_waiting;
 use crate::reconcile::{READ, UNREAD, found};
 use crate::view::MessageView;
 
@@ -110,7 +109,7 @@ impl Office {
         limit: usize,
     ) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
-        self.write_what_waits(team, who, &mailbox);
+        self.complete_accepted(team, Some(who));
         let turn = mailbox.turn()?;
         self.hand_out(team, who, (from, limit), mailbox, Some(turn))
     }
@@ -118,6 +117,7 @@ impl Office {
     /// The same without marking anything, and without waiting for other readers.
     pub fn peek(&self, team: &TeamName, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
+        self.complete_accepted(team, Some(who));
         self.hand_out(team, who, (None, limit), mailbox, None)
     }
 
@@ -146,6 +146,8 @@ impl Office {
         let mut watch = FolderWatch::until(folder, stop);
         let mut seen = None;
         loop {
+            // Each time: its sender may die while we wait. The watch looks every few seconds.
+            self.complete_accepted(team, Some(who));
             let state = mailbox.signature();
             if seen.as_ref() != Some(&state) {
                 if mailbox.list()?.messages.iter().any(|message| !message.read) {
@@ -182,15 +184,6 @@ impl Office {
             .collect();
         let inbox = self.inbox_key(team, who);
         self.books.with(|ledger| ledger.observe(&inbox, &observed, None, now))
-    }
-
-    /// Mail that was accepted for this inbox by somebody who died before it was written. If that fails, the next
-    /// command tries.
-    fn write_what_waits(&self, team: &TeamName, who: &MemberName, mailbox: &Mailbox) {
-        let inbox = self.inbox_key(team, who);
-        if self.books.with(|ledger| ledger.waiting(&inbox)).is_ok_and(|waiting| !waiting.is_empty()) {
-            let _ = write_waiting(self, &inbox, mailbox);
-        }
     }
 
     fn hand_out(

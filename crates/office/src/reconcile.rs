@@ -12,7 +12,7 @@ use atm_wire::{MemberName, Message, TeamName};
 use crate::effects;
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
-use crate::outbox::{parse_draft, write_waiting};
+use crate::outbox::parse_draft;
 use crate::protocol::signed;
 use crate::transcript;
 
@@ -25,26 +25,13 @@ impl Office {
         let mut names: Vec<MemberName> = members.chain(folder.inbox_names()).collect();
         names.sort();
         names.dedup();
-        self.finish_accepted(team)?;
+        self.complete_accepted(team, None);
         for name in &names {
             self.reconcile_inbox(team, name)?;
             self.books.with(|ledger| self.read_transcripts(ledger, team, &config, name))?;
         }
         self.bury_deleted_teams()?;
         self.books.tidy();
-        Ok(())
-    }
-
-    /// Writes what was accepted by a process that died before it could. An inbox that cannot be written now is for the
-    /// next command.
-    fn finish_accepted(&self, team: &TeamName) -> Result<(), OfficeError> {
-        let (root, now) = (self.root_key(), self.now().as_millis());
-        let left = self.books.with(|ledger| ledger.inboxes_with_waiting(&root, now))?;
-        for inbox in left.iter().filter(|inbox| inbox.team == team.as_str()) {
-            if let Ok(name) = MemberName::parse(&inbox.name) {
-                let _ = write_waiting(self, inbox, &self.mailbox(team, &name));
-            }
-        }
         Ok(())
     }
 

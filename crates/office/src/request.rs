@@ -58,6 +58,7 @@ impl Office {
         mailbox.create()?;
         let mut watch = FolderWatch::until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
+            self.complete_accepted(team, Some(who));
             let answer = mailbox.list()?.messages.into_iter().find(|message| {
                 message.from == asked.as_str()
                     && matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))
@@ -80,6 +81,9 @@ impl Office {
         data: Map<String, Value>,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
+        self.folder(team)?;
+        // Two at once must not both find the request open.
+        let _turn = self.mailbox(team, who).deciding()?;
         self.reconcile(team)?;
         let root = self.root_key();
         let about = self.books.with(|ledger| ledger.request(&root, request))?;
@@ -91,7 +95,7 @@ impl Office {
         let text = payload(&kind, request, who, self, data);
         let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
-        self.send(team, who, &Letter::new(to, text), options)
+        self.send_in_turn(team, who, &Letter::new(to, text), options)
     }
 }
 
@@ -109,11 +113,19 @@ fn open_request<'a>(
         Some(asked) if asked.inbox.name != who.as_str() => {
             Err(refuse(format!("request {request} was put to {}", asked.inbox.name)))
         }
-        Some(asked) if asked.stage >= Stage::Done => {
+        Some(asked) if asked.stage >= Stage::Done || has_answer(about, asked) => {
             Err(refuse(format!("request {request} has its answer already")))
         }
         Some(asked) => Ok(asked),
     }
+}
+
+/// Whether an answer is on its way that is not in the asker's inbox yet: its sender died, and the inbox is busy.
+fn has_answer(about: &[Recorded], asked: &Recorded) -> bool {
+    let is_answer = |message: &Recorded| {
+        message.id != asked.id && message.sender == asked.inbox.name && message.inbox.name == asked.sender
+    };
+    about.iter().any(|message| is_answer(message) && message.stage < Stage::Failed)
 }
 
 fn payload(

@@ -124,6 +124,17 @@ impl Office {
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
         let _turn = self.deciding(team, from, std::slice::from_ref(letter))?;
+        self.send_in_turn(team, from, letter, options)
+    }
+
+    /// The same, for a caller that has the sender's turn to decide, or needs none.
+    pub(crate) fn send_in_turn(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letter: &Letter,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
         let addressed = self.address(team, from, letter, options)?;
         let mut sent = self.deliver(vec![addressed], options.strict);
         // One letter in, one answer out.

@@ -196,6 +196,7 @@ impl Office {
     /// Takes a team out of the tree; its files move into our state. Unread mail keeps it from happening, unless `force`.
     pub fn delete_team(&self, team: &TeamName, force: bool) -> Result<PathBuf, OfficeError> {
         let folder = self.folder(team)?;
+        self.complete_accepted(team, None);
         let unread: usize = self
             .inbox_names(team)
             .iter()

@@ -15,6 +15,7 @@ use crate::view::MessageView;
 /// A stream of messages that come into some inboxes.
 #[derive(Debug)]
 pub struct MailStream {
+    office: Office,
     team: TeamName,
     boxes: Vec<Watched>,
     watch: FolderWatch,
@@ -54,7 +55,7 @@ impl Office {
         }
         let folders = boxes.iter().filter_map(|b| b.mailbox.file().parent().map(ToOwned::to_owned));
         let watch = FolderWatch::until(folders, stop);
-        let mut stream = MailStream { team: team.clone(), boxes, watch };
+        let mut stream = MailStream { office: self.clone(), team: team.clone(), boxes, watch };
         if !backlog {
             stream.look()?;
         }
@@ -79,6 +80,7 @@ impl MailStream {
     fn look(&mut self) -> Result<Vec<MessageView>, OfficeError> {
         let mut new = Vec::new();
         for watched in &mut self.boxes {
+            self.office.complete_accepted(&self.team, Some(&watched.name));
             let signature = watched.mailbox.signature();
             if watched.signature.as_ref() == Some(&signature) {
                 continue;

@@ -123,6 +123,11 @@ impl State {
         self.queue_named(shared, "deciders")
     }
 
+    /// The turn of those who take the next step with mail of a shared file that nobody acts on.
+    pub(crate) fn retriers(&self, shared: &Path) -> PathBuf {
+        self.queue_named(shared, "retriers")
+    }
+
     /// The turn of those who look after the health of the team with this file.
     pub(crate) fn sweepers(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "sweepers")
@@ -151,6 +156,11 @@ impl State {
     /// What is remembered of the conversations of this inbox's owner, a file each.
     pub(crate) fn sessions(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "hooks")
+    }
+
+    /// The note that nothing waits in the ledger.
+    pub(crate) fn still(&self) -> PathBuf {
+        self.0.join("ledger.still")
     }
 
     /// Where hooks say what went wrong: they have nobody else to tell.

@@ -116,6 +116,7 @@ impl Office {
         };
         let mut findings = Vec::new();
         for team in &teams {
+            self.complete_accepted(team, None);
             self.examine_team(team, &mut findings);
         }
         system::inotify(&mut findings);

@@ -47,6 +47,7 @@ impl Office {
         self.notice_exits(team)?;
         let config = self.folder(team)?.load()?;
         let pane = self.pane_of(team, &config, name)?;
+        self.complete_accepted(team, Some(name));
         let unread = || -> Result<usize, OfficeError> {
             let mail = self.mailbox(team, name).list()?.messages;
             Ok(mail.iter().filter(|message| !message.read).count())

@@ -98,6 +98,7 @@ impl Office {
         let config = self.folder(team)?.load()?;
         let member =
             config.member(name.as_str()).ok_or_else(|| self.no_member(team, &config, name.as_str()))?;
+        self.complete_accepted(team, Some(name));
         let count = unread(&self.mailbox(team, name))?.len();
         if member.is_offline() {
             let why = "isActive is false in config.json".to_owned();
@@ -201,6 +202,7 @@ impl Office {
             if !seat.is_ours() || !is_heard() {
                 return Ok(None);
             }
+            self.complete_accepted(team, Some(name));
             let now = mailbox.signature();
             if signature.as_ref() != Some(&now) {
                 mail = self.not_presented(&mailbox)?;

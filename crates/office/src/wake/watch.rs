@@ -77,6 +77,7 @@ impl WakeWatch<'_> {
             None => self.office.member_names(self.team)?,
         };
         self.seen.retain(|name, _| names.contains(name));
+        self.office.complete_accepted(self.team, self.only);
         let mut news = Vec::new();
         for name in names {
             let seen = self.seen.entry(name.clone()).or_default();

@@ -15,7 +15,7 @@ use crate::scene::World;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server at work, and its one client.
-pub(super) struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
@@ -26,12 +26,12 @@ pub(super) struct Client {
 
 impl Client {
     /// A server that has not been greeted yet.
-    pub(super) fn silent(world: &World, args: &[&str]) -> Self {
+    pub(crate) fn silent(world: &World, args: &[&str]) -> Self {
         Self::of(&mut world.command(&[&["mcp"], args].concat()))
     }
 
     /// A server that is started so.
-    pub(super) fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = mpsc::channel();
@@ -46,13 +46,13 @@ impl Client {
         Self { child, input, lines, early: Vec::new(), next: 0 }
     }
 
-    pub(super) fn new(world: &World, args: &[&str]) -> Self {
+    pub(crate) fn new(world: &World, args: &[&str]) -> Self {
         let mut client = Self::silent(world, args);
         client.greet();
         client
     }
 
-    pub(super) fn greet(&mut self) -> Value {
+    pub(crate) fn greet(&mut self) -> Value {
         let params = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -63,34 +63,34 @@ impl Client {
         greeting["result"].clone()
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    pub(super) fn say(&mut self, message: &Value) {
+    pub(crate) fn say(&mut self, message: &Value) {
         self.say_line(&message.to_string());
     }
 
-    pub(super) fn say_line(&mut self, line: &str) {
+    pub(crate) fn say_line(&mut self, line: &str) {
         let input = self.input.as_mut().expect("it is closed at the end only");
         writeln!(input, "{line}").unwrap();
         input.flush().unwrap();
     }
 
     /// Asks and does not wait; gives the request's id.
-    pub(super) fn ask(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> u64 {
         self.next += 1;
         self.say(&json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params }));
         self.next
     }
 
     /// The answer to a request, whatever else comes before it.
-    pub(super) fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         self.first(|message| message["id"] == id)
     }
 
     /// The first message that fits.
-    pub(super) fn first(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn first(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.early.iter().position(&fits) {
             return self.early.remove(at);
         }
@@ -104,26 +104,26 @@ impl Client {
     }
 
     /// Everything that came so far and was not asked for.
-    pub(super) fn early(&self) -> &[Value] {
+    pub(crate) fn early(&self) -> &[Value] {
         &self.early
     }
 
-    pub(super) fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
     }
 
-    pub(super) fn ask_tool(&mut self, name: &str, arguments: Value) -> u64 {
+    pub(crate) fn ask_tool(&mut self, name: &str, arguments: Value) -> u64 {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
     /// Calls a tool that must succeed; gives its structured content, which is also its text.
-    pub(super) fn call(&mut self, name: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         let id = self.ask_tool(name, arguments);
         self.called(id)
     }
 
-    pub(super) fn called(&mut self, id: u64) -> Value {
+    pub(crate) fn called(&mut self, id: u64) -> Value {
         let answer = self.answer(id);
         let result = &answer["result"];
         assert_ne!(result["isError"], true, "{answer}");
@@ -137,19 +137,19 @@ impl Client {
     }
 
     /// Calls a tool that must refuse; gives its words.
-    pub(super) fn refused(&mut self, name: &str, arguments: Value) -> String {
+    pub(crate) fn refused(&mut self, name: &str, arguments: Value) -> String {
         let id = self.ask_tool(name, arguments);
         let answer = self.answer(id);
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    pub(super) fn tools(&mut self) -> Vec<Value> {
+    pub(crate) fn tools(&mut self) -> Vec<Value> {
         self.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone()
     }
 
     /// Closes its input and waits for its end.
-    pub(super) fn close(mut self) -> Option<i32> {
+    pub(crate) fn close(mut self) -> Option<i32> {
         drop(self.input.take());
         self.child.wait().unwrap().code()
     }

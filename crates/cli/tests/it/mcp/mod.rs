@@ -1,6 +1,6 @@
 //! `atm mcp`: the real binary on its standard streams, as an agent client uses it.
 
-mod client;
+pub(crate) mod client;
 mod drop_in;
 mod hostile;
 mod identity;

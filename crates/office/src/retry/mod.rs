@@ -1,23 +1,21 @@
 //! Mail that was queued and is not acted on: offered again, then escalated, then expired.
 //!
 //! Rules, run by `atm retry`. The clock is the office's, so that a test runs days in milliseconds. Nothing happens
-//! while the recipient is off; no step is taken twice.
+//! while the recipient is off; no step is taken twice, by however many processes, and whoever dies over it.
+
+mod step;
 
 use std::time::Duration;
 
-use atm_ledger::{Evidence, InboxKey, Recorded, Stage, StageRecord};
+use atm_ledger::{Recorded, Stage, StageRecord};
 use atm_wire::message::{Delivery, Priority};
-use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
-use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
+use atm_wire::{Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
-use crate::outbox::parse_draft;
 use crate::pending::{Waiting, Why};
-use crate::send::{Letter, SendOptions};
-use crate::tag;
 
 /// In a policy's list: whoever leads the team.
 pub const LEAD: &str = "lead";
@@ -106,82 +104,42 @@ impl Office {
         let waiting = self.pending(team)?;
         let config = self.folder(team)?.load()?;
         let mut retried = Vec::new();
-        for Waiting { message, why, .. } in waiting {
-            if !matches!(why, Why::Queued | Why::NoSignOfWork | Why::LostByClient) {
+        for Waiting { message, .. } in waiting {
+            let recorded = self.recorded(Some(team), &message.id)?;
+            if self.next_step(team, &config, policies, &recorded)?.is_none() {
                 continue;
             }
-            let recorded = self.recorded(Some(team), &message.id)?;
-            let stages = self.books.with(|ledger| ledger.stages(&recorded))?;
-            let Some(draft) = self.draft_of(&recorded)? else { continue };
-            let policy = policies.of(draft.ours.priority);
-            let Some(back) = back_since(&config, &recorded, &stages) else { continue };
-            if let Some(step) = due(policy, &stages, draft.delivery, self.now().since(back), why) {
-                if !dry_run {
-                    self.take_step(team, &config, &recorded, draft, &step)?;
-                }
-                retried.push(Retried { id: recorded.id, to: recorded.inbox.name, step });
+            let name = MemberName::parse(&recorded.inbox.name)?;
+            // Decided again in the turn, by what is known then: somebody may have taken the step meanwhile.
+            let _turn = if dry_run { None } else { Some(self.mailbox(team, &name).retrying()?) };
+            let recorded = self.recorded(Some(team), &recorded.id)?;
+            let Some((step, draft, stages)) = self.next_step(team, &config, policies, &recorded)? else {
+                continue;
+            };
+            if !dry_run {
+                self.take_step(team, &config, &recorded, draft, &step, &stages)?;
             }
+            retried.push(Retried { id: recorded.id, to: recorded.inbox.name, step });
         }
         Ok(retried)
     }
 
-    fn draft_of(&self, message: &Recorded) -> Result<Option<Draft>, OfficeError> {
-        let draft = self.books.with(|ledger| ledger.draft(&message.inbox, &message.id))?;
-        Ok(draft.as_deref().and_then(parse_draft))
-    }
-
-    fn take_step(
+    /// The step that is due for a message, with what it takes to take it.
+    fn next_step(
         &self,
         team: &TeamName,
         config: &TeamConfig,
+        policies: &Policies,
         message: &Recorded,
-        draft: Draft,
-        step: &Step,
-    ) -> Result<(), OfficeError> {
-        let (stage, evidence) = match step {
-            Step::Offer { number } => {
-                let name = MemberName::parse(&message.inbox.name)?;
-                self.mailbox(team, &name).offer(&numbered(draft, *number))?;
-                (Stage::Queued, format!("offered again, number {number}"))
-            }
-            Step::Escalate { told } => {
-                self.tell_somebody(team, config, message, told)?;
-                (Stage::Escalated, format!("told {told} that it waits"))
-            }
-            Step::Expire => (Stage::Expired, "nobody acted on it in time".to_owned()),
-        };
-        let now = self.now().as_millis();
-        let inbox: &InboxKey = &message.inbox;
-        Ok(self
-            .books
-            .with(|ledger| ledger.advance(inbox, &message.id, stage, now, &Evidence::certain(evidence)))?)
-    }
-
-    fn tell_somebody(
-        &self,
-        team: &TeamName,
-        config: &TeamConfig,
-        message: &Recorded,
-        to: &str,
-    ) -> Result<(), OfficeError> {
-        let lead = config.lead().map(|lead| lead.name.as_str());
-        let to = if to == LEAD { lead.unwrap_or(USER) } else { to };
-        let waited = self.now().since(Stamp::from_millis(message.sent_at)).as_secs() / 60;
-        let text = format!(
-            "Message {} from {} to {} waits for {waited} minutes and is not acted on: {}",
-            message.id,
-            message.sender,
-            message.inbox.name,
-            message.summary.as_deref().unwrap_or(&message.text)
-        );
-        let letter = Letter::new(Address { name: MemberName::parse(to)?, team: None }, text);
-        self.send(
-            team,
-            &MemberName::parse(USER)?,
-            &letter,
-            SendOptions { create: true, ..SendOptions::default() },
-        )?;
-        Ok(())
+    ) -> Result<Option<(Step, Draft, Vec<StageRecord>)>, OfficeError> {
+        let stages = self.books.with(|ledger| ledger.stages(message))?;
+        let why = self.why_it_waits(team, config, message, &stages).filter(|_| message.stage < Stage::Acked);
+        let Some(why @ (Why::Queued | Why::NoSignOfWork | Why::LostByClient)) = why else { return Ok(None) };
+        let Some(draft) = self.draft_of(message)? else { return Ok(None) };
+        let Some(back) = back_since(config, message, &stages) else { return Ok(None) };
+        let policy = policies.of(draft.ours.priority);
+        let step = due(policy, &stages, draft.delivery, self.now().since(back), why);
+        Ok(step.map(|step| (step, draft, stages)))
     }
 }
 
@@ -221,18 +179,10 @@ fn due(
     (back_for >= after).then(|| Step::Escalate { told: to.clone() })
 }
 
-/// The message again, with its number in the tag.
-fn numbered(mut draft: Draft, number: u32) -> Draft {
-    draft.ours.offer = Some(number);
-    if !classify(&draft.text, None).is_protocol() {
-        let why = format!("offered again, number {number}, sent at {}", draft.timestamp);
-        draft.text = tag::tagged(&why, &draft.text);
-    }
-    draft
-}
-
 #[cfg(test)]
 mod tests {
+    use atm_ledger::Evidence;
+
     use super::*;
 
     fn reached(stages: &[Stage]) -> Vec<StageRecord> {

@@ -1,0 +1,47 @@
+//! Completing what was accepted: mail whose sender died before it could write it.
+//!
+//! Everything that looks at mail does this first, so that no agent needs to know which command would. It costs a look at
+//! three small files as long as nothing waits.
+
+use std::time::Duration;
+
+use atm_store::{LockTimes, Stillness};
+use atm_wire::{MemberName, TeamName};
+
+use crate::office::Office;
+use crate::outbox::write_waiting;
+
+/// How long a look waits for its turn at an inbox that somebody else writes. Who has the turn writes all that waits.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Office {
+    /// Writes what was accepted for a team, or for one name of it, and is not written yet. What cannot be written now is
+    /// for whoever looks next, and so is everything if the ledger cannot be asked.
+    pub fn complete_accepted(&self, team: &TeamName, only: Option<&MemberName>) {
+        if !self.books.exist() {
+            return;
+        }
+        // Looked at before the ledger is asked: what is accepted in between changes it.
+        let still = Stillness::of(&self.state);
+        let signature = still.signature();
+        if signature.as_ref().is_some_and(|signature| still.is_noted(signature)) {
+            return;
+        }
+        let root = self.root_key();
+        let asked =
+            self.books.with(|ledger| Ok((ledger.has_waiting()?, ledger.inboxes_with_waiting(&root)?)));
+        let Ok((something_waits, inboxes)) = asked else { return };
+        if let Some(signature) = signature.filter(|_| !something_waits) {
+            // If it cannot be noted, the next look asks again.
+            let _ = still.note(&signature);
+        }
+        let times = LockTimes { wait: PATIENCE.min(self.times.wait), ..self.times };
+        let hurried = self.clone().with_lock_times(times);
+        for inbox in inboxes.iter().filter(|inbox| inbox.team == team.as_str()) {
+            let Ok(name) = MemberName::parse(&inbox.name) else { continue };
+            if only.is_none_or(|only| *only == name) {
+                let _ = write_waiting(self, inbox, &hurried.mailbox(team, &name));
+            }
+        }
+    }
+}
