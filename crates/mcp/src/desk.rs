@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use atm_office::Office;
+use atm_office::history::Remembered;
 use atm_office::nearest::nearest;
 use atm_office::protocol::policy;
 use atm_wire::team::TeamConfig;
@@ -96,6 +97,11 @@ impl Desk {
         let Some(named) = named.filter(|name| !name.is_empty()) else { return self.actor(team) };
         self.is_mine(named, "takes the mail of")?;
         Ok(MemberName::parse(named)?)
+    }
+
+    /// Whether a message may be shown through this server: if it is somebody's, what that one sent or received.
+    pub(crate) fn may_see(&self, team: &TeamName, message: &Remembered) -> bool {
+        self.bound().is_none_or(|bound| message.is_of(team, bound))
     }
 
     /// Refuses what is for the lead alone, if this server is somebody else's.

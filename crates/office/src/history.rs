@@ -1,7 +1,7 @@
 //! History that outlives the inbox: search, conversations, the trace, rates.
 
 use atm_ledger::{Query, Recorded, Stage, Stats};
-use atm_wire::{Stamp, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
@@ -30,9 +30,20 @@ pub struct Remembered {
     pub summary: Option<String>,
     /// The message that it answers.
     pub reply_to: Option<String>,
+    /// The sender's team, where it is not the recipient's.
+    #[serde(skip)]
+    pub origin: Option<String>,
     /// Where the words were found, for a search: between two marks.
     #[serde(skip)]
     pub found: Option<String>,
+}
+
+impl Remembered {
+    /// Whether a member of a team sent or received it; a namesake in another team is somebody else.
+    pub fn is_of(&self, team: &TeamName, who: &MemberName) -> bool {
+        let sent = self.from == who.as_str() && self.origin.is_none();
+        self.team == team.as_str() && (sent || self.to == who.as_str())
+    }
 }
 
 impl From<Recorded> for Remembered {
@@ -48,6 +59,7 @@ impl From<Recorded> for Remembered {
             text: message.text,
             summary: message.summary,
             reply_to: message.reply_to,
+            origin: message.origin,
             found: None,
         }
     }
@@ -64,6 +76,8 @@ pub struct Search {
     pub from: Option<String>,
     /// For this recipient.
     pub to: Option<String>,
+    /// Sent or received by this member of the team.
+    pub party: Option<MemberName>,
     /// Of this type.
     pub r#type: Option<String>,
     /// Sent then or later.
@@ -84,6 +98,7 @@ impl Office {
             team: search.team.as_ref().map(ToString::to_string),
             from: search.from.clone(),
             to: search.to.clone(),
+            party: search.party.as_ref().map(ToString::to_string),
             kind: search.r#type.clone(),
             since: search.since.map(Stamp::as_millis),
             until: search.until.map(Stamp::as_millis),

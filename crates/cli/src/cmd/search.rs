@@ -40,6 +40,7 @@ impl Search {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
         let search = atm_office::history::Search {
+            party: None,
             words: self.words.join(" "),
             team: context.named_team()?,
             from: self.from,

@@ -20,6 +20,8 @@ pub struct Query {
     pub from: Option<String>,
     /// For this recipient.
     pub to: Option<String>,
+    /// Sent or received by this member of the team; a namesake in another team is somebody else.
+    pub party: Option<String>,
     /// Of this kind.
     pub kind: Option<String>,
     /// Sent then or later.
@@ -85,6 +87,7 @@ impl Ledger {
              WHERE words MATCH ?1 AND i.root = ?2
                AND (?3 IS NULL OR i.team = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
                AND (?6 IS NULL OR m.kind = ?6) AND (?7 IS NULL OR m.sent_at >= ?7) AND (?8 IS NULL OR m.sent_at <= ?8)
+               AND (?10 IS NULL OR i.name = ?10 OR (m.sender = ?10 AND m.origin IS NULL))
              ORDER BY words.rowid LIMIT ?9"
         );
         let run = || -> rusqlite::Result<Vec<Recorded>> {
@@ -100,7 +103,8 @@ impl Ledger {
                         query.kind,
                         query.since,
                         query.until,
-                        i64::try_from(query.limit).unwrap_or(i64::MAX)
+                        i64::try_from(query.limit).unwrap_or(i64::MAX),
+                        query.party
                     ],
                     Recorded::from_row,
                 )?

@@ -38,10 +38,18 @@ impl Call for Track {
         let team = desk.team(self.team_name.as_deref())?;
         let track = desk.office().track(Some(&team), &self.message_id)?;
         let mut body = squeezed(to_value(&track)?, BUDGET);
+        let thread = desk.office().thread(Some(&team), &track.id)?;
+        let message = thread.into_iter().find(|message| message.id == track.id && message.to == track.to);
+        if let (Some(bound), Some(message)) = (desk.bound(), &message)
+            && !desk.may_see(&team, message)
+        {
+            return Err(Trouble::new(format!(
+                "message {} is neither from {bound} nor for {bound}",
+                track.id
+            )));
+        }
         if let Some(offset) = self.text_offset {
-            let thread = desk.office().thread(Some(&team), &track.id)?;
-            let text = thread.into_iter().find(|message| message.id == track.id).map(|message| message.text);
-            let text = text.unwrap_or_default();
+            let text = message.map(|message| message.text).unwrap_or_default();
             let (some, next) = part(&text, offset, LONGEST_TEXT);
             body["text"] = some.into();
             body["next_text_offset"] = next.into();
@@ -61,7 +69,7 @@ pub(super) struct Pending {
 impl Call for Pending {
     const NAME: &'static str = "pending";
     const ABOUT: &'static str = "What waits for whom in the team, and why: queued for somebody who is off, not \
-                                 acknowledged, or lost by a client.";
+                                 acknowledged, or lost by a client. A member's own server shows that member's.";
     const EFFECT: Effect = Effect::Looks;
     const LISTS: bool = true;
 
@@ -70,6 +78,7 @@ impl Call for Pending {
         let waiting = desk.office().pending(&team)?;
         let entries = waiting
             .iter()
+            .filter(|waiting| desk.may_see(&team, &waiting.message))
             .map(|waiting| {
                 let mut entry = glimpse(&waiting.message);
                 entry["why"] = json!(waiting.why);
@@ -104,7 +113,7 @@ fn ten() -> usize {
 impl Call for SearchMail {
     const NAME: &'static str = "search_mail";
     const ABOUT: &'static str = "Search everything ever sent or seen in the team, newest first, also what left the \
-                                 inboxes.";
+                                 inboxes. A member's own server shows what that member sent or received.";
     const EFFECT: Effect = Effect::Looks;
     const REQUIRED: &'static [&'static str] = &["query"];
     const LISTS: bool = true;
@@ -122,6 +131,7 @@ impl Call for SearchMail {
             team: Some(team),
             from: self.from,
             to: self.to,
+            party: desk.bound().cloned(),
             // One more tells whether there is more.
             limit: self.offset + wanted + 1,
             ..Search::default()

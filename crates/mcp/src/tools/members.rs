@@ -160,6 +160,10 @@ impl Call for CheckTeammate {
         }
         let team = desk.team(self.team_name.as_deref())?;
         let name = MemberName::parse(&self.agent_name)?;
+        if self.include_output {
+            // A screen shows the mail that its owner reads.
+            desk.must_lead(&team, "looking at a teammate's screen")?;
+        }
         let office = desk.office();
         let members = office.members(&team)?;
         let Some(member) = members.into_iter().find(|member| member.name == name.as_str() && !member.lead)

@@ -8,5 +8,6 @@ mod our_tools;
 mod polling;
 mod properties;
 mod resources;
+mod scope;
 mod spawning;
 mod transport;
