@@ -1,7 +1,9 @@
 //! `atm read`
 
+use std::io;
 use std::time::Duration;
 
+use atm_office::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
@@ -40,6 +42,9 @@ impl Read {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let who = context.reader()?;
         let team = context.team()?;
+        if !self.peek {
+            context.out.check_open().map_err(unseen)?;
+        }
         let limit = self.limit.unwrap_or(usize::MAX);
         let office = &context.office;
         if let Some(wait) = self.wait {
@@ -71,4 +76,10 @@ impl Read {
         }
         Ok(0)
     }
+}
+
+/// Nobody would see the mail, so it stays unread.
+fn unseen(error: io::Error) -> Failure {
+    Failure::new(ExitCode::Io, "io", format!("cannot show mail: {error}"))
+        .hint("nothing was marked as read; `atm read > /dev/null` marks without showing")
 }

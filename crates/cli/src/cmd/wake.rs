@@ -12,7 +12,7 @@ use serde_json::json;
 use super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
+use crate::output::{outlet, safe};
 
 #[derive(Debug, Args)]
 #[command(
@@ -112,6 +112,9 @@ impl Wake {
 /// Whether stderr goes anywhere: a client that has ended without ending its hooks has closed its end of the pipe.
 fn somebody_hears() -> bool {
     let stderr = io::stderr();
+    if outlet::check(&stderr, "stderr").is_err() {
+        return false;
+    }
     let mut pipe = [PollFd::new(&stderr, PollFlags::OUT)];
     let gone = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
     poll(&mut pipe, Some(&Timespec::default())).is_err() || !pipe[0].revents().intersects(gone)

@@ -2,6 +2,7 @@
 
 pub(crate) mod brief;
 pub(crate) mod message;
+pub(crate) mod outlet;
 pub(crate) mod paint;
 pub(crate) mod private;
 pub(crate) mod progress;
@@ -74,6 +75,14 @@ impl Out {
         Self { stdout: Sink::Stdout(BufWriter::new(io::stdout())), json, quiet, paint: Paint::new(on) }
     }
 
+    /// Fails if nobody could see what is written: to be asked before what is shown counts as seen.
+    pub(crate) fn check_open(&self) -> io::Result<()> {
+        match &self.stdout {
+            Sink::Stdout(stdout) => outlet::check(stdout.get_ref(), "stdout"),
+            Sink::Kept(_) => Ok(()),
+        }
+    }
+
     /// What was asked for.
     pub(crate) fn line(&mut self, line: impl AsRef<str>) -> io::Result<()> {
         writeln!(self.stdout, "{}", line.as_ref())
@@ -113,6 +122,14 @@ impl Out {
 
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stdout.write_all(bytes)
+    }
+
+    /// Gives up what was written and could not be flushed.
+    pub(crate) fn discard(&mut self) {
+        if let Sink::Stdout(stdout) = &mut self.stdout {
+            let unwritten = mem::replace(stdout, BufWriter::new(io::stdout()));
+            drop(unwritten.into_parts());
+        }
     }
 
     pub(crate) fn finish(&mut self) -> io::Result<()> {

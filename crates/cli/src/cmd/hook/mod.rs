@@ -7,6 +7,7 @@ pub(crate) mod input;
 
 use std::env;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use etcetera::base_strategy::{BaseStrategy, Xdg};
 use crate::args::Global;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{brief, safe};
+use crate::output::{brief, outlet, safe};
 use answer::answer;
 use input::{Client, Event, Input};
 
@@ -47,6 +48,7 @@ impl Hook {
     /// Within a context that could be made.
     pub(crate) fn run(&self, context: &mut Context) -> i32 {
         self.serve(context).unwrap_or_else(|why| {
+            context.out.discard();
             log(context.office.state(), self.event.as_deref(), &why);
             0
         })
@@ -72,11 +74,15 @@ impl Hook {
         let (text, count) = brief::bounded(handover.messages(), LARGEST_TEXT - WHOSE.len());
         let answer = answer(client, event, format!("{WHOSE}{text}"));
         let out = &mut context.out;
+        // What nobody can hear is not presented: the next hook that somebody listens to says it.
+        let unheard = |error: io::Error| format!("nothing was presented: {error}");
         if let Some(document) = answer.stdout {
-            out.json_line(&document).map_err(|error| error.to_string())?;
+            out.check_open().map_err(unheard)?;
+            out.json_line(&document).map_err(unheard)?;
         }
         if let Some(text) = answer.stderr {
-            eprintln!("{}", safe::lines(&text));
+            outlet::check(io::stderr(), "stderr").map_err(unheard)?;
+            writeln!(io::stderr(), "{}", safe::lines(&text)).map_err(unheard)?;
         }
         // Said first, remembered then: whatever stops us in between, nothing counts as presented that was not.
         handover.presented(count).map_err(|error| error.to_string())?;
