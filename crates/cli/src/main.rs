@@ -7,6 +7,7 @@ mod failure;
 mod output;
 mod schemas;
 mod settings;
+mod signals;
 mod size;
 mod stop;
 
@@ -19,6 +20,7 @@ use context::Context;
 use failure::Failure;
 
 fn main() {
+    signals::report_too_large_files();
     let for_a_hook = hook::is_called(env::args_os().skip(1));
     let args = match Args::of_process() {
         Ok(args) => args,

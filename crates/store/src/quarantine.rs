@@ -58,7 +58,11 @@ impl Quarantine {
         let name = parts.into_iter().rev().collect::<Vec<_>>().join("_");
         let stem = format!("{name}.{}.{why}", now().file_name());
         let taken = self.folder.join(&stem).exists();
-        Ok(self.folder.join(if taken { format!("{stem}.{}", uuid::Uuid::now_v7().simple()) } else { stem }))
+        Ok(self.folder.join(if taken {
+            format!("{stem}.{}", crate::fresh::fresh_id().simple())
+        } else {
+            stem
+        }))
     }
 }
 

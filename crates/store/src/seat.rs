@@ -5,11 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
-
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
+use crate::fresh::fresh_id;
 use crate::mailbox::Mailbox;
 use crate::paths::{State, create_private_folders};
 
@@ -27,7 +26,7 @@ impl Seat {
         if let Some(folder) = path.parent() {
             create_private_folders(folder)?;
         }
-        let token = Uuid::now_v7().simple().to_string();
+        let token = fresh_id().simple().to_string();
         let (staged, file) = Staged::begin(Staged::name_for(&path), &path, None)?;
         disk::write_all(&file, token.as_bytes()).doing("write", staged.temp())?;
         staged.commit()?;

@@ -316,7 +316,7 @@ pub(crate) fn move_out(from: &Path, to: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     let name = from.file_name().unwrap_or_default().to_string_lossy();
-    let aside = from.with_file_name(format!(".{name}.atm-deleted-{}", uuid::Uuid::now_v7().simple()));
+    let aside = from.with_file_name(format!(".{name}.atm-deleted-{}", crate::fresh::fresh_id().simple()));
     disk::rename(from, &aside).doing("move", from)?;
     copy_folder(&aside, to)?;
     disk::remove_dir_all(&aside).doing("remove", &aside)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use uuid::Uuid;
+use atm_store::fresh_id;
 
 use super::foreground::shell_waits;
 use super::quote::{argument, one_line, plain_lines, shell_command, tmux_string};
@@ -208,7 +208,7 @@ impl Tmux {
 impl Backend for Tmux {
     fn open(&self, spec: &PaneSpec) -> Result<PaneRef, PaneError> {
         let (id, socket) = self.new_pane(spec)?;
-        let pane = PaneRef { socket, id, token: Uuid::now_v7().simple().to_string() };
+        let pane = PaneRef { socket, id, token: fresh_id().simple().to_string() };
         let mut args = words(&["set-option", "-p", "-t", &pane.id, TOKEN, &pane.token, ";"]);
         args.extend(words(&["set-option", "-p", "-t", &pane.id, MEMBER]));
         args.push(argument(spec.member.as_ref()));

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use atm_ledger::Recorded;
+use atm_store::fresh_id;
 use atm_wire::payload::{Content, HealthCheck, Heartbeat, Payload, StallAlert, classify};
 use atm_wire::{Address, MemberName, Stamp, TeamName};
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::error::OfficeError;
 use crate::office::Office;
@@ -44,7 +44,7 @@ impl Office {
     ) -> Result<(String, Sent), OfficeError> {
         let config = self.folder(team)?.load()?;
         self.member(team, &config, name)?;
-        let request = format!("hc-{}", Uuid::now_v7().simple());
+        let request = format!("hc-{}", fresh_id().simple());
         let payload = HealthCheck { request_id: Some(request.clone()) };
         let sent = self.send_payload(team, from, name.clone(), payload)?;
         Ok((request, sent))

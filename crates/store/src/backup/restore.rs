@@ -19,22 +19,21 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use atm_wire::archive::Archived;
-use atm_wire::backup::{FileEntry, FolderEntry, Manifest, Mode, Place};
-use atm_wire::{migrate, team};
-use uuid::Uuid;
-
 use super::unpack::{Limits, Sink, unpack};
 use super::{Progress, Site};
 use crate::archive::{ALWAYS, Archive, Whence};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{remove_folder, rename_new, sync_folder};
+use crate::fresh::fresh_id;
 use crate::group::Group;
 use crate::interrupt;
 use crate::lock::queue::Queue;
 use crate::paths::{State, create_private_folders};
 use crate::points;
+use atm_wire::archive::Archived;
+use atm_wire::backup::{FileEntry, FolderEntry, Manifest, Mode, Place};
+use atm_wire::{migrate, team};
 
 /// In the name of a folder that a backup is unpacked into.
 const MARK: &str = ".atm-restore-";
@@ -149,7 +148,7 @@ impl Unpacked {
         limits: Limits,
         progress: Progress,
     ) -> Result<Self, StoreError> {
-        let id = Uuid::now_v7().simple().to_string();
+        let id = fresh_id().simple().to_string();
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let mut unpacking = Stage {
             team: folder.with_file_name(format!(".{name}{MARK}{id}")),

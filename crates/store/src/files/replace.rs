@@ -8,11 +8,10 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use uuid::Uuid;
-
 use super::access::{Access, PRIVATE_FILE, PRIVATE_FOLDER};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
+use crate::fresh::fresh_id;
 use crate::interrupt;
 
 const TEMP_MARK: &str = ".atm-";
@@ -28,7 +27,7 @@ impl Staged {
     /// The name that a temp file for `target` will have: hidden, beside it, and recognisable.
     pub(crate) fn name_for(target: &Path) -> PathBuf {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        target.with_file_name(format!(".{name}{TEMP_MARK}{}", Uuid::now_v7().simple()))
+        target.with_file_name(format!(".{name}{TEMP_MARK}{}", fresh_id().simple()))
     }
 
     /// Writes and syncs the new version under the name `temp`, with the old one's mode and owner; without an old one, for

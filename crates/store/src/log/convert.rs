@@ -276,5 +276,5 @@ fn free_place_for(path: &Path) -> PathBuf {
         return out;
     }
     // A shell has begun the file anew while the first was on its way out.
-    taken_out(&with_suffix(path, &format!(".{}", uuid::Uuid::now_v7().simple())))
+    taken_out(&with_suffix(path, &format!(".{}", crate::fresh::fresh_id().simple())))
 }
