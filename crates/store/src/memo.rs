@@ -30,6 +30,11 @@ impl Memo {
         Self::at(state.aliases(&root.teams().join("aliases.json")), state, times)
     }
 
+    /// The token of servers on local ports.
+    pub fn of_token(state: &State, times: LockTimes) -> Self {
+        Self::at(state.token(), state, times)
+    }
+
     /// What it says, if there is one.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
         match disk::read_to_string(self.file.path()) {

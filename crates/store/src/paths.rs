@@ -158,6 +158,11 @@ impl State {
         self.queue_named(shared, "hooks")
     }
 
+    /// The token of servers on local ports.
+    pub fn token(&self) -> PathBuf {
+        self.0.join("http.token")
+    }
+
     /// The note that nothing waits in the ledger.
     pub(crate) fn still(&self) -> PathBuf {
         self.0.join("ledger.still")

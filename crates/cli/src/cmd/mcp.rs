@@ -7,20 +7,23 @@ use clap::{Args, ValueEnum};
 use super::spawn;
 use crate::context::Context;
 use crate::failure::Failure;
-#[cfg(feature = "mcp-http")]
-use crate::output::Out;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and nobody else's.
 Without it, it is the lead's. Add it to a client by hand:
   claude mcp add atm -- atm mcp --as team-lead
-  codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core")]
+  codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core
+
+With --http every request needs the token: as \"Authorization: Bearer TOKEN\", or in the address,
+as printed, for clients that cannot send that. It is kept in http.token in the state folder;
+remove that file for a new one.")]
 pub(crate) struct Mcp {
     /// Which tools to offer
     #[arg(long, value_enum, value_name = "LIST", default_value_t = Tools::All)]
     tools: Tools,
-    /// Serve on a local port instead of standard input and output; port 0 is any that is free
+    /// Serve on a local port instead of standard input and output; port 0 is any that is free. The first line says the
+    /// address, with the token that every request needs
     #[cfg(feature = "mcp-http")]
     #[arg(long, value_name = "IP:PORT")]
     http: Option<std::net::SocketAddr>,
@@ -59,8 +62,12 @@ impl Mcp {
         });
         #[cfg(feature = "mcp-http")]
         if let Some(address) = self.http {
-            return serve_http(&server, address, &mut context.out);
+            return serve_http(&server, address, context);
         }
+        // Answers that nobody gets would mark mail as read.
+        context.out.check_open().map_err(|error| {
+            Failure::new(ExitCode::Io, "io", format!("cannot serve on standard input and output: {error}"))
+        })?;
         stdio::serve(server).map_err(|error| {
             Failure::new(ExitCode::Io, "io", format!("the connection to the client broke: {error}"))
         })?;
@@ -69,15 +76,22 @@ impl Mcp {
 }
 
 #[cfg(feature = "mcp-http")]
-fn serve_http(server: &Server, address: std::net::SocketAddr, out: &mut Out) -> Result<i32, Failure> {
+fn serve_http(server: &Server, address: std::net::SocketAddr, context: &mut Context) -> Result<i32, Failure> {
     use std::io::ErrorKind;
 
     use atm_mcp::http;
 
+    let token = context.office.http_token()?;
+    let file = context.office.state().token();
+    let out = &mut context.out;
     let mut told = Ok(());
-    let ended = http::serve(server, address, |address| {
+    let ended = http::serve(server, address, &token, |address| {
         let url = format!("http://{address}{}", http::PATH);
-        let said = if out.json { out.document(&serde_json::json!({ "url": url })) } else { out.line(url) };
+        let said = if out.json {
+            out.document(&serde_json::json!({ "url": url, "token": token, "token_file": file }))
+        } else {
+            out.line(format!("{url}?token={token}"))
+        };
         told = said.and_then(|()| out.finish());
     });
     told?;

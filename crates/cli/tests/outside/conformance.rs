@@ -66,18 +66,22 @@ fn with_json_the_address_is_a_document() {
     let said = documents.next().unwrap().unwrap();
     let url = said["url"].as_str().unwrap();
     assert!(url.starts_with("http://127.0.0.1:") && url.ends_with("/mcp"), "{said}");
+    assert_eq!(said["token"].as_str().unwrap().len(), 64, "{said}");
 }
 
 #[test]
 fn strangers_are_refused() {
     let world = TestEnv::new();
     let (_server, url) = serve(&world);
-    assert!(status(&url, "/mcp", "Origin: http://evil.example").contains("403"));
-    assert!(status(&url, "/mcp", "Origin: null").contains("403"));
-    assert!(status(&url, "/mcp", "Host: evil.example").contains("403"));
-    assert!(status(&url, "/", "Accept: */*").contains("404"));
-    let own = status(&url, "/mcp", "Origin: http://localhost:3000");
-    assert!(!own.contains("403"), "{own}");
+    let (_, token) = url.split_once("?token=").unwrap();
+    let (own, elsewhere) = (format!("/mcp?token={token}"), format!("/?token={token}"));
+    assert!(status(&url, &own, "Origin: http://evil.example").contains("403"));
+    assert!(status(&url, &own, "Origin: null").contains("403"));
+    assert!(status(&url, &own, "Host: evil.example").contains("403"));
+    assert!(status(&url, &elsewhere, "Accept: */*").contains("404"));
+    assert!(status(&url, "/mcp", "Accept: */*").contains("401"));
+    let own = status(&url, &own, "Origin: http://localhost:3000");
+    assert!(!own.contains("403") && !own.contains("401"), "{own}");
 
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let refused = world.atm(ATM).args(["mcp", "--http", address]).output().unwrap();
@@ -85,7 +89,7 @@ fn strangers_are_refused() {
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(said.contains("can be reached from other machines"), "{said}");
     }
-    let taken = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let taken = url.trim_start_matches("http://").split('/').next().unwrap();
     let refused = world.atm(ATM).args(["mcp", "--http", taken]).output().unwrap();
     assert_eq!(refused.status.code(), Some(7), "the port is taken");
 }

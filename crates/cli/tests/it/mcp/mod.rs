@@ -3,6 +3,8 @@
 pub(crate) mod client;
 mod drop_in;
 mod hostile;
+#[cfg(feature = "mcp-http")]
+mod http;
 mod identity;
 mod our_tools;
 mod polling;

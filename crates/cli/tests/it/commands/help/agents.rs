@@ -107,7 +107,7 @@ fn help_about_members_in_panes() {
 
 #[test]
 fn help_about_agent_clients() {
-    assert_snapshot!(helps(&["mcp"]), @"
+    assert_snapshot!(helps(&["mcp"]), @r#"
     == Serve the team's mail and tasks to an agent client (Model Context Protocol)
 
     Usage: atm mcp [OPTIONS]
@@ -115,12 +115,17 @@ fn help_about_agent_clients() {
     Options:
           --tools <LIST>    Which tools to offer [default: all] [possible values: core, all]
           --http <IP:PORT>  Serve on a local port instead of standard input and output; port 0 is any
-                            that is free
+                            that is free. The first line says the address, with the token that every
+                            request needs
 
     With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and
     nobody else's.
     Without it, it is the lead's. Add it to a client by hand:
       claude mcp add atm -- atm mcp --as team-lead
       codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core
-    ");
+
+    With --http every request needs the token: as "Authorization: Bearer TOKEN", or in the address,
+    as printed, for clients that cannot send that. It is kept in http.token in the state folder;
+    remove that file for a new one.
+    "#);
 }
