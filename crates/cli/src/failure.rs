@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use atm_office::office::USER;
+use atm_office::partly::Done;
 use atm_office::send::SendOptions;
 use atm_office::tasks::TaskError;
 use atm_office::{ExitCode, OfficeError};
@@ -165,37 +166,13 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::NoMessage { .. } => "`atm inbox NAME` shows the ids".to_owned(),
         OfficeError::WhichMessage { choices, .. } => format!("one of: {}", choices.join(", ")),
         OfficeError::NoGroup { .. } => "`id -Gn` shows the groups that you are in".to_owned(),
-        OfficeError::Store(StoreError::NotInGroup { .. }) => {
-            "nothing was made; `id -Gn` shows the groups that you are in".to_owned()
-        }
         OfficeError::EmptyMessage => "give the text as an argument, `-` for stdin, or --file".to_owned(),
         OfficeError::NobodyElse { .. } => "`atm member add NAME` adds somebody".to_owned(),
         OfficeError::UnreadMail { .. } => {
             "--force deletes it all the same; its files are kept in the state folder".to_owned()
         }
-        OfficeError::Store(StoreError::Busy { .. }) => {
-            "nothing was written; try again, or look which program hangs".to_owned()
-        }
-        OfficeError::Store(StoreError::Unsettled { .. }) => {
-            "nothing was written; stop the program that rewrites this file without its lock".to_owned()
-        }
-        OfficeError::Store(StoreError::BadContent { .. }) => "nothing was changed; mend the file".to_owned(),
-        OfficeError::Store(StoreError::Newer { .. }) => {
-            "nothing was changed; use a newer atm for it".to_owned()
-        }
-        OfficeError::Store(StoreError::BadBackup { .. }) => {
-            "nothing was changed; use another backup, or look where this one is from".to_owned()
-        }
-        OfficeError::Store(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            "nothing was changed; see whether the team or its folder was removed meanwhile".to_owned()
-        }
-        OfficeError::Store(StoreError::Unsynced { .. }) => "see to the disk".to_owned(),
-        OfficeError::Store(StoreError::Interrupted { .. }) => {
-            "nothing was written for it, and nothing will be; what was done before it stays".to_owned()
-        }
-        OfficeError::Store(StoreError::Io { .. }) => {
-            "nothing was changed; see disk space and permissions".to_owned()
-        }
+        OfficeError::Store(error) => return store_hint(error),
+        OfficeError::Partly { done, source } => partly_hint(done, source),
         OfficeError::NotYours { who, .. } if who == USER => {
             "use --as NAME to act for somebody; without it you are `user`".to_owned()
         }
@@ -227,6 +204,51 @@ fn hint(error: &OfficeError) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// An error of the files that stands alone: the one change that was tried was not made.
+fn store_hint(error: &StoreError) -> Option<String> {
+    let advice = store_advice(error)?;
+    Some(match error {
+        // It says itself that it is written.
+        StoreError::Unsynced { .. } => advice.to_owned(),
+        StoreError::NotInGroup { .. } => format!("nothing was made; {advice}"),
+        StoreError::Busy { .. } | StoreError::Unsettled { .. } | StoreError::Interrupted { .. } => {
+            format!("nothing was written; {advice}")
+        }
+        _ => format!("nothing was changed; {advice}"),
+    })
+}
+
+/// What to do about it, whatever was done before.
+fn store_advice(error: &StoreError) -> Option<&'static str> {
+    Some(match error {
+        StoreError::NotInGroup { .. } => "`id -Gn` shows the groups that you are in",
+        StoreError::Busy { .. } => "try again, or look which program hangs",
+        StoreError::Unsettled { .. } => "stop the program that rewrites this file without its lock",
+        StoreError::BadContent { .. } => "mend the file",
+        StoreError::Newer { .. } => "use a newer atm for it",
+        StoreError::BadBackup { .. } => "use another backup, or look where this one is from",
+        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            "see whether the team or its folder was removed meanwhile"
+        }
+        StoreError::Unsynced { .. } => "see to the disk",
+        StoreError::Interrupted { .. } => "nothing will be, until you ask for it again",
+        StoreError::Io { .. } => "see disk space and permissions",
+        _ => return None,
+    })
+}
+
+/// What is done and stays so, then what to do about the rest.
+fn partly_hint(done: &[Done], source: &OfficeError) -> String {
+    let advice = match source {
+        OfficeError::Store(error) => store_advice(error).map(ToOwned::to_owned),
+        // Their own words may say that nothing was done.
+        other => hint(other).filter(|advice| !advice.contains("nothing was")),
+    };
+    let done: Vec<String> = done.iter().map(ToString::to_string).collect();
+    let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+    format!("done before it failed: {}{advice}", done.join(", "))
 }
 
 fn task_hint(error: &TaskError) -> Option<String> {

@@ -79,6 +79,12 @@ fn hint(error: &OfficeError) -> Option<String> {
         OfficeError::Store(StoreError::BadContent { .. }) => {
             "Nothing was changed; a person has to mend the file".to_owned()
         }
+        OfficeError::Partly { done, source } => {
+            let done: Vec<String> = done.iter().map(ToString::to_string).collect();
+            let advice = hint(source).filter(|advice| !advice.to_lowercase().contains("nothing was"));
+            let advice = advice.map(|advice| format!(". {advice}")).unwrap_or_default();
+            format!("Done before it failed: {}{advice}", done.join(", "))
+        }
         OfficeError::NotInTime { .. } | OfficeError::NoAnswer { .. } => {
             "It is written and stays so; the answer will come as mail".to_owned()
         }

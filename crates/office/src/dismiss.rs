@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::protocol::policy;
 use crate::spawn::SpawnError;
 
@@ -46,8 +47,15 @@ impl Office {
             Err(error) => return Err(error),
         }
         // The member goes last: should we die before, all of this can be asked for again.
-        let released = self.tasks(team)?.release_all(name, self.now())?;
-        self.remove_member(team, name)?;
+        let ended = || Done::MemberEnded(name.clone());
+        let released = self.tasks(team).and_then(|tasks| tasks.release_all(name, self.now())).after(ended)?;
+        let removed = self.remove_member(team, name);
+        let removed = if released.is_empty() {
+            removed
+        } else {
+            removed.after(|| Done::TasksReleased(released.clone()))
+        };
+        removed.after(ended)?;
         Ok(Dismissed { released, warnings })
     }
 

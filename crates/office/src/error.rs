@@ -6,6 +6,7 @@ use atm_store::mend::UndoError;
 use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
 
+use crate::partly::Done;
 use crate::spawn::SpawnError;
 use crate::wake::WakeError;
 
@@ -246,6 +247,14 @@ pub enum OfficeError {
     /// The files.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A later step failed of an operation whose earlier ones are done and stay so.
+    #[error("{source}")]
+    Partly {
+        /// What is done, in its order; never empty.
+        done: Vec<Done>,
+        /// Why the rest is not.
+        source: Box<OfficeError>,
+    },
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -305,6 +314,11 @@ impl OfficeError {
             Self::Store(StoreError::Io { .. } | StoreError::Unsynced { .. })
             | Self::Withdrawn { .. }
             | Self::Ledger(_) => ExitCode::Io,
+            // Those two promise that nothing was changed.
+            Self::Partly { source, .. } => match source.exit_code() {
+                ExitCode::Busy | ExitCode::BadData => ExitCode::Io,
+                code => code,
+            },
         }
     }
 
@@ -355,6 +369,7 @@ impl OfficeError {
             Self::Spawn(error) => error.code(),
             Self::Wake(error) => error.code(),
             Self::Ledger(_) => "ledger",
+            Self::Partly { source, .. } => source.code(),
         }
     }
 }

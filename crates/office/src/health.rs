@@ -24,6 +24,7 @@ use uuid::Uuid;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::presence::{CHECK_PATIENCE, Presence, Surroundings, judge};
 use crate::send::{Letter, SendOptions};
 use crate::tasks::{LeaseView, TaskFilter};
@@ -92,6 +93,12 @@ pub struct Swept {
     pub warnings: Vec<String>,
 }
 
+impl Swept {
+    fn words(&self) -> String {
+        format!("step {:?} was taken with {}", self.step.as_str(), self.name)
+    }
+}
+
 /// What the rules look at.
 #[derive(Debug, Clone, Default)]
 struct Seen {
@@ -149,7 +156,10 @@ impl Office {
         for member in config.members.iter().filter(|member| member.name != lead.as_str()) {
             let Ok(name) = member.checked_name() else { continue };
             let sweep = Sweep { office: self, team, config: &config, lead: &lead, name, dry_run };
-            swept.extend(sweep.member(member, &around)?);
+            let taken = sweep.member(member, &around);
+            let steps = |swept: &[Swept]| swept.iter().map(Swept::words).collect();
+            let taken = if swept.is_empty() { taken } else { taken.after(|| Done::Steps(steps(&swept))) };
+            swept.extend(taken?);
         }
         drop(turn);
         Ok(swept)

@@ -11,6 +11,7 @@ use crate::error::OfficeError;
 use crate::members::MemberPlan;
 use crate::office::Office;
 use crate::pane::{Life, PaneRef, Tmux};
+use crate::partly::{After, Done};
 use crate::process::{self, Fate};
 
 /// Who adopts a team.
@@ -71,7 +72,7 @@ impl Office {
             let plan = MemberPlan { cwd: adoption.cwd.clone(), ..MemberPlan::lead(lead.as_str()) };
             let member = plan.resolve(team, &config, self.now())?;
             folder.add_member(lead.as_str(), &member.render())?;
-            self.mailbox(team, &lead).create()?;
+            self.mailbox(team, &lead).create().after(|| Done::MemberAdded(lead.clone()))?;
         } else {
             let mut fields: Vec<(&str, Value)> = Vec::new();
             if config.member(lead.as_str()).is_some_and(|member| member.is_active.is_some()) {
@@ -80,11 +81,12 @@ impl Office {
             fields.extend(adoption.cwd.as_ref().map(|cwd| ("cwd", cwd.display().to_string().into())));
             folder.set_member(lead.as_str(), &fields)?;
         }
-        folder.set_team(&[
+        let named = folder.set_team(&[
             ("leadAgentId", Some(format!("{lead}@{team}").into())),
             ("leadSessionId", Some(adoption.session.clone().into())),
             ("leadProcess", claim),
-        ])?;
+        ]);
+        named.after(|| Done::MemberChanged(lead.clone()))?;
         Ok(Adopted {
             team: team.clone(),
             lead,

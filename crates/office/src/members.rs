@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::presence::{Judgement, Surroundings, judge};
 use crate::wake;
 
@@ -164,7 +165,7 @@ impl Office {
         }
         let member = plan.resolve(team, &config, self.now())?;
         folder.add_member(member.name.as_str(), &member.render())?;
-        self.mailbox(team, &member.name).create()?;
+        self.mailbox(team, &member.name).create().after(|| Done::MemberAdded(member.name.clone()))?;
         Ok(member.name)
     }
 

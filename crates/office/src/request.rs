@@ -4,14 +4,15 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Recorded, Stage};
+use atm_store::fresh_id;
 use atm_store::watch::{FolderWatch, Stop};
 use atm_wire::payload::Content;
 use atm_wire::{Address, MemberName, TeamName};
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::send::{Letter, SendOptions, Sent};
 use crate::view::MessageView;
 
@@ -26,7 +27,7 @@ impl Office {
         data: Map<String, Value>,
         options: SendOptions,
     ) -> Result<(String, Sent), OfficeError> {
-        let request = format!("req-{}", Uuid::now_v7().simple());
+        let request = format!("req-{}", fresh_id().simple());
         let text = payload(kind, &request, from, self, data);
         let sent = self.send(team, from, &Letter::new(to, text), options)?;
         Ok((request, sent))
@@ -55,11 +56,13 @@ impl Office {
     ) -> Result<MessageView, OfficeError> {
         let deadline = Instant::now() + timeout;
         let mailbox = self.mailbox(team, who);
-        mailbox.create()?;
+        // It was sent before it is waited for.
+        let asked_before = || Done::Sent(format!("request {request}"));
+        mailbox.create().after(asked_before)?;
         let mut watch = FolderWatch::until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
             self.complete_accepted(team, Some(who));
-            let answer = mailbox.list()?.messages.into_iter().find(|message| {
+            let answer = mailbox.list().after(asked_before)?.messages.into_iter().find(|message| {
                 message.from == asked.as_str()
                     && matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))
             });

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
-use atm_store::{Appended, Mailbox};
+use atm_store::{Appended, Mailbox, fresh_id};
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
@@ -214,7 +213,7 @@ impl Office {
         };
         let summary =
             (!is_protocol).then(|| letter.summary.clone().unwrap_or_else(|| summarize(&letter.text)));
-        let id = letter.id.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
+        let id = letter.id.clone().unwrap_or_else(|| fresh_id().to_string());
         let draft = Draft {
             ack_id: letter.ack_by.map(|_| id.clone()),
             id,

@@ -11,6 +11,7 @@ use crate::error::OfficeError;
 use crate::members::MemberPlan;
 use crate::nearest::nearest;
 use crate::office::Office;
+use crate::partly::{After, Done};
 
 /// Teams that a client made by itself are called so.
 const IMPLICIT_PREFIX: &str = "session-";
@@ -109,7 +110,7 @@ impl Office {
         new.validate()?;
         folder.create(&new.render(), plan.layout, group.as_ref())?;
         if let Some(lead) = &new.lead {
-            self.mailbox(&name, &lead.name).create()?;
+            self.mailbox(&name, &lead.name).create().after(|| Done::TeamCreated(name.clone()))?;
         }
         Ok(name)
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::reply::SHORTEST_PART;
 
 /// A message's way so far. The `--json` shape, which is a promise.
@@ -78,7 +79,7 @@ impl Office {
         let deadline = Instant::now() + timeout;
         let mut watch = self.mail_watch(team);
         loop {
-            let track = self.track(Some(team), id)?;
+            let track = self.track(Some(team), id).after(|| Done::Sent(format!("message {id}")))?;
             if (wanted..Stage::Failed).contains(&track.stage) {
                 return Ok(track);
             }

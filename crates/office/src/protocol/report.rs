@@ -7,6 +7,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::send::Sent;
 use crate::tasks::TaskFilter;
 
@@ -119,10 +120,14 @@ impl Office {
             told.push((lead.clone(), None));
         }
         told.sort_by_key(|(name, _)| *name != lead);
-        let mut sent = told
-            .into_iter()
-            .map(|(name, request)| self.send_payload(team, who, name, beat(request)))
-            .collect::<Result<Vec<Sent>, OfficeError>>()?;
+        let mut sent: Vec<Sent> = Vec::new();
+        for (name, request) in told {
+            let one = self.send_payload(team, who, name, beat(request));
+            sent.push(match sent.last() {
+                None => one?,
+                Some(before) => one.after(|| Done::Sent(format!("message {}", before.id)))?,
+            });
+        }
         if let Some(first) = sent.first_mut() {
             first.warnings.extend(self.renew_claims(team, who, alive.task.as_deref()));
             first.warnings.extend(self.report_self(team, who, State::Running));

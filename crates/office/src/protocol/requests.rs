@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::partly::{After, Done};
 use crate::send::Sent;
 
 /// A request with what became of its message.
@@ -139,7 +140,8 @@ impl Office {
         let decided = self.wait_until(team, timeout, || {
             let about = self.books.with(|ledger| ledger.request(&root, request))?;
             Ok(about.iter().filter(|message| message.sender == asked.as_str()).find_map(Decision::read))
-        })?;
+        });
+        let decided = decided.after(|| Done::Sent(format!("request {request}")))?;
         decided.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })
     }
 

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
+use crate::partly::{After, Done};
 use crate::pending::{Waiting, Why};
 
 /// In a policy's list: whoever leads the team.
@@ -93,6 +94,17 @@ pub struct Retried {
     pub step: Step,
 }
 
+impl Retried {
+    fn words(&self) -> String {
+        let Self { id, to, step } = self;
+        match step {
+            Step::Offer { .. } => format!("message {id} was offered to {to} again"),
+            Step::Escalate { told } => format!("{told} was told of message {id}"),
+            Step::Expire => format!("message {id} expired"),
+        }
+    }
+}
+
 impl Office {
     /// Takes every step that is due in a team; with `dry_run` only says which.
     pub fn retry(
@@ -117,7 +129,12 @@ impl Office {
                 continue;
             };
             if !dry_run {
-                self.take_step(team, &config, &recorded, draft, &step, &stages)?;
+                let taken = self.take_step(team, &config, &recorded, draft, &step, &stages);
+                if retried.is_empty() {
+                    taken?;
+                } else {
+                    taken.after(|| Done::Steps(retried.iter().map(Retried::words).collect()))?;
+                }
             }
             retried.push(Retried { id: recorded.id, to: recorded.inbox.name, step });
         }

@@ -11,6 +11,7 @@ use super::{SpawnError, close};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::{Backend, Exit, Life, PaneRef, Server, Tmux};
+use crate::partly::{After, Done};
 
 /// A member whose program has ended.
 #[derive(Debug, Clone, Serialize)]
@@ -119,7 +120,8 @@ impl Office {
             // First the pane: should we die now, the next look finds it gone.
             backend.close(&pane).map_err(SpawnError::from)?;
             let how = "it was ended by `atm kill`";
-            self.set_off(team, name, member.is_offline(), how)?;
+            let entered = self.set_off(team, name, member.is_offline(), how);
+            entered.after(|| Done::MemberEnded(name.clone()))?;
             self.say_in_report(team, name, State::Complete, how);
         }
         Ok(Killed { team: team.clone(), name: name.clone(), killed, pane: pane.id })

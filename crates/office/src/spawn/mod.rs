@@ -38,6 +38,7 @@ use crate::error::OfficeError;
 use crate::members::MemberPlan;
 use crate::office::Office;
 use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
+use crate::partly::{After, Done};
 use crate::send::{Letter, SendOptions};
 use candidate::{Candidate, client_of};
 use client::Role;
@@ -229,9 +230,10 @@ impl Office {
         });
         if started.is_err() {
             close(pane);
-            self.set_off(team, &candidate.name, false, "it could not be started")?;
+            // If that cannot be entered, the next look finds the pane gone.
+            let _ = self.set_off(team, &candidate.name, false, "it could not be started");
         }
-        started
+        started.after(|| Done::MemberAdded(candidate.name.clone()))
     }
 
     /// Makes the inbox, tags what waits there, and writes the prompt, unless it still lies there unread.

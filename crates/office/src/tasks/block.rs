@@ -6,6 +6,7 @@ use atm_wire::task::{Change, TaskId};
 
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
+use crate::partly::{After, Done};
 
 /// Why a task waits; below `metadata`.
 const REASON: &str = "blocked_reason";
@@ -44,9 +45,9 @@ impl Tasks<'_> {
             Ok(links.chain(reason.map(|reason| Change::note(REASON, reason))).collect())
         })?;
         for before in by {
-            self.update(*before, |_| Ok(vec![Change::AddBlocks(id)]))?;
+            self.update(*before, |_| Ok(vec![Change::AddBlocks(id)])).after(|| Done::TaskChanged(id))?;
         }
-        let mut outcome = self.outcome(id)?;
+        let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         let is_owner = task.owner.as_deref() == Some(who.as_str());
         let about = BlockingNotification {
             task_id: Some(id.to_string()),
@@ -78,9 +79,9 @@ impl Tasks<'_> {
         for before in gone {
             // One that is gone, or cannot be read, tells of nothing.
             if listing.tasks.iter().any(|(other, _)| *other == before) {
-                self.update(before, |_| Ok(vec![Change::DropBlocks(id)]))?;
+                self.update(before, |_| Ok(vec![Change::DropBlocks(id)])).after(|| Done::TaskChanged(id))?;
             }
         }
-        self.outcome(id)
+        self.outcome(id).after(|| Done::TaskChanged(id))
     }
 }

@@ -8,6 +8,7 @@ use super::claim::without_lease;
 use super::complete::COMPLETED_AT;
 use super::{Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
+use crate::partly::{After, Done};
 
 /// What can be changed of a task. `None` leaves it as it is.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +46,7 @@ impl Tasks<'_> {
             new_owner = wanted.is_some_and(|wanted| wanted != task.owner.as_deref());
             Ok(self.changes(change, task, new_owner))
         })?;
-        let mut outcome = self.outcome(id)?;
+        let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         if new_owner {
             self.tell_owner(who, id, &task, &mut outcome);
         }
@@ -63,9 +64,12 @@ impl Tasks<'_> {
         let deleted = self.folder.delete(id, |task| self.may_decide(who, id, task))?;
         deleted.ok_or_else(|| self.no_task(id))??;
         let names = |ids: &[String]| ids.iter().any(|text| *text == id.to_string());
-        for (other, task) in self.folder.list()?.tasks {
+        let deleted = || Done::TaskDeleted(id);
+        for (other, task) in self.folder.list().after(deleted)?.tasks {
             if names(&task.blocks) || names(&task.blocked_by) {
-                self.update(other, |_| Ok(vec![Change::DropBlocks(id), Change::DropBlockedBy(id)]))?;
+                let dropped =
+                    self.update(other, |_| Ok(vec![Change::DropBlocks(id), Change::DropBlockedBy(id)]));
+                dropped.after(deleted)?;
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use atm_wire::{MemberName, Stamp};
 use super::view::{TaskView, holder};
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
+use crate::partly::{After, Done};
 
 /// When somebody was relieved of a task, and who; below `metadata`, until it is claimed again.
 const RELEASED_AT: &str = "released_at";
@@ -70,7 +71,7 @@ impl Tasks<'_> {
                 ]),
             }
         })?;
-        let mut outcome = self.outcome(id)?;
+        let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         self.report(who, State::Running, &mut outcome);
         Ok(outcome)
     }
@@ -83,7 +84,7 @@ impl Tasks<'_> {
             }
             Ok(vec![Change::note(CLAIMED_AT, &now.to_string())])
         })?;
-        self.get(id)
+        self.get(id).after(|| Done::TaskChanged(id))
     }
 
     /// Gives a task back. Only its owner or the lead may.
@@ -96,7 +97,7 @@ impl Tasks<'_> {
             }
             Ok(released(task, now))
         })?;
-        self.outcome(id)
+        self.outcome(id).after(|| Done::TaskChanged(id))
     }
 
     /// Takes all that is not done away from somebody who is gone, and says what that was.
@@ -114,7 +115,8 @@ impl Tasks<'_> {
                 Ok(_) if had => gone.push(id),
                 // Somebody else has taken or removed it meanwhile.
                 Ok(_) | Err(OfficeError::Task(TaskError::NoTask { .. })) => {}
-                Err(error) => return Err(error),
+                Err(error) if gone.is_empty() => return Err(error),
+                Err(error) => return Err(error).after(|| Done::TasksReleased(gone)),
             }
         }
         Ok(gone)

@@ -8,6 +8,7 @@ use atm_wire::task::{Change, Status, TaskId};
 use super::claim::without_lease;
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
+use crate::partly::{After, Done};
 
 /// When a task was completed, how long it took, and what is worth knowing; below `metadata`.
 pub(super) const COMPLETED_AT: &str = "completed_at";
@@ -40,8 +41,9 @@ impl Tasks<'_> {
             changes.extend(how.notes.as_deref().map(|notes| Change::note(NOTES, notes)));
             Ok(changes)
         })?;
-        let listing = self.folder.list()?;
-        let mut outcome = self.outcome(id)?;
+        let changed = || Done::TaskChanged(id);
+        let listing = self.folder.list().after(changed)?;
+        let mut outcome = self.outcome(id).after(changed)?;
         outcome.unblocked = Graph::new(&listing).freed_by(id);
         let doer = task.owner.as_deref().and_then(|owner| MemberName::parse(owner).ok());
         self.report(&doer.unwrap_or_else(|| who.clone()), State::Complete, &mut outcome);

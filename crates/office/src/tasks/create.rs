@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::change::check_keys;
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
+use crate::partly::{After, Done};
 
 /// A task to be made.
 #[derive(Debug, Clone, Default)]
@@ -52,13 +53,14 @@ impl Tasks<'_> {
             task.metadata = metadata(&plan.metadata);
             task
         })?;
+        let created = || Done::TaskCreated(id);
         for before in &plan.blocked_by {
-            self.update(*before, |_| Ok(vec![Change::AddBlocks(id)]))?;
+            self.update(*before, |_| Ok(vec![Change::AddBlocks(id)])).after(created)?;
         }
         for after in &plan.blocks {
-            self.update(*after, |_| Ok(vec![Change::AddBlockedBy(id)]))?;
+            self.update(*after, |_| Ok(vec![Change::AddBlockedBy(id)])).after(created)?;
         }
-        let mut outcome = self.outcome(id)?;
+        let mut outcome = self.outcome(id).after(created)?;
         self.tell_owner(who, id, &task, &mut outcome);
         Ok(outcome)
     }
