@@ -138,7 +138,7 @@ impl World {
     pub(crate) fn waiting(&self) -> usize {
         let Ok(ledger) = atm_ledger::Ledger::open(&self.state().join("ledger.db")) else { return 0 };
         let root = atm_ledger::InboxKey::new(&self.root(), "", "").root;
-        let inboxes = ledger.inboxes_with_waiting(&root, i64::MAX).unwrap_or_default();
+        let inboxes = ledger.inboxes_with_waiting(&root).unwrap_or_default();
         inboxes.iter().filter_map(|inbox| ledger.waiting(inbox).ok()).map(|waiting| waiting.len()).sum()
     }
 
