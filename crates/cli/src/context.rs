@@ -23,6 +23,8 @@ pub(crate) struct Context {
     pub(crate) cwd: PathBuf,
     /// What was said of mail that the command sent.
     pub(crate) mail: MailAnswers,
+    /// What the command line said for every command.
+    pub(crate) global: Global,
 }
 
 impl Context {
@@ -36,7 +38,7 @@ impl Context {
             State::new(cwd.join(&settings.state.value)),
         );
         let out = Out::new(global.json, global.quiet, settings.color.value);
-        Ok(Self { office, settings, out, cwd, mail: MailAnswers::default() })
+        Ok(Self { office, settings, out, cwd, mail: MailAnswers::default(), global: global.clone() })
     }
 
     /// The team that is meant.
@@ -105,10 +107,6 @@ impl Context {
     }
 
     pub(crate) fn identity(&self) -> Result<Option<Address>, Failure> {
-        let Some(who) = &self.settings.who.value else { return Ok(None) };
-        let address = who
-            .parse::<Address>()
-            .map_err(|error| Failure::from(error).within(&self.settings.who.origin.to_string()))?;
-        Ok(Some(address))
+        self.settings.identity()
     }
 }

@@ -36,7 +36,7 @@ fn main() {
         atm_store::points::die_at(&point);
     }
     let json = args.global.json;
-    let code = match run(args) {
+    let code = match run(args, for_a_hook) {
         Ok(code) => code,
         Err(failure) => match failure.report(json) {
             hook::GO_ON if for_a_hook => 0,
@@ -46,7 +46,7 @@ fn main() {
     process::exit(code);
 }
 
-fn run(args: Args) -> Result<i32, Failure> {
+fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
     let mut context = match (Context::new(&args.global), &args.command) {
         (Ok(context), _) => context,
         (Err(Failure::Told(told)), Command::Hook(_)) => {
@@ -54,6 +54,15 @@ fn run(args: Args) -> Result<i32, Failure> {
         }
         (Err(failure), _) => return Err(failure),
     };
+    if let Some(warning) = context.settings.distrust() {
+        match &args.command {
+            // What a hook says is read by a model.
+            _ if for_a_hook => hook::note_once(&context, &warning),
+            // It says so in its answer.
+            Command::Config(_) => {}
+            _ => context.out.warn(&warning)?,
+        }
+    }
     let done = cmd::run(args.command, &mut context);
     context.office.leave();
     context.out.finish()?;

@@ -1,22 +1,29 @@
 //! Settings: files, then the environment, then flags; each value knows where it is from.
+//!
+//! The user's file may say everything. A project's file comes with the project, from whoever made it: what only a person
+//! may decide counts there once that person has trusted the folder, with the file as it is.
+
+mod file;
+mod source;
 
 use std::env;
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use atm_office::ExitCode;
-use atm_office::retry::{Policies, Policy};
+use atm_office::retry::Policies;
 use atm_office::upkeep::Upkeep;
 use atm_office::wake::Ladder;
-use atm_wire::stamp::parse_duration;
+use atm_store::TrustedFolders;
+use atm_wire::Address;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
-use serde::Deserialize;
 
 use crate::args::{ColorChoice, Global};
 use crate::failure::Failure;
-use crate::size;
+use file::{File, parse_color};
+
+pub(crate) use file::trouble_in;
+pub(crate) use source::{SettingsFile, Source, text_of};
 
 /// Where a value is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,109 +66,26 @@ pub(crate) struct Settings {
     pub(crate) upkeep: Setting<Upkeep>,
     /// How long mail waits before each wake for it.
     pub(crate) ladder: Setting<Ladder>,
-    /// The files that were looked for, and whether they are there.
-    pub(crate) files: Vec<(PathBuf, bool)>,
-}
-
-/// What a settings file may hold.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    root: Option<PathBuf>,
-    state: Option<PathBuf>,
-    team: Option<String>,
-    #[serde(rename = "as")]
-    who: Option<String>,
-    color: Option<String>,
-    delivery: Option<Delivery>,
-    archive: Option<Archive>,
-    wake: Option<Wake>,
-}
-
-/// How long mail waits before each wake for it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Wake {
-    after: Option<Vec<String>>,
-}
-
-impl Wake {
-    fn ladder(&self) -> Result<Option<Ladder>, String> {
-        let span = |text: &String| parse_duration(text).map_err(|error| format!("[wake]: {error}"));
-        self.after
-            .as_ref()
-            .map(|after| after.iter().map(span).collect())
-            .transpose()
-            .map(|after| after.map(Ladder))
-    }
-}
-
-/// What stays in the inboxes, and when the archive is packed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Archive {
-    keep: Option<usize>,
-    older_than: Option<String>,
-    compress_after: Option<String>,
-    rotate_over: Option<String>,
-}
-
-impl Archive {
-    /// Changes `upkeep` where this says something.
-    fn apply(&self, upkeep: &mut Upkeep) -> Result<(), String> {
-        let span = |text: &String| parse_duration(text).map_err(|error| error.to_string());
-        upkeep.keep = self.keep.unwrap_or(upkeep.keep);
-        if let Some(after) = &self.older_than {
-            upkeep.older_than = Some(span(after)?);
-        }
-        if let Some(after) = &self.compress_after {
-            upkeep.compress_after = span(after)?;
-        }
-        if let Some(over) = &self.rotate_over {
-            upkeep.rotate_over = size::parse(over)?;
-        }
-        Ok(())
-    }
-}
-
-/// The policy for queued mail, with exceptions by priority.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Delivery {
-    retry_after: Option<Vec<String>>,
-    escalate_to: Option<Vec<String>>,
-    expire_after: Option<String>,
-    high: Option<Box<Delivery>>,
-    low: Option<Box<Delivery>>,
-}
-
-impl Delivery {
-    /// Changes `policy` where this says something.
-    fn apply(&self, policy: &mut Policy) -> Result<(), String> {
-        let span = |text: &String| parse_duration(text).map_err(|error| error.to_string());
-        if let Some(after) = &self.retry_after {
-            policy.retry_after = after.iter().map(span).collect::<Result<_, _>>()?;
-        }
-        if let Some(after) = &self.expire_after {
-            policy.expire_after = Some(span(after)?);
-        }
-        if let Some(to) = &self.escalate_to {
-            policy.escalate_to.clone_from(to);
-        }
-        Ok(())
-    }
-
-    fn apply_to_all(&self, policies: &mut Policies) -> Result<(), String> {
-        for policy in [&mut policies.high, &mut policies.normal, &mut policies.low] {
-            self.apply(policy)?;
-        }
-        self.high.as_ref().map_or(Ok(()), |high| high.apply(&mut policies.high))?;
-        self.low.as_ref().map_or(Ok(()), |low| low.apply(&mut policies.low))
-    }
+    /// The files that were looked for.
+    pub(crate) files: Vec<SettingsFile>,
+    /// The project folders whose settings file counts as the user's own.
+    pub(crate) trusted: TrustedFolders,
+    /// The home folder.
+    pub(crate) home: PathBuf,
 }
 
 impl Settings {
+    /// As they are for a command in the folder `cwd`.
     pub(crate) fn load(global: &Global, cwd: &Path) -> Result<Self, Failure> {
+        Self::read(global, Some(cwd))
+    }
+
+    /// As they are wherever a command is run: no project has a say in them.
+    pub(crate) fn of_user(global: &Global) -> Result<Self, Failure> {
+        Self::read(global, None)
+    }
+
+    fn read(global: &Global, cwd: Option<&Path>) -> Result<Self, Failure> {
         let xdg = Xdg::new().map_err(|_| {
             Failure::new(ExitCode::Io, "no_home", "there is no home folder")
                 .hint("set HOME, or both --root and --state")
@@ -178,25 +102,26 @@ impl Settings {
             upkeep: default(Upkeep::default()),
             ladder: default(Ladder::default()),
             files: Vec::new(),
+            trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
+            home: xdg.home_dir().to_owned(),
         };
-        settings.read_file(&xdg.config_dir().join("atm").join("config.toml"))?;
-        settings.read_file(&project_file(cwd))?;
+        settings.apply(Source::of_user(&xdg.config_dir().join("atm/config.toml"))?)?;
+        if let Some(cwd) = cwd {
+            settings.apply(Source::of_project(&source::project_file(cwd), &settings.trusted)?)?;
+        }
         settings.read_environment();
         settings.read_flags(global);
         Ok(settings)
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<(), Failure> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.files.push((path.to_owned(), false));
-                return Ok(());
-            }
-            Err(error) => return Err(bad_file(path, &error.to_string())),
-        };
-        let file = parse(&text).map_err(|trouble| bad_file(path, &trouble.message))?;
-        self.files.push((path.to_owned(), true));
+    fn apply(&mut self, source: Source) -> Result<(), Failure> {
+        let Source { file, about } = source;
+        let path = about.path.clone();
+        self.files.push(about);
+        self.apply_file(file, &path).map_err(|why| source::bad_file(&path, &why))
+    }
+
+    fn apply_file(&mut self, file: File, path: &Path) -> Result<(), String> {
         let origin = || Origin::File(path.to_owned());
         // A relative path in a file is meant from that file.
         let from_here = |value: PathBuf| path.parent().unwrap_or(Path::new("")).join(expand_home(&value));
@@ -206,19 +131,37 @@ impl Settings {
         put(&mut self.who, file.who.map(Some), origin());
         put(&mut self.color, file.color.as_deref().and_then(parse_color), origin());
         if let Some(delivery) = &file.delivery {
-            delivery.apply_to_all(&mut self.policies.value).map_err(|why| bad_file(path, &why))?;
+            delivery.apply_to_all(&mut self.policies.value)?;
             self.policies.origin = origin();
         }
         if let Some(archive) = &file.archive {
-            archive
-                .apply(&mut self.upkeep.value)
-                .map_err(|why| bad_file(path, &format!("[archive]: {why}")))?;
+            archive.apply(&mut self.upkeep.value).map_err(|why| format!("[archive]: {why}"))?;
             self.upkeep.origin = origin();
         }
         if let Some(wake) = &file.wake {
-            put(&mut self.ladder, wake.ladder().map_err(|why| bad_file(path, &why))?, origin());
+            put(&mut self.ladder, wake.ladder()?, origin());
         }
         Ok(())
+    }
+
+    /// Who is meant, if that is said.
+    pub(crate) fn identity(&self) -> Result<Option<Address>, Failure> {
+        let Some(who) = &self.who.value else { return Ok(None) };
+        let address = who
+            .parse::<Address>()
+            .map_err(|error| Failure::from(error).within(&self.who.origin.to_string()))?;
+        Ok(Some(address))
+    }
+
+    /// What a project's file says and nobody trusted, if it would have counted; in words.
+    pub(crate) fn distrust(&self) -> Option<String> {
+        let is_decided = |origin: &Origin| matches!(origin, Origin::Environment(_) | Origin::Flag(_));
+        let mattered = |key: &&str| match *key {
+            "root" => !is_decided(&self.root.origin),
+            "state" => !is_decided(&self.state.origin),
+            _ => true,
+        };
+        self.files.iter().find_map(|file| file.distrust(mattered))
     }
 
     fn read_environment(&mut self) {
@@ -244,48 +187,6 @@ impl Settings {
     }
 }
 
-/// What is wrong with a settings file.
-#[derive(Debug)]
-pub(crate) struct Trouble {
-    /// All of it, with the line.
-    message: String,
-    /// What is wrong, in one line.
-    pub(crate) short: String,
-    /// Where, in bytes, if the parser knows.
-    pub(crate) at: Option<usize>,
-}
-
-impl Trouble {
-    fn plain(message: String) -> Self {
-        Self { short: message.clone(), message, at: None }
-    }
-}
-
-/// What is wrong with the text of a settings file, if anything.
-pub(crate) fn trouble_in(text: &str) -> Option<Trouble> {
-    parse(text).err()
-}
-
-fn parse(text: &str) -> Result<File, Trouble> {
-    let file: File = toml::from_str(text).map_err(|error| Trouble {
-        message: error.to_string().trim_end().to_owned(),
-        short: error.message().to_owned(),
-        at: error.span().map(|span| span.start),
-    })?;
-    if let Some(color) = file.color.as_ref().filter(|color| parse_color(color).is_none()) {
-        return Err(Trouble::plain(format!("color = {color:?}: must be auto, always or never")));
-    }
-    if let Some(delivery) = &file.delivery {
-        delivery
-            .apply_to_all(&mut Policies::default())
-            .map_err(|why| Trouble::plain(format!("[delivery]: {why}")))?;
-    }
-    if let Some(wake) = &file.wake {
-        wake.ladder().map_err(Trouble::plain)?;
-    }
-    Ok(file)
-}
-
 fn default<T>(value: T) -> Setting<T> {
     Setting { value, origin: Origin::Default }
 }
@@ -296,52 +197,9 @@ fn put<T>(setting: &mut Setting<T>, value: Option<T>, origin: Origin) {
     }
 }
 
-fn parse_color(text: &str) -> Option<ColorChoice> {
-    clap::ValueEnum::from_str(text, true).ok()
-}
-
-fn bad_file(path: &Path, why: &str) -> Failure {
-    Failure::new(ExitCode::BadData, "bad_settings", format!("{}: {why}", path.display()))
-        .hint("known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]")
-}
-
-/// The nearest `.atm.toml`, from here upwards; the one that would be here if there is none.
-fn project_file(cwd: &Path) -> PathBuf {
-    let candidates = cwd.ancestors().map(|folder| folder.join(".atm.toml"));
-    candidates.into_iter().find(|path| path.is_file()).unwrap_or_else(|| cwd.join(".atm.toml"))
-}
-
 fn expand_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
         _ => path.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const REAL: &str = "root = \"~/x\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\nretry_after = [\"5m\"]\n\
-                        expire_after = \"7d\"\n[delivery.high]\nescalate_to = [\"lead\"]\n";
-
-    #[test]
-    fn no_settings_make_the_reader_panic() {
-        assert!(trouble_in(REAL).is_none());
-        bolero::check!().with_iterations(2000).with_type::<(Vec<(u16, u8)>, u16)>().for_each(
-            |(changes, cut)| {
-                let mut bytes = REAL.as_bytes().to_vec();
-                for (at, byte) in changes {
-                    let at = usize::from(*at) % bytes.len();
-                    bytes[at] = *byte;
-                }
-                bytes.truncate(usize::from(*cut).max(1));
-                let text = String::from_utf8_lossy(&bytes);
-                if let Some(trouble) = trouble_in(&text) {
-                    assert!(!trouble.short.is_empty());
-                    assert!(trouble.at.is_none_or(|at| at <= text.len()), "{text:?}");
-                }
-            },
-        );
     }
 }

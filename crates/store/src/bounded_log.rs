@@ -6,8 +6,11 @@ use std::path::Path;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
+use crate::files::read_small;
 use crate::paths::{create_private_folders, with_suffix};
 
+/// The most that a log holds: a line may be added to one that is full by a byte.
+const LARGEST: u64 = 2 * FULL;
 /// When a log is moved aside, in bytes; the one before it goes.
 const FULL: u64 = 64 * 1024;
 /// How much of one line is kept, in characters.
@@ -21,11 +24,23 @@ pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {
     if fs::metadata(path).is_ok_and(|found| found.len() > FULL) {
         disk::rename(path, with_suffix(path, ".old")).doing("move aside", path)?;
     }
-    let mut text: String = line.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text.push('\n');
+    let text = one_line(line) + "\n";
     let mut options = OpenOptions::new();
     let file = disk::open(options.append(true).create(true).mode(0o600), path).doing("open", path)?;
     disk::write_all(&file, text.as_bytes()).doing("write", path)
+}
+
+/// Whether a line of the log says this.
+pub fn has(path: &Path, words: &str) -> bool {
+    let words = one_line(words);
+    let text = read_small(path, LARGEST).ok().flatten().map(|file| file.bytes).unwrap_or_default();
+    // A line begins with its time, and may have been cut.
+    let start: String = words.chars().take(LINE / 2).collect();
+    String::from_utf8_lossy(&text).contains(&start)
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -38,6 +53,7 @@ mod tests {
         let log = folder.path().join("state/hook.log");
         note(&log, "one\nforged\u{1b}[31m").unwrap();
         assert_eq!(fs::read_to_string(&log).unwrap(), "one forged [31m\n");
+        assert!(has(&log, "one\nforged") && !has(&log, "two"));
         for _ in 0..200 {
             note(&log, &"é".repeat(5000)).unwrap();
         }

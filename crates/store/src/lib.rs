@@ -37,6 +37,7 @@ pub mod session;
 pub mod stillness;
 pub mod tasks;
 pub mod team;
+pub mod trust;
 pub mod upkeep;
 pub mod watch;
 
@@ -55,3 +56,4 @@ pub use session::SessionNote;
 pub use stillness::Stillness;
 pub use tasks::TaskFolder;
 pub use team::TeamFolder;
+pub use trust::TrustedFolders;

@@ -39,6 +39,7 @@ mod scene;
 mod schema;
 mod story;
 mod tasks;
+mod trust;
 mod two_readers;
 mod upkeep;
 mod validate;

@@ -4,6 +4,7 @@ mod access;
 mod new;
 mod patient;
 mod replace;
+mod small;
 mod snapshot;
 
 pub(crate) use access::Access;
@@ -13,6 +14,7 @@ pub(crate) use replace::{
     Staged, ensure_folder, ensure_folder_like, is_temp_of_ours, remove_folder, rename_new, resolve,
     sync_folder, write_new, write_note,
 };
+pub use small::{SmallFile, read_small};
 pub(crate) use snapshot::{Snapshot, is_settled, open};
 
 /// Opens a shared file to read it in pieces; `None` where there is none. A pipe or a folder is an error, not a wait.

@@ -142,6 +142,14 @@ pub(crate) fn give_up(global: Option<&Global>, why: &str) -> i32 {
     0
 }
 
+/// Puts a warning into the log that every call of a hook would repeat: once is enough.
+pub(crate) fn note_once(context: &Context, warning: &str) {
+    let log_file = context.office.state().hook_log();
+    if !bounded_log::has(&log_file, warning) {
+        log(context.office.state(), None, warning);
+    }
+}
+
 fn log(state: &State, event: Option<&str>, why: &str) {
     let now = atm_office::clock::Clock::now(&atm_office::clock::SystemClock);
     let line = format!("{now} {} {why}", event.unwrap_or("hook"));

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use atm_office::ExitCode;
 use serde_json::Value;
 
-use super::client::{Scope, stdio_server};
+use super::client::stdio_server;
 use super::identity::{Identity, quoted};
 use super::json::{NAME, is_our_server, renewed};
 use super::trouble::Trouble;
@@ -28,7 +28,7 @@ pub(crate) fn plan(
     uninstall: bool,
 ) -> Result<Vec<Call>, Failure> {
     let there = server_in(file)?;
-    let wanted = stdio_server(&who.env(Scope::User));
+    let wanted = stdio_server(&who.env());
     let wanted = match &there {
         Some(there) if is_our_server(there) => Value::Object(renewed(there, &wanted)),
         Some(_) if uninstall => return Ok(Vec::new()),

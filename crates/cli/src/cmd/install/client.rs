@@ -120,7 +120,7 @@ impl Client {
         who: &Identity,
         claude_itself: bool,
     ) -> Vec<Target> {
-        let env = who.env(scope);
+        let env = who.env();
         let server = |at: &'static str, value| Piece::Server { at, value };
         let json = |path: PathBuf, pieces, dialect| Target { path, kind: Kind::Json { pieces, dialect } };
         let strict = |path: PathBuf, pieces| json(path, pieces, Dialect::Strict);

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::client::Scope;
-use crate::context::Context;
 use crate::failure::Failure;
-use crate::settings::Origin;
+use crate::settings::{Origin, Settings};
 
-/// Root, state, team and name; and whether mail wakes it.
+/// Root, state, team and name; for whom, and whether mail wakes it.
 #[derive(Debug)]
 pub(crate) struct Identity {
+    scope: Scope,
     root: (String, bool),
     state: (String, bool),
     team: Option<String>,
@@ -19,18 +19,18 @@ pub(crate) struct Identity {
 
 impl Identity {
     /// As the settings have it, which are checked.
-    pub(crate) fn of(context: &Context) -> Result<Self, Failure> {
-        let settings = &context.settings;
+    pub(crate) fn of(settings: &Settings, scope: Scope, cwd: &Path) -> Result<Self, Failure> {
         let path = |path: &Path, origin: &Origin| {
             let said = matches!(origin, Origin::Flag(_) | Origin::Environment("ATM_ROOT" | "ATM_STATE"));
-            (context.cwd.join(path).display().to_string(), said)
+            (cwd.join(path).display().to_string(), said)
         };
-        let address = context.identity()?;
+        let address = settings.identity()?;
         let team = match (&settings.team.value, address.as_ref().and_then(|address| address.team.as_ref())) {
             (Some(team), _) => Some(atm_wire::TeamName::parse(team)?.to_string()),
             (None, team) => team.map(ToString::to_string),
         };
         Ok(Self {
+            scope,
             root: path(&settings.root.value, &settings.root.origin),
             state: path(&settings.state.value, &settings.state.origin),
             team,
@@ -42,20 +42,32 @@ impl Identity {
     /// Nobody: for a plugin, which is for everybody.
     pub(crate) fn nobody() -> Self {
         let nowhere = (String::new(), false);
-        Self { root: nowhere.clone(), state: nowhere, team: None, name: None, is_woken: false }
+        Self {
+            scope: Scope::Project,
+            root: nowhere.clone(),
+            state: nowhere,
+            team: None,
+            name: None,
+            is_woken: false,
+        }
     }
 
     pub(crate) fn is_known(&self) -> bool {
         self.name.is_some()
     }
 
-    /// For a server, which may see no other environment. A project's file is for everybody who works there, so it says
-    /// where things are only if you did.
-    pub(crate) fn env(&self, scope: Scope) -> Vec<(String, String)> {
-        let place = |(path, said): &(String, bool)| (scope == Scope::User || *said).then(|| path.clone());
+    /// Where things are, if that is to be written down. A user's files say it always: whichever folder the client is
+    /// started in, what is there has no say in it. A project's file is for everybody who works there, so it says where
+    /// things are only if you did.
+    fn place(&self, (path, is_said): &(String, bool)) -> Option<String> {
+        (self.scope == Scope::User || *is_said).then(|| path.clone())
+    }
+
+    /// For a server, which may see no other environment.
+    pub(crate) fn env(&self) -> Vec<(String, String)> {
         let values = [
-            ("ATM_ROOT", place(&self.root)),
-            ("ATM_STATE", place(&self.state)),
+            ("ATM_ROOT", self.place(&self.root)),
+            ("ATM_STATE", self.place(&self.state)),
             ("ATM_TEAM", self.team.clone()),
             ("ATM_AS", self.name.clone()),
         ];
@@ -64,10 +76,9 @@ impl Identity {
 
     /// For a hook, which has the client's environment.
     pub(crate) fn arguments(&self) -> Vec<String> {
-        let place = |(path, said): &(String, bool)| said.then(|| path.clone());
         let values = [
-            ("--root", place(&self.root)),
-            ("--state", place(&self.state)),
+            ("--root", self.place(&self.root)),
+            ("--state", self.place(&self.state)),
             ("--team", self.team.clone()),
             ("--as", self.name.clone()),
         ];

@@ -15,6 +15,7 @@ use std::env;
 use std::path::PathBuf;
 
 use atm_office::{ExitCode, OfficeError};
+use atm_store::State;
 use atm_store::client_file::{ClientFile, Touched};
 use clap::Args;
 use serde::Serialize;
@@ -22,6 +23,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
+use crate::settings::Settings;
 use client::{Client, Folders, Scope};
 use identity::Identity;
 use json::NAME;
@@ -91,7 +93,13 @@ impl Install {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let scope = if self.project { Scope::Project } else { Scope::User };
         let folders = Folders::new(home()?, context.cwd.clone());
-        let mut who = Identity::of(context)?;
+        // What is for all folders is not for the one that we happen to be in to say.
+        let settings = match scope {
+            Scope::User => Settings::of_user(&context.global)?,
+            Scope::Project => context.settings.clone(),
+        };
+        let state = State::new(context.cwd.join(&settings.state.value));
+        let mut who = Identity::of(&settings, scope, &context.cwd)?;
         if self.wake {
             who.is_woken = self.may_be_woken(&who)?;
         }
@@ -112,7 +120,7 @@ impl Install {
         let steps = client
             .targets(scope, &folders, &who, claude.is_some())
             .into_iter()
-            .map(|target| self.plan(context, &target))
+            .map(|target| self.plan(&state, &target))
             .collect::<Result<Vec<_>, _>>()?;
         let mut commands = Vec::new();
         if let Some(claude) = claude {
@@ -153,8 +161,8 @@ impl Install {
         Ok(true)
     }
 
-    fn plan(&self, context: &Context, target: &Target) -> Result<Step, Failure> {
-        let file = ClientFile::new(&target.path, context.office.state());
+    fn plan(&self, state: &State, target: &Target) -> Result<Step, Failure> {
+        let file = ClientFile::new(&target.path, state);
         let before = file.read().map_err(OfficeError::from)?;
         let bad = |trouble: Trouble| trouble.with(&target.path);
         let touched = file.touched();

@@ -3,8 +3,6 @@
 mod rules;
 mod sarif;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use atm_office::validate::{FileReport, detect, validate_file, validate_folder};
@@ -212,14 +210,12 @@ fn no_such(what: &str, error: OfficeError) -> Failure {
 
 fn settings_report(path: &Path) -> FileReport {
     let mut findings = Findings::default();
-    let text =
-        if path.is_file() { fs::read_to_string(path) } else { Err(io::ErrorKind::InvalidInput.into()) };
-    let trouble = match text {
+    let trouble = match settings::text_of(path) {
         Ok(text) => settings::trouble_in(&text).map(|trouble| {
             let place = trouble.at.map(|at| Place::default().after(&text.as_bytes()[..at.min(text.len())]));
             (trouble.short, place)
         }),
-        Err(error) => Some((format!("cannot be read: {error}"), None)),
+        Err(why) => Some((format!("cannot be read: {why}"), None)),
     };
     if let Some((message, place)) = trouble {
         findings.add(Rule::SettingsBad, || Finding { place, ..Finding::of_file(Rule::SettingsBad, message) });

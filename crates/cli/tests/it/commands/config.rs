@@ -58,6 +58,7 @@ fn each_place_is_stronger_than_the_one_before() {
     .unwrap();
     let from_user = world.session(&format!("{BARE}atm config"));
     fs::write(world.home().join("project/.atm.toml"), "root = \"tree\"\nteam = \"projects\"\n").unwrap();
+    world.ok(&["config", "trust", "project"]);
     let from_project = world.session(&format!("cd project/src/deep && {BARE}atm config"));
     let from_environment = world.session(&format!(
         "cd project && {BARE}CLAUDE_CONFIG_DIR=/client ATM_TEAM=environments ATM_AS=bob NO_COLOR=1 atm config"
@@ -237,11 +238,15 @@ fn the_document_names_values_and_files() {
       "files": [
         {
           "found": false,
-          "path": "[HOME]/.config/atm/config.toml"
+          "ignored": [],
+          "path": "[HOME]/.config/atm/config.toml",
+          "trusted": true
         },
         {
           "found": false,
-          "path": "[HOME]/.atm.toml"
+          "ignored": [],
+          "path": "[HOME]/.atm.toml",
+          "trusted": false
         }
       ],
       "settings": [

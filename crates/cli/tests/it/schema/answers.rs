@@ -123,6 +123,11 @@ fn mail(all: &mut Holder) {
     all.run("members", "members");
     all.run("presence", "presence alice");
     all.run("config", "config");
+    fs::write(all.world.home().join(".atm.toml"), "color = \"never\"\n").unwrap();
+    all.run("trust", "config trust");
+    all.run("trusted", "config trust --list");
+    all.run("trust", "config trust --remove");
+    fs::remove_file(all.world.home().join(".atm.toml")).unwrap();
     questions(all);
     let settings = all.world.home().join(".config/atm");
     fs::create_dir_all(&settings).unwrap();

@@ -232,7 +232,11 @@ fn help_about_settings_and_setting_up() {
     assert_snapshot!(helps(&["config", "install", "primer", "hook", "completions", "man"]), @"
     == Show the settings and where each is from
 
-    Usage: atm config [OPTIONS]
+    Usage: atm config [OPTIONS] [COMMAND]
+
+    Commands:
+      trust  Let a project's .atm.toml say everything, as long as it stays as it is
+      help   Print this message or the help of the given subcommand(s)
 
     Options:
     == Set up in an agent's client, or take out again

@@ -1,9 +1,12 @@
 //! `atm config`
+#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
+
+mod trust;
 
 use std::time::Duration;
 
 use atm_office::retry::{Policies, Policy};
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::duration::span;
@@ -14,7 +17,16 @@ use crate::settings::Setting;
 use crate::size;
 
 #[derive(Debug, Args)]
-pub(crate) struct Config {}
+pub(crate) struct Config {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Let a project's .atm.toml say everything, as long as it stays as it is
+    Trust(trust::Trust),
+}
 
 #[derive(Serialize)]
 struct Line {
@@ -27,11 +39,19 @@ struct Line {
 struct SettingsFile {
     path: String,
     found: bool,
+    trusted: bool,
+    ignored: Vec<&'static str>,
 }
 
 impl Config {
-    #[expect(clippy::unused_self, reason = "every command is run the same way")]
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        match self.action {
+            Some(Action::Trust(trust)) => trust.run(context),
+            None => Self::show(context),
+        }
+    }
+
+    fn show(context: &mut Context) -> Result<i32, Failure> {
         let settings = &context.settings;
         let lines = [
             line("root", &settings.root, |root| Some(root.display().to_string())),
@@ -62,8 +82,14 @@ impl Config {
         let files: Vec<SettingsFile> = settings
             .files
             .iter()
-            .map(|(path, found)| SettingsFile { path: path.display().to_string(), found: *found })
+            .map(|file| SettingsFile {
+                path: file.path.display().to_string(),
+                found: file.found,
+                trusted: file.trusted,
+                ignored: file.ignored.clone(),
+            })
             .collect();
+        let distrust = settings.files.iter().find_map(|file| file.distrust(|_| true));
         // Which team a command would use here, though nothing names it.
         let team = context.team();
         let out = &mut context.out;
@@ -81,8 +107,15 @@ impl Config {
         });
         out.line(table::columns(&["KEY", "VALUE", "FROM"], rows))?;
         for file in &files {
-            let found = if file.found { "read" } else { "not there" };
+            let found = match (file.found, file.ignored.as_slice()) {
+                (false, _) => "not there".to_owned(),
+                (true, []) => "read".to_owned(),
+                (true, keys) => format!("read, but {}: not trusted", keys.join(", ")),
+            };
             out.line(format!("settings file {} ({found})", safe::line(&file.path)))?;
+        }
+        if let Some(distrust) = distrust {
+            out.line(safe::line(&distrust))?;
         }
         match team {
             Ok(team) => out.line(format!("commands here use team {}", safe::line(team.as_str())))?,
