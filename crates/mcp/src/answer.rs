@@ -1,6 +1,9 @@
 //! What a tool answers, in the shape that clients of the Python server know.
 
+use std::borrow::Cow;
+
 use atm_office::read::Reading;
+use atm_wire::visible;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -62,19 +65,36 @@ impl Answer {
     pub(crate) fn into_result(self) -> CallToolResult {
         let (text, structured) = match self.body {
             Body::Object(value) => {
-                let value = squeezed(value, LARGEST);
+                let value = squeezed(shown(value), LARGEST);
                 (value.to_string(), value)
             }
             Body::List(items) => {
-                let items = Value::from(items);
+                let items = shown(Value::from(items));
                 (items.to_string(), json!({ "result": items }))
             }
         };
-        let notes = self.notes.into_iter().map(ContentBlock::text);
+        let notes = self.notes.into_iter().map(|note| ContentBlock::text(visible::lines(&note)));
         let mut result =
             CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(notes).collect());
         result.structured_content = Some(structured);
         result
+    }
+}
+
+/// The value with nothing in it that a model would read and a person would not see.
+pub(crate) fn shown(value: Value) -> Value {
+    match value {
+        Value::String(text) => match visible::in_json(&text) {
+            Cow::Borrowed(_) => Value::String(text),
+            Cow::Owned(shown) => Value::String(shown),
+        },
+        Value::Array(items) => items.into_iter().map(shown).collect(),
+        Value::Object(fields) => {
+            let shown_field =
+                |(key, field): (String, Value)| (visible::in_json(&key).into_owned(), shown(field));
+            Value::Object(fields.into_iter().map(shown_field).collect())
+        }
+        other => other,
     }
 }
 

@@ -5,6 +5,7 @@ use atm_wire::{MemberName, TeamName};
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
+use crate::answer::shown;
 use crate::desk::Desk;
 use crate::page::{BUDGET, fitting};
 use crate::squeeze::squeezed;
@@ -59,14 +60,14 @@ pub(crate) fn read(desk: &Desk, uri: &str) -> Result<ReadResourceResult, Trouble
     let messages: Vec<Value> = look.messages.iter().map(|message| squeezed(json!(message), BUDGET)).collect();
     let older = messages.len() - fitting(messages.iter().rev());
     let unread = look.messages.iter().filter(|message| !message.read).count();
-    let body = json!({
+    let body = shown(json!({
         "team": team,
         "name": name,
         "unread": unread,
         "older": older,
         "messages": messages.into_iter().skip(older).collect::<Vec<_>>(),
         "warnings": look.warnings,
-    });
+    }));
     let text = ResourceContents::text(body.to_string(), uri).with_mime_type(JSON);
     Ok(ReadResourceResult::new(vec![text]))
 }

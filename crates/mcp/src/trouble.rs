@@ -2,7 +2,7 @@
 
 use atm_office::OfficeError;
 use atm_store::StoreError;
-use atm_wire::NameError;
+use atm_wire::{NameError, visible};
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use crate::squeeze::cut;
@@ -29,7 +29,7 @@ impl Trouble {
 
     /// The answer that says so.
     pub(crate) fn into_result(self) -> CallToolResult {
-        CallToolResult::error(vec![ContentBlock::text(self.to_string())])
+        CallToolResult::error(vec![ContentBlock::text(visible::lines(&self.to_string()))])
     }
 }
 

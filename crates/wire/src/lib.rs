@@ -20,6 +20,7 @@ pub mod stamp;
 pub mod status;
 pub mod task;
 pub mod team;
+pub mod visible;
 
 pub use artifact::ArtifactName;
 pub use color::Color;

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::visible;
+
 /// The longest name, in bytes. Real file systems end at 255, and suffixes such as `.json.lock` need room.
 const LONGEST: usize = 64;
 
@@ -55,9 +57,10 @@ pub(crate) fn excerpt(text: &str) -> String {
     shown
 }
 
-/// Characters that show nothing or turn the text around them, so that two names look the same.
+/// Characters that show nothing or turn the text around them, so that two names look the same. The selectors that
+/// choose how an emoji looks are let through: people have such names.
 pub(crate) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+    visible::is_invisible(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
 /// The rule that a name from elsewhere breaks, if any.

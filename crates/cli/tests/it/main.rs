@@ -17,6 +17,7 @@ mod crowd;
 mod demo;
 mod disk;
 mod doctor;
+mod hidden_text;
 mod hooks;
 mod hostile_text;
 mod install;

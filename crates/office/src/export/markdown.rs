@@ -106,9 +106,9 @@ impl Page<'_> {
     }
 }
 
-/// Control characters are shown as such.
+/// What cannot be seen is spelled out.
 fn visible(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c }).collect()
+    atm_wire::visible::lines(text).replace('\n', "\\n")
 }
 
 /// A line of somebody's words: its Markdown is his, its HTML is not let through.

@@ -82,8 +82,8 @@ fn render(message: &Exported, team: &str) -> String {
     header("Status", if view.read { "RO" } else { "O" });
     header("MIME-Version", "1.0");
     header("Content-Type", "text/plain; charset=utf-8");
-    let is_odd = view.text.lines().any(|line| line.len() > LONGEST_LINE)
-        || view.text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t'));
+    let is_odd =
+        view.text.lines().any(|line| line.len() > LONGEST_LINE) || atm_wire::visible::has_hidden(&view.text);
     if is_odd {
         header("Content-Transfer-Encoding", "quoted-printable");
         text.push('\n');
@@ -126,6 +126,7 @@ fn id(id: &str, team: &str) -> String {
 /// A header's value, on one line: as it is, or in encoded words where it is not plain or too long.
 fn encoded(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let text = atm_wire::visible::line(&text).into_owned();
     let is_plain = text.len() <= ENCODED_LINE
         && text.trim() == text
         && !text.contains("=?")

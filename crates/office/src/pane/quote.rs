@@ -54,10 +54,12 @@ pub(super) fn tmux_string(text: &[u8]) -> Vec<u8> {
     quoted
 }
 
-/// A text without what a terminal would act on: control characters, and line breaks, which become spaces.
+/// A text without what a terminal would act on: control characters, and line breaks, which become spaces. What a reader
+/// would not see in it is spelled out.
 pub(super) fn one_line(text: &str) -> String {
     let spaced = text.replace("\r\n", " ").replace(['\n', '\r', '\t'], " ");
-    spaced.chars().filter(|c| !c.is_control()).collect()
+    let plain: String = spaced.chars().filter(|c| !c.is_control()).collect();
+    atm_wire::visible::line(&plain).into_owned()
 }
 
 /// Lines without control characters.
@@ -72,6 +74,7 @@ mod tests {
     #[test]
     fn what_is_typed_is_one_line_without_control_characters() {
         assert_eq!(one_line("a\r\nb\nc\td\u{1b}[31m\u{7}\u{9b}e\u{3}"), "a b c d[31me");
+        assert_eq!(one_line("go\u{200b}\u{e0041}"), "go\\u{200b}\\u{e0041}");
         assert_eq!(plain_lines("a\u{1b}]0;x\u{7}\nb\r"), "a]0;x\nb");
     }
 

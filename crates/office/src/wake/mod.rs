@@ -148,7 +148,8 @@ impl Office {
         if has_read(&mailbox, &mail)? {
             return Ok(Called::No(Silence::JustRead));
         }
-        let done = way.wake(text.unwrap_or(&line));
+        // It is read by a model: nothing in it may hide.
+        let done = way.wake(&atm_wire::visible::line(text.unwrap_or(&line)));
         let evidence = match &done {
             Ok(way) => format!("woken by {way}; not confirmed"),
             Err(error) => format!("not woken: {error}"),

@@ -7,6 +7,7 @@ use atm_office::tasks::TaskView;
 use atm_wire::task::{Status, TaskId};
 
 use super::graph::links;
+use crate::output::safe::line;
 
 const BOX_WIDTH: usize = 200;
 const BOX_HEIGHT: usize = 44;
@@ -61,7 +62,7 @@ pub(super) fn draw(tasks: &BTreeMap<TaskId, &TaskView>) -> String {
             "<g><title>{}</title><rect x=\"{x}\" y=\"{y}\" width=\"{BOX_WIDTH}\" height=\"{BOX_HEIGHT}\" rx=\"6\" \
              fill=\"{fill}\" stroke=\"#999\"/><text x=\"{}\" y=\"{}\">{id} {}</text><text x=\"{}\" y=\"{}\" fill=\"#666\">{}\
              </text></g>",
-            escape(&task.subject),
+            escape(&line(&task.subject)),
             x + 8,
             y + 18,
             escape(&cut(&task.subject)),
@@ -102,6 +103,7 @@ fn places(tasks: &BTreeMap<TaskId, &TaskView>) -> BTreeMap<TaskId, (usize, usize
 }
 
 fn cut(text: &str) -> String {
+    let text = line(text);
     let mut short: String = text.chars().take(TITLE).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -109,7 +111,7 @@ fn cut(text: &str) -> String {
     short
 }
 
-/// Text for XML, which has no control characters at all.
+/// Text for XML, in which nothing is invisible any more.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -118,7 +120,6 @@ fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -131,6 +132,9 @@ mod tests {
 
     #[test]
     fn text_cannot_leave_its_place() {
-        assert_eq!(escape("</text><script>\u{1b}\"&"), "&lt;/text&gt;&lt;script&gt;\u{fffd}&quot;&amp;");
+        let shown = |text: &str| escape(&line(text));
+        assert_eq!(shown("</text><script>\u{1b}\"&"), "&lt;/text&gt;&lt;script&gt;\\x1b&quot;&amp;");
+        assert_eq!(shown("\u{202e}cod\u{200b}e\u{ffff}"), "\\u{202e}cod\\u{200b}e\\u{ffff}");
+        assert_eq!(cut("\u{2066}x"), "\\u{2066}x");
     }
 }

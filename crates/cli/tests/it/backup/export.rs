@@ -200,7 +200,7 @@ fn the_page_is_for_people_and_what_is_written_stays_words() {
     **alice**, [.........TIME.........] (unread, written) `[ID]`
 
     > # not a heading
-    > &lt;script>alert(1)&lt;/script> �[2J
+    > &lt;script>alert(1)&lt;/script> \x1b[2J
 
 
     ## Mail for team-lead

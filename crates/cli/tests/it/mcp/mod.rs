@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod drop_in;
+mod hidden;
 mod hostile;
 #[cfg(feature = "mcp-http")]
 mod http;
