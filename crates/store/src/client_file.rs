@@ -1,4 +1,8 @@
 //! A client's settings file: replaced whole, by rename, with its mode, and what it was before we touched it.
+//!
+//! Its temp files hold a copy of the client's settings, which may have secrets in them. So each is noted in the file's
+//! queue before it is made, as those of shared files are: whoever comes to the file next removes what a process left
+//! that died.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +12,21 @@ use uuid::Uuid;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, resolve, sync_folder};
+use crate::files::{Staged, read_small, resolve, sync_folder};
+use crate::lock::LockTimes;
+use crate::lock::queue::Queue;
 use crate::paths::{State, create_private_folders};
+use crate::points;
+
+/// The largest file of a client that is read. Some clients keep much in one file.
+const LARGEST: u64 = 64 << 20;
 
 /// One such file.
 #[derive(Debug, Clone)]
 pub struct ClientFile {
     path: PathBuf,
     memory: PathBuf,
+    state: State,
 }
 
 /// What we did to it.
@@ -34,7 +45,8 @@ impl ClientFile {
     pub fn new(path: impl Into<PathBuf>, state: &State) -> Self {
         let path = path.into();
         let key = Uuid::new_v5(&Uuid::NAMESPACE_URL, path.as_os_str().as_encoded_bytes()).simple();
-        Self { memory: state.path().join("installed").join(format!("{key}.json")), path }
+        let memory = state.path().join("installed").join(format!("{key}.json"));
+        Self { memory, path, state: state.clone() }
     }
 
     /// Where it is.
@@ -42,21 +54,15 @@ impl ClientFile {
         &self.path
     }
 
-    /// What it holds, if it is there.
+    /// What it holds, if it is there. A pipe or a device is an error, and nothing is waited for.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
-        match disk::read(&self.path) {
-            Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text)),
-                Err(_) => Err(StoreError::bad(&self.path, "is not UTF-8")),
-            },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).doing("read", &self.path),
-        }
+        let Some(file) = read_small(&self.path, LARGEST)? else { return Ok(None) };
+        String::from_utf8(file.bytes).map(Some).map_err(|_| StoreError::bad(&self.path, "is not UTF-8"))
     }
 
     /// What we remember of having touched it.
     pub fn touched(&self) -> Option<Touched> {
-        serde_json::from_slice(&disk::read(&self.memory).ok()?).ok()
+        serde_json::from_slice(&read_small(&self.memory, 4 * LARGEST).ok()??.bytes).ok()
     }
 
     /// Puts `after` in its place (nothing: removes it), if it still holds `before`. What it was is remembered first.
@@ -66,15 +72,26 @@ impl ClientFile {
         after: Option<&str>,
         remember: Option<&Touched>,
     ) -> Result<(), StoreError> {
+        let target = resolve(&self.path)?;
+        let folder = target.parent().unwrap_or(Path::new("/"));
+        if after.is_some() {
+            disk::create_dir_all(0o755, folder).doing("create", folder)?;
+        }
+        let queue = self.queue(&target)?;
+        points::reached("client_entered");
         if let Some(touched) = remember {
+            if let Some(folder) = self.memory.parent() {
+                create_private_folders(folder)?;
+            }
             // Strings and a path: that cannot fail.
-            put(&self.memory, &serde_json::to_string(touched).unwrap_or_default(), true)?;
+            put(&self.memory, &serde_json::to_string(touched).unwrap_or_default(), &queue)?;
+            points::reached("client_remembered");
         }
         if self.read()?.as_deref() != before {
             return Err(StoreError::Unsettled { path: self.path.clone() });
         }
         match after {
-            Some(text) => put(&self.path, text, false),
+            Some(text) => put(&target, text, &queue),
             None => disk::remove_file(&self.path).doing("remove", &self.path),
         }
     }
@@ -88,19 +105,33 @@ impl ClientFile {
             _ => Ok(()),
         }
     }
+
+    /// Removes what a process left that died while it replaced this file.
+    pub fn clear_leftovers(&self) -> Result<(), StoreError> {
+        let target = resolve(&self.path)?;
+        // Where there never was a turn, nothing was left.
+        if self.state.queue(&target).exists() { self.queue(&target).map(drop) } else { Ok(()) }
+    }
+
+    /// Our turn at the file, among all `atm` processes.
+    fn queue(&self, target: &Path) -> Result<Queue, StoreError> {
+        Queue::enter(&self.state.queue(target), &LockTimes::default().deadline())
+    }
 }
 
-fn put(path: &Path, text: &str, private: bool) -> Result<(), StoreError> {
-    let target = resolve(path)?;
-    let folder = target.parent().unwrap_or(Path::new("/"));
-    if private {
-        create_private_folders(folder)?;
-    } else {
-        disk::create_dir_all(0o755, folder).doing("create", folder)?;
-    }
-    let old = fs::metadata(&target).ok();
-    Staged::write(Staged::name_for(&target), &target, old.as_ref(), &[text])?.commit()?;
-    sync_folder(folder)
+/// Replaces a file, in its turn.
+fn put(target: &Path, text: &str, queue: &Queue) -> Result<(), StoreError> {
+    let temp = Staged::name_for(target);
+    queue.note(&temp);
+    points::reached("client_noted");
+    let old = fs::metadata(target).ok();
+    let staged = Staged::write(temp, target, old.as_ref(), &[text])?;
+    points::reached("client_staged");
+    staged.commit()?;
+    points::reached("client_renamed");
+    sync_folder(target.parent().unwrap_or(Path::new("/")))?;
+    queue.clear();
+    Ok(())
 }
 
 #[cfg(test)]
@@ -131,6 +162,9 @@ mod tests {
         assert_eq!(file.touched(), None);
         fs::write(&real, [0xff]).unwrap();
         assert!(file.read().is_err());
+        fs::remove_file(&real).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&real).status().unwrap().success());
+        assert!(file.read().unwrap_err().to_string().ends_with("is not a regular file"), "and no wait");
     }
 
     #[test]

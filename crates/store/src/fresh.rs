@@ -8,7 +8,7 @@ use uuid::{ContextV7, Timestamp, Uuid};
 /// Keeps the ids of one process in their order within a millisecond.
 static ORDER: Mutex<ContextV7> = Mutex::new(ContextV7::new());
 
-/// A new id (UUIDv7). `Uuid::now_v7` panics where the clock shows a time before 1970; there, and up to the first second
+/// A new id (`UUIDv7`). `Uuid::now_v7` panics where the clock shows a time before 1970; there, and up to the first second
 /// of 1970, ids are told apart by their random part alone.
 pub fn fresh_id() -> Uuid {
     id_at(SystemTime::now())

@@ -22,6 +22,7 @@ mod fresh;
 mod group;
 pub mod interrupt;
 pub mod journal;
+pub mod leftovers;
 pub mod lock;
 pub mod log;
 pub mod mailbox;

@@ -21,8 +21,30 @@ pub const ARCHIVE: [&str; 7] = [
 /// The points that packing a part of the archive passes.
 pub const PACK: [&str; 5] = ["part_closed", "part_staged", "part_packed", "part_dropped", "part_done"];
 
+/// The points that replacing a client's file passes; those of a temp file twice, first for what we remember of it.
+pub const CLIENT_FILE: [&str; 8] = [
+    "client_entered",
+    "client_noted",
+    "client_staged",
+    "client_renamed",
+    "client_remembered",
+    "client_noted:2",
+    "client_staged:2",
+    "client_renamed:2",
+];
+
 /// The points that restoring a backup passes.
-pub const RESTORE: [&str; 4] = ["restore_unpacked", "restore_archived", "restore_tasks", "restore_placed"];
+pub const RESTORE: [&str; 9] = [
+    "restore_begun",
+    "restore_staged",
+    "restore_file",
+    "restore_file:3",
+    "restore_checked",
+    "restore_unpacked",
+    "restore_archived",
+    "restore_tasks",
+    "restore_placed",
+];
 
 /// The points that making an array a log passes.
 pub const TO_LOG: [&str; 7] = [

@@ -5,6 +5,7 @@
 //! looked like: as long as they look the same, it is still true. It is no promise: if the note is lost, the ledger is
 //! asked once more, so it is replaced whole but not synced.
 
+use std::fmt::Write;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -41,7 +42,7 @@ impl Stillness {
                 Ok(found) if !is_settled(&found, now) => return None,
                 Ok(found) => {
                     let (inode, size) = (found.ino(), found.len());
-                    signature += &format!("{inode}:{size}:{}.{} ", found.mtime(), found.mtime_nsec());
+                    let _ = write!(signature, "{inode}:{size}:{}.{} ", found.mtime(), found.mtime_nsec());
                 }
                 Err(_) => signature.push_str("- "),
             }
@@ -51,7 +52,7 @@ impl Stillness {
 
     /// Whether nothing waited when the files looked like this.
     pub fn is_noted(&self, signature: &str) -> bool {
-        fs::read(&self.path).is_ok_and(|noted| noted == signature.as_bytes())
+        crate::disk::read(&self.path).is_ok_and(|noted| noted == signature.as_bytes())
     }
 
     /// Remembers that nothing waited when the files looked like this.

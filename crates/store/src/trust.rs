@@ -75,7 +75,7 @@ impl TrustedFolders {
     pub fn remove(&self, folder: &Path) -> Result<bool, StoreError> {
         let real = folder.canonicalize();
         let path = self.file_of(real.as_deref().unwrap_or(folder));
-        match fs::remove_file(&path) {
+        match crate::disk::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             removed => removed.doing("remove", &path).map(|()| true),
         }

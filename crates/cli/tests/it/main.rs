@@ -25,6 +25,7 @@ mod interrupt;
 mod json_shapes;
 mod kill;
 mod ledger;
+mod leftovers;
 mod limits;
 mod locks;
 mod looking;

@@ -139,6 +139,9 @@ ailments! {
     ClosedToGroup = "ATM-D023" Note, "a group's team that the group cannot read",
         "Its folder is for a group, and something in it or above it is not.",
         "`chmod o+x` on the folder above that is closed; `chgrp -R GROUP` and `chmod -R g+rX` on what is in it.";
+    Abandoned = "ATM-D024" Warning, "what a process left that died in the middle",
+        "A backup that was being restored, or a copy of a client's settings, which may have secrets in it.",
+        "`--fix` removes it.";
     EmptyPhantom = "ATM-D022" Note, "an empty inbox of nobody",
         "It takes the next mistyped message without a word.",
         "`--fix` removes it.";

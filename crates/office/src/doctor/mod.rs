@@ -3,6 +3,7 @@
 //! Looking changes nothing. Each fix goes through the store, with the file's locks, and into the journal first, so that
 //! it can be undone to the same bytes.
 
+mod abandoned;
 mod ailments;
 mod clients;
 mod ledger;
@@ -24,6 +25,7 @@ use crate::error::OfficeError;
 use crate::office::Office;
 use crate::phantoms::{Phantom, REROUTED};
 
+use abandoned::Abandoned;
 pub use ailments::{Ailment, Severity};
 pub use ledger::Checkup;
 pub use treat::Treated;
@@ -60,6 +62,7 @@ enum Remedy {
     Close(PathBuf, u32),
     MoveCursor(PathBuf, u64),
     NewCursor(PathBuf),
+    ClearAbandoned(Abandoned),
     Ledger,
 }
 
@@ -118,6 +121,9 @@ impl Office {
         for team in &teams {
             self.complete_accepted(team, None);
             self.examine_team(team, &mut findings);
+        }
+        if team.is_none() {
+            abandoned::examine(self, &mut findings);
         }
         system::inotify(&mut findings);
         findings.sort_by_key(|finding| finding.ailment.severity());

@@ -27,6 +27,9 @@ impl Office {
         let (Some(remedy), Some(team)) = (&finding.remedy, &finding.team) else {
             return match &finding.remedy {
                 Some(Remedy::Ledger) => self.check_ledger(true).map(|_| Treated { journal: None }),
+                Some(Remedy::ClearAbandoned(what)) => {
+                    self.clear_abandoned(what).map(|()| Treated { journal: None })
+                }
                 _ => Ok(Treated { journal: None }),
             };
         };
@@ -91,7 +94,7 @@ impl Office {
                 }
             }
             // These have ways of their own.
-            Remedy::Reroute(..) | Remedy::Ledger => {}
+            Remedy::Reroute(..) | Remedy::ClearAbandoned(_) | Remedy::Ledger => {}
         }
         Ok(())
     }

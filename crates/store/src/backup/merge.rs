@@ -51,7 +51,7 @@ pub fn open<'a>(
     create_private_folders(&site.root.teams())?;
     let folder = site.root.team(site.team);
     let turn = Unpacked::turn(&folder, site)?;
-    Ok(Opened { site, unpacked: Unpacked::new(&folder, site.state, backup, limits, progress)?, _turn: turn })
+    Ok(Opened { site, unpacked: Unpacked::new(&folder, site, backup, limits, progress)?, _turn: turn })
 }
 
 impl Opened<'_> {
@@ -62,7 +62,7 @@ impl Opened<'_> {
 
     /// The team's configuration, if there is one.
     pub fn config(&self) -> Result<Option<String>, StoreError> {
-        let path = self.unpacked.team.join("team/config.json");
+        let path = self.unpacked.folders.team.join("team/config.json");
         match disk::read_to_string(&path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -77,12 +77,12 @@ impl Opened<'_> {
 
     /// The mail of one of them.
     pub fn mail(&self, name: &MemberName) -> Result<Load, StoreError> {
-        let elsewhere = State::new(self.unpacked.state.clone());
+        let elsewhere = State::new(self.unpacked.folders.state.clone());
         Mailbox::open(self.folder().path(), name, &elsewhere, self.site.times).carry()
     }
 
     fn folder(&self) -> TeamFolder {
-        TeamFolder::at(self.unpacked.team.join("team"), self.site.state, self.site.times)
+        TeamFolder::at(self.unpacked.folders.team.join("team"), self.site.state, self.site.times)
     }
 
     /// Adds what the archive does not have. Gives how many messages came, and how many were there.
@@ -96,7 +96,7 @@ impl Opened<'_> {
         let tasks = TaskFolder::new(self.site.root, self.site.team, self.site.state, self.site.times);
         let mut files = Files::default();
         for file in &self.manifest().files {
-            let path = self.unpacked.team.join(OsStr::from_bytes(file.path.as_bytes()));
+            let path = self.unpacked.folders.team.join(OsStr::from_bytes(file.path.as_bytes()));
             match kind(file.path.as_bytes()) {
                 Kind::Task(id) => {
                     let text = disk::read_to_string(&path).doing("read", &path)?;
@@ -143,7 +143,7 @@ impl Opened<'_> {
             target.ancestors().skip(1).take_while(|path| path.starts_with(&folder)).collect();
         ensure_folder_like(&folder, &self.site.root.team(self.site.team))?;
         above.into_iter().rev().try_for_each(ensure_folder)?;
-        let source = self.unpacked.team.join(OsStr::from_bytes(file.path.as_bytes()));
+        let source = self.unpacked.folders.team.join(OsStr::from_bytes(file.path.as_bytes()));
         let (staged, new) = Staged::begin(Staged::name_for(&target), &target, None)?;
         let copied =
             disk::open_to_read(&source).and_then(|mut source| io::copy(&mut source, &mut disk::Writer(&new)));

@@ -10,7 +10,7 @@
 //! | copy all files into one without a name | `collect`, `spool` |
 //! | write manifest and files, rename | `pack` |
 //! | check everything, into a folder beside its place | `unpack` |
-//! | put it in place | `restore` |
+//! | put it in place | `restore`, `staging` |
 //! | add it to a team that is there | `merge` |
 //!
 //! [`MANIFEST`]: atm_wire::backup::MANIFEST
@@ -21,6 +21,7 @@ mod pack;
 mod places;
 mod restore;
 mod spool;
+mod staging;
 mod unpack;
 
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ use crate::paths::{Root, State};
 
 pub use merge::{Files, Opened, open};
 pub use restore::{Restored, adopt, restore};
+pub use staging::{abandoned_restores, remove_abandoned_restores};
 pub use unpack::{Limits, check, manifest};
 
 /// Told how much of how much is done.

@@ -3,7 +3,7 @@
 //! | step | a crash before it leaves | cleaned up by |
 //! |---|---|---|
 //! | the turn at that team's name | nothing | |
-//! | all files unpacked, checked and synced | a hidden folder beside the teams, one in the state folder | the next restore of that name |
+//! | all files unpacked, checked and synced | a hidden folder beside the teams, one in the state folder | the next restore, `doctor --fix` |
 //! | the archive put in place, or added to the one that is there | as above | as above |
 //! | the tasks renamed into place | an archive that is there again | it is not doubled by the next restore |
 //! | **the team renamed into place** | the tasks | the next restore finds that they are the same |
@@ -11,7 +11,7 @@
 //! So the team is there at once and whole, or not at all.
 
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{OpenOptions, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use super::staging::{Staging, remove_abandoned_restores};
 use super::unpack::{Limits, Sink, unpack};
 use super::{Progress, Site};
 use crate::archive::{ALWAYS, Archive, Whence};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{remove_folder, rename_new, sync_folder};
-use crate::fresh::fresh_id;
+use crate::files::{rename_new, sync_folder};
 use crate::group::Group;
 use crate::interrupt;
 use crate::lock::queue::Queue;
@@ -35,8 +35,6 @@ use atm_wire::archive::Archived;
 use atm_wire::backup::{FileEntry, FolderEntry, Manifest, Mode, Place};
 use atm_wire::{migrate, team};
 
-/// In the name of a folder that a backup is unpacked into.
-const MARK: &str = ".atm-restore-";
 /// Times of files tell which of two changed first only if they are so far apart.
 const TICK: Duration = Duration::from_millis(12);
 
@@ -68,19 +66,19 @@ pub fn restore(
     if folder.exists() {
         return Err(StoreError::Exists { path: folder });
     }
-    let unpacked = Unpacked::new(&folder, site.state, backup, limits, progress)?;
+    let unpacked = Unpacked::new(&folder, site, backup, limits, progress)?;
     let manifest = &unpacked.manifest;
     if tasks.exists() && !is_same(&tasks, manifest, b"tasks") {
         return Err(StoreError::Exists { path: tasks });
     }
     if manifest.team != site.team.as_str() {
-        let config = unpacked.team.join("team/config.json");
+        let config = unpacked.folders.team.join("team/config.json");
         rename_team(&config, &manifest.team, site.team.as_str(), backup)?;
     }
     points::reached("restore_unpacked");
     let archived_before = unpacked.put_archive(site)?;
     points::reached("restore_archived");
-    if unpacked.team.join("tasks").is_dir() && !tasks.exists() {
+    if unpacked.folders.team.join("tasks").is_dir() && !tasks.exists() {
         create_private_folders(tasks.parent().unwrap_or(&teams))?;
         unpacked.put("tasks", &tasks)?;
     }
@@ -96,10 +94,7 @@ pub fn restore(
 /// A backup's files in folders beside their places, checked and synced; removed on drop.
 pub(super) struct Unpacked {
     pub(super) manifest: Manifest,
-    /// The folder with `team` and `tasks`.
-    pub(super) team: PathBuf,
-    /// The folder with `archive`.
-    pub(super) state: PathBuf,
+    pub(super) folders: Staging,
     sharing: Sharing,
 }
 
@@ -133,45 +128,39 @@ impl Sharing {
 }
 
 impl Unpacked {
-    /// Our turn at a team's name, and what dead restores of it left is gone.
+    /// Our turn at a team's name, and what dead restores left is gone.
     pub(super) fn turn(folder: &Path, site: Site) -> Result<Queue, StoreError> {
         let turn = Queue::enter(&site.state.queue(folder), &site.times.deadline())?;
-        sweep(folder, site.state);
+        remove_abandoned_restores(site.root, site.state, site.times)?;
         Ok(turn)
     }
 
     /// Unpacks beside `folder`, and the archive in the state folder.
     pub(super) fn new(
         folder: &Path,
-        state: &State,
+        site: Site,
         backup: &Path,
         limits: Limits,
         progress: Progress,
     ) -> Result<Self, StoreError> {
-        let id = fresh_id().simple().to_string();
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let folders = Staging::new(folder, site.state, site.times)?;
         let mut unpacking = Stage {
-            team: folder.with_file_name(format!(".{name}{MARK}{id}")),
-            state: restoring(state).join(format!("{name}{MARK}{id}")),
+            team: folders.team.clone(),
+            state: folders.state.clone(),
             rotated: Vec::new(),
             modes: Vec::new(),
             sharing: Sharing::None,
         };
-        create_private_folders(&restoring(state))?;
-        for folder in [&unpacking.team, &unpacking.state] {
-            interrupt::create_folder(folder, || disk::create_dir(0o700, folder)).doing("create", folder)?;
-        }
-        let placed = Cleared(unpacking.team.clone(), unpacking.state.clone());
         let manifest = unpack(backup, limits, &mut unpacking, progress)?;
+        points::reached("restore_checked");
         unpacking.finish()?;
-        std::mem::forget(placed);
-        Ok(Self { manifest, team: unpacking.team, state: unpacking.state, sharing: unpacking.sharing })
+        Ok(Self { manifest, folders, sharing: unpacking.sharing })
     }
 
     /// Gives one of its folders its place, in which nothing may be, and then its mode: a folder that may not be written
     /// into cannot be moved.
     fn put(&self, top: &str, to: &Path) -> Result<(), StoreError> {
-        let from = if top == "archive" { &self.state } else { &self.team }.join(top);
+        let from = if top == "archive" { &self.folders.state } else { &self.folders.team }.join(top);
         let _critical = interrupt::critical();
         rename_new(&from, to)?;
         let folder = self.manifest.folders.iter().find(|folder| folder.path.as_bytes() == top.as_bytes());
@@ -183,7 +172,7 @@ impl Unpacked {
 
     /// Puts the archive in place. One that is there is added to: gives how many messages it had already.
     fn put_archive(&self, site: Site) -> Result<usize, StoreError> {
-        let staged = self.state.join("archive");
+        let staged = self.folders.state.join("archive");
         if !staged.is_dir() {
             return Ok(0);
         }
@@ -199,11 +188,11 @@ impl Unpacked {
 
     /// Adds to the archive what it does not have. Gives how many messages came, and how many were there.
     pub(super) fn add_to_archive(&self, site: Site) -> Result<(usize, usize), StoreError> {
-        let staged = self.state.join("archive");
+        let staged = self.folders.state.join("archive");
         if !staged.is_dir() {
             return Ok((0, 0));
         }
-        let state = State::new(self.state.clone());
+        let state = State::new(self.folders.state.clone());
         let (mut all, mut known) = (0, 0);
         for archive in Archive::in_folder(&staged, &state, site.times)? {
             let view = archive.view(ALWAYS)?;
@@ -242,41 +231,6 @@ pub fn adopt(site: Site, stem: &str, messages: &[Archived]) -> Result<usize, Sto
         known += archive.writer(whence)?.adopt(&of_name)?;
     }
     Ok(known)
-}
-
-impl Drop for Unpacked {
-    fn drop(&mut self) {
-        drop(Cleared(self.team.clone(), self.state.clone()));
-    }
-}
-
-/// Folders that go when this does.
-struct Cleared(PathBuf, PathBuf);
-
-impl Drop for Cleared {
-    fn drop(&mut self) {
-        for folder in [&self.0, &self.1] {
-            remove_folder(folder);
-            interrupt::forget(folder);
-        }
-    }
-}
-
-/// Removes what dead restores of this team left. It has to be our turn at its name.
-fn sweep(folder: &Path, state: &State) {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let left = |folder: &Path, prefix: String| {
-        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-        for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
-            remove_folder(&entry.path());
-        }
-    };
-    left(folder.parent().unwrap_or(Path::new("/")), format!(".{name}{MARK}"));
-    left(&restoring(state), format!("{name}{MARK}"));
-}
-
-fn restoring(state: &State) -> PathBuf {
-    state.path().join("restoring")
 }
 
 /// Where files are written before they are in place.
@@ -372,6 +326,7 @@ impl Sink for Stage {
         if is_counted {
             thread::sleep(TICK);
         }
+        points::reached("restore_file");
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! Claude Code's own command, for the file that it rewrites while it runs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use atm_office::ExitCode;
+use atm_office::{ExitCode, OfficeError};
+use atm_store::client_file::ClientFile;
 use serde_json::Value;
 
 use super::client::stdio_server;
@@ -23,7 +23,7 @@ pub(crate) struct Call {
 /// What has to be called, so that our server is there, or is not.
 pub(crate) fn plan(
     program: &Path,
-    file: &Path,
+    file: &ClientFile,
     who: &Identity,
     uninstall: bool,
 ) -> Result<Vec<Call>, Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn plan(
     let wanted = match &there {
         Some(there) if is_our_server(there) => Value::Object(renewed(there, &wanted)),
         Some(_) if uninstall => return Ok(Vec::new()),
-        Some(_) => return Err(Trouble::NotOurs("the server `atm`").with(file)),
+        Some(_) => return Err(Trouble::NotOurs("the server `atm`").with(file.path())),
         None => wanted,
     };
     let wanted = Some(wanted).filter(|_| !uninstall);
@@ -54,10 +54,10 @@ pub(crate) fn plan(
 }
 
 /// Our server as the file has it.
-fn server_in(file: &Path) -> Result<Option<Value>, Failure> {
-    let Ok(text) = fs::read_to_string(file) else { return Ok(None) };
+fn server_in(file: &ClientFile) -> Result<Option<Value>, Failure> {
+    let Some(text) = file.read().map_err(OfficeError::from)? else { return Ok(None) };
     let document: Value = serde_json::from_str(&text).map_err(|error| {
-        Failure::new(ExitCode::BadData, "bad_client_file", format!("{}: {error}", file.display()))
+        Failure::new(ExitCode::BadData, "bad_client_file", format!("{}: {error}", file.path().display()))
             .hint("nothing was changed; Claude Code mends it at its next start, or asks you")
     })?;
     Ok(document.pointer("/mcpServers/atm").cloned())

@@ -124,7 +124,8 @@ impl Install {
             .collect::<Result<Vec<_>, _>>()?;
         let mut commands = Vec::new();
         if let Some(claude) = claude {
-            commands = claude::plan(&claude, &folders.claude_json(), &who, self.uninstall)?;
+            let file = ClientFile::new(folders.claude_json(), &state);
+            commands = claude::plan(&claude, &file, &who, self.uninstall)?;
         }
         let mut left_to_do = client.what_is_left(scope).to_vec();
         if client::find_program(NAME).is_none() {
@@ -163,6 +164,9 @@ impl Install {
 
     fn plan(&self, state: &State, target: &Target) -> Result<Step, Failure> {
         let file = ClientFile::new(&target.path, state);
+        if !self.dry_run {
+            file.clear_leftovers().map_err(OfficeError::from)?;
+        }
         let before = file.read().map_err(OfficeError::from)?;
         let bad = |trouble: Trouble| trouble.with(&target.path);
         let touched = file.touched();

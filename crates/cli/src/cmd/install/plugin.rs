@@ -5,6 +5,7 @@ use std::path::Path;
 
 use atm_office::{ExitCode, OfficeError};
 use atm_store::client_file::ClientFile;
+use atm_store::files::read_small;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 use crate::output::safe;
 
 const MANIFEST: &str = ".claude-plugin/plugin.json";
+const LARGEST_MANIFEST: u64 = 1 << 20;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -34,6 +36,7 @@ pub(crate) fn run(context: &mut Context, folder: &Path, dry_run: bool) -> Result
     let files = files()?;
     for (name, text) in files.iter().filter(|_| !dry_run) {
         let file = ClientFile::new(folder.join(name), context.office.state());
+        file.clear_leftovers().map_err(OfficeError::from)?;
         let before = file.read().map_err(OfficeError::from)?;
         if before.as_deref() != Some(text) {
             file.replace(before.as_deref(), Some(text), None).map_err(OfficeError::from)?;
@@ -59,7 +62,8 @@ fn is_free(folder: &Path) -> bool {
     let ours =
         |text: String| serde_json::from_str::<Value>(&text).is_ok_and(|manifest| manifest["name"] == "atm");
     let empty = fs::read_dir(folder).map_or(!folder.exists(), |mut entries| entries.next().is_none());
-    empty || fs::read_to_string(folder.join(MANIFEST)).is_ok_and(ours)
+    let manifest = || read_small(&folder.join(MANIFEST), LARGEST_MANIFEST).ok().flatten();
+    empty || manifest().and_then(|file| String::from_utf8(file.bytes).ok()).is_some_and(ours)
 }
 
 fn files() -> Result<Vec<(&'static str, String)>, Failure> {
