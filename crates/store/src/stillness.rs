@@ -5,9 +5,9 @@
 //! looked like: as long as they look the same, it is still true. It is no promise: if the note is lost, the ledger is
 //! asked once more, so it is replaced whole but not synced.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::SystemTime;
