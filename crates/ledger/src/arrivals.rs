@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, Trans
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::record::{has_reached, number_of, put_down, reach, reach_inbox, revive};
+use crate::record::{has_reached, number_of, put_down, reach, reach_inbox, revive, set_witnesses};
 use crate::row::{InboxKey, NewMessage};
 use crate::stage::{Evidence, Stage};
 
@@ -52,6 +52,7 @@ struct Arrival {
     /// It is among the messages already, and here because it is not written.
     is_filed: bool,
     written: Option<(Stage, i64, Evidence)>,
+    witnesses: Option<String>,
     message: String,
     draft: String,
 }
@@ -109,13 +110,14 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// The promise is kept: these are in the inbox file.
+    /// The promise is kept: these are in the inbox file, behind those that `witnesses` names, if that is known.
     pub fn written(
         &mut self,
         inbox: &InboxKey,
         ids: &[(String, Stage)],
         now: i64,
         evidence: &Evidence,
+        witnesses: Option<&str>,
     ) -> Result<(), LedgerError> {
         let write = || -> rusqlite::Result<()> {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
@@ -127,11 +129,11 @@ impl Ledger {
                 .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?;
             let mut mark = transaction.prepare_cached(
-                "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4 WHERE seq = ?1",
+                "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4, witnesses = ?5 WHERE seq = ?1",
             )?;
             for (id, stage) in ids {
                 if let Some(seq) = waiting.get(id) {
-                    mark.execute(params![seq, stage.rank(), now, evidence.to_json()])?;
+                    mark.execute(params![seq, stage.rank(), now, evidence.to_json(), witnesses])?;
                 } else if let Some(inbox) = inbox.find(&transaction)?
                     && let Some(message) = number_of(&transaction, inbox, id)?
                     && !has_reached(&transaction, message, Stage::Written)?
@@ -139,6 +141,7 @@ impl Ledger {
                     // It counted as failed, and it is there.
                     revive(&transaction, message)?;
                     reach_inbox(&transaction, message, *stage, now, evidence)?;
+                    set_witnesses(&transaction, message, witnesses)?;
                 }
             }
             drop(mark);
@@ -282,7 +285,7 @@ fn file(db: &Connection) -> rusqlite::Result<()> {
     for number in numbers {
         let arrival = db
             .prepare_cached(
-                "SELECT root, team, name, seq, id, at, by, filed, rank, written_at, evidence, message, draft
+                "SELECT root, team, name, seq, id, at, by, filed, rank, written_at, evidence, message, draft, witnesses
                  FROM arrivals WHERE seq = ?1",
             )?
             .query_row([number], Arrival::from_row)?;
@@ -297,7 +300,10 @@ fn file(db: &Connection) -> rusqlite::Result<()> {
             Some((stage, at, evidence)) => {
                 match number_of(db, inbox, &arrival.id)? {
                     Some(message) if *stage == Stage::Failed => reach(db, message, *stage, *at, evidence)?,
-                    Some(message) => reach_inbox(db, message, *stage, *at, evidence)?,
+                    Some(message) => {
+                        reach_inbox(db, message, *stage, *at, evidence)?;
+                        set_witnesses(db, message, arrival.witnesses.as_deref())?;
+                    }
                     None => {}
                 }
                 db.prepare_cached("DELETE FROM arrivals WHERE seq = ?1")?.execute([arrival.seq])?
@@ -326,6 +332,7 @@ impl Arrival {
             written,
             message: row.get(11)?,
             draft: row.get(12)?,
+            witnesses: row.get(13)?,
         })
     }
 

@@ -5,12 +5,15 @@
 //! and a warning in the office.
 
 mod arrivals;
+mod equals;
 mod error;
 mod lookup;
 mod observe;
 mod open;
 mod presence;
 mod record;
+mod removal;
+mod restore;
 mod row;
 mod schema;
 mod search;
@@ -18,6 +21,7 @@ mod stage;
 mod stats;
 
 pub use arrivals::{Acceptance, Fate};
+pub use equals::Span;
 pub use error::LedgerError;
 pub use lookup::{Recorded, StageRecord};
 pub use observe::{Known, Observed};

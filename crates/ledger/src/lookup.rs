@@ -44,6 +44,8 @@ pub struct Recorded {
     pub ack_by: Option<i64>,
     /// The sender's team, where it is not the recipient's.
     pub origin: Option<String>,
+    /// It counts as taken because it is gone, and nothing proves it.
+    pub is_unproved: bool,
 }
 
 /// One stage that a message reached.
@@ -60,7 +62,7 @@ pub struct StageRecord {
 /// The columns of [`Recorded`], for every query that gives some.
 pub(crate) const COLUMNS: &str =
     "m.seq, i.root, i.team, i.name, m.id, m.sender, m.text, m.summary, m.kind, m.sent_at,
-    m.noticed_at, m.ours, m.rank, m.reply_to, m.thread, m.request_id, m.ack_id, m.ack_by, m.origin";
+    m.noticed_at, m.ours, m.rank, m.reply_to, m.thread, m.request_id, m.ack_id, m.ack_by, m.origin, m.unproved AND m.rank = 30";
 
 impl Recorded {
     pub(crate) fn from_row(row: &Row) -> rusqlite::Result<Self> {
@@ -82,6 +84,7 @@ impl Recorded {
             ack_id: row.get(16)?,
             ack_by: row.get(17)?,
             origin: row.get(18)?,
+            is_unproved: row.get(19)?,
         })
     }
 }
@@ -220,8 +223,8 @@ impl Ledger {
         self.select("WHERE i.root = ?1 AND (m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&root, &ack])
     }
 
-    /// What waits: queued and without a sign of work since, wanting an acknowledgment and without one, or taken since
-    /// `lately` and not seen. At most so many, the newest; oldest first.
+    /// What waits: queued and without a sign of work since, wanting an acknowledgment and without one, held, gone without
+    /// a proof that it was taken, or taken since `lately` and not seen. At most so many, the newest; oldest first.
     pub fn pending(
         &self,
         root: &str,
@@ -233,6 +236,8 @@ impl Ledger {
         let mut found = self.select(
             "WHERE i.root = ?1 AND i.team = ?2 AND m.seq IN (
                  SELECT seq FROM messages WHERE rank < 40 AND rank >= 22 AND (rank < 30 OR noticed_at >= ?3)
+                 UNION SELECT seq FROM messages WHERE unproved = 1 AND rank = 30
+                 UNION SELECT seq FROM messages WHERE rank = 35
                  UNION SELECT seq FROM messages WHERE ack_by IS NOT NULL AND rank < 50
                  UNION SELECT seq FROM messages WHERE queued = 1 AND rank < 50)
              ORDER BY m.seq DESC LIMIT ?4",

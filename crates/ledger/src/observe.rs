@@ -1,9 +1,10 @@
 //! What was seen in the files.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::equals::{Span, remember};
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::record::{number_of, put_down, reach};
@@ -34,6 +35,10 @@ pub struct Known {
     pub sent_at: i64,
     /// Whether we sent it.
     pub ours: bool,
+    /// What stood before it in the file, in the office's own words, if that is known.
+    pub witnesses: Option<String>,
+    /// Since when we are about to take it out of the file ourselves.
+    pub removing_since: Option<i64>,
 }
 
 impl Ledger {
@@ -56,7 +61,8 @@ impl Ledger {
             let db = self.filed()?;
             let Some(inbox) = inbox.find(db)? else { return Ok(Vec::new()) };
             db.prepare_cached(
-                "SELECT id, sender, text, sent_at, ours FROM messages
+                "SELECT id, sender, text, sent_at, ours, witnesses, r.at
+                     FROM messages LEFT JOIN removals r ON r.message = seq
                      WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
             )?
             .query_map(params![inbox, from.rank(), to.rank()], |row| {
@@ -66,6 +72,8 @@ impl Ledger {
                     text: row.get(2)?,
                     sent_at: row.get(3)?,
                     ours: row.get(4)?,
+                    witnesses: row.get(5)?,
+                    removing_since: row.get(6)?,
                 })
             })?
             .collect()
@@ -98,6 +106,18 @@ impl Ledger {
         signature: Option<&str>,
         now: i64,
     ) -> Result<(), LedgerError> {
+        self.look(inbox, observed, signature, &HashMap::new(), now)
+    }
+
+    /// The same, with the numbers that equal messages have in the inbox.
+    pub fn look(
+        &mut self,
+        inbox: &InboxKey,
+        observed: &[Observed],
+        signature: Option<&str>,
+        equals: &HashMap<String, Span>,
+        now: i64,
+    ) -> Result<(), LedgerError> {
         let write = || -> rusqlite::Result<()> {
             let transaction = self.change()?;
             let number = inbox.find_or_make(&transaction)?;
@@ -110,6 +130,7 @@ impl Ledger {
                     reach(&transaction, message, *stage, now, evidence)?;
                 }
             }
+            remember(&transaction, number, equals)?;
             if let Some(signature) = signature {
                 transaction
                     .prepare_cached("UPDATE inboxes SET signature = ?2 WHERE id = ?1")?

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
+use crate::removal::keep;
 use crate::row::InboxKey;
 use crate::stage::{Evidence, Stage};
 
@@ -42,6 +43,7 @@ impl Ledger {
                     )?
                     .execute(params![from, to, id, Stage::Accepted.rank()])?;
                 if moved > 0 {
+                    keep(&transaction, to, id)?;
                     record(&transaction, to, id, Stage::Written, now, evidence)?;
                 }
             }
@@ -111,6 +113,9 @@ pub(crate) fn reach(
     if stage == Stage::Queued {
         db.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
     }
+    if evidence.unproved {
+        db.prepare_cached("UPDATE messages SET unproved = 1 WHERE seq = ?1")?.execute([message])?;
+    }
     Ok(())
 }
 
@@ -131,6 +136,15 @@ pub(crate) fn reach_inbox(
 ) -> rusqlite::Result<()> {
     reach(db, message, Stage::Written, at, evidence)?;
     reach(db, message, stage, at, evidence)
+}
+
+/// Puts down what stood before a message, if that is known.
+pub(crate) fn set_witnesses(db: &Connection, message: i64, witnesses: Option<&str>) -> rusqlite::Result<()> {
+    if let Some(witnesses) = witnesses {
+        db.prepare_cached("UPDATE messages SET witnesses = ?2 WHERE seq = ?1")?
+            .execute(params![message, witnesses])?;
+    }
+    Ok(())
 }
 
 /// Puts a stage down; the message stays where it is.

@@ -130,6 +130,33 @@ INSERT INTO arrivals (root, team, name, id, at, by, filed, message, draft)
     FROM messages m JOIN inboxes i ON i.id = m.inbox WHERE m.waiting = 1 AND m.draft IS NOT NULL ORDER BY m.seq;
 DROP INDEX messages_queue;
 ALTER TABLE messages DROP COLUMN waiting;
+", "
+-- What stood before a message of ours when it was written, in words of the office; empty if nothing known did. Of old
+-- rows, and of what a dead process had written, nobody knows.
+ALTER TABLE arrivals ADD COLUMN witnesses TEXT;
+ALTER TABLE messages ADD COLUMN witnesses TEXT;
+-- It is gone, and nothing shows by whom it was taken.
+ALTER TABLE messages ADD COLUMN unproved INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX messages_unproved ON messages (inbox) WHERE unproved = 1;
+CREATE INDEX messages_held ON messages (inbox) WHERE rank = 35;
+
+-- What we take out of an inbox ourselves; put down before that is done.
+CREATE TABLE removals (
+    message INTEGER PRIMARY KEY REFERENCES messages (seq),
+    at INTEGER NOT NULL,
+    why TEXT NOT NULL
+) STRICT;
+
+-- Equal messages without ids, by the id of the first of them: which numbers stood in the inbox at the last look, and
+-- which one is free.
+CREATE TABLE equals (
+    inbox INTEGER NOT NULL REFERENCES inboxes (id),
+    id TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    next INTEGER NOT NULL,
+    PRIMARY KEY (inbox, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX equals_standing ON equals (inbox) WHERE first < next;
 "];
 
 /// The version that this code knows.

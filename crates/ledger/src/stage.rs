@@ -21,6 +21,8 @@ pub enum Stage {
     Escalated,
     /// The client consumed it: it is marked as read, or gone from the file.
     Taken,
+    /// Somebody undid it again and again: it is not put back any more, and a person has to see to it.
+    Held,
     /// It is in the recipient's conversation, or was handed to the recipient by us.
     Seen,
     /// The recipient acknowledged it.
@@ -35,19 +37,35 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in their order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Accepted,
         Self::Written,
         Self::Queued,
         Self::Restored,
         Self::Escalated,
         Self::Taken,
+        Self::Held,
         Self::Seen,
         Self::Acked,
         Self::Done,
         Self::Failed,
         Self::Expired,
     ];
+
+    /// Whether a message that is here came as far as `wanted`. What is held, failed or expired did not come any further
+    /// than into its inbox.
+    pub fn includes(self, wanted: Self) -> bool {
+        match self {
+            Self::Held => wanted == self || wanted < Self::Taken,
+            Self::Failed | Self::Expired => wanted == self,
+            _ => wanted <= self,
+        }
+    }
+
+    /// Whether it comes no further by itself.
+    pub fn is_stuck(self) -> bool {
+        matches!(self, Self::Held | Self::Failed | Self::Expired)
+    }
 
     /// The spelling in answers.
     pub fn as_str(self) -> &'static str {
@@ -58,6 +76,7 @@ impl Stage {
             Self::Restored => "restored",
             Self::Escalated => "escalated",
             Self::Taken => "taken",
+            Self::Held => "held",
             Self::Seen => "seen",
             Self::Acked => "acked",
             Self::Done => "done",
@@ -75,6 +94,8 @@ impl Stage {
             Self::Restored => 24,
             Self::Escalated => 26,
             Self::Taken => 30,
+            // Above `taken`: that the inbox is drained later does not mean that this was in it. Below `seen`, which is proof.
+            Self::Held => 35,
             Self::Seen => 40,
             Self::Acked => 50,
             Self::Done => 60,
@@ -130,6 +151,9 @@ pub struct Evidence {
     /// How it was at this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// It is gone, and nothing shows by whom it was taken.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unproved: bool,
     /// How sure we are.
     pub sure: Sure,
 }
@@ -149,12 +173,25 @@ impl Evidence {
 
     /// Something that we did or read ourselves.
     pub fn certain(what: impl Into<String>) -> Self {
-        Self { what: what.into(), file: None, by: None, before: None, after: None, sure: Sure::Certain }
+        Self {
+            what: what.into(),
+            file: None,
+            by: None,
+            before: None,
+            after: None,
+            unproved: false,
+            sure: Sure::Certain,
+        }
     }
 
     /// Something that follows from what we saw.
     pub fn likely(what: impl Into<String>) -> Self {
         Self { sure: Sure::Likely, ..Self::certain(what) }
+    }
+
+    /// Something of which it is not sure either that it happened.
+    pub fn unproved(what: impl Into<String>) -> Self {
+        Self { unproved: true, ..Self::likely(what) }
     }
 
     /// In which file.
@@ -191,5 +228,14 @@ mod tests {
             assert_eq!(Stage::from_rank(stage.rank()), stage);
             assert_eq!(stage.as_str().parse(), Ok(stage));
         }
+    }
+
+    #[test]
+    fn what_is_held_was_written_and_not_taken() {
+        assert!(Stage::Held.includes(Stage::Written) && Stage::Held.includes(Stage::Held));
+        assert!(!Stage::Held.includes(Stage::Taken) && !Stage::Failed.includes(Stage::Written));
+        assert!(
+            Stage::Seen.includes(Stage::Taken) && Stage::Seen > Stage::Held && Stage::Held > Stage::Taken
+        );
     }
 }

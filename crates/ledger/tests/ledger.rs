@@ -81,7 +81,7 @@ fn what_is_accepted_waits_until_it_is_written() {
     let waiting = ledger.waiting(&desk.inbox("bob")).unwrap();
     assert_eq!(waiting, [("m1".into(), "draft of m1".into()), ("m2".into(), "draft of m2".into())]);
     let evidence = Evidence::certain("renamed").in_file("inboxes/bob.json");
-    ledger.written(&desk.inbox("bob"), &[("m1".into(), Stage::Queued)], 1_001, &evidence).unwrap();
+    ledger.written(&desk.inbox("bob"), &[("m1".into(), Stage::Queued)], 1_001, &evidence, None).unwrap();
     assert_eq!(ledger.waiting(&desk.inbox("bob")).unwrap().len(), 1);
 
     let root = desk.inbox("bob").root;
@@ -99,7 +99,7 @@ fn a_promise_can_be_taken_back_only_before_it_is_kept() {
     let why = Evidence::certain("the lock could not be had");
     desk.accept(&mut ledger, "m1", "x");
     desk.accept(&mut ledger, "m2", "y");
-    ledger.written(&bob, &[("m2".into(), Stage::Written)], 1_001, &why).unwrap();
+    ledger.written(&bob, &[("m2".into(), Stage::Written)], 1_001, &why, None).unwrap();
     assert_eq!(ledger.withdraw(&bob, "m1", 1_002, &why).unwrap(), Fate::Withdrawn);
     assert_eq!(ledger.withdraw(&bob, "m2", 1_002, &why).unwrap(), Fate::Written);
     assert!(ledger.waiting(&bob).unwrap().is_empty());
@@ -198,7 +198,9 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     let db = rusqlite::Connection::open(desk.path()).unwrap();
     db.execute_batch(
         "DROP TABLE vocabulary; DROP INDEX messages_asked; DROP TABLE presence; DROP TABLE health;
-         DROP TABLE arrivals;
+         DROP TABLE arrivals; DROP TABLE removals; DROP TABLE equals;
+         DROP INDEX messages_unproved; DROP INDEX messages_held;
+         ALTER TABLE messages DROP COLUMN unproved; ALTER TABLE messages DROP COLUMN witnesses;
          ALTER TABLE messages ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
          CREATE INDEX messages_queue ON messages (inbox, seq) WHERE waiting = 1;
          INSERT INTO messages (inbox, id, sender, text, kind, sent_at, noticed_at, ours, rank, draft, waiting)
@@ -210,7 +212,7 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     let mut ledger = desk.open();
     assert_eq!(ledger.waiting(&bob).unwrap(), [("b".to_owned(), "draft of b".to_owned())]);
     let evidence = Evidence::certain("renamed");
-    ledger.written(&bob, &[("b".into(), Stage::Written)], 20, &evidence).unwrap();
+    ledger.written(&bob, &[("b".into(), Stage::Written)], 20, &evidence, None).unwrap();
     assert_eq!(ledger.find(&bob.root, "b", false).unwrap()[0].stage, Stage::Written);
     assert_eq!(search(&mut ledger, &bob, "deployment", None), ["a"]);
     assert_eq!(search(&mut ledger, &bob, "depl", None), ["a"]);
@@ -227,7 +229,7 @@ fn arrivals_are_filed_by_who_looks_and_by_who_brings_many() {
     let send = |number: usize| {
         let (mut ledger, id) = (desk.open(), format!("m{number}"));
         desk.accept_new(&mut ledger, &id, "hello");
-        ledger.written(&bob, &[(id, Stage::Written)], 2_000, &Evidence::certain("renamed")).unwrap();
+        ledger.written(&bob, &[(id, Stage::Written)], 2_000, &Evidence::certain("renamed"), None).unwrap();
     };
     send(1);
     send(2);

@@ -146,12 +146,27 @@ impl Office {
         }
         warnings.extend(self.record_left(team, name, mailbox, writer)?);
         let now = self.now();
-        let moved = mailbox.archive(writer, &mut |messages| rule.chosen(messages, now))?;
+        let inbox = self.inbox_key(team, name);
+        let moved = mailbox.archive(writer, &mut |messages| {
+            let chosen = rule.chosen(messages, now);
+            let ids: Vec<&str> = chosen.iter().map(|at| messages[*at].id.as_str()).collect();
+            // Before they are out of the inbox: whoever looks then must know that nobody took them. If this fails, they
+            // are still found in the archive.
+            let _ =
+                self.books.with(|ledger| ledger.removing(&inbox, &ids, now.as_millis(), Evidence::ARCHIVED));
+            chosen
+        })?;
         match self.record_archived(team, name, &moved) {
             Err(error) => warnings.push(trouble(&error)),
             Ok(()) => writer.recorded(),
         }
         points::reached("archive_recorded");
+        if moved.iter().any(|message| !message.id_given) {
+            // One that is equal and comes now is another one than those that went.
+            if let Err(OfficeError::Ledger(error)) = self.reconcile_inbox(team, name) {
+                warnings.push(trouble(&error));
+            }
+        }
         warnings.dedup();
         Ok((moved.len(), warnings))
     }

@@ -22,6 +22,9 @@ pub struct Remembered {
     pub timestamp: Stamp,
     /// How far it came.
     pub stage: Stage,
+    /// It counts as taken because it is gone, and nothing proves it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unproved: bool,
     /// What kind of message it is.
     pub r#type: String,
     /// Its text.
@@ -44,6 +47,11 @@ impl Remembered {
         let sent = self.from == who.as_str() && self.origin.is_none();
         self.team == team.as_str() && (sent || self.to == who.as_str())
     }
+
+    /// How far it came, for people.
+    pub fn stage_words(&self) -> String {
+        if self.unproved { format!("{}?", self.stage) } else { self.stage.to_string() }
+    }
 }
 
 impl From<Recorded> for Remembered {
@@ -55,6 +63,7 @@ impl From<Recorded> for Remembered {
             to: message.inbox.name,
             timestamp: Stamp::from_millis(message.sent_at),
             stage: message.stage,
+            unproved: message.is_unproved,
             r#type: message.kind,
             text: message.text,
             summary: message.summary,

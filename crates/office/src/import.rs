@@ -123,8 +123,8 @@ impl Office {
     fn as_archived(&self, team: &TeamName, name: &MemberName, row: &Row, carried: &Carried) -> Archived {
         let key = self.inbox_key(team, name);
         let at = row.archived_at.unwrap_or_else(|| self.now());
-        let origin =
-            Origin { at, root: key.root, team: key.team, to: key.name, layout: row.form, read: row.read };
+        let (root, team, to) = (key.root, key.team, key.name);
+        let origin = Origin { at, root, team, to, layout: row.form, read: row.read, id: None };
         Archived { entry: carried.entry.clone(), origin: Some(origin), message: carried.message.clone() }
     }
 }

@@ -175,6 +175,7 @@ impl<'a> Merge<'a> {
             to: key.name,
             layout: carried.form,
             read: carried.message.read,
+            id: None,
         };
         Archived { entry: carried.entry, origin: Some(origin), message: carried.message }
     }

@@ -8,6 +8,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::books::Books;
 use crate::clock::{Clock, SystemClock};
+use crate::equals::Memory;
 use crate::error::OfficeError;
 use crate::nearest::nearest;
 
@@ -98,7 +99,13 @@ impl Office {
 
     /// The mailbox of a name, whether there is one or not.
     pub fn mailbox(&self, team: &TeamName, name: &MemberName) -> Mailbox {
-        Mailbox::open(&self.root.team(team), name, &self.state, self.times)
+        let memory = Memory {
+            books: self.books.clone(),
+            root: self.root.path().to_owned(),
+            team: team.to_string(),
+            name: name.to_string(),
+        };
+        Mailbox::open(&self.root.team(team), name, &self.state, self.times).with_past(Arc::new(memory))
     }
 
     pub(crate) fn folder_of(&self, team: &TeamName) -> TeamFolder {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Stage};
-use atm_store::{Appended, Mailbox, Outbox, StoreError};
+use atm_store::{Appended, Mailbox, Outbox, StoreError, Witnesses};
 use atm_wire::message::Delivery;
 use atm_wire::{Draft, Message};
 use serde_json::value::to_raw_value;
@@ -77,7 +77,7 @@ impl<'a> Accepted<'a> {
     /// Records that the sender's letters are in the file.
     pub(crate) fn record_own(&mut self) -> bool {
         let ids: Vec<String> = self.own.iter().map(|own| own.id.clone()).collect();
-        self.written(&ids)
+        self.written(&ids, None)
     }
 
     /// What waits for us to write it. If that is not ours alone, others are at work beside us.
@@ -119,10 +119,11 @@ impl Outbox for Accepted<'_> {
         drafts
     }
 
-    fn written(&mut self, ids: &[String]) -> bool {
+    fn written(&mut self, ids: &[String], before: Option<&Witnesses>) -> bool {
         self.fates.extend(ids.iter().map(|id| (id.clone(), Fate::Written)));
         let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
+        let witnesses = before.map(|before| before.0.join(" "));
         let recorded = self.office.books.with(|ledger| {
             // Of what a dead sender had put in place, only the ledger has the drafts.
             let mut drafts: Vec<Option<Draft>> = Vec::new();
@@ -137,7 +138,7 @@ impl Outbox for Accepted<'_> {
                 _ => Stage::Written,
             };
             let reached: Vec<(String, Stage)> = ids.iter().cloned().zip(drafts.iter().map(stage)).collect();
-            ledger.written(self.inbox, &reached, now, &evidence)?;
+            ledger.written(self.inbox, &reached, now, &evidence, witnesses.as_deref())?;
             // What these answer is answered now, also when whoever sent them died before it could say so.
             for draft in drafts.iter().flatten() {
                 effects::record(ledger, self.inbox, &as_message(draft), now)?;

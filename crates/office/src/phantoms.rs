@@ -100,6 +100,12 @@ impl Office {
         let listed = self.mailbox(team, &phantom.name).list()?;
         let ids: Vec<String> = listed.messages.into_iter().map(|message| message.id).collect();
         let what = format!("mail for {} goes to {to}", phantom.name);
+        if self.books.exist() {
+            // Before it is out of there: whoever looks in between must not take it for taken.
+            let (inbox, now) = (self.inbox_key(team, &phantom.name), self.now().as_millis());
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            self.books.with(|ledger| ledger.removing(&inbox, &ids, now, &what))?;
+        }
         let mut mending = Mending::begin(&self.state, self.times, REROUTED, &what, self.now())?;
         match phantom.layout {
             Layout::Array => self.move_entries(team, phantom, to, &mut mending)?,

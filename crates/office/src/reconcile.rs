@@ -2,18 +2,20 @@
 //!
 //! One function of both: only what changed in size or time since the last look is read again.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use atm_ledger::{Evidence, InboxKey, Known, Ledger, LedgerError, Observed, Stage};
+use atm_store::Warning;
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::effects;
+use crate::equals;
 use crate::error::OfficeError;
+use crate::judge::{Reader, Standing, Verdict, judge, was_not_removed};
 use crate::office::{Office, USER};
-use crate::outbox::parse_draft;
 use crate::protocol::signed;
+use crate::putback::{AT_MOST, put_back};
 use crate::transcript;
 
 impl Office {
@@ -44,48 +46,80 @@ impl Office {
         }
         // First what the ledger knows, then the file: what is known was written before, so its absence means something.
         let mut known = self.books.with(|ledger| ledger.known(&inbox, Stage::Written, Stage::Taken))?;
-        let messages = mailbox.list()?.messages;
+        let listing = mailbox.list()?;
+        // A file that is being written in place, or is broken, does not show what is gone.
+        let is_whole = !listing.warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
+        let messages = listing.messages;
         let file = mailbox.file();
         let now = self.now().as_millis();
-        let archived = self.take_archived(team, name, &mut known, &messages)?;
-        let (mut observed, undone) = compare(&known, &messages, &file);
-        observed.extend(archived);
-        let mut put_back = Vec::new();
-        for id in undone {
-            if self.books.with(|ledger| ledger.has_reached(&inbox, &id, Stage::Restored))? {
-                let evidence = taken("gone again after it was put back", UNREAD, &others(&messages), &file);
-                observed.push(Observed { id, new: None, stages: vec![evidence] });
-            } else {
-                put_back.push(id);
-            }
-        }
+        let mut observed = self.take_archived(team, name, &mut known, &messages)?;
+        let standing = Standing::new(&messages, mailbox.exists());
+        let findings = self.judge_all(team, &inbox, &known, &standing, is_whole)?;
+        observed.extend(findings.observed(&others(&messages), &file));
+        let is_settled = is_whole && findings.undone.is_empty();
+        let counts = equals::counted(&messages);
         self.books.with(|ledger| {
             let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
             let unknown = ledger.unknown(&inbox, &ids)?;
             let new: Vec<&Message> = messages.iter().filter(|m| unknown.contains(m.id.as_str())).collect();
             observed.extend(new.iter().map(|message| found(message, now, &file)));
-            ledger.observe(&inbox, &observed, Some(&signature), now)?;
+            let first_ids: Vec<&str> = counts.keys().map(String::as_str).collect();
+            let equals = equals::renumbered(&counts, &ledger.equals(&inbox, &first_ids)?);
+            // What has to be put back is looked at again, also if we do not come to it.
+            let signature = is_settled.then_some(signature.as_str());
+            ledger.look(&inbox, &observed, signature, &equals, now)?;
+            let kept: Vec<&str> = findings.not_removed.iter().map(String::as_str).collect();
+            if !kept.is_empty() {
+                ledger.not_removed(&inbox, &kept)?;
+            }
             note_signers(ledger, &inbox, &new, now)?;
             new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
         })?;
-        for id in put_back {
-            self.put_back(&inbox, &mailbox, &id)?;
+        if !findings.undone.is_empty() {
+            // An inbox that cannot be written now is for the next look.
+            let _ = put_back(self, &inbox, &mailbox, &findings.undone);
         }
         Ok(())
     }
 
-    /// A writer without a lock undid our message: it goes in again, once, under its old id.
-    fn put_back(&self, inbox: &InboxKey, mailbox: &atm_store::Mailbox, id: &str) -> Result<(), OfficeError> {
-        let Some(draft) = self.books.with(|ledger| ledger.draft(inbox, id))?.as_deref().and_then(parse_draft)
-        else {
-            return Ok(());
-        };
-        mailbox.append(&[draft], false)?;
-        let evidence = Evidence::certain("it was gone while an older unread one was there: put back once")
-            .changed("not in the inbox", UNREAD)
-            .in_file(mailbox.file());
+    /// What became of the messages that should be in an inbox. One that was put back too often is not undone but held.
+    fn judge_all(
+        &self,
+        team: &TeamName,
+        inbox: &InboxKey,
+        known: &[Known],
+        standing: &Standing,
+        is_whole: bool,
+    ) -> Result<Findings, OfficeError> {
+        if known.is_empty() {
+            return Ok(Findings::default());
+        }
+        let config = self.folder(team)?.load();
+        let reader = config.map_or(Reader::Whole, |config| Reader::of(&config, &inbox.name));
         let now = self.now().as_millis();
-        Ok(self.books.with(|ledger| ledger.advance(inbox, id, Stage::Restored, now, &evidence))?)
+        let mut findings = Findings::default();
+        for message in known {
+            let id = || message.id.clone();
+            if was_not_removed(message, standing, now) {
+                findings.not_removed.push(id());
+            }
+            match judge(message, standing, reader) {
+                Verdict::StillThere | Verdict::RemovedByUs => {}
+                Verdict::MarkedRead => findings.marked.push(id()),
+                _ if !is_whole => {}
+                Verdict::Taken => findings.taken.push(id()),
+                Verdict::TakenUnproved => findings.unproved.push(id()),
+                Verdict::Undone => {
+                    let times = self.books.with(|ledger| ledger.times_restored(inbox, &message.id))?;
+                    if times < AT_MOST {
+                        findings.undone.push((id(), times));
+                    } else {
+                        findings.held.push(id());
+                    }
+                }
+            }
+        }
+        Ok(findings)
     }
 
     /// Looks for open messages in what the recipient's conversation gained.
@@ -182,29 +216,41 @@ fn note_signers(
     Ok(())
 }
 
-/// What the file tells about the messages that should be in it, and which of ours were undone.
-fn compare(known: &[Known], messages: &[Message], file: &Path) -> (Vec<Observed>, Vec<String>) {
-    let there: HashMap<&str, &Message> =
-        messages.iter().map(|message| (message.id.as_str(), message)).collect();
-    let oldest_unread = messages.iter().filter(|m| !m.read).filter_map(|m| m.sent_at).min();
-    let (mut observed, mut undone) = (Vec::new(), Vec::new());
-    for message in known {
-        let is_there = there.get(message.id.as_str());
-        let older_is_there = || oldest_unread.is_some_and(|oldest| oldest.as_millis() <= message.sent_at);
-        let (what, after) = match is_there {
-            Some(found) if found.read => ("marked as read", READ.to_owned()),
-            Some(_) => continue,
-            None if message.ours && older_is_there() => {
-                undone.push(message.id.clone());
-                continue;
-            }
-            None if messages.is_empty() => ("the inbox was emptied", others(messages)),
-            None => ("gone from the inbox", others(messages)),
+/// What a look found out about the messages that should be in an inbox.
+#[derive(Debug, Default)]
+struct Findings {
+    marked: Vec<String>,
+    taken: Vec<String>,
+    unproved: Vec<String>,
+    held: Vec<String>,
+    not_removed: Vec<String>,
+    /// Each with how often it was put back before.
+    undone: Vec<(String, usize)>,
+}
+
+impl Findings {
+    /// The stages that these reached.
+    fn observed(&self, others: &str, file: &Path) -> Vec<Observed> {
+        let held = Evidence::certain(format!(
+            "put back {AT_MOST} times, and gone again while one that stood before it was there"
+        ));
+        let unproved = "gone from the inbox; nothing that stood before it shows whether it was taken";
+        let rows = [
+            (&self.marked, taken("marked as read", UNREAD, READ, file)),
+            (&self.taken, taken("gone from the inbox with all that stood before it", UNREAD, others, file)),
+            (
+                &self.unproved,
+                (Stage::Taken, Evidence::unproved(unproved).changed(UNREAD, others).in_file(file)),
+            ),
+            (&self.held, (Stage::Held, held.changed(UNREAD, others).in_file(file))),
+        ];
+        let observed = |id: &String, reached: &(Stage, Evidence)| Observed {
+            id: id.clone(),
+            new: None,
+            stages: vec![reached.clone()],
         };
-        let evidence = taken(what, UNREAD, &after, file);
-        observed.push(Observed { id: message.id.clone(), new: None, stages: vec![evidence] });
+        rows.iter().flat_map(|(ids, reached)| ids.iter().map(move |id| observed(id, reached))).collect()
     }
-    (observed, undone)
 }
 
 /// How a message is before its reader comes by.

@@ -43,6 +43,14 @@ pub struct TrackStage {
     pub evidence: Evidence,
 }
 
+impl Track {
+    /// Whether it is known that its recipient's client took it, and not only that it is gone.
+    pub fn is_processed(&self) -> bool {
+        let is_proof = |reached: &TrackStage| reached.stage == Stage::Taken && !reached.evidence.unproved;
+        self.stage.includes(Stage::Taken) && (self.stage > Stage::Taken || self.stages.iter().any(is_proof))
+    }
+}
+
 impl Office {
     /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
     pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
@@ -80,11 +88,11 @@ impl Office {
         let mut watch = self.mail_watch(team);
         loop {
             let track = self.track(Some(team), id).after(|| Done::Sent(format!("message {id}")))?;
-            if (wanted..Stage::Failed).contains(&track.stage) {
+            if track.stage.includes(wanted) {
                 return Ok(track);
             }
-            // What failed will not come any further.
-            if track.stage >= Stage::Failed || !watch.wait(Some(deadline)) {
+            // What failed or is held will not come any further.
+            if track.stage.is_stuck() || !watch.wait(Some(deadline)) {
                 return Err(OfficeError::NotInTime { id: track.id, stage: track.stage, wanted });
             }
         }

@@ -9,6 +9,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use atm_wire::Stamp;
 use atm_wire::json::{Object, string};
 use atm_wire::team::{Member, TeamConfig};
 use serde_json::value::RawValue;
@@ -20,6 +21,10 @@ const CLOSING: &str = "</teammate-message>";
 const CLOSING_ESCAPED: &str = "<\\/teammate-message>";
 /// How much of a transcript is read in one look. The rest is for the next.
 const AT_A_TIME: u64 = 16 << 20;
+
+/// How much of a transcript's end is searched for the last turn. Where a turn is longer than that, it is not known when
+/// it began.
+const LAST_TURN_WITHIN: u64 = 4 << 20;
 
 /// A transcript as it stands now.
 #[derive(Debug, Clone)]
@@ -65,6 +70,27 @@ impl Transcript {
         })
     }
 
+    /// When the last turn began, in milliseconds since the epoch: when the model was last addressed, by anything but what
+    /// a tool gave back. A client that takes mail in the middle of a turn keeps it until that turn ends.
+    pub(crate) fn last_turn(&self) -> Option<i64> {
+        let mut file = File::open(&self.path).ok()?;
+        let start = self.length.saturating_sub(LAST_TURN_WITHIN);
+        file.seek(SeekFrom::Start(start)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(LAST_TURN_WITHIN).read_to_end(&mut bytes).ok()?;
+        let is_inside = self.path.parent().is_some_and(|folder| folder.ends_with("subagents"));
+        let text = String::from_utf8_lossy(&bytes);
+        let (at, entry) = text.lines().rev().enumerate().find_map(|(at, line)| {
+            let entry = line.contains("\"user\"").then(|| Object::parse(line).ok()).flatten()?;
+            begins_turn(&entry, is_inside).then_some((at, entry))
+        })?;
+        match entry.get("timestamp").map(|stamp| Stamp::from_json(stamp.get())) {
+            Some(Ok(stamp)) => Some(stamp.as_millis()),
+            // An entry that does not say its time was written when the file was, if nothing came after it.
+            _ => (at == 0).then_some(self.changed_at),
+        }
+    }
+
     /// What the model was told since `offset`: the texts of the user's entries, and how far this look came.
     pub(crate) fn heard_since(&self, offset: u64) -> std::io::Result<(Vec<String>, u64)> {
         let offset = if offset > self.length { 0 } else { offset };
@@ -95,6 +121,26 @@ pub(crate) fn has_message(told: &str, from: &str, text: &str) -> bool {
                 .is_some_and(|after| after.starts_with(&format!("\n{CLOSING}")))
         })
     })
+}
+
+/// Whether an entry begins a turn of its conversation. In the lead's own, members that run inside it have entries too.
+fn begins_turn(entry: &Object, is_inside: bool) -> bool {
+    let is = |key: &str| entry.get(key).is_some_and(|value| value.get() == "true");
+    if entry.string("type").as_deref() != Some("user")
+        || is("isMeta")
+        || is("isCompactSummary")
+        || (is("isSidechain") && !is_inside)
+    {
+        return false;
+    }
+    let message = entry.get("message").and_then(|message| Object::parse(message.get()).ok());
+    let Some(content) = message.as_ref().and_then(|message| message.get("content")) else { return false };
+    let parts: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
+    let is_result = |part: &&RawValue| {
+        let part = Object::parse(part.get()).ok();
+        part.is_some_and(|part| part.string("type").as_deref() == Some("tool_result"))
+    };
+    !parts.iter().any(is_result)
 }
 
 /// The text of a user's entry.
@@ -196,6 +242,23 @@ mod tests {
         assert!(has_message(told, "bob", "hello"));
         assert!(has_message(told, "bob", "[PENDING ACTION - queued while offline at noon] hello"));
         assert!(!has_message(told, "bob", "[PENDING ACTION - queued while offline at noon] hell"));
+    }
+
+    /// Mail that was taken in the middle of a long turn was called lost, because the conversation went on.
+    #[test]
+    fn a_turn_begins_where_the_model_is_addressed_and_not_where_a_tool_answers() {
+        let begins = |entry: &str, is_inside| begins_turn(&Object::parse(entry).unwrap(), is_inside);
+        let user = |more: &str, content: &str| {
+            format!(r#"{{"type":"user"{more},"message":{{"role":"user","content":{content}}}}}"#)
+        };
+        assert!(begins(&user("", r#""hello""#), false));
+        assert!(begins(&user("", r#"[{"type":"text","text":"hello"}]"#), false));
+        assert!(!begins(&user("", r#"[{"type":"tool_result","content":"x"}]"#), false));
+        assert!(!begins(&user(r#","isMeta":true"#, r#""caveat""#), false));
+        assert!(!begins(&user(r#","isCompactSummary":true"#, r#""so far""#), false));
+        assert!(!begins(&user(r#","isSidechain":true"#, r#""of a member""#), false));
+        assert!(begins(&user(r#","isSidechain":true"#, r#""of a member""#), true));
+        assert!(!begins(r#"{"type":"assistant","message":{"content":"hello"}}"#, false));
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl Mailbox {
 
     /// How many of these are not here.
     pub fn lacks(&self, carried: &[Carried]) -> Result<usize, StoreError> {
-        Ok(missing(&self.list()?.messages, carried, |carried| &carried.message).len())
+        let there: Vec<Message> = self.carry()?.messages.into_iter().map(|carried| carried.message).collect();
+        Ok(missing(&there, carried, |carried| &carried.message).len())
     }
 
     /// Adds those that are not here yet, durably, as any other mail. `to` is whose mailbox it is.

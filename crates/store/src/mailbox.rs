@@ -6,6 +6,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use atm_wire::json::compact;
@@ -14,6 +15,7 @@ use atm_wire::{Draft, MemberName, Message};
 
 use crate::array::ArrayInbox;
 use crate::carry::missing;
+use crate::equal::{self, Past};
 use crate::error::StoreError;
 use crate::files::is_settled;
 use crate::lock::LockTimes;
@@ -21,6 +23,7 @@ use crate::lock::queue::Queue;
 use crate::log::LogInbox;
 use crate::paths::{self, Layout, State};
 pub use crate::place::team_layout;
+use crate::witness::Witnesses;
 
 /// Something that a reader or writer should be told, while the operation went on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +127,9 @@ pub trait Outbox {
     /// What waits now. Asked again whenever the file changed under the preparation.
     fn waiting(&mut self) -> Vec<Draft>;
 
-    /// These are in the file. Says whether that is recorded; if not, the next writer of this inbox is told.
-    fn written(&mut self, ids: &[String]) -> bool;
+    /// These are in the file. `before` is what stood there when they were put behind it, where that is known. Says whether
+    /// that is recorded; if not, the next writer of this inbox is told.
+    fn written(&mut self, ids: &[String], before: Option<&Witnesses>) -> bool;
 
     /// Nothing that is still waiting was written, for this reason.
     fn failed(&mut self, _error: &StoreError) {}
@@ -144,7 +148,7 @@ impl Outbox for Own<'_> {
         self.0.to_vec()
     }
 
-    fn written(&mut self, _ids: &[String]) -> bool {
+    fn written(&mut self, _ids: &[String], _before: Option<&Witnesses>) -> bool {
         true
     }
 
@@ -166,8 +170,9 @@ impl Receipt {
         Self::new(&message.id, &message.from, &message.timestamp, &message.text)
     }
 
-    pub(crate) fn of_sketch(sketch: &Sketch) -> Self {
-        Self::new(&sketch.id, &sketch.from, &sketch.timestamp, &sketch.text)
+    /// The receipt for an entry that goes by this id.
+    pub(crate) fn of_sketch(id: &str, sketch: &Sketch) -> Self {
+        Self::new(id, &sketch.from, &sketch.timestamp, &sketch.text)
     }
 
     fn new(id: &str, from: &str, timestamp: &str, text: &str) -> Self {
@@ -213,6 +218,7 @@ pub struct Mailbox {
     pub(crate) log: PathBuf,
     pub(crate) state: State,
     pub(crate) times: LockTimes,
+    pub(crate) past: Option<Arc<dyn Past>>,
 }
 
 #[derive(Debug)]
@@ -235,7 +241,13 @@ impl Mailbox {
     /// The mailbox of `member` in the team at `team`: in the layout that it is kept in, else in the team's.
     pub fn open(team: &Path, member: &MemberName, state: &State, times: LockTimes) -> Self {
         let (array, log) = (paths::array_inbox(team, member), paths::log_folder(team, member));
-        Self { array, log, state: state.clone(), times }
+        Self { array, log, state: state.clone(), times, past: None }
+    }
+
+    /// With somebody who remembers which of equal messages is which.
+    #[must_use]
+    pub fn with_past(self, past: Arc<dyn Past>) -> Self {
+        Self { past: Some(past), ..self }
     }
 
     /// The layout that this mailbox is kept in.
@@ -308,6 +320,7 @@ impl Mailbox {
                 let new = missing(&listing.messages, beside.messages, |message| message);
                 listing.messages.extend(new);
             }
+            equal::name_all(&mut listing.messages, self.past.as_ref());
             Ok(listing)
         })
     }

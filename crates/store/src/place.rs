@@ -44,11 +44,11 @@ impl Mailbox {
     }
 
     pub(crate) fn array_inbox(&self) -> ArrayInbox {
-        ArrayInbox::new(self.array.clone(), &self.state, self.times)
+        ArrayInbox::new(self.array.clone(), &self.state, self.times).with_past(self.past.clone())
     }
 
     pub(crate) fn log_inbox(&self) -> LogInbox {
-        LogInbox::new(self.log.clone(), &self.state, self.times)
+        LogInbox::new(self.log.clone(), &self.state, self.times).with_past(self.past.clone())
     }
 
     /// Changes the mail where it is. Given are the inbox, and the lines beside it.

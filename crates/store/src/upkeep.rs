@@ -9,6 +9,7 @@ use atm_wire::{Message, Stamp};
 
 use crate::archive::Writer;
 use crate::disk;
+use crate::equal;
 use crate::error::StoreError;
 use crate::files::is_temp_of_ours;
 use crate::mailbox::{Inbox, Listing, Mailbox};
@@ -50,7 +51,8 @@ impl Mailbox {
         self.look(|inbox, lines| {
             let mut found = match inbox {
                 Inbox::Array(array) => {
-                    let messages = array.list()?.messages;
+                    let mut messages = array.list()?.messages;
+                    equal::name_all(&mut messages, self.past.as_ref());
                     let chosen = choose(&messages);
                     pick(messages, &chosen)
                 }

@@ -29,6 +29,9 @@ pub struct Origin {
     pub layout: Form,
     /// Whether its reader had it.
     pub read: bool,
+    /// The id that it went by, where it has none of its own and was not the first of equal ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// The layouts by the form of their entries.
@@ -117,6 +120,9 @@ pub fn parse(line: &str) -> Result<Archived, Flaw> {
         Form::Log => Message::from_line(&entry)?,
     };
     message.read = origin.read;
+    if let Some(id) = origin.id.as_ref().filter(|_| !message.id_given) {
+        message.id.clone_from(id);
+    }
     Ok(Archived { entry, origin: Some(origin), message })
 }
 
@@ -127,7 +133,7 @@ mod tests {
 
     fn origin(layout: Form) -> Origin {
         let at = Stamp::from_millis(1_794_768_140_463);
-        Origin { at, root: "/r".into(), team: "dev".into(), to: "bob".into(), layout, read: true }
+        Origin { at, root: "/r".into(), team: "dev".into(), to: "bob".into(), layout, read: true, id: None }
     }
 
     const ENTRIES: [&str; 6] = [

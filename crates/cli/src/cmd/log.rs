@@ -28,7 +28,7 @@ impl Log {
                 message.timestamp.to_string(),
                 line(&message.from),
                 line(&format!("{}@{}", message.to, message.team)),
-                message.stage.to_string(),
+                message.stage_words(),
                 line(message.summary.as_deref().unwrap_or(&message.r#type)),
                 line(&message.id),
             ]

@@ -36,7 +36,7 @@ pub(super) fn show(out: &mut Out, waiting: &[Waiting]) -> Result<(), Failure> {
             span(waiting.waited_ms),
             line(&message.to),
             line(&message.from),
-            message.stage.to_string(),
+            message.stage_words(),
             line(message.summary.as_deref().unwrap_or(&message.r#type)),
             waiting.why.words(None),
             line(&message.id),

@@ -61,7 +61,7 @@ impl Search {
         }
         for message in &found {
             let head = format!("{} → {}@{}  {}", message.from, message.to, message.team, message.timestamp);
-            let (stage, id) = (message.stage, out.paint.dim(&safe::line(&message.id)));
+            let (stage, id) = (message.stage_words(), out.paint.dim(&safe::line(&message.id)));
             out.line(format!("{}  {stage}  {id}", safe::line(&head)))?;
             let found = safe::line(message.found.as_deref().unwrap_or(&message.text)).into_owned();
             out.line(format!("  {}", highlight(&found, |word| out.paint.attention(word))))?;

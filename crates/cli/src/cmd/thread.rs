@@ -25,7 +25,7 @@ impl Thread {
         for message in &thread {
             let names = format!("{} → {}", out.paint.name(&message.from, None), safe::line(&message.to));
             let id = out.paint.dim(&safe::line(&message.id));
-            out.line(format!("{names}  {}  {}  {id}", message.timestamp, message.stage))?;
+            out.line(format!("{names}  {}  {}  {id}", message.timestamp, message.stage_words()))?;
             for line in message.text.lines() {
                 out.line(format!("  {}", safe::line(line)))?;
             }

@@ -27,8 +27,8 @@ impl Verify {
             }
             tracked => tracked?,
         };
-        let arrived = (Stage::Written..Stage::Failed).contains(&track.stage);
-        let processed = (Stage::Taken..Stage::Failed).contains(&track.stage);
+        let arrived = track.stage.includes(Stage::Written);
+        let processed = track.is_processed();
         let out = &mut context.out;
         if out.json {
             let answer = serde_json::json!({

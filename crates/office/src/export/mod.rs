@@ -300,7 +300,7 @@ impl Office {
 
 /// The entry of a message that is only in the ledger.
 fn as_it_may_have_been(recorded: &Recorded) -> Option<Carried> {
-    let read = (Stage::Taken..=Stage::Done).contains(&recorded.stage);
+    let read = recorded.stage.includes(Stage::Taken);
     let mut entry = serde_json::json!({
         "from": recorded.sender, "text": recorded.text, "timestamp": Stamp::from_millis(recorded.sent_at),
         "messageId": recorded.id, "type": "message", "read": read,

@@ -151,7 +151,9 @@ impl Office {
     ) -> Result<Option<(Step, Draft, Vec<StageRecord>)>, OfficeError> {
         let stages = self.books.with(|ledger| ledger.stages(message))?;
         let why = self.why_it_waits(team, config, message, &stages).filter(|_| message.stage < Stage::Acked);
-        let Some(why @ (Why::Queued | Why::NoSignOfWork | Why::LostByClient)) = why else { return Ok(None) };
+        let Some(why) = why.filter(|why| !matches!(why, Why::AckAwaited | Why::AckOverdue)) else {
+            return Ok(None);
+        };
         let Some(draft) = self.draft_of(message)? else { return Ok(None) };
         let Some(back) = back_since(config, message, &stages) else { return Ok(None) };
         let policy = policies.of(draft.ours.priority);
@@ -181,6 +183,10 @@ fn due(
     let count = |stage| stages.iter().filter(|record| record.stage == stage).count();
     if policy.expire_after.is_some_and(|expire| back_for >= expire) {
         return Some(Step::Expire);
+    }
+    if matches!(why, Why::TakenUnproved | Why::Held) {
+        // Whoever took it would get it twice; whoever undoes it would do so again.
+        return None;
     }
     // Of mail that was queued, the first record of it is no offer of ours.
     let offers = count(Stage::Queued).saturating_sub(usize::from(first == Delivery::Queued));
@@ -247,6 +253,16 @@ mod tests {
         assert_eq!(lost(&stages), Some(Step::Offer { number: 2 }));
         stages.extend(reached(&[Stage::Queued]));
         assert_eq!(lost(&stages), None);
+    }
+
+    #[test]
+    fn what_may_have_been_taken_or_is_undone_over_and_over_is_not_offered_again() {
+        for why in [Why::TakenUnproved, Why::Held] {
+            let stages = reached(&[Stage::Written, Stage::Taken]);
+            let after = |time| due(&Policy::default(), &stages, Delivery::Delivered, minutes(time), why);
+            assert_eq!(after(60), None);
+            assert_eq!(after(7 * 24 * 60), Some(Step::Expire));
+        }
     }
 
     #[test]

@@ -97,7 +97,8 @@ impl Writer {
                 continue;
             }
             let Whence { root, team, to, .. } = self.whence.clone();
-            let origin = Origin { at: *at, root, team, to, layout: *layout, read: message.read };
+            let id = message.has_number().then(|| message.id.clone());
+            let origin = Origin { at: *at, root, team, to, layout: *layout, read: message.read, id };
             text +=
                 &archive::line(entry, &origin).map_err(|error| StoreError::bad(&path, error.to_string()))?;
         }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use atm_wire::Message;
 use atm_wire::archive::Form;
 use atm_wire::json::{self, Patch};
-use serde_json::value::RawValue;
 
 use super::ArrayInbox;
 use super::content::Entries;
@@ -18,9 +17,7 @@ impl ArrayInbox {
     /// Moves messages into the archive: they are there, durably, before the file changes.
     pub(crate) fn archive(&self, writer: &mut Writer, choose: Choose) -> Result<Vec<Message>, StoreError> {
         let mut edit = |text: &str, entries: &Entries| {
-            let read = |(at, raw): (usize, &&RawValue)| Some((at, Message::from_entry(raw).ok()?));
-            let (places, messages): (Vec<usize>, Vec<Message>) =
-                entries.raw.iter().enumerate().filter_map(read).unzip();
+            let (places, messages) = self.messages_of(entries);
             let chosen = choose(&messages);
             let batch: Vec<(&Message, &str)> =
                 chosen.iter().map(|at| (&messages[*at], entries.raw[places[*at]].get())).collect();

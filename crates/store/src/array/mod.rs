@@ -13,6 +13,7 @@ mod stream;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use atm_wire::json::{self, Object, Patch};
 use atm_wire::message::Sketch;
@@ -20,12 +21,14 @@ use atm_wire::{Draft, Message};
 use serde_json::value::RawValue;
 
 use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step};
+use crate::equal::{self, Numbers, Past};
 use crate::error::StoreError;
 use crate::files::{Snapshot, ensure_folder, read_patiently, resolve};
 use crate::lock::LockTimes;
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use crate::quarantine::Quarantine;
+use crate::witness::{self, Witnesses};
 pub use mend::{Mended, mended, with_entries_of, without_copies};
 
 use content::{Entries, Reading, SEARCH_AT_MOST};
@@ -38,6 +41,7 @@ pub struct ArrayInbox {
     quarantine: Quarantine,
     /// Where the mail is, if there is such a file and ours is gone.
     unless: Option<PathBuf>,
+    past: Option<Arc<dyn Past>>,
 }
 
 /// What came of writing what waited.
@@ -45,7 +49,18 @@ pub struct ArrayInbox {
 struct Delivered {
     ids: Vec<String>,
     known: Vec<String>,
+    before: Option<Witnesses>,
     warning: Option<Warning>,
+}
+
+impl Delivered {
+    /// Tells the outbox what is in the file now; says whether all of it is recorded.
+    fn record(&self, outbox: &mut dyn Outbox) -> bool {
+        let is_known = |id: &String| self.known.contains(id);
+        let (known, new): (Vec<String>, Vec<String>) = self.ids.iter().cloned().partition(is_known);
+        let groups = [(known, None), (new, self.before.as_ref())];
+        groups.iter().all(|(ids, before)| ids.is_empty() || outbox.written(ids, *before))
+    }
 }
 
 impl ArrayInbox {
@@ -53,7 +68,12 @@ impl ArrayInbox {
     pub fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let file = SharedFile::new(path, state, times).with_flock(folder.join(".lock")).with_directory_lock();
-        Self { file, folder, quarantine: state.quarantine(), unless: None }
+        Self { file, folder, quarantine: state.quarantine(), unless: None, past: None }
+    }
+
+    /// With somebody who remembers which of equal messages is which.
+    pub(crate) fn with_past(self, past: Option<Arc<dyn Past>>) -> Self {
+        Self { past, ..self }
     }
 
     /// The mail is here, unless this file of the other layout is there and ours is not.
@@ -91,7 +111,8 @@ impl ArrayInbox {
         let prepare = |desk: &Desk| {
             let mut outbox = outbox.borrow_mut();
             let left = if outbox.knows_of_the_dead() { desk.left() } else { Vec::new() };
-            if !left.is_empty() && outbox.written(&left) {
+            // What stood before these, only their writer knew.
+            if !left.is_empty() && outbox.written(&left, None) {
                 desk.left_is_told();
             }
             let mut drafts = outbox.waiting();
@@ -105,7 +126,7 @@ impl ArrayInbox {
         let conclude = |outcome: Result<&Delivered, &StoreError>| {
             let mut outbox = outbox.borrow_mut();
             match outcome {
-                Ok(delivered) => delivered.ids.is_empty() || outbox.written(&delivered.ids),
+                Ok(delivered) => delivered.record(&mut **outbox),
                 Err(error) => {
                     outbox.failed(error);
                     true
@@ -130,9 +151,9 @@ impl ArrayInbox {
         strict: bool,
     ) -> Result<Step<Delivered>, StoreError> {
         let ids: Vec<String> = drafts.iter().map(|draft| draft.id.clone()).collect();
+        let delivered = |before| Delivered { ids: ids.clone(), before, ..Delivered::default() };
         if drafts.len() <= SEARCH_AT_MOST
-            && let Some(prepared) =
-                stream::prepare(desk, drafts, Delivered { ids: ids.clone(), ..Delivered::default() })?
+            && let Some(prepared) = stream::prepare(desk, drafts, delivered)?
         {
             return Ok(Step::Ready(Box::new(prepared)));
         }
@@ -143,14 +164,12 @@ impl ArrayInbox {
             let new: Vec<_> = drafts.iter().filter(is_new).map(Draft::entry).collect();
             let patch =
                 json::append(text, text.trim(), &entries.raw, &new).map_err(|error| self.bad(&error))?;
-            Ok((patch, known))
+            let before = Witnesses::among(&entries.raw, |raw| witness::of_entry(raw));
+            Ok((patch, (known, before)))
         };
         let mut step = desk.plan(&mut |look| {
-            Ok(self.plan(look, strict, &mut edit)?.map(|(known, warning)| Delivered {
-                ids: ids.clone(),
-                known,
-                warning,
-            }))
+            let plan = self.plan(look, strict, &mut edit)?;
+            Ok(plan.map(|((known, before), warning)| Delivered { known, warning, ..delivered(Some(before)) }))
         })?;
         if let Step::Ready(prepared) = &mut step {
             prepared.ids.clone_from(&ids);
@@ -163,10 +182,8 @@ impl ArrayInbox {
         let (marked, warning) = self.edit(|text, entries| {
             let mut patch = Patch::default();
             let mut marked = 0;
-            for raw in &entries.raw {
-                let Ok(entry) = Object::parse(raw.get()) else { continue };
-                let Some(unread) = Sketch::of_unread(&entry) else { continue };
-                if !receipts.contains(&Receipt::of_sketch(&unread)) {
+            for (raw, entry, receipt) in self.receipts_of(entries) {
+                if !receipts.contains(&receipt) {
                     continue;
                 }
                 marked += 1;
@@ -185,6 +202,46 @@ impl ArrayInbox {
             Ok((patch, marked))
         })?;
         Ok(Marked { marked, warnings: warning.into_iter().collect() })
+    }
+
+    /// The unread messages among the entries, with their receipts.
+    fn receipts_of<'a>(&self, entries: &Entries<'a>) -> Vec<(&'a RawValue, Object<'a>, Receipt)> {
+        let parsed: Vec<(&RawValue, Object, Sketch)> = entries
+            .raw
+            .iter()
+            .filter_map(|raw| {
+                let entry = Object::parse(raw.get()).ok()?;
+                let sketch = Sketch::of(&entry)?;
+                Some((*raw, entry, sketch))
+            })
+            .collect();
+        let equals = parsed.iter().filter(|(.., sketch)| !sketch.id_given).map(|(.., sketch)| &*sketch.id);
+        let mut numbers = Numbers::of(equals, self.past.as_ref());
+        let mut unread = Vec::new();
+        for (raw, entry, sketch) in parsed {
+            let id = if sketch.id_given { sketch.id.to_string() } else { numbers.next(&sketch.id) };
+            if !sketch.read {
+                let receipt = Receipt::of_sketch(&id, &sketch);
+                unread.push((raw, entry, receipt));
+            }
+        }
+        unread
+    }
+
+    /// The messages among the entries, each with the place of its entry.
+    fn messages_of(&self, entries: &Entries) -> (Vec<usize>, Vec<Message>) {
+        let read = |(at, raw): (usize, &&RawValue)| Some((at, Message::from_entry(raw).ok()?));
+        let (places, mut messages): (Vec<usize>, Vec<Message>) =
+            entries.raw.iter().enumerate().filter_map(read).unzip();
+        equal::name_all(&mut messages, self.past.as_ref());
+        (places, messages)
+    }
+
+    /// The places of the entries that the receipts name.
+    fn named(&self, entries: &Entries, receipts: &HashSet<Receipt>) -> BTreeSet<usize> {
+        let (places, messages) = self.messages_of(entries);
+        let named = places.into_iter().zip(&messages).filter(|(_, m)| receipts.contains(&Receipt::of(m)));
+        named.map(|(at, _)| at).collect()
     }
 
     /// Puts a message behind the last one, in place of an entry with its id.
@@ -218,15 +275,7 @@ impl ArrayInbox {
     /// Takes messages out of the file, whole; the other entries stay as they are.
     pub fn remove(&self, receipts: &HashSet<Receipt>) -> Result<usize, StoreError> {
         self.edit(|text, entries| {
-            let named =
-                |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|m| receipts.contains(&Receipt::of(&m)));
-            let gone: BTreeSet<_> = entries
-                .raw
-                .iter()
-                .enumerate()
-                .filter(|(_, raw)| named(raw))
-                .map(|(index, _)| index)
-                .collect();
+            let gone = self.named(entries, receipts);
             if gone.is_empty() {
                 return Ok((Patch::default(), 0));
             }
@@ -238,16 +287,13 @@ impl ArrayInbox {
     /// Takes messages out of the file, whole, after a copy of their entries is in the quarantine; says where.
     pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
         let seen = Snapshot::read(&resolve(self.path())?)?;
-        let entries = match content::read(Content::of(&seen)) {
-            Reading::Entries(_, entries) => entries.raw.iter().map(|raw| raw.get().to_owned()).collect(),
+        let named: Vec<String> = match content::read(Content::of(&seen)) {
+            Reading::Entries(_, entries) => {
+                let named = self.named(&entries, receipts).into_iter();
+                named.map(|at| entries.raw[at].get().to_owned()).collect()
+            }
             _ => Vec::new(),
         };
-        let named = |text: &String| {
-            let raw = serde_json::from_str(text).ok();
-            let message = raw.and_then(|raw: &RawValue| Message::from_entry(raw).ok());
-            message.is_some_and(|message| receipts.contains(&Receipt::of(&message)))
-        };
-        let named: Vec<String> = entries.into_iter().filter(named).collect();
         let copy = format!("[{}]", named.join(","));
         let kept = self.quarantine.keep(self.path(), copy.as_bytes(), why)?;
         self.remove(receipts)?;

@@ -19,19 +19,27 @@ use crate::commit::{Desk, Prepared};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged, open};
+use crate::witness::Witnesses;
 
 /// Smaller files are cheaper to handle in memory.
 const LARGE: u64 = 1 << 20;
 const PIECE: usize = 1 << 17;
 /// Pieces that may wait for the checking thread.
 const AHEAD: usize = 3;
-/// How much of the start is kept to see how the file is laid out.
-const HEAD: usize = 1 << 12;
+/// How much of the start is kept to see how the file is laid out, and what stands there first.
+const HEAD: usize = 1 << 15;
+/// How much of the end is looked at to see what stands there last.
+const TAIL: u64 = 1 << 15;
 /// More behind the last element than this is not how anybody writes an inbox.
 const LONGEST_TAIL: u64 = 1 << 12;
 
 /// Prepares the append, or `None` if this is not a plain case: then the way through memory has to see to it.
-pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Option<Prepared<T>>, StoreError> {
+/// `value` makes what the commit gives of what stands before the drafts.
+pub(super) fn prepare<T>(
+    desk: &Desk,
+    drafts: &[Draft],
+    value: impl FnOnce(Option<Witnesses>) -> T,
+) -> Result<Option<Prepared<T>>, StoreError> {
     let opened_at = SystemTime::now();
     let Some((source, metadata)) = open(desk.target)? else { return Ok(None) };
     if metadata.len() < LARGE {
@@ -57,19 +65,22 @@ pub(super) fn prepare<T>(desk: &Desk, drafts: &[Draft], value: T) -> Result<Opti
         return Ok(None);
     }
     // What stands behind the last element moves behind the new one.
-    let mut rest = vec![0; usize::try_from(length - end).unwrap_or_default()];
-    match source.read_exact_at(&mut rest, end) {
+    let start = end.saturating_sub(TAIL);
+    let mut tail = vec![0; usize::try_from(length - start).unwrap_or_default()];
+    match source.read_exact_at(&mut tail, start) {
         // Somebody rewrites it in place at this moment: the other way waits for that.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         read => read.doing("read", desk.target)?,
     }
+    let (last, rest) = tail.split_at(usize::try_from(end - start).unwrap_or_default());
     if rest.trim_ascii() != b"]" {
         return Ok(None);
     }
+    let value = value(Witnesses::at_the_ends(&head, last));
     let written = copy
         .seek(SeekFrom::Start(end))
         .and_then(|_| disk::write_all(&copy, added.as_bytes()))
-        .and_then(|()| disk::write_all(&copy, &rest))
+        .and_then(|()| disk::write_all(&copy, rest))
         .and_then(|()| disk::sync_all(&copy));
     written.doing("write", staged.temp())?;
     let gap = added.len() as u64;

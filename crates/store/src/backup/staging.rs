@@ -41,8 +41,7 @@ impl Staging {
         };
         let _turn = turn(state, times)?;
         for (path, point) in [(&staging.team, "restore_begun"), (&staging.state, "restore_staged")] {
-            interrupt::create_folder(path, || disk::create_dir(0o700, path))
-                .doing("create", path)?;
+            interrupt::create_folder(path, || disk::create_dir(0o700, path)).doing("create", path)?;
             points::reached(point);
             let held = disk::open_to_read(path).doing("open", path)?;
             // Where there is no `flock`, nobody takes them for a dead one's either.

@@ -20,22 +20,38 @@ use crate::files::{Access, sync_folder};
 use crate::lock::Deadline;
 use crate::lock::flock::Flock;
 use crate::paths::with_suffix;
+use crate::witness::Witnesses;
 
 /// How often a line is written again when the file was replaced under the write.
 const TRIES: usize = 5;
 /// Above this many ids it is cheaper to read all lines once than to search the file for each.
 const SEARCH_AT_MOST: usize = 8;
+/// How much of each end of a log is looked at to see what stands there.
+const AN_END: usize = 1 << 15;
 
-/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were, and an error of
-/// syncing what is written. It has to be our turn at the inbox.
+/// What came of appending drafts to a queue.
+pub(super) struct Addition {
+    /// The ids that were there already.
+    pub(super) known: HashSet<String>,
+    /// What stood before the others.
+    pub(super) before: Witnesses,
+    /// Why a power cut could still undo it.
+    pub(super) unsynced: Option<StoreError>,
+}
+
+/// Appends those of the drafts to one queue whose ids are not there yet, durably; says which were, what stood before the
+/// others, and why a power cut could still undo it. It has to be our turn at the inbox.
+///
+/// Nobody drains a log, but shells rewrite it: one that keeps the last lines takes the earlier before the later, and one
+/// that wrote back what it had read leaves what stood before ours. So the same witnesses tell as in an array.
 pub(super) fn append(
     inbox: &LogInbox,
     queue: Priority,
     drafts: &[&Draft],
     deadline: &Deadline,
-) -> Result<(Vec<String>, Option<StoreError>), StoreError> {
+) -> Result<Addition, StoreError> {
     let path = inbox.file(queue);
-    let known = known_ids(&path, drafts)?;
+    let (known, mut before) = look(&path, drafts)?;
     let mut fresh = HashSet::new();
     let is_new = |draft: &&Draft| !known.contains(&draft.id) && fresh.insert(draft.id.clone());
     let mut left: Vec<&Draft> = drafts.iter().copied().filter(is_new).collect();
@@ -55,11 +71,12 @@ pub(super) fn append(
             break;
         }
         // The file is another one now. Whoever made it may have had our lines already.
-        let there = known_ids(&path, &left)?;
+        let (there, stands) = look(&path, &left)?;
+        before = stands;
         left.retain(|draft| !there.contains(&draft.id));
     }
     if left.is_empty() {
-        Ok((known.into_iter().collect(), unsynced))
+        Ok(Addition { known, before, unsynced })
     } else {
         Err(StoreError::Unsettled { path })
     }
@@ -120,11 +137,12 @@ pub(super) fn write(
     Ok(Written { file, unsynced: synced.err().map(|error| StoreError::unsynced(path, error)) })
 }
 
-/// Which of the drafts' ids stand in the queue already, in its file or in one that was rotated since.
-fn known_ids(path: &Path, drafts: &[&Draft]) -> Result<HashSet<String>, StoreError> {
+/// Which of the drafts' ids stand in the queue already, in its file or in one that was rotated since; and what stands in
+/// the file.
+fn look(path: &Path, drafts: &[&Draft]) -> Result<(HashSet<String>, Witnesses), StoreError> {
     let ids: HashSet<&str> = drafts.iter().map(|draft| draft.id.as_str()).collect();
     let oldest = ids.iter().map(|id| made_at(id)).min().unwrap_or_default();
-    let mut known = HashSet::new();
+    let (mut known, mut stands) = (HashSet::new(), Witnesses::default());
     for file in siblings(path)?.into_iter().chain([path.to_owned()]) {
         // What was last written before an id was made does not have it. So a first try reads no rotated file.
         if file != path && fs::metadata(&file).is_ok_and(|metadata| metadata.mtime() < oldest) {
@@ -136,8 +154,27 @@ fn known_ids(path: &Path, drafts: &[&Draft]) -> Result<HashSet<String>, StoreErr
             let there = text.lines().filter_map(|line| Message::from_line(line).ok());
             known.extend(there.map(|message| message.id).filter(|id| ids.contains(id.as_str())));
         }
+        if file == path {
+            stands = Witnesses::among(&lines_at_the_ends(&bytes), |line| {
+                let line = std::str::from_utf8(line).ok()?;
+                Some(Message::from_line(line.trim_end_matches('\r')).ok()?.fingerprint())
+            });
+        }
     }
-    Ok(known)
+    Ok((known, stands))
+}
+
+/// The whole lines of a log; of a large one, those in its first bytes and those in its last.
+fn lines_at_the_ends(bytes: &[u8]) -> Vec<&[u8]> {
+    let whole = memchr::memrchr(b'\n', bytes).map_or(0, |end| end + 1);
+    let bytes = &bytes[..whole];
+    if bytes.len() <= 2 * AN_END {
+        return bytes.split(|byte| *byte == b'\n').collect();
+    }
+    let head = memchr::memrchr(b'\n', &bytes[..AN_END]).map_or(&bytes[..0], |end| &bytes[..end]);
+    let tail = &bytes[bytes.len() - AN_END..];
+    let tail = memchr::memchr(b'\n', tail).map_or(&tail[..0], |start| &tail[start + 1..]);
+    head.split(|byte| *byte == b'\n').chain(tail.split(|byte| *byte == b'\n')).collect()
 }
 
 /// When an id was made, in seconds since 1970; 0 where it does not say.

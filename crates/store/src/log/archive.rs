@@ -22,6 +22,7 @@ use super::{LogInbox, QUEUES};
 use crate::archive::Writer;
 use crate::commit::{Look, Plan, SharedFile};
 use crate::disk;
+use crate::equal::Numbers;
 use crate::error::{IoContext, StoreError};
 use crate::mailbox::{Listing, Warning};
 use crate::points;
@@ -39,13 +40,15 @@ pub(super) struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    pub(super) fn new(files: &'a QueueFiles, cursor: Option<&QueueCursor>) -> Self {
+    /// Equal messages go by `numbers`, which are those of the queues before this one.
+    pub(super) fn new(files: &'a QueueFiles, cursor: Option<&QueueCursor>, numbers: &mut Numbers) -> Self {
         let place = files.place(cursor);
         let lines: Vec<Line> = files.lines().collect();
         let (mut places, mut messages) = (Vec::new(), Vec::new());
         let mut last_read = None;
         for (at, line) in lines.iter().enumerate() {
             let Ok(mut message) = Message::from_line(line.text) else { continue };
+            numbers.name(&mut message);
             message.read = line.at < place;
             if message.read {
                 last_read = Some(at);
@@ -80,6 +83,8 @@ impl<'a> Standing<'a> {
 struct Cut {
     files: Vec<(PathBuf, Vec<String>)>,
     messages: Vec<Message>,
+    /// For the next queue.
+    numbers: Numbers,
 }
 
 impl LogInbox {
@@ -90,9 +95,11 @@ impl LogInbox {
             // On its way into the array: what came since will be archived from there.
             return Ok(moved);
         }
+        let mut numbers = self.numbers()?;
         for queue in QUEUES {
             let file = self.cursor_file();
-            let cut = file.update(|look| self.plan_cut(&file, look, queue, writer, choose))?;
+            let cut =
+                file.update(|look| self.plan_cut(&file, look, queue, numbers.clone(), writer, choose))?;
             for (path, lines) in &cut.files {
                 self.cut(queue, path, lines)?;
             }
@@ -100,6 +107,7 @@ impl LogInbox {
                 points::reached("inbox_cut");
             }
             moved.extend(cut.messages);
+            numbers = cut.numbers;
         }
         Ok(moved)
     }
@@ -108,9 +116,10 @@ impl LogInbox {
     pub(crate) fn would_archive(&self, choose: Choose) -> Result<Vec<Message>, StoreError> {
         let cursor = Cursor::load(&self.cursor_path())?;
         let mut found = Vec::new();
+        let mut numbers = self.numbers()?;
         for queue in QUEUES {
             let files = QueueFiles::read(&self.file(queue))?;
-            let standing = Standing::new(&files, cursor.of(queue).as_ref());
+            let standing = Standing::new(&files, cursor.of(queue).as_ref(), &mut numbers);
             let chosen = standing.choose(choose);
             found.extend(pick(standing.messages, &chosen));
         }
@@ -122,13 +131,14 @@ impl LogInbox {
         file: &SharedFile,
         look: Look,
         queue: Priority,
+        mut numbers: Numbers,
         writer: &mut Writer,
         choose: Choose,
     ) -> Result<Plan<Cut>, StoreError> {
         let Some(text) = cursor::readable(file, look)? else { return Ok(Plan::Unsure) };
         let cursor = Cursor::parse(&text, fs::metadata(file.path()).ok().as_ref());
         let files = QueueFiles::read(&self.file(queue))?;
-        let standing = Standing::new(&files, cursor.of(queue).as_ref());
+        let standing = Standing::new(&files, cursor.of(queue).as_ref(), &mut numbers);
         let chosen = standing.choose(choose);
         let gone: BTreeSet<usize> = chosen.iter().map(|at| standing.places[*at]).collect();
         let batch: Vec<(&Message, &str)> = chosen
@@ -136,7 +146,7 @@ impl LogInbox {
             .map(|at| (&standing.messages[*at], standing.lines[standing.places[*at]].text))
             .collect();
         writer.put(Form::Log, &batch)?;
-        let mut cut = Cut::default();
+        let mut cut = Cut { numbers, ..Cut::default() };
         for at in &gone {
             let line = &standing.lines[*at];
             match cut.files.last_mut().filter(|(path, _)| path == line.path) {

@@ -3,7 +3,7 @@
 //! A file that is replaced would lose what a shell appends to the old one meanwhile, and a removed line would shift the
 //! numbers that cursors count by. A line of spaces is one that every reader passes over.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use atm_wire::Message;
 
 use super::cursor::Cursor;
 use super::lines::QueueFiles;
+use super::rewrite::split_end;
 use super::{LogInbox, QUEUES};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
@@ -28,27 +29,33 @@ pub(super) fn set_aside(
 ) -> Result<PathBuf, StoreError> {
     let deadline = inbox.times.deadline();
     let _turn = Queue::enter(&inbox.state.queue(&inbox.file(Priority::Normal)), &deadline)?;
-    let named = |line: &str| Message::from_line(line).is_ok_and(|m| receipts.contains(&Receipt::of(&m)));
     let cursor = Cursor::load(&inbox.cursor_path())?;
-    let (mut copy, mut paths) = (String::new(), BTreeSet::new());
+    let mut numbers = inbox.numbers()?;
+    let mut copy = String::new();
+    let mut named: BTreeMap<PathBuf, HashMap<usize, String>> = BTreeMap::new();
     for queue in QUEUES {
         let files = QueueFiles::read(&inbox.file(queue))?;
         let place = files.place(cursor.of(queue).as_ref());
-        for line in files.lines().filter(|line| line.at >= place && named(line.text)) {
-            copy.push_str(line.text);
-            copy.push('\n');
-            paths.insert(line.path.to_owned());
+        for line in files.lines() {
+            let Ok(mut message) = Message::from_line(line.text) else { continue };
+            numbers.name(&mut message);
+            if line.at >= place && receipts.contains(&Receipt::of(&message)) {
+                copy.push_str(line.text);
+                copy.push('\n');
+                named.entry(line.path.to_owned()).or_default().insert(line.number, line.text.to_owned());
+            }
         }
     }
     let kept = inbox.state.quarantine().keep(&inbox.file(Priority::Normal), copy.as_bytes(), why)?;
-    for path in paths {
+    for (path, named) in named {
         let _flock = Flock::take(&with_suffix(&path, ".lock"), &deadline)?;
         let bytes = disk::read(&path).doing("read", &path)?;
         let file = disk::open(OpenOptions::new().write(true), &path).doing("open", &path)?;
         let mut at = 0;
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let text = line.strip_suffix(b"\n");
-            if let Some(text) = text.filter(|text| std::str::from_utf8(text).is_ok_and(named)) {
+        for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let (text, _) = split_end(line);
+            // A line that is another one by now stays.
+            if named.get(&(number + 1)).is_some_and(|named| named.as_bytes() == text) {
                 disk::write_all_at(&file, &vec![b' '; text.len()], at).doing("write to", &path)?;
             }
             at += line.len() as u64;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{Line, QueueFiles, hash};
 use crate::commit::{Content, Look, Plan, SharedFile};
+use crate::equal::Numbers;
 use crate::error::StoreError;
 use crate::files::Snapshot;
 use crate::mailbox::Receipt;
@@ -182,6 +183,7 @@ pub(super) fn advance(
     look: Look,
     queues: &[(Priority, PathBuf)],
     receipts: &HashSet<Receipt>,
+    numbers: &mut Numbers,
     counts: &dyn Fn(&Line) -> bool,
 ) -> Result<Plan<usize>, StoreError> {
     let bad = |error: &serde_json::Error| StoreError::bad(file.path(), error.to_string());
@@ -200,15 +202,20 @@ pub(super) fn advance(
         let files = QueueFiles::read(path)?;
         let at = cursor.of(*queue);
         let place = files.place(at.as_ref());
-        let mut last = None;
-        for line in files.lines().skip_while(|line| line.at < place).filter(|line| counts(line)) {
+        let (mut last, mut is_over) = (None, false);
+        for line in files.lines().filter(|line| counts(line)) {
             // Only messages are marks: one malformed or empty line looks like another.
-            let Ok(message) = Message::from_line(line.text) else { continue };
-            if !receipts.contains(&Receipt::of(&message)) {
-                break;
+            let Ok(mut message) = Message::from_line(line.text) else { continue };
+            // All of them, also what was read and what comes after: equal ones are counted from the start.
+            numbers.name(&mut message);
+            if is_over || line.at < place {
+                continue;
             }
-            marked += 1;
-            last = Some((line, message.sent_at));
+            is_over = !receipts.contains(&Receipt::of(&message));
+            if !is_over {
+                marked += 1;
+                last = Some((line, message.sent_at));
+            }
         }
         let mark =
             |line: &Line, told| Mark { line: line.number, told, inode: line.inode, last: hash(line.text) };

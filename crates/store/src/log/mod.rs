@@ -16,12 +16,14 @@ mod rotate;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use atm_wire::message::Priority;
 use atm_wire::{Draft, Message};
 
 use crate::commit::SharedFile;
 use crate::convert::mark::Carried;
+use crate::equal::{Numbers, Past};
 use crate::error::StoreError;
 use crate::files::ensure_folder;
 use crate::lock::queue::Queue;
@@ -44,12 +46,23 @@ pub struct LogInbox {
     unless: Option<PathBuf>,
     /// What does not count, since it is in the array.
     beyond: Vec<Carried>,
+    past: Option<Arc<dyn Past>>,
 }
 
 impl LogInbox {
     /// The inbox in the member's `folder`.
     pub fn new(folder: PathBuf, state: &State, times: LockTimes) -> Self {
-        Self { folder, state: state.clone(), times, unless: None, beyond: Vec::new() }
+        Self { folder, state: state.clone(), times, unless: None, beyond: Vec::new(), past: None }
+    }
+
+    /// With somebody who remembers which of equal messages is which.
+    pub(crate) fn with_past(self, past: Option<Arc<dyn Past>>) -> Self {
+        Self { past, ..self }
+    }
+
+    /// The numbers of equal messages, for whoever goes through all lines in reading order.
+    fn numbers(&self) -> Result<Numbers, StoreError> {
+        Ok(Numbers::among(&self.list()?.messages, self.past.as_ref()))
     }
 
     /// The mail is here, unless this file of the other layout is there.
@@ -133,12 +146,18 @@ impl LogInbox {
             if drafts.is_empty() {
                 continue;
             }
-            let (known, unsynced) = append::append(self, queue, &drafts, deadline)?;
-            appended.known.extend(known);
+            let append::Addition { known, before, unsynced } =
+                append::append(self, queue, &drafts, deadline)?;
             appended.warnings.extend(unsynced.map(|error| Warning::Unsynced { why: error.to_string() }));
-            let ids: Vec<String> = drafts.iter().map(|draft| draft.id.clone()).collect();
-            // Where this cannot be recorded, the next writer finds the ids in the file: nobody removes lines from a log.
-            outbox.written(&ids);
+            let ids = drafts.iter().map(|draft| draft.id.clone());
+            let (there, new): (Vec<String>, Vec<String>) = ids.partition(|id| known.contains(id));
+            for (ids, before) in [(there, None), (new, Some(&before))] {
+                if !ids.is_empty() {
+                    // Where this cannot be recorded, the next writer finds the ids in the file: nobody drains a log.
+                    outbox.written(&ids, before);
+                }
+            }
+            appended.known.extend(known);
         }
         Ok(appended)
     }
@@ -179,8 +198,10 @@ impl LogInbox {
         self.ensure_folders()?;
         let file = self.cursor_file();
         let queues = QUEUES.map(|queue| (queue, self.file(queue)));
-        let marked =
-            file.update(|look| cursor::advance(&file, look, &queues, receipts, &|line| self.counts(line)))?;
+        let marked = file.update(|look| {
+            let mut numbers = self.numbers()?;
+            cursor::advance(&file, look, &queues, receipts, &mut numbers, &|line| self.counts(line))
+        })?;
         Ok(Marked { marked, warnings: Vec::new() })
     }
 

@@ -19,6 +19,7 @@ use super::lines::QueueFiles;
 use super::{LogInbox, QUEUES};
 use crate::commit::{Look, Plan, SharedFile};
 use crate::disk;
+use crate::equal::Numbers;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, rename_new, sync_folder};
 use crate::lock::flock::Flock;
@@ -67,7 +68,7 @@ impl LogInbox {
         let Some(text) = cursor::readable(file, look)? else { return Ok(Plan::Unsure) };
         let cursor = Cursor::parse(&text, fs::metadata(file.path()).ok().as_ref());
         let files = QueueFiles::read(&self.file(queue))?;
-        let standing = Standing::new(&files, cursor.of(queue).as_ref());
+        let standing = Standing::new(&files, cursor.of(queue).as_ref(), &mut Numbers::default());
         let unread = standing.unread_in(files.newest());
         match standing.last_read.map(|at| standing.line(at)) {
             Some(line) if unread == 0 || force => {

@@ -26,3 +26,4 @@ mod readers;
 mod scene;
 mod tasks;
 mod torn_writer;
+mod witnesses;

@@ -2,6 +2,7 @@
 
 mod draft;
 mod flaw;
+pub mod identity;
 mod parse;
 pub mod translate;
 
@@ -20,7 +21,8 @@ pub use parse::Sketch;
 /// A message as it was read from an inbox of either layout.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// `messageId` or `msg_id`; for a message that has neither, a UUID made of its sender, time and text.
+    /// `messageId` or `msg_id`; for a message that has neither, a UUID made of its sender, time and text, and of its
+    /// number where the file has several that are equal (see [`identity`]).
     pub id: String,
     /// Whether the id stands in the file.
     pub id_given: bool,

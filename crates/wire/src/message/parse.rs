@@ -3,15 +3,12 @@
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
-use uuid::Uuid;
 
+use super::identity::{derived_id, fingerprint};
 use super::{Flaw, Message};
 use crate::json::{self, Object};
 use crate::payload::Parsed;
 use crate::stamp::Stamp;
-
-/// Makes ids for messages that came without one: the same message has the same id at every look.
-const ID_NAMESPACE: Uuid = Uuid::from_u128(0x6d1f_9c53_0f0e_5a7c_9b52_61f2_54e1_aa10);
 
 impl Message {
     /// Reads an entry of an array inbox.
@@ -77,24 +74,32 @@ impl Message {
 pub struct Sketch<'a> {
     /// As [`Message::id`].
     pub id: Cow<'a, str>,
+    /// As [`Message::id_given`].
+    pub id_given: bool,
     /// As [`Message::from`].
     pub from: Cow<'a, str>,
     /// As [`Message::timestamp`].
     pub timestamp: Cow<'a, str>,
     /// As [`Message::text`].
     pub text: Cow<'a, str>,
+    /// As [`Message::read`].
+    pub read: bool,
 }
 
 impl<'a> Sketch<'a> {
-    /// The sketch of an entry that is a message and not read.
-    pub fn of_unread(entry: &Object<'a>) -> Option<Self> {
-        if is_read(entry) {
-            return None;
-        }
+    /// The sketch of an entry that is a message.
+    pub fn of(entry: &Object<'a>) -> Option<Self> {
         let (from, text) = (required_string(entry, "from").ok()?, required_string(entry, "text").ok()?);
         let (timestamp, _) = time(entry).ok()?;
-        let id = given_id(entry).unwrap_or_else(|| Cow::Owned(derived_id(&from, &timestamp, &text)));
-        Some(Self { id, from, timestamp, text })
+        let given = given_id(entry);
+        let id_given = given.is_some();
+        let id = given.unwrap_or_else(|| Cow::Owned(derived_id(&from, &timestamp, &text)));
+        Some(Self { id, id_given, from, timestamp, text, read: is_read(entry) })
+    }
+
+    /// As [`Message::fingerprint`].
+    pub fn fingerprint(&self) -> String {
+        fingerprint(self.id_given.then_some(&*self.id), &self.from, &self.timestamp, &self.text)
     }
 }
 
@@ -166,11 +171,6 @@ fn time<'a>(object: &Object<'a>) -> Result<(Cow<'a, str>, Option<Stamp>), Flaw> 
         (None, Some(stamp)) => Ok((Cow::Owned(stamp.to_string()), Some(stamp))),
         (None, None) => Err(Flaw::WrongType { field: "timestamp", wanted: "a time" }),
     }
-}
-
-fn derived_id(from: &str, timestamp: &str, text: &str) -> String {
-    let seed = [from, timestamp, text].join("\0");
-    Uuid::new_v5(&ID_NAMESPACE, seed.as_bytes()).to_string()
 }
 
 #[cfg(test)]

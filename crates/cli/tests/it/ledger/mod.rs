@@ -2,6 +2,7 @@
 
 mod answers;
 mod crashes;
+mod putback;
 mod retries;
 mod takers;
 mod trouble;

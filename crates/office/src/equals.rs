@@ -1,0 +1,57 @@
+//! The ledger's memory of which of equal messages is which.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use atm_ledger::{InboxKey, Span};
+use atm_store::Past;
+use atm_wire::Message;
+use atm_wire::message::identity::Numbered;
+
+use crate::books::Books;
+
+/// What the ledger remembers of one inbox.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) books: Books,
+    pub(crate) root: PathBuf,
+    pub(crate) team: String,
+    pub(crate) name: String,
+}
+
+impl Past for Memory {
+    fn numbered(&self, first_ids: &[&str]) -> HashMap<String, Numbered> {
+        if !self.books.exist() {
+            return HashMap::new();
+        }
+        let inbox = InboxKey::new(&self.root, &self.team, &self.name);
+        // Without the ledger they are counted from the start of the file.
+        let spans = self.books.with(|ledger| ledger.equals(&inbox, first_ids)).unwrap_or_default();
+        spans.into_iter().map(|(id, (first, next))| (id, Numbered { first, next })).collect()
+    }
+}
+
+/// How often each stands in an inbox, of messages without an id of their own, by the id of the first of them.
+pub(crate) fn counted(messages: &[Message]) -> HashMap<String, u32> {
+    let mut counts = HashMap::new();
+    for message in messages.iter().filter(|message| !message.id_given) {
+        *counts.entry(message.first_id()).or_default() += 1;
+    }
+    counts
+}
+
+/// The numbers that are to be remembered, given those of the last look.
+pub(crate) fn renumbered(
+    counts: &HashMap<String, u32>,
+    before: &HashMap<String, Span>,
+) -> HashMap<String, Span> {
+    let ids = counts.keys().chain(before.keys().filter(|id| !counts.contains_key(*id)));
+    let number = |id: &String| {
+        let before = before
+            .get(id)
+            .map_or_else(Numbered::default, |(first, next)| Numbered { first: *first, next: *next });
+        let now = before.now(counts.get(id).copied().unwrap_or(0));
+        (id.clone(), (now.first, now.next))
+    };
+    ids.map(number).filter(|(id, span)| before.get(id) != Some(span)).collect()
+}
