@@ -3,6 +3,7 @@
 mod bench;
 mod clients;
 mod docs;
+mod faults;
 mod repo;
 mod setup;
 mod test;
@@ -27,6 +28,8 @@ enum Chore {
     Bench(bench::Args),
     /// Set atm up in the real clients, each in an empty home, and see whether it works (downloads more than a gigabyte)
     Clients(clients::Args),
+    /// Try the release binary on small disks, with failing system calls, signals and held locks
+    Faults(faults::Args),
     /// Install what the tests need, where it is missing
     Setup,
     /// Write the documents that are made from the code, and check all of them
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Chore::Test(args) => test::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Clients(args) => clients::run(&args),
+        Chore::Faults(args) => faults::run(&args),
         Chore::Setup => setup::run().map(drop),
         Chore::Docs => docs::run(),
     };

@@ -26,6 +26,9 @@ const TOOLS: [Tool; 5] = [
     Tool { program: "python3", debian: "python3", brew: "python" },
 ];
 
+/// For `cargo xtask faults`; other systems have nothing like it.
+const LINUX_TOOLS: [Tool; 1] = [Tool { program: "strace", debian: "strace", brew: "" }];
+
 /// The lock library of the agent clients, for the stand-in client in `crates/support/foreign`.
 const LOCK_LIBRARY: &str = r#"{"private":true,"dependencies":{"proper-lockfile":"4.1.2"}}"#;
 
@@ -36,7 +39,9 @@ pub(crate) struct Tools {
 }
 
 pub(crate) fn run() -> Result<Tools> {
-    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| !repo::has_program(tool.program)).collect();
+    let linux = if cfg!(target_os = "linux") { &LINUX_TOOLS[..] } else { &[] };
+    let missing: Vec<&Tool> =
+        TOOLS.iter().chain(linux).filter(|tool| !repo::has_program(tool.program)).collect();
     if !missing.is_empty() {
         install(&missing)?;
     }
