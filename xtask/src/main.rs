@@ -6,6 +6,7 @@ mod docs;
 mod faults;
 mod repo;
 mod setup;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Chore {
     Clients(clients::Args),
     /// Try the release binary on small disks, with failing system calls, signals and held locks
     Faults(faults::Args),
+    /// Run every kind of writer and reader at once for some minutes, with kills and a disk that fills up
+    Soak(soak::Args),
     /// Install what the tests need, where it is missing
     Setup,
     /// Write the documents that are made from the code, and check all of them
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Clients(args) => clients::run(&args),
         Chore::Faults(args) => faults::run(&args),
+        Chore::Soak(args) => soak::run(&args),
         Chore::Setup => setup::run().map(drop),
         Chore::Docs => docs::run(),
     };

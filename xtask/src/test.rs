@@ -5,14 +5,17 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{docs, repo, setup};
+use crate::{docs, faults, repo, setup, soak};
 
 /// With the tests that need what `setup` installs.
 const OUTSIDE: &str = "--features=atm/test-tools";
 
+/// Minutes of the storm that each run of the tests gets.
+const SOAK: f64 = 2.0;
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the tests: no format check, lints, documents or licences
+    /// Only the tests: no format check, lints, documents, licences, faults or soak
     #[arg(long)]
     fast: bool,
     /// Only tests whose name contains one of these
@@ -23,6 +26,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let tools = step("setup", "cargo xtask setup", setup::run)?;
     if !args.fast {
         checks()?;
+        step("faults", "cargo xtask faults", || faults::run(&faults::Args::default()))?;
+        step("soak", "cargo xtask soak", || soak::run(&soak::Args::for_minutes(SOAK)))?;
     }
     let mut tests = tests()?;
     tests.env("ATM_TEST_NODE_MODULES", &tools.node_modules);

@@ -52,8 +52,8 @@ impl Small {
     }
 }
 
-/// Runs this program again where file systems can be mounted that nobody else sees; whether all was well.
-pub(super) fn run_inside(atm: &Path, case: Option<&str>) -> Result<bool> {
+/// How a program is started where file systems can be mounted that nobody else sees, if that is permitted.
+pub(crate) fn unshare_flags() -> Option<&'static str> {
     let can_mount = |flags: &str| {
         let mut probe = Command::new("unshare");
         probe
@@ -62,7 +62,12 @@ pub(super) fn run_inside(atm: &Path, case: Option<&str>) -> Result<bool> {
             .stderr(Stdio::null());
         probe.status().is_ok_and(|status| status.success())
     };
-    let Some(flags) = ["-m", "-rm"].into_iter().find(|flags| can_mount(flags)) else {
+    ["-m", "-rm"].into_iter().find(|flags| can_mount(flags))
+}
+
+/// Runs this program again where file systems can be mounted that nobody else sees; whether all was well.
+pub(super) fn run_inside(atm: &Path, case: Option<&str>) -> Result<bool> {
+    let Some(flags) = unshare_flags() else {
         Report::skipped("no small file system can be mounted here: neither root nor user namespaces")
             .print("disk", 0);
         return Ok(true);

@@ -4,7 +4,7 @@
 mod case;
 mod disk;
 mod held;
-mod oracle;
+pub(crate) mod oracle;
 pub(crate) mod random;
 mod report;
 mod signals;
@@ -101,6 +101,8 @@ fn name(group: Group) -> &'static str {
         Group::Held => "held",
     }
 }
+
+pub(crate) use disk::unshare_flags;
 
 /// The release binary, as users have it.
 pub(crate) fn build() -> Result<PathBuf> {

@@ -49,7 +49,7 @@ impl Wrong {
 
 /// What was said about one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+pub(crate) enum Said {
     There,
     Later,
     Never,
@@ -61,6 +61,14 @@ pub(super) type Found = Vec<(Wrong, String)>;
 
 /// Everything that can be found wrong about a command, once nothing keeps the next one from working.
 pub(super) fn judge(world: &World, case: &Case, answer: &Answer) -> Result<Found> {
+    let mut found = judge_answer(world, case, answer)?;
+    probe(world, &mut found)?;
+    check_files(world, &mut found);
+    Ok(found)
+}
+
+/// Only whether the answer was true: for many commands in one world.
+pub(super) fn judge_answer(world: &World, case: &Case, answer: &Answer) -> Result<Found> {
     let mut found = Vec::new();
     if answer.hangs {
         found.push((Wrong::Hangs, brief(answer)));
@@ -70,8 +78,6 @@ pub(super) fn judge(world: &World, case: &Case, answer: &Answer) -> Result<Found
         Does::Read(text) => judge_read(world, text, answer, &mut found)?,
         Does::Task(subject) => judge_task(world, subject, answer, &mut found),
     }
-    probe(world, &mut found)?;
-    check_files(world, &mut found);
     Ok(found)
 }
 
@@ -116,7 +122,7 @@ fn judge_deliveries(
 }
 
 /// By the answer to each message, where there are such; else by the exit code.
-fn said(answer: &Answer, count: usize) -> Vec<Said> {
+pub(crate) fn said(answer: &Answer, count: usize) -> Vec<Said> {
     let one = |value: &Value| match value["stage"].as_str() {
         _ if value["error"].is_object() => Said::Never,
         Some("accepted") => Said::Later,

@@ -35,11 +35,14 @@ struct Injected {
     /// What happens: `error=…` or `signal=KILL`.
     fault: String,
     number: usize,
+    /// All from there on, as on a disk that is full or failing; else only this one.
+    and_later: bool,
 }
 
 impl Injected {
     fn label(&self) -> String {
-        format!("{}:{}:when={}", self.kind, self.fault, self.number)
+        let later = if self.and_later { "+" } else { "" };
+        format!("{}:{}:when={}{later}", self.kind, self.fault, self.number)
     }
 }
 
@@ -94,13 +97,17 @@ fn plan(world: &World) -> Result<Vec<Injected>> {
     let mut cases = Vec::new();
     for (kind, errors) in KINDS {
         for number in 1..=most.get(kind).copied().unwrap_or_default() {
-            cases.push(Injected { kind, fault: "signal=KILL".to_owned(), number });
-            if !outputs.contains(&(kind, number)) {
-                cases.extend(errors.iter().map(|error| Injected {
-                    kind,
-                    fault: format!("error={error}"),
-                    number,
-                }));
+            cases.push(Injected { kind, fault: "signal=KILL".to_owned(), number, and_later: false });
+            for error in errors {
+                let injected =
+                    |and_later| Injected { kind, fault: format!("error={error}"), number, and_later };
+                if !outputs.contains(&(kind, number)) {
+                    cases.push(injected(false));
+                }
+                // A call that is always interrupted is tried for ever, and who can write nothing gives no answer.
+                if *error != "EINTR" && kind != "write" {
+                    cases.push(injected(true));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -150,7 +150,7 @@ pub(crate) fn finish(
     meanwhile: impl FnOnce(u32),
 ) -> Result<Answer> {
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
-    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().with_context(|| format!("cannot start: {}", repo::shown(&command)))?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
         // A command that ended early has read less.

@@ -1,0 +1,182 @@
+//! `cargo xtask soak`: every kind of writer and reader at once on a throw-away tree, with kills and a disk that fills up. It
+//! ends with a table of what was sent, what was answered, and what was lost, doubled, torn or told wrongly.
+
+mod account;
+mod foreign;
+mod ours;
+mod room;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use self::account::{Journal, Table};
+use self::room::{ROOMS, Room};
+use crate::faults::world::{LEAD, TEAM, World};
+use crate::faults::{self, random};
+use crate::{repo, setup};
+
+/// How often something is said about the progress.
+const EVERY: Duration = Duration::from_secs(5);
+/// The disk that fills up.
+const SMALL: &str = "size=16m";
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// For how long
+    #[arg(long, value_name = "N", default_value_t = 2.0)]
+    minutes: f64,
+    /// Where random choices begin
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Try this binary instead of a fresh release build
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// The clients' lock library; we are where file systems can be mounted
+    #[arg(long, hide = true, value_name = "PATH")]
+    inside: Option<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn for_minutes(minutes: f64) -> Self {
+        Self { minutes, seed: None, binary: None, inside: None }
+    }
+}
+
+/// What everybody in the storm shares.
+struct Storm {
+    node_modules: PathBuf,
+    seed: u64,
+    stop: AtomicBool,
+    journal: Journal,
+}
+
+impl Storm {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps, unless it is over before.
+    fn pause(&self, time: Duration) {
+        let start = Instant::now();
+        while !self.is_over() && !is_interrupted() && start.elapsed() < time {
+            thread::sleep(Duration::from_millis(5).min(time));
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let atm = match &args.binary {
+        Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
+        None => faults::build()?,
+    };
+    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))?;
+    let Some(node_modules) = args.inside.clone() else {
+        return run_inside(args, &atm);
+    };
+    let seed = args.seed.unwrap_or_else(random::seed);
+    println!("soak: {} minutes, seed {seed}", args.minutes);
+    let scratch = tempfile::Builder::new().prefix("soak-").tempdir_in(repo::target()?)?;
+    let storm = Storm { node_modules, seed, stop: AtomicBool::new(false), journal: Journal::default() };
+    let crowded = crowded_world(&atm, &scratch.path().join("crowded"))?;
+    let small = small_world(&atm, &scratch.path().join("small"))?;
+    let limit = Duration::from_secs_f64(args.minutes * 60.0);
+    thread::scope(|scope| -> Result<()> {
+        let mut workers = Vec::new();
+        for room in &ROOMS {
+            for actor in room.actors() {
+                let (storm, world) = (&storm, &crowded);
+                workers.push(scope.spawn(move || actor.run(storm, world, room)));
+            }
+        }
+        if let Some(world) = &small {
+            for actor in Room::SMALL.actors() {
+                let storm = &storm;
+                workers.push(scope.spawn(move || actor.run(storm, world, &Room::SMALL)));
+            }
+            let storm = &storm;
+            workers.push(scope.spawn(move || ours::fill_and_free(storm, world)));
+        }
+        let start = Instant::now();
+        while start.elapsed() < limit
+            && !is_interrupted()
+            && workers.iter().all(|worker| !worker.is_finished())
+        {
+            storm.pause(EVERY.min(limit.saturating_sub(start.elapsed())));
+            println!("soak: {:>4.0} s: {}", start.elapsed().as_secs_f64(), storm.journal.progress());
+        }
+        storm.stop.store(true, Ordering::Relaxed);
+        for worker in workers {
+            worker.join().map_err(|_| anyhow::anyhow!("a part of the storm panicked"))??;
+        }
+        Ok(())
+    })?;
+    let mut table = Table::default();
+    table.settle(&crowded, &ROOMS, &storm.journal)?;
+    if let Some(world) = &small {
+        table.settle(world, std::slice::from_ref(&Room::SMALL), &storm.journal)?;
+    }
+    let wrong = table.print(&storm.journal);
+    if wrong > 0 {
+        let kept = scratch.keep();
+        bail!("{wrong} wrong; everything is still in {} (seed {seed})", kept.display());
+    }
+    Ok(())
+}
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ctrl-C ends the storm early, with its table. The children are in process groups of their own and do not get it.
+fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Runs this program again where a small disk can be mounted that nobody else sees; without one, where that is forbidden.
+fn run_inside(args: &Args, atm: &Path) -> Result<()> {
+    let tools = setup::run()?;
+    let exe = env::current_exe()?;
+    let mut again = match faults::unshare_flags() {
+        Some(flags) => {
+            let mut command = Command::new("unshare");
+            command.arg(flags).arg(exe);
+            command
+        }
+        None => Command::new(exe),
+    };
+    again.args(["soak", "--minutes", &args.minutes.to_string(), "--binary"]).arg(atm);
+    again.arg("--inside").arg(&tools.node_modules);
+    if let Some(seed) = args.seed {
+        again.args(["--seed", &seed.to_string()]);
+    }
+    repo::run(&mut again)
+}
+
+/// A team with a member for each room. Each inbox begins with a message that was read, so that it is never empty.
+fn crowded_world(atm: &Path, folder: &Path) -> Result<World> {
+    let world = World::create(atm, folder)?;
+    for room in &ROOMS {
+        world.must(LEAD, &["-t", TEAM, "member", "add", room.name])?;
+        let old = r#"[{"from":"team-lead","text":"from before","timestamp":"2026-11-01T00:00:00.000Z","read":true}]"#;
+        fs::write(world.inbox(room.name), old)?;
+    }
+    Ok(world)
+}
+
+fn small_world(atm: &Path, folder: &Path) -> Result<Option<World>> {
+    fs::create_dir(folder)?;
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", SMALL, "tmpfs"]).arg(folder);
+    if !mount.output().is_ok_and(|output| output.status.success()) {
+        println!("soak: SKIPPED: the disk that fills up, which cannot be mounted here");
+        return Ok(None);
+    }
+    let world = World::create(atm, &folder.join("world"))?;
+    world.must(LEAD, &["-t", TEAM, "member", "add", Room::SMALL.name])?;
+    Ok(Some(world))
+}
