@@ -1,11 +1,11 @@
 //! A throw-away team, as other programs would have left it.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -159,18 +159,34 @@ pub(crate) fn finish(
     meanwhile(child.id());
     let start = Instant::now();
     let mut hangs = false;
-    while child.try_wait()?.is_none() && !hangs {
-        hangs = start.elapsed() > LIMIT;
-        if hangs {
+    let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if !hangs && start.elapsed() > LIMIT {
+            hangs = true;
             child.kill()?;
         }
         thread::sleep(Duration::from_micros(500));
-    }
-    let output = child.wait_with_output()?;
+    };
+    let text = |reader: JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
+    };
     // A tracer ends as what it traced did.
-    let code = output.status.code().filter(|_| output.status.signal().is_none());
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Answer { code, hangs, stdout: text(output.stdout), stderr: text(output.stderr) })
+    let code = status.code().filter(|_| status.signal().is_none());
+    Ok(Answer { code, hangs, stdout: text(stdout), stderr: text(stderr) })
+}
+
+/// Reads a pipe to its end, beside whatever else is done.
+fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
 }
 
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {

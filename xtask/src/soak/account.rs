@@ -128,8 +128,9 @@ impl Table {
         for entry in fs::read_dir(world.state().join("quarantine")).into_iter().flatten().flatten() {
             self.torn.push(format!("set aside: {}", entry.file_name().display()));
         }
+        let log = list(world, &["log", "--last", "10000000"])?;
         for room in rooms {
-            match Final::of(world, room) {
+            match Final::of(world, room, &log) {
                 Ok(last) => self.settle_room(room, &notes, &last),
                 Err(error) => self.torn.push(format!("{}: {error:#}", room.name)),
             }
@@ -217,22 +218,19 @@ impl Table {
 }
 
 impl Final {
-    fn of(world: &World, room: &Room) -> Result<Self> {
+    fn of(world: &World, room: &Room, log: &[Value]) -> Result<Self> {
         let mut there: HashMap<String, (usize, bool)> = HashMap::new();
         for entry in world.entries(room.name)? {
             let text = entry["text"].as_str().unwrap_or_default().to_owned();
             let found = there.entry(text).or_default();
             *found = (found.0 + 1, entry["read"] == true);
         }
-        let list = |args: &[&str]| -> Result<Vec<Value>> {
-            Ok(serde_json::from_str(&world.must(LEAD, &[&["-t", TEAM, "--json"], args].concat())?.stdout)?)
-        };
         let mut archived: HashMap<String, usize> = HashMap::new();
-        for message in list(&["inbox", room.name, "--archived"])? {
+        for message in list(world, &["inbox", room.name, "--archived"])? {
             *archived.entry(message["text"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
         }
         let mut stages = HashMap::new();
-        for message in list(&["log", "--last", "10000000"])? {
+        for message in log {
             if message["to"].as_str() == Some(room.name) {
                 let text = |key: &str| message[key].as_str().unwrap_or_default().to_owned();
                 stages.insert(text("text"), text("stage"));
@@ -240,4 +238,8 @@ impl Final {
         }
         Ok(Self { there, archived, stages })
     }
+}
+
+fn list(world: &World, args: &[&str]) -> Result<Vec<Value>> {
+    Ok(serde_json::from_str(&world.must(LEAD, &[&["-t", TEAM, "--json"], args].concat())?.stdout)?)
 }

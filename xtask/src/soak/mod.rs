@@ -11,10 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::account::{Journal, Table};
 use self::room::{ROOMS, Room};
@@ -76,7 +78,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
         None => faults::build()?,
     };
-    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::Relaxed))?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&INTERRUPTED))?;
+    }
     let Some(node_modules) = args.inside.clone() else {
         return run_inside(args, &atm);
     };
@@ -130,7 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Ctrl-C ends the storm early, with its table. The children are in process groups of their own and do not get it.
 fn is_interrupted() -> bool {
