@@ -6,12 +6,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::record::{has_reached, number_of, put_down, reach, reach_inbox, revive, set_witnesses};
 use crate::row::{InboxKey, NewMessage};
+use crate::seam::{Connection, Transaction};
 use crate::stage::{Evidence, Stage};
 
 /// Whoever brings every so many-th files them all, so that the first one who looks has little to do.

@@ -16,6 +16,7 @@ mod removal;
 mod restore;
 mod row;
 mod schema;
+mod seam;
 mod search;
 mod stage;
 mod stats;
@@ -28,6 +29,8 @@ pub use observe::{Known, Observed};
 pub use open::Ledger;
 pub use presence::{HealthRow, Said, Traces};
 pub use row::{InboxKey, NewMessage};
+#[cfg(feature = "faults")]
+pub use seam::faults;
 pub use search::{MARK_END, MARK_START, Query};
 pub use stage::{Evidence, Stage, Sure};
 pub use stats::{Count, Stats, Waits};

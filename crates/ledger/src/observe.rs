@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::equals::{Span, remember};
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::record::{number_of, put_down, reach};
 use crate::row::{InboxKey, NewMessage};
+use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
 
 /// What a look at an inbox told about one message.

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, ErrorCode};
 
 use crate::error::LedgerError;
 use crate::schema;
+use crate::seam::{self, Connection};
 
 /// How long to wait between two looks whether another process' transaction is over. Most take less than that.
 const LOOK_AGAIN: Duration = Duration::from_micros(250);
@@ -129,7 +130,7 @@ impl Ledger {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
         for path in [PathBuf::from(log), self.path.clone()] {
-            let synced = fs::File::open(&path).and_then(|file| file.sync_data());
+            let synced = fs::File::open(&path).and_then(|file| seam::sync(&file));
             synced.map_err(|source| LedgerError::NotDurable { path, source })?;
         }
         Ok(())

@@ -1,10 +1,11 @@
 //! Traces of members, and how far a health sweep is with each.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::row::InboxKey;
+use crate::seam::Connection;
 use crate::stage::Evidence;
 
 /// What somebody last said.

@@ -1,11 +1,12 @@
 //! Putting down how far a message came.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::removal::keep;
 use crate::row::InboxKey;
+use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
 
 impl Ledger {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
+
+use crate::seam::Connection;
 
 /// Whose mail: one name in one team below one root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,8 +1,9 @@
 //! The tables, and how older ones become these.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::TransactionBehavior;
 
 use crate::open::turn_log_on;
+use crate::seam::Connection;
 
 /// Each step makes the next version; a database of version n needs the steps from n on.
 const STEPS: &[&str] = &["

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::TransactionBehavior;
+
+use crate::seam::Connection;
 
 /// What is longer is no word that somebody types a part of.
 const LONGEST_WORD: usize = 64;

@@ -16,7 +16,6 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use super::staging::{Staging, remove_abandoned_restores};
@@ -313,7 +312,7 @@ impl Sink for Stage {
         let path = self.path(&file.path);
         let is_counted = self.is_counted(&file.path);
         if is_counted {
-            thread::sleep(TICK);
+            disk::pause(TICK);
         }
         // Told to stop, the process does not begin another file; what is there is removed.
         let _critical = interrupt::critical();
@@ -324,7 +323,7 @@ impl Sink for Stage {
         disk::set_file_permissions(&target, self.sharing.mode(file.mode)).doing("set the mode of", &path)?;
         disk::sync_all(&target).doing("sync", &path)?;
         if is_counted {
-            thread::sleep(TICK);
+            disk::pause(TICK);
         }
         points::reached("restore_file");
         Ok(())

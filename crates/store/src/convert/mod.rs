@@ -20,10 +20,10 @@
 mod folder;
 pub(crate) mod mark;
 
-use std::thread;
 use std::time::Duration;
 
 use crate::carry::{Carried, Load};
+use crate::disk;
 use crate::error::StoreError;
 use crate::files::{Snapshot, ensure_folder};
 use crate::mailbox::{Mailbox, Warning};
@@ -199,7 +199,7 @@ impl Mailbox {
                 done.messages += added;
                 done.unread += added;
             }
-            thread::sleep(Duration::from_millis(*wait));
+            disk::pause(Duration::from_millis(*wait));
         }
         points::reached("convert_late");
         log.reset_cursor()?;

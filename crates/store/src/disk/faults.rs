@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
+use std::time::Duration;
 
 use super::Op;
 
@@ -54,6 +55,12 @@ fn after(op: Op) {
             faults.after(op);
         }
     });
+}
+
+pub(crate) fn pause(time: Duration) {
+    if INSTALLED.with_borrow(Option::is_none) {
+        std::thread::sleep(time);
+    }
 }
 
 pub(crate) fn run<T>(op: Op, real: impl FnOnce() -> io::Result<T>) -> io::Result<T> {

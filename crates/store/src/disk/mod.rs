@@ -15,6 +15,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::Path;
+#[cfg(not(feature = "faults"))]
+use std::time::Duration;
 use std::time::SystemTime;
 
 /// An operation that is about to happen.
@@ -229,6 +231,15 @@ pub(crate) fn fchown(file: &File, user: Option<u32>, group: Option<u32>) -> io::
 pub(crate) fn set_modified(file: &File, to: SystemTime) -> io::Result<()> {
     run(Op::SetFileAttributes(file), || file.set_modified(to))
 }
+
+/// Waits for other programs to do something. A test whose own the files are does not wait.
+#[cfg(not(feature = "faults"))]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
+#[cfg(feature = "faults")]
+pub(crate) use faults::pause;
 
 /// Takes an `flock` if it is free.
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {

@@ -5,13 +5,13 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use atm_wire::message::Priority;
 
 use super::{LogInbox, append};
 use crate::commit::{Desk, Prepared, SharedFile, Step};
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Snapshot, Staged};
 use crate::paths::with_suffix;
@@ -61,7 +61,7 @@ impl LogInbox {
     /// Brings lines over that somebody appends to the old file, which he had open when it was replaced.
     fn bring_over(&self, inbox: &Path, mut old: Old) -> Result<(), StoreError> {
         for (turn, wait) in LATE_MS.iter().enumerate() {
-            thread::sleep(Duration::from_millis(*wait));
+            disk::pause(Duration::from_millis(*wait));
             let length = old.file.metadata().doing("look at", inbox)?.len();
             if length <= old.length {
                 continue;

@@ -1,0 +1,92 @@
+//! Every operation of a command failing once, and every two that follow each other.
+
+use std::env;
+use std::time::Instant;
+
+use crate::plan::{Kind, Plan};
+use crate::world::World;
+
+/// A command, and what must be true afterwards.
+pub(crate) struct Trial<'a, A> {
+    pub(crate) name: &'a str,
+    pub(crate) world: &'a World,
+    /// The command, as a process of its own runs it.
+    pub(crate) command: &'a dyn Fn() -> A,
+    /// Compares its answer with the truth; without an answer it died.
+    pub(crate) judge: &'a dyn Fn(Option<A>) -> Result<(), String>,
+}
+
+impl<A> Trial<'_, A> {
+    /// Tries all cases and panics with those that came out wrong.
+    pub(crate) fn run(&self) {
+        let start = Instant::now();
+        self.world.keep();
+        let (plan, judged) = self.try_one(&[]);
+        judged.unwrap_or_else(|why| panic!("{}: without any fault: {why}", self.name));
+        let operations = plan.done();
+        if let Some(faults) = asked_for() {
+            let (plan, judged) = self.try_one(&faults);
+            for (number, done) in plan.done().iter().enumerate() {
+                println!("{number:4} {}", done.what);
+            }
+            return judged.unwrap();
+        }
+        let mut wrong = Vec::new();
+        let (mut singles, mut pairs) = (0, 0);
+        for (number, done) in operations.iter().enumerate() {
+            for kind in done.kinds() {
+                singles += self.try_case(&[(number, kind)], &mut wrong);
+            }
+            for [first, second] in done.pairs() {
+                pairs += self.try_case(&[(number, first), (number + 1, second)], &mut wrong);
+            }
+        }
+        let name = self.name;
+        let count = format!("{singles} single faults and {pairs} pairs over {} operations", operations.len());
+        println!("{name}: {count}, {} wrong, in {:.1} s", wrong.len(), start.elapsed().as_secs_f64());
+        assert!(singles > operations.len() && pairs > operations.len(), "{name}: only {count}");
+        assert!(
+            wrong.is_empty(),
+            "{name}: {} of {} cases came out wrong:\n{}\nrepeat one: ATM_FAULTS='<faults>' cargo nextest run \
+             -p atm-office --test faults --no-capture <this test>",
+            wrong.len(),
+            singles + pairs,
+            wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n"),
+        );
+    }
+
+    fn try_case(&self, faults: &[(usize, Kind)], wrong: &mut Vec<String>) -> usize {
+        let (plan, judged) = self.try_one(faults);
+        if !plan.has_hit() {
+            // The second fault found an operation that it cannot happen to.
+            return 0;
+        }
+        if let Err(why) = judged {
+            let done = plan.done();
+            let what = faults.iter().filter_map(|(at, _)| done.get(*at)).map(|done| done.what.as_str());
+            let what = what.collect::<Vec<_>>().join(", ");
+            let names = faults.iter().map(|(at, kind)| format!("{at} {}", kind.name()));
+            let names = names.collect::<Vec<_>>().join(", ");
+            wrong.push(format!("- ATM_FAULTS='{names}' ({what}): {why}"));
+        }
+        1
+    }
+
+    fn try_one(&self, faults: &[(usize, Kind)]) -> (Plan, Result<(), String>) {
+        self.world.reset();
+        let plan = Plan::new(faults);
+        let answer = plan.run(self.command);
+        let judged = (self.judge)((!plan.is_dead()).then_some(answer));
+        (plan, judged)
+    }
+}
+
+/// The faults that somebody wants to see again: `ATM_FAULTS='17 ENOSPC, 18 EIO'`.
+fn asked_for() -> Option<Vec<(usize, Kind)>> {
+    let asked = env::var("ATM_FAULTS").ok()?;
+    let fault = |text: &str| {
+        let (at, kind) = text.trim().split_once(' ')?;
+        Some((at.parse().ok()?, Kind::parse(kind.trim())?))
+    };
+    Some(asked.split(", ").map(|text| fault(text).unwrap_or_else(|| panic!("no fault: {text:?}"))).collect())
+}

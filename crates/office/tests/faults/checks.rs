@@ -1,0 +1,80 @@
+//! What must be true of the files whatever happened.
+
+use std::fs;
+
+use atm_store::Layout;
+use serde_json::Value;
+
+use crate::world::{World, foreign_inbox};
+
+/// Fails with a sentence if something is not as it must be.
+pub(crate) fn ensure(is_so: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(why()) }
+}
+
+/// All files that others read can be read.
+pub(crate) fn everything_parses(world: &World) -> Result<(), String> {
+    for (name, path) in
+        world.files().into_iter().filter(|(name, path)| name.starts_with("root/") && path.is_file())
+    {
+        let is_hidden = path.file_name().unwrap_or_default().to_string_lossy().starts_with('.');
+        if is_hidden || name.ends_with(".lock") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let is_log = name.contains("/members/") && !name.ends_with("state.json");
+        let parsed: Result<Vec<Value>, _> = if is_log {
+            serde_json::Deserializer::from_slice(&bytes).into_iter().collect()
+        } else {
+            serde_json::from_slice(&bytes).map(|value| vec![value])
+        };
+        ensure(parsed.is_ok(), || format!("{name} does not parse: {:?}", String::from_utf8_lossy(&bytes)))?;
+        ensure(!is_log || bytes.is_empty() || bytes.ends_with(b"\n"), || {
+            format!("{name} ends in a torn line")
+        })?;
+    }
+    Ok(())
+}
+
+/// What stood in an inbox before stands there byte for byte; what was added came behind it.
+pub(crate) fn only_added(world: &World, name: &str, before: &str) -> Result<(), String> {
+    let after = fs::read_to_string(world.inbox(name)).unwrap_or_default();
+    let kept = before.trim_end_matches(']').trim_end();
+    ensure(after.starts_with(kept), || format!("{name}'s mail was not left alone: {after}"))
+}
+
+/// The inbox of somebody who has nothing to do with it is what it was.
+pub(crate) fn untouched(world: &World, name: &str, before: &str) -> Result<(), String> {
+    let after = fs::read_to_string(world.inbox(name)).unwrap_or_default();
+    ensure(after == before, || format!("{name}'s inbox has changed: {after}"))
+}
+
+/// Entries of other programs are in this inbox, byte for byte, in their order.
+pub(crate) fn foreign_is_there(world: &World, name: &str) -> Result<(), String> {
+    let after = fs::read_to_string(world.inbox(name)).unwrap_or_default();
+    let expected = foreign_inbox(Layout::Log);
+    let mut rest = after.as_str();
+    for entry in expected.lines() {
+        let Some(at) = rest.find(entry) else {
+            return Err(format!("{name}'s inbox has lost {entry}: {after}"));
+        };
+        rest = &rest[at + entry.len()..];
+    }
+    Ok(())
+}
+
+/// Nothing is left of what a command prepares, locks and notes.
+pub(crate) fn no_litter(world: &World) -> Result<(), String> {
+    for (name, path) in world.files() {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_temp = file.starts_with('.') && file.contains(".atm-");
+        let is_lock = path.is_dir() && file.ends_with(".lock");
+        let is_note = name.starts_with("state/queue/")
+            && path.is_file()
+            && !file.ends_with(".checked")
+            && fs::metadata(&path).is_ok_and(|found| found.len() > 0);
+        let is_unfinished = name.starts_with("state/restoring/");
+        ensure(!(is_temp || is_lock || is_note || is_unfinished), || format!("{name} was left behind"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Sending: what the sender is told is true, whatever fails.
+
+use std::fs;
+
+use atm_ledger::Stage;
+use atm_office::OfficeError;
+use atm_office::send::{Letter, SendOptions, Sent};
+use atm_store::Layout;
+
+use crate::cases::Trial;
+use crate::checks::{ensure, everything_parses, no_litter, only_added, untouched};
+use crate::world::{World, who};
+
+/// What a sender is told of one letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is there.
+    Written,
+    /// It is accepted, and will be there.
+    Accepted,
+    /// It is not there and never will be.
+    Refused,
+}
+
+impl Answer {
+    pub(crate) fn of(answer: &Result<Sent, OfficeError>) -> Self {
+        match answer {
+            Ok(sent) if sent.stage == Stage::Accepted => Self::Accepted,
+            Ok(_) => Self::Written,
+            Err(_) => Self::Refused,
+        }
+    }
+}
+
+/// Who gets which text.
+type Letters = [(&'static str, &'static str)];
+
+/// What a command was told, letter by letter, against what is in the files: at once, and after the next commands.
+pub(crate) fn judge(world: &World, letters: &Letters, answers: Option<&[Answer]>) -> Result<(), String> {
+    let answer = |at: usize| answers.map(|answers| answers[at]);
+    for (at, (to, text)) in letters.iter().enumerate() {
+        if answer(at) == Some(Answer::Written) {
+            let count = world.count(to, text);
+            ensure(count == 1, || format!("answered as written, and {count} times in {to}'s inbox"))?;
+        }
+    }
+    everything_parses(world)?;
+    let looked = world.office(2).reconcile(&world.team);
+    looked.map_err(|error| format!("the next look fails: {error}"))?;
+    agrees(world, letters, &answer)?;
+    for (at, (to, _)) in letters.iter().enumerate() {
+        if letters[..at].iter().all(|(other, _)| other != to) {
+            world.send(4, to, "the next one")?;
+        }
+    }
+    no_litter(world)?;
+    world.office(6).reconcile(&world.team).map_err(|error| format!("the last look fails: {error}"))?;
+    agrees(world, letters, &answer)?;
+    everything_parses(world)
+}
+
+/// Files, ledger and answers say the same.
+fn agrees(world: &World, letters: &Letters, answer: &dyn Fn(usize) -> Option<Answer>) -> Result<(), String> {
+    for (at, (to, text)) in letters.iter().enumerate() {
+        let count = world.count(to, text);
+        let is_right = match answer(at) {
+            Some(Answer::Written | Answer::Accepted) => count == 1,
+            Some(Answer::Refused) => count == 0,
+            None => count <= 1,
+        };
+        let answer = answer(at);
+        ensure(is_right, || {
+            format!("answered {answer:?}, and {count} times in {to}'s inbox after the next look")
+        })?;
+        let waiting = world.waiting(to);
+        ensure(waiting == 0, || format!("{waiting} messages still wait for {to} after the next look"))?;
+        let recorded = world.recorded(text);
+        let stage = recorded.iter().find(|message| message.inbox.name == *to).map(|message| message.stage);
+        let is_recorded = match stage {
+            None => count == 0,
+            Some(Stage::Failed) => count == 0,
+            Some(Stage::Accepted) => false,
+            Some(_) => count == 1,
+        };
+        ensure(is_recorded, || format!("{count} times in {to}'s inbox, and the ledger says {stage:?}"))?;
+    }
+    Ok(())
+}
+
+/// Tries a command that sends these letters, which all come out in the order of the letters.
+fn try_sending(name: &str, world: &World, letters: &Letters, command: &dyn Fn() -> Vec<Answer>) {
+    let before = |name: &str| fs::read_to_string(world.inbox(name)).unwrap();
+    let (bob, carol) = (before("bob"), before("carol"));
+    let judge = |answers: Option<Vec<Answer>>| {
+        judge(world, letters, answers.as_deref())?;
+        only_added(world, "bob", &bob)?;
+        if letters.iter().any(|(to, _)| *to == "carol") {
+            only_added(world, "carol", &carol)
+        } else {
+            untouched(world, "carol", &carol)
+        }
+    };
+    Trial { name, world, command, judge: &judge }.run();
+}
+
+fn one_letter(name: &str, world: &World) {
+    let letters = [("bob", "tried")];
+    let command = || {
+        let letter = Letter::new("bob".parse().unwrap(), "tried");
+        let sent = world.office(0).send(&world.team, &who("team-lead"), &letter, SendOptions::default());
+        vec![Answer::of(&sent)]
+    };
+    try_sending(name, world, &letters, &command);
+}
+
+#[test]
+fn one_letter_into_an_array() {
+    one_letter("send, array", &World::new(Layout::Array));
+}
+
+#[test]
+fn one_letter_into_a_log() {
+    one_letter("send, log", &World::new(Layout::Log));
+}
+
+#[test]
+fn one_letter_into_a_large_array() {
+    let world = World::new(Layout::Array);
+    let text = fs::read_to_string(world.inbox("bob")).unwrap();
+    let filler = format!(
+        r#"{{"from":"eve","text":"{}","timestamp":"2026-11-14T17:00:00Z","read":true}}"#,
+        "x".repeat(9_000)
+    );
+    let many = vec![filler; 130].join(",\n  ");
+    fs::write(world.inbox("bob"), text.replacen('[', &format!("[\n  {many},"), 1)).unwrap();
+    assert!(fs::metadata(world.inbox("bob")).unwrap().len() > 1 << 20);
+    world.office(-900).reconcile(&world.team).unwrap();
+    one_letter("send, large array", &world);
+}
+
+/// Several letters, two of them for one inbox, in one command.
+fn batch(name: &str, layout: Layout) {
+    let world = World::new(layout);
+    let letters = [("bob", "first"), ("carol", "second"), ("bob", "third")];
+    let command = || {
+        let letters = letters.map(|(to, text)| Letter::new(to.parse().unwrap(), text));
+        let sent = world.office(0).send_all(&world.team, &who("team-lead"), &letters, SendOptions::default());
+        sent.map_or_else(|_| vec![Answer::Refused; 3], |sent| sent.iter().map(Answer::of).collect())
+    };
+    try_sending(name, &world, &letters, &command);
+}
+
+#[test]
+fn a_batch_into_arrays() {
+    batch("batch, array", Layout::Array);
+}
+
+#[test]
+fn a_batch_into_logs() {
+    batch("batch, log", Layout::Log);
+}
+
+/// Everybody's mail; one of them has no inbox yet.
+#[test]
+fn a_broadcast_into_arrays() {
+    let world = World::new(Layout::Array);
+    fs::remove_file(world.inbox("dan")).unwrap();
+    let letters = [("bob", "to all"), ("carol", "to all"), ("dan", "to all")];
+    let command = || {
+        let letter = Letter::new("bob".parse().unwrap(), "to all");
+        let (from, options) = (who("team-lead"), SendOptions::default());
+        let sent = world.office(0).broadcast(&world.team, &from, &letter, None, options);
+        sent.map_or_else(|_| vec![Answer::Refused; 3], |sent| sent.iter().map(Answer::of).collect())
+    };
+    try_sending("broadcast, array", &world, &letters, &command);
+}
