@@ -1,0 +1,67 @@
+//! Converting: each message is in the mailbox once, at every instant, and the next run ends what one began.
+
+use atm_office::convert::ConvertPlan;
+use atm_store::Layout;
+
+use crate::cases::Trial;
+use crate::checks::{ensure, everything_parses, no_litter};
+use crate::world::World;
+
+fn convert(world: &World, later: i64, to: Layout) -> Result<(), String> {
+    let plan = ConvertPlan { to, dry_run: false, force: true };
+    let done = world.office(later).convert(&world.team, plan, &mut |_, _| ()).map_err(|error| error.to_string())?;
+    let failed = done.inboxes.iter().find_map(|inbox| inbox.error.clone());
+    failed.map_or(Ok(()), Err)
+}
+
+/// The messages of everybody: text, and whether it was read.
+fn mail(world: &World) -> Vec<(&'static str, String, bool)> {
+    let mut all: Vec<_> = ["bob", "carol"]
+        .into_iter()
+        .flat_map(|name| {
+            let listing = world.mailbox(name).list().unwrap();
+            listing.messages.into_iter().map(move |message| (name, message.text, message.read))
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn try_converting(name: &str, from: Layout, to: Layout) {
+    let world = World::new(from);
+    let before = mail(&world);
+    let is_all_in = |layout: Layout| ["bob", "carol"].iter().all(|name| world.mailbox(name).layout() == layout);
+    let judge = |answer: Option<Result<(), String>>| {
+        everything_parses(&world)?;
+        let now = mail(&world);
+        // A cursor counts lines: it can leave what came out of order unread, and never the other way round.
+        let texts = |mail: &[(&'static str, String, bool)]| -> Vec<_> {
+            mail.iter().map(|(name, text, _)| (*name, text.clone())).collect()
+        };
+        ensure(texts(&now) == texts(&before), || format!("answered {answer:?}; of {before:?} there is {now:?}"))?;
+        ensure(now.iter().zip(&before).all(|(now, before)| before.2 || !now.2), || {
+            format!("answered {answer:?}, and something unread counts as read: {now:?}")
+        })?;
+        ensure(answer != Some(Ok(())) || is_all_in(to), || "answered as done, and it is not".to_owned())?;
+        convert(&world, 2, to).map_err(|why| format!("the next one fails: {why}"))?;
+        ensure(is_all_in(to), || "the next one does not finish it".to_owned())?;
+        let now = mail(&world);
+        ensure(texts(&now) == texts(&before), || format!("after the next one, of {before:?} there is {now:?}"))?;
+        for name in ["bob", "carol"] {
+            world.send(4, name, "the next one")?;
+        }
+        no_litter(&world)?;
+        everything_parses(&world)
+    };
+    Trial { name, world: &world, command: &|| convert(&world, 0, to), judge: &judge }.run();
+}
+
+#[test]
+fn arrays_become_logs() {
+    try_converting("convert, to log", Layout::Array, Layout::Log);
+}
+
+#[test]
+fn logs_become_arrays() {
+    try_converting("convert, to array", Layout::Log, Layout::Array);
+}

@@ -1,0 +1,54 @@
+//! Restoring a backup: the team is there as it was, or not at all.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use atm_office::backup::{BackupPlan, RestorePlan};
+use atm_store::Layout;
+
+use crate::cases::Trial;
+use crate::checks::{ensure, everything_parses, no_litter};
+use crate::world::World;
+
+fn restore(world: &World, later: i64, file: &PathBuf) -> Result<(), String> {
+    let plan = RestorePlan { file: file.clone(), ..RestorePlan::default() };
+    world.office(later).restore(&plan, &mut |_, _| ()).map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn restoring_a_team() {
+    let world = World::new(Layout::Array);
+    let file = world.root().join("demo.tar.zst");
+    let plan = BackupPlan { out: file.clone(), ..BackupPlan::default() };
+    world.office(-60).backup(&world.team, &plan, &mut |_, _| ()).unwrap();
+    let content = || -> BTreeMap<String, Vec<u8>> {
+        let files = world.files().into_iter().filter(|(name, path)| name.starts_with("root/teams/demo/") && path.is_file());
+        files.filter(|(name, _)| !name.ends_with(".lock")).map(|(name, path)| (name, fs::read(path).unwrap())).collect()
+    };
+    let before = content();
+    fs::remove_dir_all(world.team_folder()).unwrap();
+    let judge = |answer: Option<Result<(), String>>| {
+        let is_there = world.team_folder().exists();
+        let is_right = match &answer {
+            Some(Ok(())) => is_there,
+            Some(Err(_)) => !is_there,
+            None => true,
+        };
+        ensure(is_right, || format!("answered {answer:?}, and it is there: {is_there}"))?;
+        let now = content();
+        ensure(!is_there || now == before, || format!("it is there in part: {:?}", now.keys()))?;
+        if is_there {
+            // So that there can be a next one.
+            fs::remove_dir_all(world.team_folder()).unwrap();
+        }
+        restore(&world, 2, &file).map_err(|why| format!("the next one fails: {why}"))?;
+        let now = content();
+        ensure(now == before, || format!("the next one restores {:?}", now.keys()))?;
+        no_litter(&world)?;
+        world.send(4, "bob", "the next one")?;
+        fs::remove_file(&file).unwrap();
+        everything_parses(&world)
+    };
+    Trial { name: "restore", world: &world, command: &|| restore(&world, 0, &file), judge: &judge }.run();
+}
