@@ -133,9 +133,14 @@ pub(crate) struct Desk<'a> {
 }
 
 impl Desk<'_> {
-    /// A name for the temp file, noted so that it is removed should we die.
+    /// A name for the temp file, noted so that it is removed should we die. It is the same at every turn: where the note
+    /// is lost, the next one finds the old file in its way and removes it.
     pub(crate) fn temp(&self) -> PathBuf {
-        let temp = Staged::name_for(self.target);
+        let temp = if self.queue.is_exclusive() {
+            Staged::name_in(self.target, &self.file.queue)
+        } else {
+            Staged::name_for(self.target)
+        };
         self.queue.note(&temp);
         temp
     }

@@ -26,8 +26,17 @@ pub(crate) struct Staged {
 impl Staged {
     /// The name that a temp file for `target` will have: hidden, beside it, and recognisable.
     pub(crate) fn name_for(target: &Path) -> PathBuf {
+        Self::name_with(target, fresh_id())
+    }
+
+    /// The same for whoever has the turn in `queue`, one after the other: always the same name.
+    pub(crate) fn name_in(target: &Path, queue: &Path) -> PathBuf {
+        Self::name_with(target, Uuid::new_v5(&Uuid::NAMESPACE_URL, queue.as_os_str().as_encoded_bytes()))
+    }
+
+    fn name_with(target: &Path, id: Uuid) -> PathBuf {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
-        target.with_file_name(format!(".{name}{TEMP_MARK}{}", fresh_id().simple()))
+        target.with_file_name(format!(".{name}{TEMP_MARK}{}", id.simple()))
     }
 
     /// Writes and syncs the new version under the name `temp`, with the old one's mode and owner; without an old one, for
@@ -62,7 +71,15 @@ impl Staged {
         let mode = old.map_or(PRIVATE_FILE, |metadata| metadata.mode() & 0o7777);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(mode);
-        let file = interrupt::create(&temp, || disk::open(&options, &temp)).doing("create", &temp)?;
+        let create = || match disk::open(&options, &temp) {
+            // It is our turn: only a dead one can have left it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                disk::remove_file(&temp)?;
+                disk::open(&options, &temp)
+            }
+            opened => opened,
+        };
+        let file = interrupt::create(&temp, create).doing("create", &temp)?;
         let staged = Self { temp, target: target.to_owned() };
         if let Some(metadata) = old {
             keep_owner(&file, metadata.uid(), metadata.gid());

@@ -55,6 +55,11 @@ impl Queue {
         Ok(queue)
     }
 
+    /// Whether nobody else can be in it: not where the file system knows no `flock`.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.lock.is_real()
+    }
+
     /// Whether the one before us died in the middle, perhaps with a lock in its hand.
     pub(crate) fn follows_a_death(&self) -> bool {
         self.follows_a_death
