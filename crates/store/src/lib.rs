@@ -10,6 +10,7 @@ pub mod archive;
 pub mod array;
 pub mod artifacts;
 pub mod backup;
+mod boot;
 pub mod bounded_log;
 pub mod carry;
 pub mod client_file;

@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use super::Deadline;
 use super::flock::Flock;
+use crate::boot::is_older_than_boot;
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::is_temp_of_ours;
+use crate::files::{is_temp_of_ours, sync_folder};
 use crate::interrupt;
 use crate::paths::{create_private_folders, with_suffix};
 
@@ -125,14 +126,28 @@ impl Queue {
         self.follows_a_death = true;
         let mut parts = note.split(|byte| *byte == 0);
         let temp = PathBuf::from(OsString::from_vec(parts.next().unwrap_or_default().to_vec()));
-        if !is_temp_of_ours(&temp) || disk::remove_file(&temp).is_ok() {
+        if !is_temp_of_ours(&temp) {
             self.clear();
             return Ok(());
+        }
+        match disk::remove_file(&temp) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // One that is there and cannot be removed was not put in place either.
+            removed => {
+                removed.doing("remove", &temp)?;
+                self.clear();
+                return Ok(());
+            }
         }
         // They are put down beside the queue until somebody has been told: the next note is about something else.
         let left: String =
             parts.flat_map(|id| [String::from_utf8_lossy(id).into_owned(), "\n".to_owned()]).collect();
-        if !left.is_empty() {
+        let metadata = self.lock.file().metadata().doing("look at", &self.path)?;
+        // After a power cut the note may be there, and neither the temp file's name nor the new one: whether the
+        // messages were put in place is then told by the file alone.
+        if !left.is_empty() && !is_older_than_boot(&metadata) {
+            // The dead one may not have come to that, and what we say of its messages is to be true for good.
+            sync_folder(temp.parent().unwrap_or(Path::new("/")))?;
             let beside = disk::open(OpenOptions::new().append(true).create(true).mode(0o600), self.beside())
                 .doing("open", &self.path)?;
             disk::write_all(&beside, left.as_bytes()).doing("write", &self.path)?;
