@@ -16,6 +16,25 @@ pub(crate) struct Trial<'a, A> {
     pub(crate) judge: &'a dyn Fn(Option<A>) -> Result<(), String>,
 }
 
+/// What a command is put through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ordeal {
+    /// Each of its operations fails, and so does each with the next.
+    Faults,
+    /// The power is cut at every instant.
+    PowerCuts,
+}
+
+impl<A: Clone> Trial<'_, A> {
+    /// Puts the command through it.
+    pub(crate) fn pass(&self, ordeal: Ordeal) {
+        match ordeal {
+            Ordeal::Faults => self.run(),
+            Ordeal::PowerCuts => self.cut_power(),
+        }
+    }
+}
+
 impl<A> Trial<'_, A> {
     /// Tries all cases and panics with those that came out wrong.
     pub(crate) fn run(&self) {

@@ -3,13 +3,14 @@
 use atm_office::convert::ConvertPlan;
 use atm_store::Layout;
 
-use crate::cases::Trial;
+use crate::cases::{Ordeal, Trial};
 use crate::checks::{ensure, everything_parses, no_litter};
 use crate::world::World;
 
 fn convert(world: &World, later: i64, to: Layout) -> Result<(), String> {
     let plan = ConvertPlan { to, dry_run: false, force: true };
-    let done = world.office(later).convert(&world.team, plan, &mut |_, _| ()).map_err(|error| error.to_string())?;
+    let done =
+        world.office(later).convert(&world.team, plan, &mut |_, _| ()).map_err(|error| error.to_string())?;
     let failed = done.inboxes.iter().find_map(|inbox| inbox.error.clone());
     failed.map_or(Ok(()), Err)
 }
@@ -27,10 +28,11 @@ fn mail(world: &World) -> Vec<(&'static str, String, bool)> {
     all
 }
 
-fn try_converting(name: &str, from: Layout, to: Layout) {
+fn try_converting(ordeal: Ordeal, name: &str, from: Layout, to: Layout) {
     let world = World::new(from);
     let before = mail(&world);
-    let is_all_in = |layout: Layout| ["bob", "carol"].iter().all(|name| world.mailbox(name).layout() == layout);
+    let is_all_in =
+        |layout: Layout| ["bob", "carol"].iter().all(|name| world.mailbox(name).layout() == layout);
     let judge = |answer: Option<Result<(), String>>| {
         everything_parses(&world)?;
         let now = mail(&world);
@@ -38,7 +40,9 @@ fn try_converting(name: &str, from: Layout, to: Layout) {
         let texts = |mail: &[(&'static str, String, bool)]| -> Vec<_> {
             mail.iter().map(|(name, text, _)| (*name, text.clone())).collect()
         };
-        ensure(texts(&now) == texts(&before), || format!("answered {answer:?}; of {before:?} there is {now:?}"))?;
+        ensure(texts(&now) == texts(&before), || {
+            format!("answered {answer:?}; of {before:?} there is {now:?}")
+        })?;
         ensure(now.iter().zip(&before).all(|(now, before)| before.2 || !now.2), || {
             format!("answered {answer:?}, and something unread counts as read: {now:?}")
         })?;
@@ -46,22 +50,34 @@ fn try_converting(name: &str, from: Layout, to: Layout) {
         convert(&world, 2, to).map_err(|why| format!("the next one fails: {why}"))?;
         ensure(is_all_in(to), || "the next one does not finish it".to_owned())?;
         let now = mail(&world);
-        ensure(texts(&now) == texts(&before), || format!("after the next one, of {before:?} there is {now:?}"))?;
+        ensure(texts(&now) == texts(&before), || {
+            format!("after the next one, of {before:?} there is {now:?}")
+        })?;
         for name in ["bob", "carol"] {
             world.send(4, name, "the next one")?;
         }
         no_litter(&world)?;
         everything_parses(&world)
     };
-    Trial { name, world: &world, command: &|| convert(&world, 0, to), judge: &judge }.run();
+    Trial { name, world: &world, command: &|| convert(&world, 0, to), judge: &judge }.pass(ordeal);
 }
 
 #[test]
 fn arrays_become_logs() {
-    try_converting("convert, to log", Layout::Array, Layout::Log);
+    try_converting(Ordeal::Faults, "convert, to log", Layout::Array, Layout::Log);
+}
+
+#[test]
+fn a_power_cut_while_arrays_become_logs() {
+    try_converting(Ordeal::PowerCuts, "power cut, convert, to log", Layout::Array, Layout::Log);
 }
 
 #[test]
 fn logs_become_arrays() {
-    try_converting("convert, to array", Layout::Log, Layout::Array);
+    try_converting(Ordeal::Faults, "convert, to array", Layout::Log, Layout::Array);
+}
+
+#[test]
+fn a_power_cut_while_logs_become_arrays() {
+    try_converting(Ordeal::PowerCuts, "power cut, convert, to array", Layout::Log, Layout::Array);
 }

@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use atm_office::OfficeError;
 use atm_store::client_file::{ClientFile, Touched};
 use atm_store::{Layout, State};
 
 use crate::cases::Trial;
-use crate::checks::{ensure, no_litter};
+use crate::checks::{ensure, no_litter, says_done};
 use crate::world::World;
 
 const BEFORE: &str = "{\n  // mine\n  \"hooks\": {}\n}\n";
@@ -17,18 +18,18 @@ fn editing_a_clients_settings() {
     let world = World::new(Layout::Array);
     let path = world.root().join("settings.json");
     fs::write(&path, BEFORE).unwrap();
-    let install = || {
+    let install = || -> Result<(), OfficeError> {
         let file = ClientFile::new(&path, &State::new(world.state()));
-        let before = file.read().map_err(|error| error.to_string())?;
+        let before = file.read()?;
         let after = AFTER.to_owned();
         let touched = Touched { path: path.clone(), before: Some(BEFORE.to_owned()), after };
-        file.replace(before.as_deref(), Some(AFTER), Some(&touched)).map_err(|error| error.to_string())
+        Ok(file.replace(before.as_deref(), Some(AFTER), Some(&touched))?)
     };
-    let judge = |answer: Option<Result<(), String>>| {
+    let judge = |answer: Option<Result<(), OfficeError>>| {
         let now = fs::read_to_string(&path).unwrap();
         let is_right = match &answer {
-            Some(Ok(())) => now == AFTER,
-            Some(Err(_)) => now == BEFORE,
+            Some(answer) if says_done(answer) => now == AFTER,
+            Some(_) => now == BEFORE,
             None => now == BEFORE || now == AFTER,
         };
         ensure(is_right, || format!("answered {answer:?}, and it holds {now:?}"))?;

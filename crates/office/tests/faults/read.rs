@@ -4,7 +4,7 @@ use std::fs;
 
 use atm_store::Layout;
 
-use crate::cases::Trial;
+use crate::cases::{Ordeal, Trial};
 use crate::checks::{ensure, everything_parses, no_litter, untouched};
 use crate::world::{World, who};
 
@@ -33,7 +33,7 @@ fn without_marks(text: &str) -> String {
     text.replace("\"read\":false", "\"read\":true").replace("\"read\": false", "\"read\": true")
 }
 
-fn try_reading(name: &str, layout: Layout) {
+fn try_reading(ordeal: Ordeal, name: &str, layout: Layout) {
     let world = World::new(layout);
     let before = |name: &str| fs::read_to_string(world.inbox(name)).unwrap();
     let (bob, carol, count) = (before("bob"), before("carol"), unread(&world));
@@ -47,7 +47,9 @@ fn try_reading(name: &str, layout: Layout) {
         ensure(is_right, || format!("answered {answer:?}, and {left} of {count} are unread"))?;
         everything_parses(&world)?;
         let again = read(&world, 2);
-        ensure(again == Answer::Marked(left), || format!("{left} were unread, and the next one got {again:?}"))?;
+        ensure(again == Answer::Marked(left), || {
+            format!("{left} were unread, and the next one got {again:?}")
+        })?;
         ensure(unread(&world) == 0, || "the next one left something unread".to_owned())?;
         world.send(4, "bob", "the next one")?;
         ensure(read(&world, 6) == Answer::Marked(1), || "the next message cannot be read".to_owned())?;
@@ -58,15 +60,25 @@ fn try_reading(name: &str, layout: Layout) {
         untouched(&world, "carol", &carol)?;
         everything_parses(&world)
     };
-    Trial { name, world: &world, command: &|| read(&world, 0), judge: &judge }.run();
+    Trial { name, world: &world, command: &|| read(&world, 0), judge: &judge }.pass(ordeal);
 }
 
 #[test]
 fn reading_an_array() {
-    try_reading("read, array", Layout::Array);
+    try_reading(Ordeal::Faults, "read, array", Layout::Array);
+}
+
+#[test]
+fn a_power_cut_while_an_array_is_read() {
+    try_reading(Ordeal::PowerCuts, "power cut, read, array", Layout::Array);
 }
 
 #[test]
 fn reading_a_log() {
-    try_reading("read, log", Layout::Log);
+    try_reading(Ordeal::Faults, "read, log", Layout::Log);
+}
+
+#[test]
+fn a_power_cut_while_a_log_is_read() {
+    try_reading(Ordeal::PowerCuts, "power cut, read, log", Layout::Log);
 }

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use atm_office::backup::{BackupPlan, RestorePlan};
+use atm_office::OfficeError;
+use atm_office::backup::{BackupPlan, RestorePlan, Restored};
 use atm_store::Layout;
 
 use crate::cases::Trial;
-use crate::checks::{ensure, everything_parses, no_litter};
+use crate::checks::{ensure, everything_parses, no_litter, says_done};
 use crate::world::World;
 
-fn restore(world: &World, later: i64, file: &PathBuf) -> Result<(), String> {
+fn restore(world: &World, later: i64, file: &PathBuf) -> Result<Restored, OfficeError> {
     let plan = RestorePlan { file: file.clone(), ..RestorePlan::default() };
-    world.office(later).restore(&plan, &mut |_, _| ()).map(drop).map_err(|error| error.to_string())
+    world.office(later).restore(&plan, &mut |_, _| ())
 }
 
 #[test]
@@ -23,16 +24,21 @@ fn restoring_a_team() {
     let plan = BackupPlan { out: file.clone(), ..BackupPlan::default() };
     world.office(-60).backup(&world.team, &plan, &mut |_, _| ()).unwrap();
     let content = || -> BTreeMap<String, Vec<u8>> {
-        let files = world.files().into_iter().filter(|(name, path)| name.starts_with("root/teams/demo/") && path.is_file());
-        files.filter(|(name, _)| !name.ends_with(".lock")).map(|(name, path)| (name, fs::read(path).unwrap())).collect()
+        let files = world
+            .files()
+            .into_iter()
+            .filter(|(name, path)| name.starts_with("root/teams/demo/") && path.is_file());
+        files
+            .filter(|(name, _)| !name.ends_with(".lock"))
+            .map(|(name, path)| (name, fs::read(path).unwrap()))
+            .collect()
     };
     let before = content();
     fs::remove_dir_all(world.team_folder()).unwrap();
-    let judge = |answer: Option<Result<(), String>>| {
+    let judge = |answer: Option<Result<Restored, OfficeError>>| {
         let is_there = world.team_folder().exists();
         let is_right = match &answer {
-            Some(Ok(())) => is_there,
-            Some(Err(_)) => !is_there,
+            Some(answer) => is_there == says_done(answer),
             None => true,
         };
         ensure(is_right, || format!("answered {answer:?}, and it is there: {is_there}"))?;

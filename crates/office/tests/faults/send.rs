@@ -7,7 +7,7 @@ use atm_office::OfficeError;
 use atm_office::send::{Letter, SendOptions, Sent};
 use atm_store::Layout;
 
-use crate::cases::Trial;
+use crate::cases::{Ordeal, Trial};
 use crate::checks::{ensure, everything_parses, no_litter, only_added, untouched};
 use crate::world::{World, who};
 
@@ -88,7 +88,13 @@ fn agrees(world: &World, letters: &Letters, answer: &dyn Fn(usize) -> Option<Ans
 }
 
 /// Tries a command that sends these letters, which all come out in the order of the letters.
-fn try_sending(name: &str, world: &World, letters: &Letters, command: &dyn Fn() -> Vec<Answer>) {
+fn try_sending(
+    ordeal: Ordeal,
+    name: &str,
+    world: &World,
+    letters: &Letters,
+    command: &dyn Fn() -> Vec<Answer>,
+) {
     let before = |name: &str| fs::read_to_string(world.inbox(name)).unwrap();
     let (bob, carol) = (before("bob"), before("carol"));
     let judge = |answers: Option<Vec<Answer>>| {
@@ -100,27 +106,62 @@ fn try_sending(name: &str, world: &World, letters: &Letters, command: &dyn Fn() 
             untouched(world, "carol", &carol)
         }
     };
-    Trial { name, world, command, judge: &judge }.run();
+    Trial { name, world, command, judge: &judge }.pass(ordeal);
 }
 
-fn one_letter(name: &str, world: &World) {
-    let letters = [("bob", "tried")];
+fn one_letter(ordeal: Ordeal, name: &str, world: &World) {
+    one_letter_to("bob", ordeal, name, world);
+}
+
+fn one_letter_to(to: &'static str, ordeal: Ordeal, name: &str, world: &World) {
+    let letters = [(to, "tried")];
     let command = || {
-        let letter = Letter::new("bob".parse().unwrap(), "tried");
+        let letter = Letter::new(to.parse().unwrap(), "tried");
         let sent = world.office(0).send(&world.team, &who("team-lead"), &letter, SendOptions::default());
         vec![Answer::of(&sent)]
     };
-    try_sending(name, world, &letters, &command);
+    try_sending(ordeal, name, world, &letters, &command);
 }
 
 #[test]
 fn one_letter_into_an_array() {
-    one_letter("send, array", &World::new(Layout::Array));
+    one_letter(Ordeal::Faults, "send, array", &World::new(Layout::Array));
+}
+
+#[test]
+fn a_power_cut_while_one_letter_goes_into_an_array() {
+    one_letter(Ordeal::PowerCuts, "power cut, send, array", &World::new(Layout::Array));
+}
+
+/// Where nothing else is in the inbox, nothing there can tell that a message was never written.
+#[test]
+fn a_power_cut_while_one_letter_goes_into_an_empty_array() {
+    let world = World::new(Layout::Array);
+    one_letter_to("dan", Ordeal::PowerCuts, "power cut, send, empty array", &world);
+}
+
+#[test]
+fn a_power_cut_while_one_letter_makes_an_array() {
+    let world = World::new(Layout::Array);
+    fs::remove_file(world.inbox("dan")).unwrap();
+    one_letter_to("dan", Ordeal::PowerCuts, "power cut, send, no array", &world);
+}
+
+#[test]
+fn a_power_cut_while_one_letter_makes_a_log() {
+    let world = World::new(Layout::Log);
+    fs::remove_dir_all(world.inbox("dan").parent().unwrap()).unwrap();
+    one_letter_to("dan", Ordeal::PowerCuts, "power cut, send, no log", &world);
 }
 
 #[test]
 fn one_letter_into_a_log() {
-    one_letter("send, log", &World::new(Layout::Log));
+    one_letter(Ordeal::Faults, "send, log", &World::new(Layout::Log));
+}
+
+#[test]
+fn a_power_cut_while_one_letter_goes_into_a_log() {
+    one_letter(Ordeal::PowerCuts, "power cut, send, log", &World::new(Layout::Log));
 }
 
 #[test]
@@ -135,7 +176,7 @@ fn one_letter_into_a_large_array() {
     fs::write(world.inbox("bob"), text.replacen('[', &format!("[\n  {many},"), 1)).unwrap();
     assert!(fs::metadata(world.inbox("bob")).unwrap().len() > 1 << 20);
     world.office(-900).reconcile(&world.team).unwrap();
-    one_letter("send, large array", &world);
+    one_letter(Ordeal::Faults, "send, large array", &world);
 }
 
 /// Several letters, two of them for one inbox, in one command.
@@ -147,7 +188,7 @@ fn batch(name: &str, layout: Layout) {
         let sent = world.office(0).send_all(&world.team, &who("team-lead"), &letters, SendOptions::default());
         sent.map_or_else(|_| vec![Answer::Refused; 3], |sent| sent.iter().map(Answer::of).collect())
     };
-    try_sending(name, &world, &letters, &command);
+    try_sending(Ordeal::Faults, name, &world, &letters, &command);
 }
 
 #[test]
@@ -172,5 +213,5 @@ fn a_broadcast_into_arrays() {
         let sent = world.office(0).broadcast(&world.team, &from, &letter, None, options);
         sent.map_or_else(|_| vec![Answer::Refused; 3], |sent| sent.iter().map(Answer::of).collect())
     };
-    try_sending("broadcast, array", &world, &letters, &command);
+    try_sending(Ordeal::Faults, "broadcast, array", &world, &letters, &command);
 }

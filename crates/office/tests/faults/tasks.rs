@@ -9,7 +9,7 @@ use atm_store::Layout;
 use atm_wire::task::TaskId;
 
 use crate::cases::Trial;
-use crate::checks::{ensure, everything_parses, no_litter};
+use crate::checks::{ensure, everything_parses, no_litter, says_done};
 use crate::world::{World, who};
 
 fn first() -> TaskId {
@@ -41,7 +41,9 @@ fn claiming_a_task() {
         };
         ensure(is_right, || format!("answered {answer:?}, and the owner is {found:?}"))?;
         let other = claim(&world, 2, "carol");
-        ensure(other.is_ok() == found.is_none(), || format!("{found:?} has it, and carol is told {other:?}"))?;
+        ensure(other.is_ok() == found.is_none(), || {
+            format!("{found:?} has it, and carol is told {other:?}")
+        })?;
         let owner = if found.is_none() { "carol" } else { "bob" };
         let again = claim(&world, 4, owner);
         ensure(again.is_ok(), || format!("{owner} has it and cannot keep it: {again:?}"))?;
@@ -50,5 +52,6 @@ fn claiming_a_task() {
         ensure(after == before, || format!("another task has changed: {after}"))?;
         everything_parses(&world)
     };
-    Trial { name: "claim", world: &world, command: &|| claim(&world, 0, "bob").is_ok(), judge: &judge }.run();
+    Trial { name: "claim", world: &world, command: &|| says_done(&claim(&world, 0, "bob")), judge: &judge }
+        .run();
 }

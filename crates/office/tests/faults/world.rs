@@ -61,12 +61,16 @@ impl World {
         copy(&self.live(), &kept);
     }
 
-    pub(crate) fn reset(&self) {
+    pub(crate) fn clear(&self) {
         let _ = fs::remove_dir_all(self.live());
+    }
+
+    pub(crate) fn reset(&self) {
+        self.clear();
         copy(&self.folder.path().join("kept"), &self.live());
     }
 
-    fn live(&self) -> PathBuf {
+    pub(crate) fn live(&self) -> PathBuf {
         self.folder.path().join("live")
     }
 
