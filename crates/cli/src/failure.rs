@@ -213,6 +213,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
         // It says itself that it is written.
         StoreError::Unsynced { .. } => advice.to_owned(),
         StoreError::NotInGroup { .. } => format!("nothing was made; {advice}"),
+        StoreError::LinkedAway { .. } => format!("nothing was written there; {advice}"),
         StoreError::Busy { .. } | StoreError::Unsettled { .. } | StoreError::Interrupted { .. } => {
             format!("nothing was written; {advice}")
         }
@@ -224,6 +225,7 @@ fn store_hint(error: &StoreError) -> Option<String> {
 fn store_advice(error: &StoreError) -> Option<&'static str> {
     Some(match error {
         StoreError::NotInGroup { .. } => "`id -Gn` shows the groups that you are in",
+        StoreError::LinkedAway { .. } => "look who made the link, and remove it or move the file",
         StoreError::Busy { .. } => "try again, or look which program hangs",
         StoreError::Unsettled { .. } => "stop the program that rewrites this file without its lock",
         StoreError::BadContent { .. } => "mend the file",

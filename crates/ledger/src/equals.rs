@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::row::InboxKey;
+use crate::seam::Connection;
 
 /// From the number of the first that stood in the inbox, up to the next one that is free.
 pub type Span = (u32, u32);

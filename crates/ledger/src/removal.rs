@@ -4,12 +4,13 @@
 //! took it, and nobody undid it. A record of something that did not happen does no harm: as long as the message is there,
 //! the record means nothing, and after a while it is forgotten.
 
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::record::number_of;
 use crate::row::InboxKey;
+use crate::seam::Connection;
 
 impl Ledger {
     /// We are about to take these out of an inbox. Ids that the ledger does not know are passed over.

@@ -1,11 +1,12 @@
 //! Messages that somebody undid, on their way back.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
 use crate::record::{number_of, reach, set_witnesses};
 use crate::row::InboxKey;
+use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
 
 impl Ledger {

@@ -295,7 +295,9 @@ impl OfficeError {
             | Self::NotYours { .. }
             | Self::LeadRuns { .. }
             | Self::ClientRuns { .. }
-            | Self::Store(StoreError::Exists { .. } | StoreError::NotInGroup { .. }) => ExitCode::Refused,
+            | Self::Store(
+                StoreError::Exists { .. } | StoreError::NotInGroup { .. } | StoreError::LinkedAway { .. },
+            ) => ExitCode::Refused,
             Self::Store(
                 StoreError::Busy { .. }
                 | StoreError::LockBlocked { .. }
@@ -341,6 +343,7 @@ impl OfficeError {
             Self::NoConfig { .. } => "no_config",
             Self::NoGroup { .. } => "no_such_group",
             Self::Store(StoreError::NotInGroup { .. }) => "not_in_group",
+            Self::Store(StoreError::LinkedAway { .. }) => "linked_away",
             Self::EmptyMessage => "empty_message",
             Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",

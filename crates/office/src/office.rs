@@ -48,6 +48,7 @@ pub struct Office {
 impl Office {
     /// An office over the tree at `root`, with its own things in `state`.
     pub fn new(root: Root, state: State) -> Self {
+        let state = state.with_root(&root);
         let books = Books::new(state.ledger());
         Self { root, state, clock: Arc::new(SystemClock), times: LockTimes::default(), books }
     }

@@ -18,7 +18,7 @@ use atm_wire::migrate;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Snapshot, Staged, resolve, sync_folder};
+use crate::files::{Bounds, Snapshot, Staged, resolve, sync_folder};
 use crate::interrupt;
 use crate::lock::flock::Flock;
 use crate::lock::mkdir::{MkdirLock, Terms};
@@ -48,6 +48,7 @@ pub(crate) struct SharedFile {
     /// It says the version of its format, and one that we do not know is not ours to write.
     is_versioned: bool,
     quarantine: Quarantine,
+    bounds: Bounds,
     times: LockTimes,
 }
 
@@ -202,9 +203,9 @@ impl Held {
 impl SharedFile {
     pub(crate) fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
         let queue = state.queue(&path);
-        let quarantine = state.quarantine();
+        let (quarantine, bounds) = (state.quarantine(), state.bounds().clone());
         let (flock, mkdir, follows_links, is_versioned) = (None, None, true, false);
-        Self { path, queue, flock, mkdir, follows_links, is_versioned, quarantine, times }
+        Self { path, queue, flock, mkdir, follows_links, is_versioned, quarantine, bounds, times }
     }
 
     /// Agent clients lock this file by a directory beside it.
@@ -312,7 +313,7 @@ impl SharedFile {
         put: impl Fn(&mut T) -> Result<(), StoreError>,
     ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
-        let target = resolve(&self.path)?;
+        let target = self.bounds.resolve(&self.path)?;
         let queue = Queue::enter(&self.queue, &deadline)?;
         if queue.follows_a_death() {
             drop(self.lock(&deadline)?);
@@ -438,7 +439,7 @@ impl SharedFile {
             drop(self.lock(deadline)?);
         }
         points::reached("queued");
-        let target = if self.follows_links { resolve(&self.path)? } else { self.path.clone() };
+        let target = if self.follows_links { self.bounds.resolve(&self.path)? } else { self.path.clone() };
         let mut desk = Desk { target: &target, sure: false, file: self, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {

@@ -8,6 +8,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
+use crate::files::Bounds;
 use crate::journal::Journal;
 use crate::quarantine::Quarantine;
 
@@ -54,32 +55,55 @@ impl Root {
 
 /// Our own state, which outlives every team.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State(PathBuf);
+pub struct State {
+    path: PathBuf,
+    bounds: Bounds,
+}
 
 impl State {
     /// The state below `path`; folders in it are made when they are needed.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(path.into())
+        let path = path.into();
+        Self { bounds: Bounds::default().with_tree(&path), path }
+    }
+
+    /// Of somebody whose home folder this is: links in the shared tree may lead there, to what is theirs.
+    #[must_use]
+    pub fn with_home(mut self, home: &Path) -> Self {
+        self.bounds = self.bounds.with_home(home);
+        self
+    }
+
+    /// Beside this shared tree: links in it may lead to other places in it.
+    #[must_use]
+    pub fn with_root(mut self, root: &Root) -> Self {
+        self.bounds = self.bounds.with_tree(root.path());
+        self
+    }
+
+    /// Where links may lead when something is written.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// The state's top.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Where things go that cannot stay and must not be lost.
     pub fn quarantine(&self) -> Quarantine {
-        Quarantine::new(self.0.join("quarantine"))
+        Quarantine::new(self.path.join("quarantine"))
     }
 
     /// Where it stands what mending changed, so that it can be undone.
     pub fn journal(&self) -> Journal {
-        Journal::new(self.0.join("journal"))
+        Journal::new(self.path.join("journal"))
     }
 
     /// The database of all messages.
     pub fn ledger(&self) -> PathBuf {
-        self.0.join("ledger.db")
+        self.path.join("ledger.db")
     }
 
     /// Moves a ledger that cannot be used out of the way, with what belongs to it; says where it is.
@@ -100,12 +124,12 @@ impl State {
 
     /// Where archived mail is, a folder a team.
     pub fn archives(&self) -> PathBuf {
-        self.0.join("archive")
+        self.path.join("archive")
     }
 
     /// Where deleted teams go.
     pub fn deleted(&self) -> PathBuf {
-        self.0.join("deleted")
+        self.path.join("deleted")
     }
 
     /// The queue for a shared file: one name per file, whatever root it is below.
@@ -170,7 +194,7 @@ impl State {
 
     /// Where hooks say what went wrong: they have nobody else to tell.
     pub fn hook_log(&self) -> PathBuf {
-        self.0.join("hook.log")
+        self.path.join("hook.log")
     }
 
     /// Other names of the teams in a folder.
@@ -183,7 +207,7 @@ impl State {
         let folder = real.as_deref().or(shared.parent()).unwrap_or(Path::new(""));
         let key = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, folder.as_os_str().as_encoded_bytes());
         let name = shared.file_name().unwrap_or_default();
-        self.0.join(kind).join(key.simple().to_string()).join(name)
+        self.path.join(kind).join(key.simple().to_string()).join(name)
     }
 }
 

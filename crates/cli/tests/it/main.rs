@@ -27,6 +27,7 @@ mod kill;
 mod ledger;
 mod leftovers;
 mod limits;
+mod links;
 mod locks;
 mod looking;
 mod mcp;

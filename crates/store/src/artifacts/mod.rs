@@ -177,6 +177,7 @@ impl ArtifactFolder {
             create_private_folders(tasks)?;
         }
         if let Some(tasks) = self.path.parent() {
+            self.state.bounds().check_folder(tasks)?;
             ensure_folder_like(tasks, &self.team)?;
         }
         ensure_folder(&self.path)?;

@@ -1,6 +1,7 @@
 //! Single files: looking at one as a whole, replacing one as a whole.
 
 mod access;
+mod links;
 mod new;
 mod patient;
 mod replace;
@@ -8,6 +9,7 @@ mod small;
 mod snapshot;
 
 pub(crate) use access::Access;
+pub(crate) use links::Bounds;
 pub use new::NewFile;
 pub(crate) use patient::read_patiently;
 pub(crate) use replace::{

@@ -8,6 +8,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use uuid::Uuid;
+
 use super::access::{Access, PRIVATE_FILE, PRIVATE_FOLDER};
 use crate::disk;
 use crate::error::{IoContext, StoreError};

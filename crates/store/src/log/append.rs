@@ -122,10 +122,12 @@ pub(super) fn write(
     deadline: &Deadline,
 ) -> Result<Written, StoreError> {
     let is_new = !path.exists();
+    let target = inbox.state.bounds().resolve(path)?;
     let file = {
         let _flock = Flock::take(&with_suffix(path, ".lock"), deadline)?;
-        let mut file = disk::open(OpenOptions::new().read(true).append(true).create(true).mode(0o600), path)
-            .doing("open", path)?;
+        let mut file =
+            disk::open(OpenOptions::new().read(true).append(true).create(true).mode(0o600), &target)
+                .doing("open", path)?;
         if is_new {
             Access::inside(&inbox.folder).give(&file).doing("set the mode of", path)?;
         }

@@ -50,7 +50,8 @@ pub(super) fn set_aside(
     for (path, named) in named {
         let _flock = Flock::take(&with_suffix(&path, ".lock"), &deadline)?;
         let bytes = disk::read(&path).doing("read", &path)?;
-        let file = disk::open(OpenOptions::new().write(true), &path).doing("open", &path)?;
+        let target = inbox.state.bounds().resolve(&path)?;
+        let file = disk::open(OpenOptions::new().write(true), &target).doing("open", &path)?;
         let mut at = 0;
         for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let (text, _) = split_end(line);

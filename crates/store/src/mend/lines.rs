@@ -20,6 +20,7 @@ impl Mending {
         is_bad: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<Vec<u8>>, StoreError> {
         let deadline = self.times.deadline();
+        let target = self.state.bounds().resolve(path)?;
         let _flock = Flock::take(&with_suffix(path, ".lock"), &deadline)?;
         let bytes = disk::read(path).doing("read", path)?;
         let (mut at, mut found) = (0, Vec::new());
@@ -43,7 +44,7 @@ impl Mending {
             });
         }
         self.journal.write(&self.entry)?;
-        let file = disk::open(OpenOptions::new().write(true), path).doing("open", path)?;
+        let file = disk::open(OpenOptions::new().write(true), &target).doing("open", path)?;
         for (at, text) in &found {
             disk::write_all_at(&file, &vec![b' '; text.len()], *at).doing("write to", path)?;
         }
@@ -54,6 +55,7 @@ impl Mending {
     /// Adds the complete lines of `lines` behind the last one, but for those that stand there. Undoing it blanks them.
     pub fn append_lines(&mut self, path: &Path, lines: &[u8]) -> Result<(), StoreError> {
         let deadline = self.times.deadline();
+        let target = self.state.bounds().resolve(path)?;
         let _flock = Flock::take(&with_suffix(path, ".lock"), &deadline)?;
         let there = disk::read(path).doing("read", path)?;
         let known: HashSet<&[u8]> = there.split(|byte| *byte == b'\n').collect();
@@ -75,7 +77,7 @@ impl Mending {
             added.push(b'\n');
         }
         self.journal.write(&self.entry)?;
-        let file = disk::open(OpenOptions::new().append(true), path).doing("open", path)?;
+        let file = disk::open(OpenOptions::new().append(true), &target).doing("open", path)?;
         disk::write_all(&file, &added).and_then(|()| disk::sync_data(&file)).doing("write to", path)
     }
 }

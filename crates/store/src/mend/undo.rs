@@ -178,7 +178,8 @@ impl Mending {
             after: Version::Span { at, digest: digest(&kept), kept: None },
         });
         self.journal.write(&self.entry)?;
-        let file = disk::open(OpenOptions::new().write(true), path).doing("open", path)?;
+        let target = self.state.bounds().resolve(path)?;
+        let file = disk::open(OpenOptions::new().write(true), &target).doing("open", path)?;
         disk::write_all_at(&file, &kept, at).and_then(|()| disk::sync_data(&file)).doing("write to", path)?;
         Ok(())
     }
