@@ -184,12 +184,12 @@ impl State {
 
     /// The token of servers on local ports.
     pub fn token(&self) -> PathBuf {
-        self.0.join("http.token")
+        self.path.join("http.token")
     }
 
     /// The note that nothing waits in the ledger.
     pub(crate) fn still(&self) -> PathBuf {
-        self.0.join("ledger.still")
+        self.path.join("ledger.still")
     }
 
     /// Where hooks say what went wrong: they have nobody else to tell.
