@@ -18,8 +18,9 @@ impl Ledger {
         let query = || -> rusqlite::Result<HashMap<String, Span>> {
             let Some(inbox) = inbox.find(&self.db)? else { return Ok(HashMap::new()) };
             let mut found = standing(&self.db, inbox)?;
-            let mut find =
-                self.db.prepare_cached("SELECT first, next FROM equals WHERE inbox = ?1 AND id = ?2")?;
+            let mut find = self
+                .db
+                .prepare_cached("SELECT first, next FROM equals WHERE inbox = ?1 AND gone = 1 AND id = ?2")?;
             for id in ids {
                 if !found.contains_key(*id)
                     && let Some(span) =
@@ -34,20 +35,21 @@ impl Ledger {
     }
 }
 
-/// Remembers numbers; those that are as they were cost nothing.
+/// Remembers numbers.
 pub(crate) fn remember(db: &Connection, inbox: i64, equals: &HashMap<String, Span>) -> rusqlite::Result<()> {
-    let mut put = db.prepare_cached(
-        "INSERT INTO equals (inbox, id, first, next) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (inbox, id) DO UPDATE SET first = ?3, next = ?4 WHERE first <> ?3 OR next <> ?4",
-    )?;
+    let mut forget =
+        db.prepare_cached("DELETE FROM equals WHERE inbox = ?1 AND gone IN (0, 1) AND id = ?2")?;
+    let mut put =
+        db.prepare_cached("INSERT INTO equals (inbox, gone, id, first, next) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for (id, (first, next)) in equals {
-        put.execute(params![inbox, id, first, next])?;
+        forget.execute(params![inbox, id])?;
+        put.execute(params![inbox, first >= next, id, first, next])?;
     }
     Ok(())
 }
 
 fn standing(db: &Connection, inbox: i64) -> rusqlite::Result<HashMap<String, Span>> {
-    db.prepare_cached("SELECT id, first, next FROM equals WHERE inbox = ?1 AND first < next")?
+    db.prepare_cached("SELECT id, first, next FROM equals WHERE inbox = ?1 AND gone = 0")?
         .query_map([inbox], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?
         .collect()
 }

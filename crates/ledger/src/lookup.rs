@@ -235,9 +235,8 @@ impl Ledger {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut found = self.select(
             "WHERE i.root = ?1 AND i.team = ?2 AND m.seq IN (
-                 SELECT seq FROM messages WHERE rank < 40 AND rank >= 22 AND (rank < 30 OR noticed_at >= ?3)
-                 UNION SELECT seq FROM messages WHERE unproved = 1 AND rank = 30
-                 UNION SELECT seq FROM messages WHERE rank = 35
+                 SELECT seq FROM messages WHERE rank < 40 AND rank >= 22
+                     AND (rank < 30 OR rank = 35 OR noticed_at >= ?3 OR unproved = 1)
                  UNION SELECT seq FROM messages WHERE ack_by IS NOT NULL AND rank < 50
                  UNION SELECT seq FROM messages WHERE queued = 1 AND rank < 50)
              ORDER BY m.seq DESC LIMIT ?4",

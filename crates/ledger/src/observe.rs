@@ -62,8 +62,7 @@ impl Ledger {
             let db = self.filed()?;
             let Some(inbox) = inbox.find(db)? else { return Ok(Vec::new()) };
             db.prepare_cached(
-                "SELECT id, sender, text, sent_at, ours, witnesses, r.at
-                     FROM messages LEFT JOIN removals r ON r.message = seq
+                "SELECT id, sender, text, sent_at, ours, witnesses, removing_since FROM messages
                      WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
             )?
             .query_map(params![inbox, from.rank(), to.rank()], |row| {

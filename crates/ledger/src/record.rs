@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::removal::keep;
+use crate::removal::note_removal;
 use crate::row::InboxKey;
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
@@ -44,7 +44,7 @@ impl Ledger {
                     )?
                     .execute(params![from, to, id, Stage::Accepted.rank()])?;
                 if moved > 0 {
-                    keep(&transaction, to, id)?;
+                    note_removal(&transaction, to, id, None)?;
                     record(&transaction, to, id, Stage::Written, now, evidence)?;
                 }
             }

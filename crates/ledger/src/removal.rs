@@ -8,31 +8,16 @@ use rusqlite::params;
 
 use crate::error::LedgerError;
 use crate::open::Ledger;
-use crate::record::number_of;
 use crate::row::InboxKey;
 use crate::seam::Connection;
 
 impl Ledger {
     /// We are about to take these out of an inbox. Ids that the ledger does not know are passed over.
-    pub fn removing(
-        &mut self,
-        inbox: &InboxKey,
-        ids: &[&str],
-        now: i64,
-        why: &str,
-    ) -> Result<(), LedgerError> {
+    pub fn removing(&mut self, inbox: &InboxKey, ids: &[&str], now: i64) -> Result<(), LedgerError> {
         let write = || -> rusqlite::Result<()> {
             let transaction = self.change()?;
             let Some(inbox) = inbox.find(&transaction)? else { return Ok(()) };
-            for id in ids {
-                if let Some(message) = number_of(&transaction, inbox, id)? {
-                    transaction
-                        .prepare_cached(
-                            "INSERT OR REPLACE INTO removals (message, at, why) VALUES (?1, ?2, ?3)",
-                        )?
-                        .execute(params![message, now, why])?;
-                }
-            }
+            ids.iter().try_for_each(|id| note_removal(&transaction, inbox, id, Some(now)))?;
             transaction.commit()
         };
         write().map_err(|source| self.failed(source))
@@ -43,17 +28,21 @@ impl Ledger {
         let write = || -> rusqlite::Result<()> {
             let transaction = self.change()?;
             let Some(inbox) = inbox.find(&transaction)? else { return Ok(()) };
-            ids.iter().try_for_each(|id| keep(&transaction, inbox, id))?;
+            ids.iter().try_for_each(|id| note_removal(&transaction, inbox, id, None))?;
             transaction.commit()
         };
         write().map_err(|source| self.failed(source))
     }
 }
 
-/// Forgets that a message was to be taken out.
-pub(crate) fn keep(db: &Connection, inbox: i64, id: &str) -> rusqlite::Result<()> {
-    if let Some(message) = number_of(db, inbox, id)? {
-        db.prepare_cached("DELETE FROM removals WHERE message = ?1")?.execute([message])?;
-    }
-    Ok(())
+/// Notes since when a message is about to be taken out, or that it is not.
+pub(crate) fn note_removal(
+    db: &Connection,
+    inbox: i64,
+    id: &str,
+    since: Option<i64>,
+) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE messages SET removing_since = ?3 WHERE inbox = ?1 AND id = ?2")?
+        .execute(params![inbox, id, since])
+        .map(drop)
 }

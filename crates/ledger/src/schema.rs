@@ -138,26 +138,19 @@ ALTER TABLE arrivals ADD COLUMN witnesses TEXT;
 ALTER TABLE messages ADD COLUMN witnesses TEXT;
 -- It is gone, and nothing shows by whom it was taken.
 ALTER TABLE messages ADD COLUMN unproved INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX messages_unproved ON messages (inbox) WHERE unproved = 1;
-CREATE INDEX messages_held ON messages (inbox) WHERE rank = 35;
-
--- What we take out of an inbox ourselves; put down before that is done.
-CREATE TABLE removals (
-    message INTEGER PRIMARY KEY REFERENCES messages (seq),
-    at INTEGER NOT NULL,
-    why TEXT NOT NULL
-) STRICT;
+-- Since when we are about to take it out of its inbox ourselves.
+ALTER TABLE messages ADD COLUMN removing_since INTEGER;
 
 -- Equal messages without ids, by the id of the first of them: which numbers stood in the inbox at the last look, and
--- which one is free.
+-- which one is free. Those of which none stands there are kept apart: there are more and more of them.
 CREATE TABLE equals (
     inbox INTEGER NOT NULL REFERENCES inboxes (id),
+    gone INTEGER NOT NULL,
     id TEXT NOT NULL,
     first INTEGER NOT NULL,
     next INTEGER NOT NULL,
-    PRIMARY KEY (inbox, id)
+    PRIMARY KEY (inbox, gone, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX equals_standing ON equals (inbox) WHERE first < next;
 "];
 
 /// The version that this code knows.

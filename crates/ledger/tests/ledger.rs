@@ -198,9 +198,10 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     let db = rusqlite::Connection::open(desk.path()).unwrap();
     db.execute_batch(
         "DROP TABLE vocabulary; DROP INDEX messages_asked; DROP TABLE presence; DROP TABLE health;
-         DROP TABLE arrivals; DROP TABLE removals; DROP TABLE equals;
-         DROP INDEX messages_unproved; DROP INDEX messages_held;
-         ALTER TABLE messages DROP COLUMN unproved; ALTER TABLE messages DROP COLUMN witnesses;
+         DROP TABLE arrivals; DROP TABLE equals;
+         ALTER TABLE messages DROP COLUMN witnesses;
+         ALTER TABLE messages DROP COLUMN unproved;
+         ALTER TABLE messages DROP COLUMN removing_since;
          ALTER TABLE messages ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
          CREATE INDEX messages_queue ON messages (inbox, seq) WHERE waiting = 1;
          INSERT INTO messages (inbox, id, sender, text, kind, sent_at, noticed_at, ours, rank, draft, waiting)

@@ -63,7 +63,7 @@ fn a_message_is_put_back_by_one_of_those_who_saw_that_it_was_undone() {
 #[test]
 fn a_removal_is_on_record_until_it_is_known_to_have_failed() {
     let mut desk = Desk::with(&["a", "b"]);
-    desk.ledger.removing(&desk.bob, &["a", "never heard of"], 5, "archived").unwrap();
+    desk.ledger.removing(&desk.bob, &["a", "never heard of"], 5).unwrap();
     let since = |desk: &Desk| -> Vec<Option<i64>> {
         let known = desk.ledger.known(&desk.bob, Stage::Written, Stage::Taken).unwrap();
         known.iter().map(|message| message.removing_since).collect()
@@ -73,7 +73,7 @@ fn a_removal_is_on_record_until_it_is_known_to_have_failed() {
     assert_eq!(since(&desk), [None, None]);
 
     // In another inbox nobody is about to remove it.
-    desk.ledger.removing(&desk.bob, &["a"], 6, "brought to carol").unwrap();
+    desk.ledger.removing(&desk.bob, &["a"], 6).unwrap();
     let carol = InboxKey { name: "carol".into(), ..desk.bob.clone() };
     desk.ledger.redirect(&desk.bob, &carol, &["a".into()], 7, &Evidence::certain("brought")).unwrap();
     let there = desk.ledger.known(&carol, Stage::Written, Stage::Taken).unwrap();

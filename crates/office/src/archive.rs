@@ -152,8 +152,7 @@ impl Office {
             let ids: Vec<&str> = chosen.iter().map(|at| messages[*at].id.as_str()).collect();
             // Before they are out of the inbox: whoever looks then must know that nobody took them. If this fails, they
             // are still found in the archive.
-            let _ =
-                self.books.with(|ledger| ledger.removing(&inbox, &ids, now.as_millis(), Evidence::ARCHIVED));
+            let _ = self.books.with(|ledger| ledger.removing(&inbox, &ids, now.as_millis()));
             chosen
         })?;
         match self.record_archived(team, name, &moved) {

@@ -149,7 +149,8 @@ mod tests {
         use Verdict::{MarkedRead, StillThere, Taken, TakenUnproved, Undone};
         let (alone, behind) = (ours(Some(&[])), ours(Some(&["w1", "w2"])));
         let unknown = ours(None);
-        let rows: [(&Known, &[(&str, bool)], Reader, Verdict); 14] = [
+        type Row<'a> = (&'a Known, &'a [(&'a str, bool)], Reader, Verdict);
+        let rows: [Row; 14] = [
             (&behind, &[("w1", false), ("w2", false), ("hello", false)], Whole, StillThere),
             (&behind, &[("hello", true)], Whole, MarkedRead),
             // A writer without a lock, whether or not the earlier were read, and with or without others.

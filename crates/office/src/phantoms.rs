@@ -104,7 +104,7 @@ impl Office {
             // Before it is out of there: whoever looks in between must not take it for taken.
             let (inbox, now) = (self.inbox_key(team, &phantom.name), self.now().as_millis());
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            self.books.with(|ledger| ledger.removing(&inbox, &ids, now, &what))?;
+            self.books.with(|ledger| ledger.removing(&inbox, &ids, now))?;
         }
         let mut mending = Mending::begin(&self.state, self.times, REROUTED, &what, self.now())?;
         match phantom.layout {

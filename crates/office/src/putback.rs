@@ -22,21 +22,21 @@ pub(crate) fn put_back(
     mailbox: &Mailbox,
     undone: &[(String, usize)],
 ) -> Result<(), StoreError> {
-    mailbox.deliver(&mut Undone { office, inbox, mailbox, undone }, false).map(drop)
+    mailbox.deliver(&mut Undone { office, inbox, mailbox, messages: undone }, false).map(drop)
 }
 
 struct Undone<'a> {
     office: &'a Office,
     inbox: &'a InboxKey,
     mailbox: &'a Mailbox,
-    undone: &'a [(String, usize)],
+    messages: &'a [(String, usize)],
 }
 
 impl Outbox for Undone<'_> {
     fn waiting(&mut self) -> Vec<Draft> {
         let drafts = self.office.books.with(|ledger| {
             let draft = |(id, times): &(String, usize)| ledger.draft_to_restore(self.inbox, id, *times);
-            self.undone.iter().map(draft).collect::<Result<Vec<_>, LedgerError>>()
+            self.messages.iter().map(draft).collect::<Result<Vec<_>, LedgerError>>()
         });
         // Without the ledger nobody would know how often it was put back: the next look does it.
         let drafts = drafts.unwrap_or_default();

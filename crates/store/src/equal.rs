@@ -60,5 +60,7 @@ impl Numbers {
 /// Gives all messages of a mailbox their ids.
 pub(crate) fn name_all(messages: &mut [Message], past: Option<&Arc<dyn Past>>) {
     let mut numbers = Numbers::among(messages, past);
-    messages.iter_mut().for_each(|message| numbers.name(message));
+    for message in messages {
+        numbers.name(message);
+    }
 }

@@ -56,7 +56,7 @@ fn an_array_says_what_stood_there_first_and_last() {
     for large in [false, true] {
         let text = if large { "x".repeat(2_000) } else { String::new() };
         let entries: Vec<String> = (0..900).map(|n| entry(&format!("{n} {text}"))).collect();
-        team.write_inbox("bob", &format!("[{}]", entries.join(",\n  ")));
+        team.write_inbox("bob", format!("[{}]", entries.join(",\n  ")));
         let ends = prints(&bob, &[0, 1, 2, 3, 896, 897, 898, 899]);
         let last = draft("last");
         assert_eq!(before(&bob, std::slice::from_ref(&last)), [(id(&last), Some(ends))], "large: {large}");
@@ -112,7 +112,7 @@ fn of_equal_entries_exactly_the_one_that_was_handed_out_is_marked() {
         // The first two are seen to be gone: the one that is left is the third, and its receipt fits.
         memory.0.lock().unwrap().insert(messages[0].id.clone(), Numbered { first: 1, next: 4 });
         if team.inbox("bob").extension().is_some() {
-            team.write_inbox("bob", &format!("[{}]", entry("ping")));
+            team.write_inbox("bob", format!("[{}]", entry("ping")));
             assert_eq!(bob.list().unwrap().messages[0].id, ids[2]);
             assert_eq!(bob.mark_read(&[Receipt::of(&messages[1])].into()).unwrap().marked, 0, "it is gone");
             assert_eq!(bob.mark_read(&[Receipt::of(&messages[2])].into()).unwrap().marked, 1);
