@@ -30,19 +30,30 @@ const KINDS: [(&str, &[&str]); 14] = [
     ("flock", &["EIO", "EINTR"]),
 ];
 
-struct Injected {
-    kind: &'static str,
-    /// What happens: `error=…` or `signal=KILL`.
-    fault: String,
-    number: usize,
-    /// All from there on, as on a disk that is full or failing; else only this one.
-    and_later: bool,
-}
+/// One or two faults, as the tracer spells them.
+struct Injected(Vec<String>);
 
 impl Injected {
+    fn one(kind: &str, fault: &str, when: &str) -> Self {
+        Self(vec![format!("{kind}:{fault}:when={when}")])
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     fn label(&self) -> String {
-        let later = if self.and_later { "+" } else { "" };
-        format!("{}:{}:when={}{later}", self.kind, self.fault, self.number)
+        self.0.join(" and ")
+    }
+
+    fn tracer(&self) -> Vec<String> {
+        let options = self.0.iter().flat_map(|fault| ["-e".to_owned(), format!("inject={fault}")]);
+        ["strace", "-f", "-qqq", "-o", "/dev/null"]
+            .map(ToOwned::to_owned)
+            .into_iter()
+            .chain(options)
+            .collect()
     }
 }
 
@@ -60,9 +71,7 @@ pub(super) fn run(trial: &Trial) -> Result<Report> {
     in_pairs(&cases, prepare, |world, injected, report| {
         world.reset(&world.folder().with_extension("template"))?;
         let case = Case::send("injected message");
-        let inject = format!("inject={}", injected.label());
-        let tracer = ["strace", "-f", "-qqq", "-o", "/dev/null", "-e", &inject].map(ToOwned::to_owned);
-        let answer = world::finish(world.command(&tracer, case.who, &case.args()), None, |_| ())?;
+        let answer = world::finish(world.command(&injected.tracer(), case.who, &case.args()), None, |_| ())?;
         report.add(&injected.label(), answer.code, judge(world, &case, &answer)?);
         Ok(())
     })
@@ -94,21 +103,32 @@ fn plan(world: &World) -> Result<Vec<Injected>> {
             outputs.push((kind, *count));
         }
     }
+    let calls = |kind: &'static str| {
+        let numbers = 1..=most.get(kind).copied().unwrap_or_default();
+        numbers.map(move |number| (kind, number)).filter(|call| !outputs.contains(call))
+    };
     let mut cases = Vec::new();
     for (kind, errors) in KINDS {
         for number in 1..=most.get(kind).copied().unwrap_or_default() {
-            cases.push(Injected { kind, fault: "signal=KILL".to_owned(), number, and_later: false });
-            for error in errors {
-                let injected =
-                    |and_later| Injected { kind, fault: format!("error={error}"), number, and_later };
-                if !outputs.contains(&(kind, number)) {
-                    cases.push(injected(false));
-                }
-                // A call that is always interrupted is tried for ever, and who can write nothing gives no answer.
-                if *error != "EINTR" && kind != "write" {
-                    cases.push(injected(true));
-                }
+            cases.push(Injected::one(kind, "signal=KILL", &number.to_string()));
+        }
+        for ((kind, number), error) in
+            calls(kind).flat_map(|call| errors.iter().map(move |error| (call, *error)))
+        {
+            let fault = format!("error={error}");
+            cases.push(Injected::one(kind, &fault, &number.to_string()));
+            // From then on, as on a disk that fails. A call that is always interrupted would be tried for ever, and who can
+            // write nothing gives no answer.
+            if error != "EINTR" && kind != "write" {
+                cases.push(Injected::one(kind, &fault, &format!("{number}+")));
             }
+        }
+    }
+    // The file cannot be written, and the ledger cannot say so.
+    for (kind, number) in ["write", "fsync", "rename"].into_iter().flat_map(calls) {
+        for (_, from) in calls("pwrite64") {
+            let file = Injected::one(kind, "error=ENOSPC", &number.to_string());
+            cases.push(file.and(Injected::one("pwrite64", "error=ENOSPC", &format!("{from}+"))));
         }
     }
     Ok(cases)
