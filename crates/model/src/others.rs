@@ -73,8 +73,8 @@ impl Commit {
             let is_possible = match (other.place, other.kind) {
                 (Place::Ready, Kind::Flocker) => state.flock.is_none(),
                 // A directory whose owner is dead is taken after ten seconds.
-                (Place::Ready, Kind::Client | Kind::Drainer | Kind::InProcess) => is_free(state.mkdir),
-                (Place::Read, Kind::Marker) => is_free(state.mkdir),
+                (Place::Ready, Kind::Client | Kind::Drainer | Kind::InProcess)
+                | (Place::Read, Kind::Marker) => is_free(state.mkdir),
                 (Place::Done, _) => false,
                 _ => true,
             };
@@ -101,7 +101,7 @@ impl Commit {
         }
     }
 
-    pub(crate) fn step_other(&self, state: &mut State, at: usize) {
+    pub(crate) fn step_other(state: &mut State, at: usize) {
         state.truth.is_quiet = false;
         let (kind, place, round) = {
             let other = &state.others[at];
@@ -164,7 +164,7 @@ impl Commit {
         }
     }
 
-    pub(crate) fn take_one(&self, state: &mut State, at: usize, id: Id) {
+    pub(crate) fn take_one(state: &mut State, at: usize, id: Id) {
         state.truth.is_quiet = false;
         state.file.retain(|entry| entry.id != id);
         take(state, at, [id].into_iter().collect());
@@ -172,7 +172,7 @@ impl Commit {
     }
 
     /// A turn ends, with what was taken in the conversation, or lost.
-    pub(crate) fn end_turn(&self, state: &mut State, at: usize, is_shown: bool) {
+    pub(crate) fn end_turn(state: &mut State, at: usize, is_shown: bool) {
         state.truth.is_quiet = false;
         state.turn += 1;
         let hand = std::mem::take(&mut state.others[at].hand);

@@ -1,7 +1,8 @@
 //! Our own processes: sending, looking at history, reading; step by step, as `SharedFile::commit` and the office do it.
 
-use crate::ids::{Entry, Id, Ids, ids};
-use crate::rules::{Verdict, judge};
+use crate::commit::release;
+use crate::ids::{Entry, Id, Ids};
+use crate::look::Outcome;
 use crate::state::{Action, Answer, Commit, Holder, Note, Row, Stage, State};
 
 /// What a process is for.
@@ -64,30 +65,23 @@ pub struct Process {
     /// What it does next.
     pub step: Step,
     runs: u8,
-    memory: Memory,
+    pub(crate) memory: Memory,
 }
 
+/// What it remembers between steps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-struct Memory {
-    seen: Vec<Entry>,
-    add: Ids,
-    back: Ids,
+pub(crate) struct Memory {
+    pub(crate) seen: Vec<Entry>,
+    pub(crate) add: Ids,
+    pub(crate) back: Ids,
     /// Found in the file although the ledger waits for them.
-    found: Ids,
-    mark: Ids,
-    receipts: Ids,
-    is_untracked: bool,
-    is_unrecorded: bool,
-    answer: Option<Answer>,
-    verdicts: Vec<(Id, Row, Outcome)>,
-}
-
-/// What a look is about to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Outcome {
-    Reached(Stage),
-    Lost,
-    Held,
+    pub(crate) found: Ids,
+    pub(crate) mark: Ids,
+    pub(crate) receipts: Ids,
+    pub(crate) is_untracked: bool,
+    pub(crate) is_unrecorded: bool,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) verdicts: Vec<(Id, Row, Outcome)>,
 }
 
 impl Process {
@@ -95,7 +89,7 @@ impl Process {
         Self { task, step: Step::Ready, runs, memory: Memory::default() }
     }
 
-    fn own(&self) -> Option<Id> {
+    pub(crate) fn own(&self) -> Option<Id> {
         match self.task {
             Task::Send(id) => Some(id),
             Task::Look | Task::Read => None,
@@ -186,7 +180,7 @@ impl Commit {
                 self.note(state, Note::Ids(add));
                 Step::Rename
             }
-            Step::Rename => self.rename(state, at),
+            Step::Rename => Self::rename(state, at),
             Step::Release => {
                 release(state, at);
                 Step::Record
@@ -195,12 +189,12 @@ impl Commit {
             Step::TakeBack => self.take_back(state, at),
             Step::Leave => return self.leave(state, at),
             Step::Judge => self.look(state, at),
-            Step::RecordLook => self.record_look(state, at),
+            Step::RecordLook => Self::record_look(state, at),
             Step::Done | Step::Dead => return,
         };
         state.ours[at].step = next;
         if next == Step::Done {
-            self.end(state, at);
+            Self::end(state, at);
         }
     }
 
@@ -224,210 +218,7 @@ impl Commit {
         Step::Enter
     }
 
-    fn enter(&self, state: &mut State, at: usize) -> Step {
-        if !self.rules.queue {
-            return Step::Read;
-        }
-        state.queue = Some(at);
-        if state.note != Note::Clear {
-            match state.note {
-                Note::Ids(ids) if !state.temp => state.left.extend(ids),
-                _ => state.temp = false,
-            }
-            state.note = Note::Clear;
-            if state.mkdir == Some(Holder::Dead) {
-                state.mkdir = None;
-            }
-        }
-        Step::Read
-    }
-
-    fn plan(&self, state: &mut State, at: usize) -> Step {
-        self.take_note(state);
-        let accepted = |row: &Option<Row>| row.is_some_and(|row| row.stage == Stage::Accepted);
-        let mut waiting: Ids =
-            (0..).map(Id).zip(&state.rows).filter(|(_, row)| accepted(row)).map(|(id, _)| id).collect();
-        let process = &state.ours[at];
-        let memory = &process.memory;
-        if let Some(own) = process.own() {
-            if memory.is_untracked || !self.rules.accept_first {
-                waiting = [own].into_iter().collect();
-            } else if !waiting.has(own) {
-                // Somebody wrote it for us.
-                waiting = Ids::default();
-            }
-        }
-        let back = if process.task == Task::Look { self.undone(state, &memory.seen) } else { Ids::default() };
-        let there = ids(&memory.seen);
-        let (mut add, found) = (waiting.without(there), waiting.and(there));
-        add.extend(back);
-        let unread: Ids = memory.seen.iter().filter(|entry| !entry.read).map(|entry| entry.id).collect();
-        let mark = match process.task {
-            Task::Read if self.rules.mark_receipts_only => memory.receipts.and(unread),
-            Task::Read => unread,
-            Task::Send(_) | Task::Look => Ids::default(),
-        };
-        let memory = &mut state.ours[at].memory;
-        (memory.add, memory.back, memory.found, memory.mark) = (add, back, found, mark);
-        match (add.is_empty() && mark.is_empty(), found.is_empty()) {
-            (false, _) => Step::Stage,
-            (true, false) => Step::Record,
-            (true, true) => self.answer_there(state, at),
-        }
-    }
-
-    /// Records what dead processes had put in place.
-    fn take_note(&self, state: &mut State) {
-        for id in std::mem::take(&mut state.left).iter() {
-            reach_written(state, id, Ids::default(), false);
-        }
-    }
-
-    /// Ours that a writer without our lock undid and that may be put back.
-    fn undone(&self, state: &State, seen: &[Entry]) -> Ids {
-        let client = self.client(state);
-        let may = |id: Id, row: &Row| {
-            row.put_backs < self.rules.put_backs
-                && judge(&self.rules, id, row, seen, client) == Verdict::Undone
-        };
-        let rows = (0..).map(Id).zip(&state.rows);
-        rows.filter(|(id, row)| row.is_some_and(|row| may(*id, &row))).map(|(id, _)| id).collect()
-    }
-
-    fn rename(&self, state: &mut State, at: usize) -> Step {
-        let memory = state.ours[at].memory.clone();
-        let (there, seen) = (ids(&state.file), ids(&memory.seen));
-        // Nothing keeps a writer without a lock from coming between compare and rename.
-        if !std::mem::take(&mut state.truth.slipped_in) {
-            let brings_back = seen.without(there).and(state.in_hand());
-            state.truth.damage |= !there.without(seen).is_empty() || !brings_back.is_empty();
-        }
-        state.truth.marked_unshown |= !memory.mark.without(memory.receipts).is_empty();
-        state.file = memory.seen;
-        for entry in &mut state.file {
-            entry.read |= memory.mark.has(entry.id);
-        }
-        for id in memory.add.iter() {
-            state.file.push(Entry { id, read: false });
-            state.truth.writes[id.index()] += 1;
-        }
-        state.temp = false;
-        Step::Release
-    }
-
-    fn record(&self, state: &mut State, at: usize) -> Step {
-        let memory = state.ours[at].memory.clone();
-        if !memory.is_untracked {
-            let mut before = ids(&memory.seen);
-            for id in memory.add.iter() {
-                if !self.rules.accept_first {
-                    let row = Row { stage: Stage::Accepted, before, put_backs: 0 };
-                    state.rows[id.index()].get_or_insert(row);
-                }
-                reach_written(state, id, before, memory.back.has(id));
-                before.insert(id);
-            }
-            for id in memory.found.iter() {
-                let stood =
-                    memory.seen.iter().map(|entry| entry.id).take_while(|other| *other != id).collect();
-                reach_written(state, id, stood, false);
-            }
-            for id in memory.mark.iter().filter(|id| id.is_ours()) {
-                if let Some(row) = &mut state.rows[id.index()] {
-                    row.stage = Stage::Seen;
-                }
-            }
-        }
-        self.answer_there(state, at)
-    }
-
-    fn answer_there(&self, state: &mut State, at: usize) -> Step {
-        let memory = &mut state.ours[at].memory;
-        let answer = if memory.is_untracked { Answer::ThereUntracked } else { Answer::There };
-        memory.answer = Some(answer);
-        Step::Leave
-    }
-
-    fn take_back(&self, state: &mut State, at: usize) -> Step {
-        self.unstage(state);
-        self.take_note(state);
-        // Somebody may have written it for us and could not record it.
-        if let Some(own) = state.ours[at].own()
-            && let Some(place) = state.file.iter().position(|entry| entry.id == own)
-        {
-            reach_written(state, own, ids(&state.file[..place]), false);
-        }
-        let answer = self.withdraw(state, at);
-        state.ours[at].memory.answer = answer;
-        Step::Leave
-    }
-
-    fn withdraw(&self, state: &mut State, at: usize) -> Option<Answer> {
-        let id = state.ours[at].own()?;
-        let row = &mut state.rows[id.index()];
-        Some(match row {
-            Some(Row { stage: Stage::Accepted, .. }) => {
-                *row = None;
-                Answer::NotThere
-            }
-            Some(_) => Answer::There,
-            None if self.rules.no_row_is_not_written => Answer::NotThere,
-            None => Answer::There,
-        })
-    }
-
-    fn leave(&self, state: &mut State, at: usize) {
-        let memory = &state.ours[at].memory;
-        if !(memory.is_unrecorded && self.rules.keep_unrecorded_note) {
-            self.note(state, Note::Clear);
-        }
-        if state.queue == Some(at) {
-            state.queue = None;
-        }
-        if state.ours[at].task == Task::Look {
-            state.ours[at].step = Step::Judge;
-        } else {
-            self.end(state, at);
-        }
-    }
-
-    fn look(&self, state: &mut State, at: usize) -> Step {
-        let client = self.client(state);
-        let limit = self.rules.put_backs;
-        let verdict = |id: Id, row: &Row| match judge(&self.rules, id, row, &state.file, client) {
-            Verdict::Reached(stage) => Some(Outcome::Reached(stage)),
-            Verdict::Lost if row.put_backs < limit => Some(Outcome::Lost),
-            Verdict::Lost => Some(Outcome::Held),
-            Verdict::Undone if row.put_backs >= limit => Some(Outcome::Held),
-            Verdict::Undone | Verdict::Unchanged => None,
-        };
-        let rows = (0..).map(Id).zip(&state.rows);
-        let verdicts: Vec<_> =
-            rows.filter_map(|(id, row)| row.and_then(|row| Some((id, row, verdict(id, &row)?)))).collect();
-        let next = if verdicts.is_empty() { Step::Done } else { Step::RecordLook };
-        state.ours[at].memory.verdicts = verdicts;
-        next
-    }
-
-    /// Records what was judged, unless somebody else has moved the message on meanwhile.
-    fn record_look(&self, state: &mut State, at: usize) -> Step {
-        let mut next = Step::Done;
-        for (id, known, verdict) in std::mem::take(&mut state.ours[at].memory.verdicts) {
-            let Some(row) = state.rows[id.index()].as_mut().filter(|row| **row == known) else { continue };
-            match verdict {
-                Outcome::Reached(stage) => row.stage = stage,
-                Outcome::Held => row.stage = Stage::Held,
-                Outcome::Lost => {
-                    *row =
-                        Row { stage: Stage::Accepted, before: Ids::default(), put_backs: row.put_backs + 1 };
-                    next = Step::Enter;
-                }
-            }
-        }
-        next
-    }
-
-    fn end(&self, state: &mut State, at: usize) {
+    pub(crate) fn end(state: &mut State, at: usize) {
         let process = &mut state.ours[at];
         if let Some(id) = process.own() {
             state.truth.answers[id.index()] = process.memory.answer;
@@ -459,7 +250,7 @@ impl Commit {
                 }
                 Step::Leave
             }
-            Step::RecordLook => return self.end(state, at),
+            Step::RecordLook => return Self::end(state, at),
             _ => Step::Leave,
         };
     }
@@ -480,10 +271,10 @@ impl Commit {
             _ => self.withdraw(state, at),
         };
         state.ours[at].memory.answer = answer;
-        self.end(state, at);
+        Self::end(state, at);
     }
 
-    pub(crate) fn kill(&self, state: &mut State, at: usize) {
+    pub(crate) fn kill(state: &mut State, at: usize) {
         state.crashes -= 1;
         if state.queue == Some(at) {
             state.queue = None;
@@ -495,35 +286,5 @@ impl Commit {
             state.mkdir = Some(Holder::Dead);
         }
         state.ours[at].finish(Step::Dead);
-    }
-
-    fn note(&self, state: &mut State, note: Note) {
-        if self.rules.queue {
-            state.note = note;
-        }
-    }
-
-    /// Gives up a new version that was prepared.
-    fn unstage(&self, state: &mut State) {
-        state.temp = false;
-        self.note(state, Note::Clear);
-    }
-}
-
-fn reach_written(state: &mut State, id: Id, before: Ids, is_put_back: bool) {
-    if let Some(row) = &mut state.rows[id.index()]
-        && (is_put_back || row.stage == Stage::Accepted)
-    {
-        *row = Row { stage: Stage::Written, before, put_backs: row.put_backs + u8::from(is_put_back) };
-    }
-}
-
-fn release(state: &mut State, at: usize) {
-    let me = Some(Holder::Ours(at));
-    if state.mkdir == me {
-        state.mkdir = None;
-    }
-    if state.flock == me {
-        state.flock = None;
     }
 }

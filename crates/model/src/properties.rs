@@ -96,8 +96,8 @@ fn ours(state: &State) -> impl Iterator<Item = Id> {
     (0..).map(Id).take(state.rows.len())
 }
 
-fn rows(state: &State) -> impl Iterator<Item = &Row> {
-    state.rows.iter().flatten()
+fn rows(state: &State) -> impl Iterator<Item = Row> {
+    state.rows.iter().flatten().copied()
 }
 
 fn is_answered(state: &State, id: Id, answers: &[Answer]) -> bool {
@@ -144,6 +144,6 @@ fn is_true(state: &State, id: Id) -> bool {
     }
 }
 
-fn is_taken_falsely(row: &Row) -> bool {
+fn is_taken_falsely(row: Row) -> bool {
     matches!(row.stage, Stage::Taken { .. }) && !row.before.is_empty()
 }

@@ -80,7 +80,7 @@ pub enum Verdict {
 }
 
 /// Judges one message by its row, the file and the client's conversation.
-pub fn judge(rules: &Rules, id: Id, row: &Row, file: &[Entry], client: Client) -> Verdict {
+pub fn judge(rules: &Rules, id: Id, row: Row, file: &[Entry], client: Client) -> Verdict {
     let entry = file.iter().find(|entry| entry.id == id);
     let (shown, turns) = client.transcript.unwrap_or_default();
     let is_shown = shown.has(id);
@@ -104,7 +104,7 @@ fn taken(turn: u8, sure: bool) -> Stage {
     Stage::Taken { sure, turn }
 }
 
-fn is_undone(rules: &Rules, row: &Row, file: &[Entry], client: Client) -> bool {
+fn is_undone(rules: &Rules, row: Row, file: &[Entry], client: Client) -> bool {
     if client.in_process {
         return false;
     }

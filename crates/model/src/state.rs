@@ -113,6 +113,7 @@ pub enum Answer {
 }
 
 /// What really happened; no program can see this.
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact that a property asks for")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Truth {
     /// How often each of ours was put into the file.
@@ -253,16 +254,16 @@ impl Model for Commit {
                 state.truth.is_quiet = false;
                 match action {
                     Action::Fails(..) => self.fail(&mut state, at),
-                    Action::Killed(..) => self.kill(&mut state, at),
+                    Action::Killed(..) => Self::kill(&mut state, at),
                     _ => self.stop(&mut state, at),
                 }
             }
-            Action::Other(at, _) => self.step_other(&mut state, at),
-            Action::TakesOne(at, id) => self.take_one(&mut state, at, id),
-            Action::TurnEnds(at) => self.end_turn(&mut state, at, true),
+            Action::Other(at, _) => Self::step_other(&mut state, at),
+            Action::TakesOne(at, id) => Self::take_one(&mut state, at, id),
+            Action::TurnEnds(at) => Self::end_turn(&mut state, at, true),
             Action::ClientDies(at) => {
                 state.deaths -= 1;
-                self.end_turn(&mut state, at, false);
+                Self::end_turn(&mut state, at, false);
             }
         }
         Some(state)
