@@ -290,7 +290,7 @@ impl<A: Clone> Trial<'_, A> {
                     continue;
                 }
                 self.world.put(&state, &ledgers[choice.ledger]);
-                if let Err(why) = (self.judge)(was_answered.then(|| answer.clone())) {
+                if let Err(why) = self.judge(was_answered.then(|| answer.clone())) {
                     wrong.push(format!("- after {end} of {} events, {choice:?}: {why}", events.len()));
                 }
             }
