@@ -58,13 +58,28 @@ impl Ledger {
 
     /// The messages of an inbox that nobody has seen, between `from` and `to` (not included) in their stages, oldest first.
     pub fn known(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
+        self.select_known("text", inbox, from, to)
+    }
+
+    /// The same without their texts, which may be any amount.
+    pub fn outlines(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
+        self.select_known("''", inbox, from, to)
+    }
+
+    fn select_known(
+        &self,
+        text: &str,
+        inbox: &InboxKey,
+        from: Stage,
+        to: Stage,
+    ) -> Result<Vec<Known>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<Known>> {
             let db = self.filed()?;
             let Some(inbox) = inbox.find(db)? else { return Ok(Vec::new()) };
-            db.prepare_cached(
-                "SELECT id, sender, text, sent_at, ours, witnesses, removing_since FROM messages
+            db.prepare_cached(&format!(
+                "SELECT id, sender, {text}, sent_at, ours, witnesses, removing_since FROM messages
                      WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
-            )?
+            ))?
             .query_map(params![inbox, from.rank(), to.rank()], |row| {
                 Ok(Known {
                     id: row.get(0)?,

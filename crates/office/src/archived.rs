@@ -13,6 +13,7 @@ use crate::archive::{evidence, observed};
 use crate::effects;
 use crate::error::OfficeError;
 use crate::inbox::{Filter, Look};
+use crate::intake::Outline;
 use crate::office::Office;
 use crate::view::MessageView;
 
@@ -81,9 +82,9 @@ impl Office {
         team: &TeamName,
         name: &MemberName,
         known: &mut Vec<Known>,
-        messages: &[Message],
+        messages: &[Outline],
     ) -> Result<Vec<Observed>, OfficeError> {
-        let there: HashSet<&str> = messages.iter().map(|message| message.id.as_str()).collect();
+        let there: HashSet<&str> = messages.iter().map(Outline::id).collect();
         let mut times: Vec<i64> =
             known.iter().filter(|m| !there.contains(m.id.as_str())).map(|message| message.sent_at).collect();
         let archive = self.archive_of(team, name);

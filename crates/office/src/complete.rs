@@ -18,23 +18,33 @@ impl Office {
     /// Writes what was accepted for a team, or for one name of it, and is not written yet. What cannot be written now is
     /// for whoever looks next, and so is everything if the ledger cannot be asked.
     pub fn complete_accepted(&self, team: &TeamName, only: Option<&MemberName>) {
+        self.complete(team, only);
+    }
+
+    /// The same for a hook, which is called again and again: if nothing waits, the next one need not ask the ledger. Other
+    /// looks write nothing where there is nothing to complete.
+    pub(crate) fn complete_for_hook(&self, team: &TeamName, who: &MemberName) {
+        if let Some(signature) = self.complete(team, Some(who)) {
+            // If it cannot be noted, the next one asks again.
+            let _ = Stillness::of(&self.state).note(&signature);
+        }
+    }
+
+    /// Says what the ledger looked like if it was asked, and nothing waits for anybody.
+    fn complete(&self, team: &TeamName, only: Option<&MemberName>) -> Option<String> {
         if !self.books.exist() {
-            return;
+            return None;
         }
         // Looked at before the ledger is asked: what is accepted in between changes it.
         let still = Stillness::of(&self.state);
         let signature = still.signature();
         if signature.as_ref().is_some_and(|signature| still.is_noted(signature)) {
-            return;
+            return None;
         }
         let root = self.root_key();
         let asked =
             self.books.with(|ledger| Ok((ledger.has_waiting()?, ledger.inboxes_with_waiting(&root)?)));
-        let Ok((something_waits, inboxes)) = asked else { return };
-        if let Some(signature) = signature.filter(|_| !something_waits) {
-            // If it cannot be noted, the next look asks again.
-            let _ = still.note(&signature);
-        }
+        let Ok((something_waits, inboxes)) = asked else { return None };
         let times = LockTimes { wait: PATIENCE.min(self.times.wait), ..self.times };
         let hurried = self.clone().with_lock_times(times);
         for inbox in inboxes.iter().filter(|inbox| inbox.team == team.as_str()) {
@@ -43,5 +53,6 @@ impl Office {
                 let _ = write_waiting(self, inbox, &hurried.mailbox(team, &name));
             }
         }
+        signature.filter(|_| !something_waits)
     }
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use atm_ledger::{InboxKey, Span};
 use atm_store::Past;
-use atm_wire::Message;
 use atm_wire::message::identity::Numbered;
 
 use crate::books::Books;
+use crate::intake::Outline;
 
 /// What the ledger remembers of one inbox.
 #[derive(Debug)]
@@ -32,10 +32,10 @@ impl Past for Memory {
 }
 
 /// How often each stands in an inbox, of messages without an id of their own, by the id of the first of them.
-pub(crate) fn counted(messages: &[Message]) -> HashMap<String, u32> {
+pub(crate) fn counted(messages: &[Outline]) -> HashMap<String, u32> {
     let mut counts = HashMap::new();
-    for message in messages.iter().filter(|message| !message.id_given) {
-        *counts.entry(message.first_id()).or_default() += 1;
+    for first_id in messages.iter().filter_map(Outline::first_id) {
+        *counts.entry(first_id).or_default() += 1;
     }
     counts
 }

@@ -17,8 +17,9 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use atm_ledger::Known;
-use atm_wire::Message;
 use atm_wire::team::TeamConfig;
+
+use crate::intake::Outline;
 
 /// After this long, what we were about to take out and is still there will not be taken out.
 const REMOVED_WITHIN_MS: i64 = 60_000;
@@ -61,7 +62,7 @@ pub(crate) enum Verdict {
 /// What stands in an inbox.
 #[derive(Debug)]
 pub(crate) struct Standing<'a> {
-    messages: &'a [Message],
+    messages: &'a [Outline],
     /// Whether each is read.
     flags: HashMap<&'a str, bool>,
     prints: OnceCell<HashSet<String>>,
@@ -70,13 +71,13 @@ pub(crate) struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    pub(crate) fn new(messages: &'a [Message], is_there: bool) -> Self {
-        let flags = messages.iter().map(|message| (message.id.as_str(), message.read)).collect();
+    pub(crate) fn new(messages: &'a [Outline], is_there: bool) -> Self {
+        let flags = messages.iter().map(|message| (message.id(), message.is_read())).collect();
         Self { messages, flags, prints: OnceCell::new(), is_there }
     }
 
     fn has(&self, print: &str) -> bool {
-        let all = || self.messages.iter().map(Message::fingerprint).collect();
+        let all = || self.messages.iter().map(Outline::fingerprint).collect();
         self.prints.get_or_init(all).contains(print)
     }
 }
@@ -107,6 +108,7 @@ pub(crate) fn judge(message: &Known, standing: &Standing, reader: Reader) -> Ver
 
 #[cfg(test)]
 mod tests {
+    use atm_wire::Message;
     use serde_json::value::RawValue;
 
     use super::*;
@@ -140,6 +142,7 @@ mod tests {
         for message in messages.iter_mut().filter(|message| message.text == "hello") {
             message.id = "ours".into();
         }
+        let messages: Vec<Outline> = messages.into_iter().map(Outline::of).collect();
         judge(message, &Standing::new(&messages, true), reader)
     }
 
@@ -194,6 +197,7 @@ mod tests {
         }
         let mut there = [entry("w1", false), entry("hello", false)];
         there[1].id = "ours".into();
+        let there = there.map(Outline::of);
         let standing = Standing::new(&there, true);
         assert_eq!(judge(&removing(0), &standing, Reader::Whole), Verdict::StillThere);
         assert!(!was_not_removed(&removing(NOW), &standing, NOW), "it may be about to go");

@@ -196,6 +196,7 @@ pub mod history;
 pub mod hook;
 pub mod import;
 pub mod inbox;
+mod intake;
 pub mod join;
 mod judge;
 pub mod members;

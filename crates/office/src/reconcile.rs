@@ -12,6 +12,7 @@ use atm_wire::{MemberName, Message, TeamName};
 use crate::effects;
 use crate::equals;
 use crate::error::OfficeError;
+use crate::intake::{Outline, outline};
 use crate::judge::{Reader, Standing, Verdict, judge, was_not_removed};
 use crate::office::{Office, USER};
 use crate::protocol::signed;
@@ -45,35 +46,31 @@ impl Office {
             return Ok(());
         }
         // First what the ledger knows, then the file: what is known was written before, so its absence means something.
-        let mut known = self.books.with(|ledger| ledger.known(&inbox, Stage::Written, Stage::Taken))?;
-        let listing = mailbox.list()?;
+        let mut known = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Written, Stage::Taken))?;
+        let (messages, warnings) = outline(&mailbox)?;
         // A file that is being written in place, or is broken, does not show what is gone.
-        let is_whole = !listing.warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
-        let messages = listing.messages;
+        let is_whole = !warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
         let file = mailbox.file();
         let now = self.now().as_millis();
         let mut observed = self.take_archived(team, name, &mut known, &messages)?;
         let standing = Standing::new(&messages, mailbox.exists());
         let findings = self.judge_all(team, &inbox, &known, &standing, is_whole)?;
-        observed.extend(findings.observed(&others(&messages), &file));
+        observed.extend(findings.observed(&others(messages.len()), &file));
         let is_settled = is_whole && findings.undone.is_empty();
         let counts = equals::counted(&messages);
+        let ids: Vec<&str> = messages.iter().map(Outline::id).collect();
+        let unknown = self.books.with(|ledger| ledger.unknown(&inbox, &ids))?;
+        let unknown = unknown.into_iter().map(ToOwned::to_owned).collect();
+        self.take_in(&inbox, &mailbox, &unknown, now)?;
+        // Last, with what the inbox looked like before all this: if it is not reached, all is looked at again.
         self.books.with(|ledger| {
-            let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
-            let unknown = ledger.unknown(&inbox, &ids)?;
-            let new: Vec<&Message> = messages.iter().filter(|m| unknown.contains(m.id.as_str())).collect();
-            observed.extend(new.iter().map(|message| found(message, now, &file)));
             let first_ids: Vec<&str> = counts.keys().map(String::as_str).collect();
             let equals = equals::renumbered(&counts, &ledger.equals(&inbox, &first_ids)?);
             // What has to be put back is looked at again, also if we do not come to it.
             let signature = is_settled.then_some(signature.as_str());
             ledger.look(&inbox, &observed, signature, &equals, now)?;
             let kept: Vec<&str> = findings.not_removed.iter().map(String::as_str).collect();
-            if !kept.is_empty() {
-                ledger.not_removed(&inbox, &kept)?;
-            }
-            note_signers(ledger, &inbox, &new, now)?;
-            new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
+            if kept.is_empty() { Ok(()) } else { ledger.not_removed(&inbox, &kept) }
         })?;
         if !findings.undone.is_empty() {
             // An inbox that cannot be written now is for the next look.
@@ -131,11 +128,17 @@ impl Office {
         name: &MemberName,
     ) -> Result<(), LedgerError> {
         let inbox = self.inbox_key(team, name);
-        let mut open = ledger.known(&inbox, Stage::Written, Stage::Seen)?;
+        let transcripts = transcript::transcripts_of(self.root.path(), config, team.as_str(), name.as_str());
+        // With their texts: only where there is a conversation to look for them in.
+        let mut open = if transcripts.is_empty() {
+            Vec::new()
+        } else {
+            ledger.known(&inbox, Stage::Written, Stage::Seen)?
+        };
         if open.is_empty() {
             return Ok(());
         }
-        for found in transcript::transcripts_of(self.root.path(), config, team.as_str(), name.as_str()) {
+        for found in transcripts {
             let path = found.path.display().to_string();
             let offset = ledger.transcript_offset(&path, found.inode)?;
             if offset == found.length {
@@ -203,7 +206,7 @@ impl Office {
 }
 
 /// Who signs is remembered: clients empty the inboxes that would show it.
-fn note_signers(
+pub(crate) fn note_signers(
     ledger: &mut Ledger,
     inbox: &InboxKey,
     new: &[&Message],
@@ -259,8 +262,8 @@ pub(crate) const UNREAD: &str = "in the inbox, unread";
 pub(crate) const READ: &str = "in the inbox, read";
 
 /// What the inbox holds instead of a message that is gone.
-fn others(messages: &[Message]) -> String {
-    format!("not in the inbox, which has {} others", messages.len())
+fn others(count: usize) -> String {
+    format!("not in the inbox, which has {count} others")
 }
 
 fn taken(what: &str, before: &str, after: &str, file: &Path) -> (Stage, Evidence) {

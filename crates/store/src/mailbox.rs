@@ -15,7 +15,7 @@ use atm_wire::{Draft, MemberName, Message};
 
 use crate::array::ArrayInbox;
 use crate::carry::missing;
-use crate::equal::{self, Past};
+use crate::equal::{self, Numbers, Past};
 use crate::error::StoreError;
 use crate::files::is_settled;
 use crate::lock::LockTimes;
@@ -309,20 +309,64 @@ impl Mailbox {
 
     /// Looks, and changes nothing.
     pub fn list(&self) -> Result<Listing, StoreError> {
+        self.look(|inbox, lines| self.list_in(inbox, lines))
+    }
+
+    fn list_in(&self, inbox: &Inbox, lines: Option<&LogInbox>) -> Result<Listing, StoreError> {
+        let mut listing = match inbox {
+            Inbox::Array(array) => array.list()?,
+            Inbox::Log(log) => log.list()?,
+        };
+        if let Some(lines) = lines {
+            let beside = lines.list()?;
+            listing.warnings.extend(beside.warnings);
+            let new = missing(&listing.messages, beside.messages, |message| message);
+            listing.messages.extend(new);
+        }
+        equal::name_all(&mut listing.messages, self.past.as_ref());
+        Ok(listing)
+    }
+
+    /// Looks at one message after the other, in reading order, and changes nothing: `each` keeps what it needs in what
+    /// `empty` makes. A large array is never in memory as a whole. It may begin anew, if the mail changes meanwhile.
+    pub fn fold<T>(
+        &self,
+        mut empty: impl FnMut() -> T,
+        mut each: impl FnMut(&mut T, Message),
+    ) -> Result<(T, Vec<Warning>), StoreError> {
         self.look(|inbox, lines| {
-            let mut listing = match inbox {
-                Inbox::Array(array) => array.list()?,
-                Inbox::Log(log) => log.list()?,
-            };
-            if let Some(lines) = lines {
-                let beside = lines.list()?;
-                listing.warnings.extend(beside.warnings);
-                let new = missing(&listing.messages, beside.messages, |message| message);
-                listing.messages.extend(new);
+            if let (Inbox::Array(array), None) = (inbox, lines)
+                && array.is_large()
+            {
+                return self.fold_large(array, &mut empty, &mut each);
             }
-            equal::name_all(&mut listing.messages, self.past.as_ref());
-            Ok(listing)
+            let listing = self.list_in(inbox, lines)?;
+            let mut all = empty();
+            listing.messages.into_iter().for_each(|message| each(&mut all, message));
+            Ok((all, listing.warnings))
         })
+    }
+
+    /// In two passes where messages have no ids of their own: which of equal ones is which depends on how many there are.
+    fn fold_large<T>(
+        &self,
+        array: &ArrayInbox,
+        empty: &mut impl FnMut() -> T,
+        each: &mut impl FnMut(&mut T, Message),
+    ) -> Result<(T, Vec<Warning>), StoreError> {
+        let note_id = |ids: &mut Vec<String>, message: Message| {
+            if !message.id_given {
+                ids.push(message.id);
+            }
+        };
+        let (ids, _) = array.fold(&mut Vec::new, &mut { note_id })?;
+        let numbers = Numbers::of(ids.iter().map(String::as_str), self.past.as_ref());
+        let ((all, _), warnings) =
+            array.fold(&mut || (empty(), numbers.clone()), &mut |(all, numbers), mut message| {
+                numbers.name(&mut message);
+                each(all, message);
+            })?;
+        Ok((all, warnings))
     }
 
     /// What changes whenever the mailbox may have changed: cheap to ask, so that waiting need not read.

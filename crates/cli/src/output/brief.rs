@@ -17,12 +17,12 @@ const REST: usize = 80;
 
 /// The mail as one text. A message's own lines are indented, so that none of them can pass for a heading.
 pub(crate) fn context(messages: &[MessageView]) -> String {
-    bounded(messages, usize::MAX).0
+    bounded(messages, 0, usize::MAX).0
 }
 
 /// The same in at most `limit` characters, as JavaScript counts them: so many of the first messages as go in whole, at
-/// least one, which is cut if it has to be. Says how many those are.
-pub(crate) fn bounded(messages: &[MessageView], limit: usize) -> (String, usize) {
+/// least one, which is cut if it has to be. Says how many those are. There are `more` than these messages.
+pub(crate) fn bounded(messages: &[MessageView], more: usize, limit: usize) -> (String, usize) {
     let Some(first) = messages.first() else { return (String::new(), 0) };
     let mut out = format!("Mail for {} (team {}):", safe::line(&first.to), safe::line(&first.team));
     let room = limit.saturating_sub(ANSWER.len() + REST);
@@ -31,21 +31,22 @@ pub(crate) fn bounded(messages: &[MessageView], limit: usize) -> (String, usize)
     for run in fold_idle(messages) {
         let [.., last] = run else { continue };
         let entry = entry(run, last);
-        let more = length(&entry);
-        if used + more > room && shown > 0 {
+        let length = length(&entry);
+        if used + length > room && shown > 0 {
             break;
         }
-        if used + more > room {
+        if used + length > room {
             out.push_str(&cut(&entry, room.saturating_sub(used + REST)));
             let _ = write!(out, "\n- the rest was cut: atm thread {}", short_id(&last.id));
         } else {
             out.push_str(&entry);
         }
-        used += more;
+        used += length;
         shown += run.len();
     }
-    if shown < messages.len() {
-        let _ = write!(out, "\n- and {} more: atm read shows them", messages.len() - shown);
+    let left = messages.len() - shown + more;
+    if left > 0 {
+        let _ = write!(out, "\n- and {left} more: atm read shows them");
     }
     out.push_str(ANSWER);
     (out, shown)

@@ -24,6 +24,7 @@ mod install;
 mod interrupt;
 mod json_shapes;
 mod kill;
+mod large_inbox;
 mod ledger;
 mod leftovers;
 mod limits;

@@ -5,6 +5,7 @@ mod carry;
 mod checked;
 mod content;
 mod convert;
+mod fold;
 mod mend;
 mod migrate;
 mod salvage;
@@ -320,15 +321,18 @@ impl ArrayInbox {
     fn listing<'a>(&self, raw: impl Iterator<Item = &'a RawValue>) -> Listing {
         let mut listing = Listing::default();
         for (index, raw) in raw.enumerate() {
-            match Message::from_entry(raw) {
+            match self.message(index + 1, raw) {
                 Ok(message) => listing.messages.push(message),
-                Err(flaw) => {
-                    let path = self.path().to_owned();
-                    listing.warnings.push(Warning::SkippedEntry { path, position: index + 1, flaw });
-                }
+                Err(warning) => listing.warnings.push(warning),
             }
         }
         listing
+    }
+
+    /// The message that an entry is, or why it is none.
+    fn message(&self, position: usize, raw: &RawValue) -> Result<Message, Warning> {
+        let skipped = |flaw| Warning::SkippedEntry { path: self.path().to_owned(), position, flaw };
+        Message::from_entry(raw).map_err(skipped)
     }
 
     /// Runs an edit on the entries, whatever shape the file is in.

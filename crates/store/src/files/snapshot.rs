@@ -205,6 +205,11 @@ impl Seen {
     }
 }
 
+/// Whether a file was not changed between two looks, as far as its time tells.
+pub(crate) fn is_same_file(before: &Metadata, now: &Metadata) -> bool {
+    Identity::of(before) == Identity::of(now)
+}
+
 /// Whether the next change of a file that was opened at `now` would show in its time.
 pub(crate) fn is_settled(file: &Metadata, now: SystemTime) -> bool {
     !Identity::of(file).is_young(now)

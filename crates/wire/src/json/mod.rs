@@ -9,10 +9,12 @@ pub mod compact;
 pub mod edit;
 pub mod loose;
 pub mod scan;
+pub mod split;
 pub mod style;
 
 pub use check::{ArrayCheck, Outline};
 pub use compact::{Laid, compact};
 pub use edit::{Patch, addition, append, remove, remove_member, set_below, set_member};
 pub use scan::{Object, elements, integer, span, string};
+pub use split::Splitter;
 pub use style::Style;

@@ -71,7 +71,8 @@ impl Hook {
             log(context.office.state(), self.event.as_deref(), &warning);
         }
         let Some(handover) = hooked.handover else { return Ok(0) };
-        let (text, count) = brief::bounded(handover.messages(), LARGEST_TEXT - WHOSE.len());
+        let (text, count) =
+            brief::bounded(handover.messages(), handover.left_out(), LARGEST_TEXT - WHOSE.len());
         let answer = answer(client, event, format!("{WHOSE}{text}"));
         let out = &mut context.out;
         // What nobody can hear is not presented: the next hook that somebody listens to says it.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use atm_support::wait_until;
 use serde_json::json;
 
 use super::{Bob, nothing, text};
@@ -94,8 +95,17 @@ fn when_there_is_nothing_no_ledger_is_opened_and_nothing_written() {
         let files = tree(&bob.world.state()).into_iter().filter(|path| path.is_file());
         files.map(|path| (fs::metadata(&path).unwrap().modified().unwrap(), path)).collect()
     };
+    // The ledger is asked once whether anything waits, after its files have come of age; then they tell.
+    wait_until("nothing is written any more", || {
+        let before = files();
+        bob.is_silent("PostToolUse", &nothing());
+        files() == before
+    });
+    // Who opened it now would find no database.
     let ledger = bob.world.state().join("ledger.db");
-    fs::write(&ledger, "no database").unwrap();
+    let (length, changed) = (fs::metadata(&ledger).unwrap().len(), fs::metadata(&ledger).unwrap().modified());
+    fs::write(&ledger, "x".repeat(usize::try_from(length).unwrap())).unwrap();
+    crate::scene::set_modified(&ledger, changed.unwrap());
     let before = files();
     for event in ["UserPromptSubmit", "PostToolUse", "PostToolUse"] {
         bob.is_silent(event, &nothing());

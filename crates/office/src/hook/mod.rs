@@ -5,6 +5,8 @@
 //! session that dies before that leaves it unread, and the next one gets it again. An agent that wants to stop while
 //! mail waits that wants something of it is kept going, once for each message.
 
+mod unread;
+
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use crate::office::Office;
 use crate::protocol::policy::LEAD_NAMES;
 use crate::tag::is_tagged;
 use crate::view::MessageView;
+use unread::Unread;
 
 /// How long a conversation without a word is remembered.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -76,6 +79,7 @@ pub struct Handover {
     messages: Vec<MessageView>,
     receipts: Vec<String>,
     keeps_going: Vec<String>,
+    left_out: usize,
     record: Record,
     signature: Option<String>,
     note: SessionNote,
@@ -88,6 +92,11 @@ impl Handover {
         &self.messages
     }
 
+    /// How many more there are: they come at a later moment.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
     /// Whether it keeps an agent going that wants to stop.
     pub fn keeps_going(&self) -> bool {
         !self.keeps_going.is_empty()
@@ -95,7 +104,7 @@ impl Handover {
 
     /// The first `count` are before the model now. The others come at the next moment.
     pub fn presented(mut self, count: usize) -> Result<(), OfficeError> {
-        let all = count >= self.receipts.len();
+        let all = count >= self.receipts.len() && self.left_out == 0;
         self.record.presented.extend(self.receipts.into_iter().take(count));
         self.record.held.append(&mut self.keeps_going);
         self.record.signature = self.signature.filter(|_| all);
@@ -126,10 +135,6 @@ impl Record {
     fn write(&self, note: &SessionNote) -> Result<(), OfficeError> {
         // Strings in lists: that cannot fail.
         Ok(note.write(&serde_json::to_string(self).unwrap_or_default())?)
-    }
-
-    fn has_presented(&self, message: &Message) -> bool {
-        !self.presented.is_empty() && self.presented.contains(&receipt(message))
     }
 
     /// Whether there can be nothing to do: asked of two small files, before anything else is opened.
@@ -169,7 +174,7 @@ impl Office {
             note.remove()?;
             return Ok(Hooked::default());
         }
-        self.complete_accepted(team, Some(who));
+        self.complete_for_hook(team, who);
         if Record::read(&note)?.is_some_and(|record| record.is_idle(moment, &mailbox)) {
             return Ok(Hooked::default());
         }
@@ -178,27 +183,19 @@ impl Office {
         let before = Record::read(&note)?;
         let mut record = before.clone().unwrap_or_default();
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
-        let mut unread = mailbox.list()?.messages;
-        unread.retain(|message| !message.read);
-        let mut warnings = Vec::new();
-        match moment {
-            Moment::Begins => {
-                record.presented.clear();
-                note.forget_older(FORGOTTEN_AFTER);
-            }
-            // Also what an earlier turn left that was broken off: it is still before the model.
-            Moment::Stops { .. } => {
-                let (seen, rest) = unread.into_iter().partition(|message| record.has_presented(message));
-                unread = rest;
-                warnings = self.mark_presented(conversation, &mailbox, &seen)?;
-                record.presented.clear();
-            }
-            Moment::Works | Moment::Ends => {}
+        if moment == Moment::Begins {
+            record.presented.clear();
+            note.forget_older(FORGOTTEN_AFTER);
         }
-        let mut new: Vec<Message> = unread.iter().filter(|m| !record.has_presented(m)).cloned().collect();
-        let still: Vec<String> = unread.iter().map(receipt).collect();
-        record.presented.retain(|presented| still.contains(presented));
-        record.held.retain(|held| still.contains(held));
+        let Unread { presented, mut new, left_out, held } = Unread::of(&mailbox, &record)?;
+        let mut warnings = Vec::new();
+        record.presented = presented.iter().map(receipt).collect();
+        record.held = held;
+        if let Moment::Stops { .. } = moment {
+            // Also what an earlier turn left that was broken off: it is still before the model.
+            warnings = self.mark_presented(conversation, &mailbox, &presented)?;
+            record.presented.clear();
+        }
         record.signature = signature.clone().filter(|_| new.is_empty());
         let keeps_going: Vec<String> = match moment {
             Moment::Stops { held_by } => {
@@ -225,6 +222,7 @@ impl Office {
             messages: new.iter().map(|message| MessageView::new(message, who, team)).collect(),
             receipts: new.iter().map(receipt).collect(),
             keeps_going,
+            left_out,
             record,
             signature,
             note,
