@@ -56,12 +56,11 @@ impl Office {
         let Some((id, at)) = effects::acknowledgment(&stages) else { return Ok(None) };
         let found = self.books.with(|ledger| ledger.find(&message.inbox.root, id, false))?;
         let known = found.into_iter().find(|ack| ack.sender == who.as_str());
-        let (team, to, stage, sent_at) = match known {
-            Some(ack) => (ack.inbox.team, ack.inbox.name, ack.stage, ack.sent_at),
-            None => {
-                let home = message.origin.clone().unwrap_or_else(|| message.inbox.team.clone());
-                (home, message.sender.clone(), Stage::Written, at)
-            }
+        let (team, to, stage, sent_at) = if let Some(ack) = known {
+            (ack.inbox.team, ack.inbox.name, ack.stage, ack.sent_at)
+        } else {
+            let home = message.origin.clone().unwrap_or_else(|| message.inbox.team.clone());
+            (home, message.sender.clone(), Stage::Written, at)
         };
         let mut warnings = vec![format!("message {} was acknowledged already, by message {id}", message.id)];
         if has_text {

@@ -15,7 +15,7 @@ use atm_wire::{Draft, MemberName, Message};
 
 use crate::array::ArrayInbox;
 use crate::carry::missing;
-use crate::equal::{self, Numbers, Past};
+use crate::equal::{self, Past};
 use crate::error::StoreError;
 use crate::files::is_settled;
 use crate::lock::LockTimes;
@@ -338,7 +338,7 @@ impl Mailbox {
             if let (Inbox::Array(array), None) = (inbox, lines)
                 && array.is_large()
             {
-                return self.fold_large(array, &mut empty, &mut each);
+                return Self::fold_large(array, &mut empty, &mut each);
             }
             let listing = self.list_in(inbox, lines)?;
             let mut all = empty();
@@ -347,20 +347,13 @@ impl Mailbox {
         })
     }
 
-    /// In two passes where messages have no ids of their own: which of equal ones is which depends on how many there are.
+    /// In two passes: which of equal messages without ids is which depends on how many there are.
     fn fold_large<T>(
-        &self,
         array: &ArrayInbox,
         empty: &mut impl FnMut() -> T,
         each: &mut impl FnMut(&mut T, Message),
     ) -> Result<(T, Vec<Warning>), StoreError> {
-        let note_id = |ids: &mut Vec<String>, message: Message| {
-            if !message.id_given {
-                ids.push(message.id);
-            }
-        };
-        let (ids, _) = array.fold(&mut Vec::new, &mut { note_id })?;
-        let numbers = Numbers::of(ids.iter().map(String::as_str), self.past.as_ref());
+        let numbers = array.numbers()?;
         let ((all, _), warnings) =
             array.fold(&mut || (empty(), numbers.clone()), &mut |(all, numbers), mut message| {
                 numbers.name(&mut message);

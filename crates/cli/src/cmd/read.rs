@@ -43,7 +43,7 @@ impl Read {
         let who = context.reader()?;
         let team = context.team()?;
         if !self.peek {
-            context.out.check_open().map_err(unseen)?;
+            context.out.check_open().map_err(|error| unseen(&error))?;
         }
         let limit = self.limit.unwrap_or(usize::MAX);
         let office = &context.office;
@@ -79,7 +79,7 @@ impl Read {
 }
 
 /// Nobody would see the mail, so it stays unread.
-fn unseen(error: io::Error) -> Failure {
+fn unseen(error: &io::Error) -> Failure {
     Failure::new(ExitCode::Io, "io", format!("cannot show mail: {error}"))
         .hint("nothing was marked as read; `atm read > /dev/null` marks without showing")
 }

@@ -54,6 +54,12 @@ fn a_hook_and_the_log_need_little_memory() {
     let answer = in_little_room(&world, &hook("SessionStart"));
     assert!(answer.stdout.contains("0 word"), "{answer:?}");
     assert!(answer.stdout.contains(&format!("and {} more", MESSAGES - 1)), "{}", answer.stdout);
+    // The turn ends: what was presented is marked as read, and nothing else changes.
+    let inbox = std::fs::read_to_string(world.inbox_file("bob")).unwrap();
+    let answer = in_little_room(&world, &hook("Stop"));
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let marked = std::fs::read_to_string(world.inbox_file("bob")).unwrap();
+    assert!(marked == inbox.replacen("\"read\":false", "\"read\":true", 1), "only one flag changed");
     let answer = in_little_room(&world, "atm log --json");
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     assert!(answer.stdout.contains(&format!("message-{}", MESSAGES - 1)), "all of it is known");

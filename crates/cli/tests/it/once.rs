@@ -123,7 +123,7 @@ fn of_many_retries_each_step_is_taken_once() {
             drain(&world);
         }
         let of_this: Vec<&Value> = steps.iter().filter(|step| step["id"] == id.as_str()).collect();
-        let unique: HashSet<String> = of_this.iter().map(|step| step.to_string()).collect();
+        let unique: HashSet<String> = of_this.iter().map(ToString::to_string).collect();
         assert_eq!(unique.len(), of_this.len(), "each once: {of_this:?}");
         let told = world.texts_for("team-lead").iter().filter(|text| text.contains(&id)).count();
         assert!(told <= 1, "the lead was told {told} times of {id}");

@@ -12,6 +12,7 @@ use atm_wire::json::Splitter;
 use serde_json::value::RawValue;
 
 use super::ArrayInbox;
+use crate::equal::Numbers;
 use crate::error::{IoContext, StoreError};
 use crate::files::{is_same_file, open, resolve};
 use crate::mailbox::Warning;
@@ -28,6 +29,16 @@ impl ArrayInbox {
     /// Whether it is worth to look through it in pieces.
     pub fn is_large(&self) -> bool {
         self.path().metadata().is_ok_and(|metadata| metadata.len() >= LARGE)
+    }
+
+    /// The numbers of equal messages without ids of their own, for a walk through the file.
+    pub(crate) fn numbers(&self) -> Result<Numbers, StoreError> {
+        let (ids, _) = self.fold(&mut Vec::new, &mut |ids: &mut Vec<String>, message: Message| {
+            if !message.id_given {
+                ids.push(message.id);
+            }
+        })?;
+        Ok(Numbers::of(ids.iter().map(String::as_str), self.past.as_ref()))
     }
 
     /// Gives every message to `each`, in reading order and under the id of the first of its equals, with what `empty` makes to begin with; without any lock. If the
@@ -71,9 +82,9 @@ impl ArrayInbox {
         loop {
             let read = file.read(&mut piece).doing("read", path)?;
             if read == 0 {
-                return Ok(is_json && splitter.finish());
+                return Ok(is_json && splitter.finish().is_some());
             }
-            splitter.feed(&piece[..read], |element| {
+            splitter.feed(&piece[..read], |_, element| {
                 position += 1;
                 let text = std::str::from_utf8(element).ok();
                 let Some(raw) = text.and_then(|text| serde_json::from_str::<&RawValue>(text).ok()) else {

@@ -6,6 +6,7 @@ mod checked;
 mod content;
 mod convert;
 mod fold;
+mod mark;
 mod mend;
 mod migrate;
 mod salvage;
@@ -180,28 +181,25 @@ impl ArrayInbox {
 
     /// Marks as read what the receipts name: only the flags' bytes change.
     pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<Marked, StoreError> {
-        let (marked, warning) = self.edit(|text, entries| {
+        let mut edit = |text: &str, entries: &Entries| {
             let mut patch = Patch::default();
             let mut marked = 0;
             for (raw, entry, receipt) in self.receipts_of(entries) {
-                if !receipts.contains(&receipt) {
-                    continue;
-                }
-                marked += 1;
-                let flags = entry
-                    .iter()
-                    .filter(|(key, _)| *key == "read")
-                    .map(|(_, flag)| json::span(text, flag.get()));
-                let before = patch.len();
-                flags.for_each(|place| patch.replace(place, "true"));
-                if patch.len() == before {
-                    let added =
-                        json::set_member(text, raw.get(), "read", &true).map_err(|error| self.bad(&error))?;
-                    patch.merge(added);
+                if receipts.contains(&receipt) {
+                    marked += 1;
+                    mark::mark(text, raw.get(), &entry, &mut patch).map_err(|error| self.bad(&error))?;
                 }
             }
             Ok((patch, marked))
-        })?;
+        };
+        let prepare = |desk: &Desk| match self.prepare_marks(desk, receipts)? {
+            Some(step) => Ok(step),
+            None => desk.plan(&mut |look| self.plan(look, false, &mut edit)),
+        };
+        let ((marked, warning), unsynced) = self.file.commit(prepare, |_| true)?;
+        if let Some(error) = unsynced {
+            return Err(error);
+        }
         Ok(Marked { marked, warnings: warning.into_iter().collect() })
     }
 

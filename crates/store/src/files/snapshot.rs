@@ -10,7 +10,7 @@ use crate::disk;
 use crate::error::{IoContext, StoreError};
 
 /// Kernels stamp changes with a clock that ticks every 1 to 10 ms: two changes in one tick have one mtime.
-const TICK: Duration = Duration::from_millis(11);
+pub(crate) const TICK: Duration = Duration::from_millis(11);
 /// From this size on, bytes are compared before the locks are taken, if they have to be at all.
 const LARGE: u64 = 1 << 16;
 /// How much is compared at a time.
@@ -68,6 +68,8 @@ struct Seen {
 /// The bytes that were read.
 #[derive(Debug)]
 enum Kept {
+    /// Not at all: the file was old enough for its time to tell of a change.
+    Nothing,
     Memory(Vec<u8>),
     /// In another file, which has `gap` bytes more from `split` on.
     Copy {
@@ -103,6 +105,15 @@ impl Snapshot {
         Self::seen(path, file, metadata, opened, Kept::Copy { file: copy, split, gap })
     }
 
+    /// A file that was opened by [`open`] at `opened`, when it was settled, and read since without keeping its bytes.
+    pub(crate) fn unkept(
+        path: &Path,
+        (file, metadata): (File, Metadata),
+        opened: SystemTime,
+    ) -> Result<Self, StoreError> {
+        Self::seen(path, file, metadata, opened, Kept::Nothing)
+    }
+
     fn seen(
         path: &Path,
         file: File,
@@ -122,7 +133,7 @@ impl Snapshot {
     pub(crate) fn bytes(&self) -> Option<&[u8]> {
         match &self.file.as_ref()?.kept {
             Kept::Memory(bytes) => Some(bytes),
-            Kept::Copy { .. } => None,
+            Kept::Copy { .. } | Kept::Nothing => None,
         }
     }
 
@@ -184,6 +195,7 @@ impl Seen {
             let piece = usize::try_from(length - at).unwrap_or(PIECE).min(PIECE);
             self.file.read_exact_at(&mut there[..piece], at)?;
             match &self.kept {
+                Kept::Nothing => return Ok(false),
                 Kept::Memory(bytes) => {
                     let start = usize::try_from(at).unwrap_or(usize::MAX);
                     if bytes.get(start..start.saturating_add(piece)) != Some(&there[..piece]) {

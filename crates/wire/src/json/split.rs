@@ -3,10 +3,12 @@
 use memchr::memchr2;
 
 /// Splits an array that comes in pieces. Of what is no array, [`Splitter::finish`] says so; an element that is cut out
-/// here may still be no JSON, which is for whoever parses it to see.
+/// here may still be no JSON, which is for whoever parses it to see. All bytes of the text are given, in their order.
 #[derive(Debug, Default)]
 pub struct Splitter {
     at: At,
+    /// What stands before the next element.
+    before: Vec<u8>,
     /// The element that is being read.
     element: Vec<u8>,
     depth: usize,
@@ -38,28 +40,29 @@ enum At {
 }
 
 impl Splitter {
-    /// Takes the next piece, and gives every element that ends in it.
-    pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8])) {
+    /// Takes the next piece, and gives every element that ends in it, with what stands before it.
+    pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8], &[u8])) {
         let mut rest = piece;
         while !rest.is_empty() && self.at != At::Broken {
             rest = self.step(rest, &mut each);
         }
     }
 
-    /// Whether all of it was one array.
-    pub fn finish(self) -> bool {
-        self.at == At::End
+    /// What stands behind the last element, if all of it was one array.
+    pub fn finish(self) -> Option<Vec<u8>> {
+        (self.at == At::End).then_some(self.before)
     }
 
     /// Takes one byte, or as many as are of no interest; gives what is left.
-    fn step<'p>(&mut self, rest: &'p [u8], each: &mut impl FnMut(&[u8])) -> &'p [u8] {
+    fn step<'p>(&mut self, rest: &'p [u8], each: &mut impl FnMut(&[u8], &[u8])) -> &'p [u8] {
         let byte = rest[0];
         match self.at {
-            At::Start if byte == b'[' => self.at = At::First,
-            At::First if byte == b']' => self.at = At::End,
-            At::Behind if byte == b',' => self.at = At::Next,
-            At::Behind if byte == b']' => self.at = At::End,
-            At::Start | At::First | At::Next | At::Behind | At::End if byte.is_ascii_whitespace() => {}
+            At::Start if byte == b'[' => self.pass(byte, At::First),
+            At::First | At::Behind if byte == b']' => self.pass(byte, At::End),
+            At::Behind if byte == b',' => self.pass(byte, At::Next),
+            At::Start | At::First | At::Next | At::Behind | At::End if byte.is_ascii_whitespace() => {
+                self.pass(byte, self.at);
+            }
             At::First | At::Next if b",]}:".contains(&byte) => self.at = At::Broken,
             At::First | At::Next => {
                 self.at = self.begin(byte);
@@ -100,6 +103,12 @@ impl Splitter {
         &rest[1..]
     }
 
+    /// Goes over a byte between elements.
+    fn pass(&mut self, byte: u8, to: At) {
+        self.before.push(byte);
+        self.at = to;
+    }
+
     fn begin(&mut self, byte: u8) -> At {
         match byte {
             b'{' | b'[' => {
@@ -111,15 +120,16 @@ impl Splitter {
         }
     }
 
-    fn leave(&mut self, each: &mut impl FnMut(&[u8])) {
+    fn leave(&mut self, each: &mut impl FnMut(&[u8], &[u8])) {
         self.depth -= 1;
         if self.depth == 0 {
             self.give(each);
         }
     }
 
-    fn give(&mut self, each: &mut impl FnMut(&[u8])) {
-        each(&self.element);
+    fn give(&mut self, each: &mut impl FnMut(&[u8], &[u8])) {
+        each(&self.before, &self.element);
+        self.before.clear();
         self.element.clear();
         self.at = At::Behind;
     }
@@ -133,11 +143,17 @@ mod tests {
 
     fn split(text: &[u8], piece: usize) -> Option<Vec<String>> {
         let mut splitter = Splitter::default();
-        let mut found = Vec::new();
+        let (mut found, mut all) = (Vec::new(), Vec::new());
         for piece in text.chunks(piece) {
-            splitter.feed(piece, |element| found.push(String::from_utf8_lossy(element).into_owned()));
+            splitter.feed(piece, |before, element| {
+                all.extend([before, element].concat());
+                found.push(String::from_utf8_lossy(element).into_owned());
+            });
         }
-        splitter.finish().then_some(found)
+        let rest = splitter.finish()?;
+        all.extend(rest);
+        assert_eq!(all, text, "no byte is lost");
+        Some(found)
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! Marking as read. A large inbox is copied in pieces, one entry at a time, and never in memory as a whole.
+
+use std::collections::HashSet;
+use std::io::{self, BufWriter, Read, Write};
+use std::thread;
+use std::time::SystemTime;
+
+use atm_wire::json::{self, Object, Patch, Splitter};
+use atm_wire::message::Sketch;
+use serde_json::value::RawValue;
+
+use super::ArrayInbox;
+use crate::commit::{Desk, Prepared, Step};
+use crate::disk;
+use crate::equal::Numbers;
+use crate::error::{IoContext, StoreError};
+use crate::files::{Snapshot, Staged, TICK, is_settled, open};
+use crate::mailbox::{Receipt, Warning};
+
+const PIECE: usize = 1 << 17;
+
+/// Puts into `patch` what marks the entry `raw` of `text`.
+pub(super) fn mark(
+    text: &str,
+    raw: &str,
+    entry: &Object,
+    patch: &mut Patch,
+) -> Result<(), serde_json::Error> {
+    let flags = entry.iter().filter(|(key, _)| *key == "read").map(|(_, flag)| json::span(text, flag.get()));
+    let before = patch.len();
+    flags.for_each(|place| patch.replace(place, "true"));
+    if patch.len() == before {
+        patch.merge(json::set_member(text, raw, "read", &true)?);
+    }
+    Ok(())
+}
+
+/// How many were marked, and what went on beside it.
+type Done = (usize, Option<Warning>);
+
+impl ArrayInbox {
+    /// Prepares a copy with the marks, or `None` if this is not a plain case: then the way through memory has to see to it.
+    pub(super) fn prepare_marks(
+        &self,
+        desk: &Desk,
+        receipts: &HashSet<Receipt>,
+    ) -> Result<Option<Step<Done>>, StoreError> {
+        if self.is_large() { prepare(desk, receipts, self.numbers()?) } else { Ok(None) }
+    }
+}
+
+fn prepare(
+    desk: &Desk,
+    receipts: &HashSet<Receipt>,
+    mut numbers: Numbers,
+) -> Result<Option<Step<Done>>, StoreError> {
+    let Some((_, found)) = open(desk.target)? else { return Ok(None) };
+    if !is_settled(&found, SystemTime::now()) {
+        // Its time will betray the next change: the bytes need not be kept to compare them.
+        thread::sleep(TICK);
+    }
+    let opened_at = SystemTime::now();
+    let Some((mut source, metadata)) = open(desk.target)? else { return Ok(None) };
+    if !is_settled(&metadata, opened_at) {
+        return Ok(None);
+    }
+    let (staged, copy) = Staged::begin(desk.temp(), desk.target, Some(&metadata))?;
+    let mut copy = BufWriter::with_capacity(PIECE, disk::Writer(copy));
+    let mut splitter = Splitter::default();
+    let mut piece = vec![0; PIECE];
+    let (mut marked, mut is_json, mut written) = (0, true, Ok(()));
+    loop {
+        let read = source.read(&mut piece).doing("read", desk.target)?;
+        if read == 0 || !is_json {
+            break;
+        }
+        splitter.feed(&piece[..read], |before, element| {
+            let Some(changed) = marked_element(element, receipts, &mut numbers) else {
+                is_json = false;
+                return;
+            };
+            marked += usize::from(changed.is_some());
+            let element = changed.as_ref().map_or(element, |text| text.as_bytes());
+            if written.is_ok() {
+                written = copy.write_all(before).and_then(|()| copy.write_all(element));
+            }
+        });
+    }
+    let Some(rest) = splitter.finish().filter(|_| is_json) else { return Ok(None) };
+    if marked == 0 {
+        return Ok(Some(Step::Done((0, None))));
+    }
+    let synced = || -> io::Result<()> {
+        written?;
+        copy.write_all(&rest)?;
+        disk::sync_all(&copy.into_inner().map_err(io::IntoInnerError::into_error)?.0)
+    };
+    synced().doing("write", staged.temp())?;
+    let seen = Snapshot::unkept(desk.target, (source, metadata), opened_at)?;
+    let value = (marked, None);
+    Ok(Some(Step::Ready(Box::new(Prepared { staged, seen, value, ids: Vec::new() }))))
+}
+
+/// The element with its mark, if it gets one; `None` if it is no JSON.
+fn marked_element(
+    element: &[u8],
+    receipts: &HashSet<Receipt>,
+    numbers: &mut Numbers,
+) -> Option<Option<String>> {
+    let text = std::str::from_utf8(element).ok()?;
+    serde_json::from_str::<&RawValue>(text).ok()?;
+    let Ok(entry) = Object::parse(text) else { return Some(None) };
+    let Some(sketch) = Sketch::of(&entry) else { return Some(None) };
+    let id = if sketch.id_given { sketch.id.to_string() } else { numbers.next(&sketch.id) };
+    if sketch.read || !receipts.contains(&Receipt::of_sketch(&id, &sketch)) {
+        return Some(None);
+    }
+    let mut patch = Patch::default();
+    mark(text, text, &entry, &mut patch).ok()?;
+    Some(Some(patch.apply(text)))
+}
