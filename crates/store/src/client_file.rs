@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, read_small, resolve, sync_folder};
+use crate::files::{Staged, in_real_folder, read_small, resolve, sync_folder};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::paths::{State, create_private_folders};
@@ -120,7 +120,8 @@ impl ClientFile {
 }
 
 /// Replaces a file, in its turn.
-fn put(target: &Path, text: &str, queue: &Queue) -> Result<(), StoreError> {
+fn put(path: &Path, text: &str, queue: &Queue) -> Result<(), StoreError> {
+    let target = &in_real_folder(path)?;
     let temp = Staged::name_for(target);
     queue.note(&temp);
     points::reached("client_noted");

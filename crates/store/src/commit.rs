@@ -18,7 +18,7 @@ use atm_wire::migrate;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Bounds, Snapshot, Staged, resolve, sync_folder};
+use crate::files::{Bounds, Snapshot, Staged, in_real_folder, resolve, sync_folder};
 use crate::interrupt;
 use crate::lock::flock::Flock;
 use crate::lock::mkdir::{MkdirLock, Terms};
@@ -439,7 +439,8 @@ impl SharedFile {
             drop(self.lock(deadline)?);
         }
         points::reached("queued");
-        let target = if self.follows_links { self.bounds.resolve(&self.path)? } else { self.path.clone() };
+        let target =
+            if self.follows_links { self.bounds.resolve(&self.path)? } else { in_real_folder(&self.path)? };
         let mut desk = Desk { target: &target, sure: false, file: self, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {

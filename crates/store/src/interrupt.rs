@@ -82,6 +82,16 @@ pub fn begin(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Ends a long read or copy once the process was told to stop.
+pub(crate) fn check() -> io::Result<()> {
+    if is_requested() { Err(io::Error::other("stopped")) } else { Ok(()) }
+}
+
+/// An error of work that [`check`] ended is that it was stopped, whoever passed it on in whatever words.
+pub(crate) fn explain(error: StoreError, path: &Path) -> StoreError {
+    if is_requested() { StoreError::Interrupted { path: path.to_owned() } } else { error }
+}
+
 /// Wakes a wait when the process is told to stop, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Waiter(u64);

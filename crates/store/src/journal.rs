@@ -219,7 +219,7 @@ impl Journal {
         let path = folder.join(ENTRY);
         let text =
             serde_json::to_string_pretty(entry).map_err(|error| StoreError::bad(&path, error.to_string()))?;
-        Staged::write(Staged::name_for(&path), &path, None, &[text])?.commit()?;
+        Staged::write_beside(&path, None, &[text])?.commit()?;
         sync_folder(&folder)
     }
 

@@ -27,7 +27,7 @@ impl Seat {
             create_private_folders(folder)?;
         }
         let token = fresh_id().simple().to_string();
-        let (staged, file) = Staged::begin(Staged::name_for(&path), &path, None)?;
+        let (staged, file) = Staged::begin_beside(&path)?;
         disk::write_all(&file, token.as_bytes()).doing("write", staged.temp())?;
         staged.commit()?;
         Ok(Self { path, token })

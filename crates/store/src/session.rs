@@ -47,7 +47,7 @@ impl SessionNote {
     /// Puts `text` in its place.
     pub fn write(&self, text: &str) -> Result<(), StoreError> {
         create_private_folders(&self.folder)?;
-        let (staged, file) = Staged::begin(Staged::name_for(&self.path), &self.path, None)?;
+        let (staged, file) = Staged::begin_beside(&self.path)?;
         disk::write_all(&file, text.as_bytes()).doing("write", staged.temp())?;
         staged.commit()
     }

@@ -57,7 +57,7 @@ impl Stillness {
 
     /// Remembers that nothing waited when the files looked like this.
     pub fn note(&self, signature: &str) -> Result<(), StoreError> {
-        let (staged, mut file) = Staged::begin(Staged::name_for(&self.path), &self.path, None)?;
+        let (staged, mut file) = Staged::begin_beside(&self.path)?;
         file.write_all(signature.as_bytes()).doing("write", staged.temp())?;
         staged.commit()
     }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, read_small, sync_folder};
+use crate::files::{Staged, in_real_folder, read_small, sync_folder};
 use crate::paths::create_private_folders;
 
 /// What such a file has at most.
@@ -63,10 +63,10 @@ impl TrustedFolders {
         }
         let trusted = TrustedFolder { sha256: hash(content), at, folder };
         create_private_folders(&self.place)?;
-        let path = self.file_of(&trusted.folder);
+        let path = in_real_folder(&self.file_of(&trusted.folder))?;
         // Strings and a path that is UTF-8: that cannot fail.
         let text = serde_json::to_string(&trusted).unwrap_or_default();
-        Staged::write(Staged::name_for(&path), &path, None, &[text])?.commit()?;
+        Staged::write_beside(&path, None, &[text])?.commit()?;
         sync_folder(&self.place)?;
         Ok(trusted)
     }

@@ -31,7 +31,7 @@ pub(crate) struct SettingsFile {
 impl SettingsFile {
     /// What does not count, in words, if it matters.
     pub(crate) fn distrust(&self, matters: impl Fn(&&str) -> bool) -> Option<String> {
-        if self.ignored.is_empty() || !self.ignored.iter().any(|key| matters(key)) {
+        if self.ignored.is_empty() || !self.ignored.iter().any(matters) {
             return None;
         }
         let folder = self.path.parent().unwrap_or(Path::new("/")).display();

@@ -62,7 +62,9 @@ fn nothing_hidden_reaches_a_model_through_hooks() {
             let texts: Vec<String> =
                 strings(&document).into_iter().filter(|text| text.contains("hi")).collect();
             assert!(!texts.is_empty(), "{document}");
-            texts.iter().for_each(|text| assert_seen(text, event));
+            for text in texts {
+                assert_seen(&text, event);
+            }
         }
     }
     let world = world();

@@ -36,11 +36,7 @@ fn killed(world: &World, point: &str) {
 /// The temp files and folders of ours, wherever they are.
 fn litter(world: &World) -> Vec<PathBuf> {
     let all = tree(&world.home()).into_iter().chain(tree(&world.root())).chain(tree(&world.state()));
-    all.filter(|path| {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        name.contains(".atm-") && !name.ends_with(".lock")
-    })
-    .collect()
+    all.filter(|path| path.file_name().unwrap().to_string_lossy().contains(".atm-")).collect()
 }
 
 /// The points of the two files that are replaced, each of which passes those of a temp file twice.

@@ -44,9 +44,10 @@ pub(super) fn examine(office: &Office, findings: &mut Vec<Finding>) {
 
 impl Office {
     pub(super) fn clear_abandoned(&self, what: &Abandoned) -> Result<(), OfficeError> {
-        Ok(match what {
+        match what {
             Abandoned::Restores => backup::remove_abandoned_restores(&self.root, &self.state, self.times)?,
             Abandoned::Temp(queue) => leftovers::clear(queue, self.times)?,
-        })
+        }
+        Ok(())
     }
 }

@@ -18,7 +18,7 @@ use super::index::{self, Block};
 use super::{PACKED, PLAIN, Part, Writer};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, sync_folder};
+use crate::files::{Staged, in_real_folder, sync_folder};
 use crate::paths::with_suffix;
 use crate::points;
 
@@ -119,9 +119,10 @@ impl Writer {
         };
         let file = disk::open_to_read(path).doing("open", path)?;
         let metadata = file.metadata().doing("look at", path)?;
-        let temp = Staged::name_for(&new.path);
+        let target = in_real_folder(&new.path)?;
+        let temp = Staged::name_for(&target);
         self.turn.note(&temp);
-        let (staged, packed) = Staged::begin(temp, &new.path, Some(&metadata))?;
+        let (staged, packed) = Staged::begin(temp, &target, Some(&metadata))?;
         let mut zstd = Compressor::new(LEVEL).doing("pack", path)?;
         zstd.set_parameter(CParameter::ChecksumFlag(true)).doing("pack", path)?;
         let mut blocks: Vec<Block> = Vec::new();

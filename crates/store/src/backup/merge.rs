@@ -51,7 +51,9 @@ pub fn open<'a>(
     create_private_folders(&site.root.teams())?;
     let folder = site.root.team(site.team);
     let turn = Unpacked::turn(&folder, site)?;
-    Ok(Opened { site, unpacked: Unpacked::new(&folder, site, backup, limits, progress)?, _turn: turn })
+    let unpacked = Unpacked::new(&folder, site, backup, limits, progress)
+        .map_err(|error| interrupt::explain(error, &folder))?;
+    Ok(Opened { site, unpacked, _turn: turn })
 }
 
 impl Opened<'_> {
@@ -144,7 +146,7 @@ impl Opened<'_> {
         ensure_folder_like(&folder, &self.site.root.team(self.site.team))?;
         above.into_iter().rev().try_for_each(ensure_folder)?;
         let source = self.unpacked.folders.team.join(OsStr::from_bytes(file.path.as_bytes()));
-        let (staged, new) = Staged::begin(Staged::name_for(&target), &target, None)?;
+        let (staged, new) = Staged::begin_beside(&target)?;
         let copied =
             disk::open_to_read(&source).and_then(|mut source| io::copy(&mut source, &mut disk::Writer(&new)));
         copied.and_then(|_| disk::sync_all(&new)).doing("write", staged.temp())?;

@@ -31,6 +31,7 @@ use atm_wire::{Stamp, TeamName};
 
 use crate::error::StoreError;
 use crate::files::NewFile;
+use crate::interrupt;
 use crate::lock::LockTimes;
 use crate::paths::{Root, State};
 
@@ -98,7 +99,8 @@ pub struct Backup {
 /// Makes a backup of a team: its folder, its tasks and its archive.
 pub fn backup(site: Site, order: &Order, progress: Progress) -> Result<Backup, StoreError> {
     NewFile::check(&order.out, order.force)?;
-    let collected = collect::collect(site, order, progress)?;
-    let packed = pack::write(order, &collected, progress)?;
+    let stopped = |error| interrupt::explain(error, &order.out);
+    let collected = collect::collect(site, order, progress).map_err(stopped)?;
+    let packed = pack::write(order, &collected, progress).map_err(stopped)?;
     Ok(Backup { manifest: collected.manifest, size: packed, left_out: collected.left_out })
 }

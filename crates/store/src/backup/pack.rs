@@ -13,6 +13,7 @@ use super::collect::Collected;
 use super::{Order, Packing, Progress};
 use crate::error::{IoContext, StoreError};
 use crate::files::NewFile;
+use crate::interrupt;
 
 /// Writes and syncs the whole file beside its place, then renames it. Gives its size.
 pub(super) fn write(order: &Order, collected: &Collected, progress: Progress) -> Result<u64, StoreError> {
@@ -75,6 +76,7 @@ struct Watched<'a, 'b, R> {
 
 impl<R: Read> Read for Watched<'_, '_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        interrupt::check()?;
         let read = self.source.read(buffer)?;
         self.at += read as u64;
         (self.progress)(self.at, self.of);

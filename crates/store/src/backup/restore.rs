@@ -65,7 +65,8 @@ pub fn restore(
     if folder.exists() {
         return Err(StoreError::Exists { path: folder });
     }
-    let unpacked = Unpacked::new(&folder, site, backup, limits, progress)?;
+    let unpacked = Unpacked::new(&folder, site, backup, limits, progress)
+        .map_err(|error| interrupt::explain(error, &folder))?;
     let manifest = &unpacked.manifest;
     if tasks.exists() && !is_same(&tasks, manifest, b"tasks") {
         return Err(StoreError::Exists { path: tasks });

@@ -61,6 +61,7 @@ impl Spool {
         let mut buffer = vec![0; PIECE];
         let mut left = most;
         while left > 0 {
+            interrupt::check().doing("read", path)?;
             let room = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
             let read = match source.read(&mut buffer[..room]) {
                 Ok(0) => break,

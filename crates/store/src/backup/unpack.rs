@@ -19,6 +19,7 @@ use tar::{Entry, EntryType};
 use super::Progress;
 use crate::error::{IoContext, StoreError};
 use crate::files;
+use crate::interrupt;
 
 /// The largest manifest.
 const LARGEST_MANIFEST: u64 = 256 << 20;
@@ -277,6 +278,7 @@ impl Read for Limited {
         if room == 0 && !buffer.is_empty() {
             return Err(io::Error::other("too much"));
         }
+        interrupt::check()?;
         let read = self.source.read(&mut buffer[..room])?;
         self.left.set(self.left.get() - read as u64);
         Ok(read)

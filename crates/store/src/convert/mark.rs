@@ -44,7 +44,7 @@ impl Mark {
     pub(crate) fn put(&self, folder: &Path) -> Result<(), StoreError> {
         let path = folder.join(NAME);
         let text = serde_json::to_string(self).map_err(|error| StoreError::bad(&path, error.to_string()))?;
-        Staged::write(Staged::name_for(&path), &path, None, &[text])?.commit()?;
+        Staged::write_beside(&path, None, &[text])?.commit()?;
         sync_folder(folder)
     }
 

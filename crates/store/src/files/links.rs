@@ -37,7 +37,7 @@ impl Bounds {
     }
 
     /// The real file behind `path`, which is about to be written: links are followed, also one whose target is yet to be
-    /// made, if they may be.
+    /// made, if they may be. The folder is named by its real path.
     pub(crate) fn resolve(&self, path: &Path) -> Result<PathBuf, StoreError> {
         let target = resolve(path)?;
         let folder = target.parent().unwrap_or(Path::new("/"));
@@ -57,10 +57,10 @@ impl Bounds {
             (true, true) => is_ours,
             (false, _) => is_ours && self.places.home.iter().any(is_in) || is_link && is_beside(path, &real),
         };
+        let target = real.join(target.file_name().unwrap_or_default());
         if is_allowed {
             return Ok(target);
         }
-        let target = real.join(target.file_name().unwrap_or_default());
         Err(StoreError::LinkedAway { link: path.to_owned(), target })
     }
 

@@ -1,6 +1,7 @@
 //! Single files: looking at one as a whole, replacing one as a whole.
 
 mod access;
+mod folder;
 mod links;
 mod new;
 mod patient;
@@ -9,6 +10,7 @@ mod small;
 mod snapshot;
 
 pub(crate) use access::Access;
+pub(crate) use folder::in_real_folder;
 pub(crate) use links::Bounds;
 pub use new::NewFile;
 pub(crate) use patient::read_patiently;

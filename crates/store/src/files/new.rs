@@ -30,7 +30,7 @@ impl NewFile {
     /// Begins one.
     pub fn begin(target: &Path, force: bool) -> Result<Self, StoreError> {
         Self::check(target, force)?;
-        let (staged, file) = Staged::begin(Staged::name_for(target), target, None)?;
+        let (staged, file) = Staged::begin_beside(target)?;
         let file = BufWriter::with_capacity(1 << 16, disk::Writer(file));
         Ok(Self { target: target.to_owned(), force, staged, file })
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::access::{Access, PRIVATE_FILE, PRIVATE_FOLDER};
+use super::folder::{Folder, in_real_folder};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::fresh::fresh_id;
@@ -21,6 +22,7 @@ const TEMP_MARK: &str = ".atm-";
 /// A complete, synced new version of a file, not yet in its place.
 #[derive(Debug)]
 pub(crate) struct Staged {
+    folder: Folder,
     temp: PathBuf,
     target: PathBuf,
 }
@@ -64,25 +66,41 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Makes the empty temp file; whoever asked fills and syncs it. Dropping the answer removes the file.
+    /// The same for a file that nobody else can be replacing, wherever its folder really is.
+    pub(crate) fn write_beside<P: AsRef<[u8]>>(
+        target: &Path,
+        old: Option<&Metadata>,
+        pieces: &[P],
+    ) -> Result<Self, StoreError> {
+        let target = in_real_folder(target)?;
+        Self::write(Self::name_for(&target), &target, old, pieces)
+    }
+
+    /// Makes the empty temp file for such a file.
+    pub(crate) fn begin_beside(target: &Path) -> Result<(Self, File), StoreError> {
+        let target = in_real_folder(target)?;
+        Self::begin(Self::name_for(&target), &target, None)
+    }
+
+    /// Makes the empty temp file; whoever asked fills and syncs it. Dropping the answer removes the file. The folder has
+    /// to be named by its real path.
     pub(crate) fn begin(
         temp: PathBuf,
         target: &Path,
         old: Option<&Metadata>,
     ) -> Result<(Self, File), StoreError> {
         let mode = old.map_or(PRIVATE_FILE, |metadata| metadata.mode() & 0o7777);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(mode);
-        let create = || match disk::open(&options, &temp) {
+        let folder = Folder::open(target.parent().unwrap_or(Path::new("/"))).doing("create", &temp)?;
+        let create = || match folder.create_new(name_of(&temp), mode) {
             // It is our turn: only a dead one can have left it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                disk::remove_file(&temp)?;
-                disk::open(&options, &temp)
+                folder.remove(name_of(&temp))?;
+                folder.create_new(name_of(&temp), mode)
             }
             opened => opened,
         };
         let file = interrupt::create(&temp, create).doing("create", &temp)?;
-        let staged = Self { temp, target: target.to_owned() };
+        let staged = Self { folder, temp, target: target.to_owned() };
         if let Some(metadata) = old {
             keep_owner(&file, metadata.uid(), metadata.gid());
             if file.metadata().doing("look at", &staged.temp)?.mode() & 0o7777 != mode {
@@ -104,7 +122,7 @@ impl Staged {
 
     /// The same, for a caller that decides what becomes of the temp file on an error.
     pub(crate) fn put_in_place(&self) -> Result<(), StoreError> {
-        match disk::rename(&self.temp, &self.target) {
+        match self.folder.rename(name_of(&self.temp), name_of(&self.target)) {
             // Some network file systems report an error for a rename that they have carried out.
             Err(_) if self.temp.symlink_metadata().is_err() && self.target.exists() => Ok(()),
             renamed => renamed.doing("replace", &self.target),
@@ -124,9 +142,13 @@ impl Drop for Staged {
             return;
         }
         // After the rename there is nothing of that name any more.
-        let _ = disk::remove_file(&self.temp);
+        let _ = self.folder.remove(name_of(&self.temp));
         interrupt::forget(&self.temp);
     }
+}
+
+fn name_of(path: &Path) -> &Path {
+    Path::new(path.file_name().unwrap_or_default())
 }
 
 /// Another user's file stays theirs where we may give it back (as root); otherwise it becomes ours, as with any editor.
@@ -246,7 +268,7 @@ mod tests {
     #[test]
     fn dropping_a_staged_file_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("bob.json");
+        let target = folder.path().canonicalize().unwrap().join("bob.json");
         drop(Staged::write(Staged::name_for(&target), &target, None, &["[]"]).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
@@ -254,7 +276,7 @@ mod tests {
     #[test]
     fn mode_is_kept_and_new_files_are_private() {
         let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join("bob.json");
+        let target = folder.path().canonicalize().unwrap().join("bob.json");
         for wanted in [0o600, 0o644, 0o440] {
             if wanted != 0o600 {
                 fs::set_permissions(&target, Permissions::from_mode(wanted)).unwrap();

@@ -156,7 +156,7 @@ impl LogInbox {
             if lines.is_empty() && queue != Priority::Normal {
                 continue;
             }
-            let staged = Staged::write(Staged::name_for(&path), &path, like, &lines)?;
+            let staged = Staged::write_beside(&path, like, &lines)?;
             let inode = fs::metadata(staged.temp()).doing("look at", staged.temp())?.ino();
             let bytes = lines.iter().map(|line| line.len() as u64).sum();
             log.in_array.push(Carried { inode, bytes });

@@ -1,5 +1,4 @@
 //! `atm config`
-#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
 mod trust;
 

@@ -71,9 +71,9 @@ impl Trust {
             let file = folder.join(".atm.toml").display().to_string();
             Judged { folder: folder.display().to_string(), file, trusted: false, changed, keys: Vec::new() }
         } else {
-            let (file, content, keys) = Source::to_be_trusted(&folder)?;
-            let changed = !trusted.cover(&folder, &content);
-            let known = trusted.add(&folder, &content, SystemClock.now().to_string());
+            let (file, bytes, keys) = Source::to_be_trusted(&folder)?;
+            let changed = !trusted.cover(&folder, &bytes);
+            let known = trusted.add(&folder, &bytes, SystemClock.now().to_string());
             let folder = known.map_err(OfficeError::from)?.folder.display().to_string();
             Judged { folder, file: file.display().to_string(), trusted: true, changed, keys }
         };
@@ -98,7 +98,7 @@ fn list(context: &mut Context) -> Result<i32, Failure> {
     let all = context.settings.trusted.list().into_iter().map(|known| Known {
         state: match Source::content(&known.folder) {
             None => "missing",
-            Some(content) if known.covers(&content) => "trusted",
+            Some(bytes) if known.covers(&bytes) => "trusted",
             Some(_) => "changed",
         },
         folder: known.folder.display().to_string(),
