@@ -356,3 +356,19 @@ fn a_settings_file_that_is_no_file_or_huge_is_refused_and_never_read() {
         fs::remove_file(file).unwrap();
     }
 }
+
+#[test]
+fn the_help_says_what_trust_is_for() {
+    let world = World::new();
+    let help = world.ok(&["config", "trust", "--help"]);
+    for word in [
+        "--remove",
+        "--list",
+        "delivery.escalate_to",
+        "~/.config/atm/trusted",
+        "Examples:",
+        "atm config trust ~/src/shop",
+    ] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+}

@@ -54,6 +54,7 @@ const COMMANDS: &[&str] = &[
     "migrate",
     "mcp",
     "config",
+    "config trust",
     "hook",
     "schema",
     "install",
