@@ -417,6 +417,7 @@ impl SharedFile {
             }
             Err(error) => {
                 conclude(Err(&error));
+                queue.give_up();
                 Err(error)
             }
         }

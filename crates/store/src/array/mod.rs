@@ -123,7 +123,14 @@ impl ArrayInbox {
             if drafts.is_empty() {
                 return Ok(Step::Done(Delivered::default()));
             }
-            self.prepare_append(desk, &drafts, strict)
+            let mut step = self.prepare_append(desk, &drafts, strict)?;
+            if let Step::Ready(prepared) = &mut step
+                && !outbox.knows_of_the_dead()
+            {
+                // Nobody else would write these: they go without a note, for which there may be no room.
+                prepared.ids.clear();
+            }
+            Ok(step)
         };
         let conclude = |outcome: Result<&Delivered, &StoreError>| {
             let mut outbox = outbox.borrow_mut();

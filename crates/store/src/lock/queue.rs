@@ -4,7 +4,7 @@
 //! commit on, the ids of the messages in it. Whoever enters and finds a note knows that the one before died: a temp
 //! file that is still there is removed; one that is gone although its ids are noted was put in place.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Seek};
@@ -28,8 +28,8 @@ pub(crate) struct Queue {
     path: PathBuf,
     /// The one before us died in the middle.
     follows_a_death: bool,
-    /// How long the temp file's name is in our note, once it is there.
-    named: Cell<Option<u64>>,
+    /// The temp file that our note names.
+    named: RefCell<Option<PathBuf>>,
 }
 
 impl Queue {
@@ -51,7 +51,7 @@ impl Queue {
     }
 
     fn begin(lock: Flock, path: &Path) -> Result<Self, StoreError> {
-        let mut queue = Self { lock, path: path.to_owned(), follows_a_death: false, named: Cell::new(None) };
+        let mut queue = Self { lock, path: path.to_owned(), follows_a_death: false, named: RefCell::new(None) };
         queue.clean_up_after_the_dead()?;
         Ok(queue)
     }
@@ -91,7 +91,7 @@ impl Queue {
     pub(crate) fn note(&self, temp: &Path) {
         self.clear();
         let noted = disk::write_all(self.lock.file(), temp.as_os_str().as_bytes());
-        self.named.set(noted.ok().map(|()| temp.as_os_str().len() as u64));
+        *self.named.borrow_mut() = noted.ok().map(|()| temp.to_owned());
     }
 
     /// Adds to the note which messages are in the temp file that is about to be put in place. The name before them
@@ -102,14 +102,24 @@ impl Queue {
             return Ok(());
         }
         let ids: String = ids.iter().flat_map(|id| ["\0", id]).collect();
-        let named = self.named.get().ok_or_else(|| io::ErrorKind::WriteZero.into());
-        let noted = named.and_then(|_| disk::write_all(self.lock.file(), ids.as_bytes()));
+        let noted = match &*self.named.borrow() {
+            Some(_) => disk::write_all(self.lock.file(), ids.as_bytes()),
+            None => Err(io::ErrorKind::StorageFull.into()),
+        };
         noted.doing("note what is written in", &self.path)
     }
 
     /// Takes the ids out of the note again and leaves the temp file's name; says whether that could be done.
     pub(crate) fn forget_ids(&self) -> bool {
-        disk::set_len(self.lock.file(), self.named.get().unwrap_or(0)).is_ok()
+        let length = self.named.borrow().as_ref().map_or(0, |temp| temp.as_os_str().len());
+        disk::set_len(self.lock.file(), length as u64).is_ok()
+    }
+
+    /// Clears the note after a change that was given up, unless its temp file had to stay.
+    pub(crate) fn give_up(&self) {
+        if self.named.borrow().as_deref().is_none_or(is_gone) {
+            self.clear();
+        }
     }
 
     pub(crate) fn clear(&self) {
@@ -131,7 +141,8 @@ impl Queue {
             return Ok(());
         }
         match disk::remove_file(&temp) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // A file system that may not be written says so before it looks.
+            Err(_) if is_gone(&temp) => {}
             // One that is there and cannot be removed was not put in place either.
             removed => {
                 removed.doing("remove", &temp)?;
@@ -155,6 +166,10 @@ impl Queue {
         self.clear();
         Ok(())
     }
+}
+
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 #[cfg(test)]
