@@ -115,6 +115,9 @@ mod tests {
 
     const NOW: i64 = 1_000_000;
 
+    /// A message, what stands in the file and whether it is read, its reader, and what became of the message.
+    type Row<'a> = (&'a Known, &'a [(&'a str, bool)], Reader, Verdict);
+
     fn entry(text: &str, read: bool) -> Message {
         // All of one second, and that long after ours: no clock decides.
         let entry =
@@ -152,7 +155,6 @@ mod tests {
         use Verdict::{MarkedRead, StillThere, Taken, TakenUnproved, Undone};
         let (alone, behind) = (ours(Some(&[])), ours(Some(&["w1", "w2"])));
         let unknown = ours(None);
-        type Row<'a> = (&'a Known, &'a [(&'a str, bool)], Reader, Verdict);
         let rows: [Row; 14] = [
             (&behind, &[("w1", false), ("w2", false), ("hello", false)], Whole, StillThere),
             (&behind, &[("hello", true)], Whole, MarkedRead),
