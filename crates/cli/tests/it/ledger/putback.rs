@@ -164,9 +164,8 @@ fn a_conversation_decides_what_the_file_does_not_tell() {
 }
 
 fn add_line(path: &Path, entry: &Value) {
-    let mut text = fs::read_to_string(path).unwrap();
-    text.push_str(&format!("{entry}\n"));
-    fs::write(path, text).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, format!("{text}{entry}\n")).unwrap();
     set_modified(path, SystemTime::now() + Duration::from_secs(60));
 }
 
