@@ -113,6 +113,13 @@ pub(crate) struct Prepared<T> {
     pub(crate) ids: Vec<String>,
 }
 
+/// A change that was not made.
+pub(crate) struct Unwritten<'a> {
+    pub(crate) error: &'a StoreError,
+    /// The messages that a dead process had put in place without telling anybody: perhaps ours among them.
+    pub(crate) left: Vec<String>,
+}
+
 /// What came of preparing a new version.
 pub(crate) enum Step<T> {
     /// There is nothing to commit.
@@ -403,7 +410,7 @@ impl SharedFile {
     pub(crate) fn commit<T>(
         &self,
         mut prepare: impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
-        conclude: impl FnOnce(Result<&T, &StoreError>) -> bool,
+        conclude: impl FnOnce(Result<&T, Unwritten>) -> bool,
     ) -> Result<(T, Option<StoreError>), StoreError> {
         let deadline = self.times.deadline();
         let queue = Queue::enter(&self.queue, &deadline)?;
@@ -416,7 +423,7 @@ impl SharedFile {
                 Ok((value, unsynced))
             }
             Err(error) => {
-                conclude(Err(&error));
+                conclude(Err(Unwritten { error: &error, left: queue.left() }));
                 queue.give_up();
                 Err(error)
             }

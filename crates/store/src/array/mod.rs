@@ -22,7 +22,7 @@ use atm_wire::message::Sketch;
 use atm_wire::{Draft, Message};
 use serde_json::value::RawValue;
 
-use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step};
+use crate::commit::{Content, Desk, Look, Plan, SharedFile, Step, Unwritten};
 use crate::equal::{self, Numbers, Past};
 use crate::error::StoreError;
 use crate::files::{Snapshot, ensure_folder, read_patiently, resolve};
@@ -132,11 +132,15 @@ impl ArrayInbox {
             }
             Ok(step)
         };
-        let conclude = |outcome: Result<&Delivered, &StoreError>| {
+        let conclude = |outcome: Result<&Delivered, Unwritten>| {
             let mut outbox = outbox.borrow_mut();
             match outcome {
                 Ok(delivered) => delivered.record(&mut **outbox),
-                Err(error) => {
+                Err(Unwritten { error, left }) => {
+                    // We may not have come to telling this before.
+                    if outbox.knows_of_the_dead() && !left.is_empty() {
+                        outbox.written(&left, None);
+                    }
                     outbox.failed(error);
                     true
                 }

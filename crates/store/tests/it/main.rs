@@ -24,6 +24,7 @@ mod marks;
 mod properties;
 mod readers;
 mod scene;
+mod take_back;
 mod tasks;
 mod torn_writer;
 mod witnesses;
