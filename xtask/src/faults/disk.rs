@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use nix::sys::statvfs::statvfs;
 
 use super::case::Case;
 use super::oracle::judge;
@@ -130,17 +129,13 @@ fn mount(place: &Path) -> Result<()> {
     repo::run(Command::new("mount").args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(place))
 }
 
-/// Fills the disk until so many blocks are free.
+/// Fills the disk, and frees so many blocks of it.
 fn fill(filler: &Path, blocks: u64) -> Result<()> {
-    let free = |path: &Path| -> Result<u64> {
-        let disk = statvfs(path)?;
-        Ok(disk.blocks_available() * disk.fragment_size() / BLOCK)
-    };
     let mut file = File::create(filler)?;
     let zeros = vec![0; usize::try_from(BLOCK)?];
-    while free(filler)? > blocks {
-        file.write_all(&zeros)?;
-    }
-    ensure!(free(filler)? == blocks, "the disk could not be filled to {blocks} blocks");
+    while file.write_all(&zeros).is_ok() {}
+    let full = file.metadata()?.len();
+    ensure!(full >= blocks * BLOCK, "the disk is too small to have {blocks} blocks free");
+    file.set_len(full - blocks * BLOCK)?;
     Ok(())
 }

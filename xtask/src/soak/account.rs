@@ -75,7 +75,7 @@ impl Journal {
         self.notes().shown.entry(room).or_default().push_str(output);
     }
 
-    pub(super) fn break_lock(&self, _room: &'static str) {
+    pub(super) fn break_lock(&self) {
         self.notes().broken_locks += 1;
     }
 

@@ -73,7 +73,7 @@ pub(super) fn burst(storm: &Storm, world: &World, room: &Room, script: Script, t
     command.stdin(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     let output = command.output().with_context(|| format!("cannot start: {}", repo::shown(&command)))?;
     if output.status.code() == Some(3) {
-        storm.journal.break_lock(room.name);
+        storm.journal.break_lock();
     }
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let said: Value = serde_json::from_str(line).unwrap_or_default();
@@ -82,7 +82,7 @@ pub(super) fn burst(storm: &Storm, world: &World, room: &Room, script: Script, t
             Script::ClientDrains => storm.journal.take(room.name, text("text")),
             // What is marked without having been shown counts as taken all the same: the client consumed it.
             Script::ClientMarks | Script::ToolMarks => {
-                storm.journal.mark(room.name, text("text").or(text("unseen")))
+                storm.journal.mark(room.name, text("text").or(text("unseen")));
             }
             _ => storm.journal.foreign(room.name, text("text")),
         }
