@@ -12,8 +12,10 @@ mod syscalls;
 pub(crate) mod world;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 
 use self::report::Report;
@@ -72,34 +74,34 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let scratch = tempfile::Builder::new().prefix("faults-").tempdir_in(repo::target()?)?;
     let seed = args.seed.unwrap_or_else(random::seed);
     let trial = Trial { atm: &atm, scratch: scratch.path(), wanted: args.case.as_deref(), seed };
-    let groups = Group::value_variants().iter().filter(|group| args.only.is_none_or(|only| only == **group));
+    let is_wanted = |group: Group| args.only.is_none_or(|only| only == group);
     let mut wrong = 0;
-    for group in groups {
-        let report = match group {
-            Group::Disk if !args.inside => {
-                wrong += usize::from(!disk::run_inside(&atm, args.case.as_deref())?);
-                continue;
-            }
-            Group::Disk => disk::run(&trial)?,
-            Group::Syscalls => syscalls::run(&trial)?,
-            Group::Signals => signals::run(&trial)?,
-            Group::Held => held::run(&trial)?,
-        };
-        wrong += report.print(name(*group), seed);
-    }
+    thread::scope(|scope| -> Result<()> {
+        // It only waits, so beside the others.
+        let held = is_wanted(Group::Held).then(|| scope.spawn(|| held::run(&trial)));
+        if is_wanted(Group::Disk) {
+            wrong += if args.inside {
+                disk::run(&trial)?.print("disk", seed)
+            } else {
+                usize::from(!disk::run_inside(&atm, args.case.as_deref())?)
+            };
+        }
+        if is_wanted(Group::Syscalls) {
+            wrong += syscalls::run(&trial)?.print("syscalls", seed);
+        }
+        if is_wanted(Group::Signals) {
+            wrong += signals::run(&trial)?.print("signals", seed);
+        }
+        if let Some(held) = held {
+            let report = held.join().map_err(|_| anyhow!("a run panicked"))??;
+            wrong += report.print("held", seed);
+        }
+        Ok(())
+    })?;
     if wrong > 0 {
         bail!("{wrong} answers were not true");
     }
     Ok(())
-}
-
-fn name(group: Group) -> &'static str {
-    match group {
-        Group::Disk => "disk",
-        Group::Syscalls => "syscalls",
-        Group::Signals => "signals",
-        Group::Held => "held",
-    }
 }
 
 pub(crate) use disk::unshare_flags;
@@ -116,20 +118,20 @@ fn in_pairs<C: Sync>(
     prepare: impl Fn(usize) -> Result<world::World> + Sync,
     run: impl Fn(&world::World, &C, &mut Report) -> Result<()> + Sync,
 ) -> Result<Report> {
-    let next = std::sync::atomic::AtomicUsize::new(0);
+    let next = AtomicUsize::new(0);
     let work = |worker: usize| -> Result<Report> {
         let world = prepare(worker)?;
         let mut report = Report::default();
-        while let Some(case) = cases.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
             run(&world, case, &mut report)?;
         }
         Ok(report)
     };
     let mut all = Report::default();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let workers: Vec<_> = (0..2).map(|worker| scope.spawn(move || work(worker))).collect();
         for worker in workers {
-            all.merge(worker.join().map_err(|_| anyhow::anyhow!("a worker panicked"))??);
+            all.merge(worker.join().map_err(|_| anyhow!("a worker panicked"))??);
         }
         Ok(all)
     })
