@@ -91,10 +91,11 @@ pub(super) fn run(trial: &Trial) -> Result<Report> {
         }
     }
     cases.retain(|case| trial.wants(&case.label()));
-    in_pairs(
+    let place = |worker: usize| trial.scratch.join(format!("disk-{worker}"));
+    let report = in_pairs(
         &cases,
         |worker| {
-            let place = trial.scratch.join(format!("disk-{worker}"));
+            let place = place(worker);
             fs::create_dir(&place)?;
             mount(&place)?;
             let world = World::create(trial.atm, &place.join("world"))?;
@@ -116,7 +117,9 @@ pub(super) fn run(trial: &Trial) -> Result<Report> {
             report.add(&small.label(), answer.code, judge(world, &case, &answer)?);
             Ok(())
         },
-    )
+    );
+    (0..2).for_each(|worker| unmount(&place(worker)));
+    report
 }
 
 /// Where a worker's world is kept as it was at first: not on its small disk.
@@ -127,6 +130,11 @@ fn template(trial: &Trial, world: &World) -> std::path::PathBuf {
 
 fn mount(place: &Path) -> Result<()> {
     repo::run(Command::new("mount").args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(place))
+}
+
+/// A folder on which something is mounted cannot be removed.
+pub(crate) fn unmount(place: &Path) {
+    let _ = Command::new("umount").arg(place).stderr(Stdio::null()).status();
 }
 
 /// Fills the disk, and frees so many blocks of it.

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-pub(crate) use disk::unshare_flags;
+pub(crate) use disk::{unmount, unshare_flags};
 
 /// The release binary, as users have it.
 pub(crate) fn build() -> Result<PathBuf> {

@@ -125,6 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     table.settle(&crowded, &ROOMS, &storm.journal)?;
     if let Some(world) = &small {
         table.settle(world, std::slice::from_ref(&Room::SMALL), &storm.journal)?;
+        faults::unmount(&scratch.path().join("small"));
     }
     let wrong = table.print(&storm.journal);
     if wrong > 0 {
