@@ -81,5 +81,5 @@ impl Read {
 /// Nobody would see the mail, so it stays unread.
 fn unseen(error: &io::Error) -> Failure {
     Failure::new(ExitCode::Io, "io", format!("cannot show mail: {error}"))
-        .hint("nothing was marked as read; `atm read > /dev/null` marks without showing")
+        .hint("nothing was marked as read; `> /dev/null`, opened for writing alone, marks without showing")
 }

@@ -28,7 +28,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             known = url.path.startswith("/session/ses_")
             return self.answer(200 if known else 404, json.dumps({"directory": "/home/user/a b"}))
         if os.path.exists(home + "/read-now"):
-            subprocess.run([atm, "--as", "bob", "read"], stdout=subprocess.DEVNULL, check=True)
+            subprocess.run([atm, "--as", "bob", "read"], stdout=open("/dev/null", "w"), check=True)
         asked = urllib.parse.parse_qs(url.query).get("directory") == ["/home/user/a b"]
         self.answer(200, open(home + "/status").read() if asked else "{}")
     def do_POST(self):
