@@ -1,5 +1,6 @@
 //! Marking as read. A large inbox is copied in pieces, one entry at a time, and never in memory as a whole.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Read, Write};
 use std::thread;
@@ -75,14 +76,13 @@ fn prepare(
             break;
         }
         splitter.feed(&piece[..read], |before, element| {
-            let Some(changed) = marked_element(element, receipts, &mut numbers) else {
+            let Some(text) = marked_element(element, receipts, &mut numbers) else {
                 is_json = false;
                 return;
             };
-            marked += usize::from(changed.is_some());
-            let element = changed.as_ref().map_or(element, |text| text.as_bytes());
+            marked += usize::from(matches!(text, Cow::Owned(_)));
             if written.is_ok() {
-                written = copy.write_all(before).and_then(|()| copy.write_all(element));
+                written = copy.write_all(before).and_then(|()| copy.write_all(text.as_bytes()));
             }
         });
     }
@@ -101,21 +101,22 @@ fn prepare(
     Ok(Some(Step::Ready(Box::new(Prepared { staged, seen, value, ids: Vec::new() }))))
 }
 
-/// The element with its mark, if it gets one; `None` if it is no JSON.
-fn marked_element(
-    element: &[u8],
+/// The element, as it is or with its mark; `None` if it is no JSON.
+fn marked_element<'e>(
+    element: &'e [u8],
     receipts: &HashSet<Receipt>,
     numbers: &mut Numbers,
-) -> Option<Option<String>> {
+) -> Option<Cow<'e, str>> {
     let text = std::str::from_utf8(element).ok()?;
     serde_json::from_str::<&RawValue>(text).ok()?;
-    let Ok(entry) = Object::parse(text) else { return Some(None) };
-    let Some(sketch) = Sketch::of(&entry) else { return Some(None) };
+    let as_it_is = Some(Cow::Borrowed(text));
+    let Ok(entry) = Object::parse(text) else { return as_it_is };
+    let Some(sketch) = Sketch::of(&entry) else { return as_it_is };
     let id = if sketch.id_given { sketch.id.to_string() } else { numbers.next(&sketch.id) };
     if sketch.read || !receipts.contains(&Receipt::of_sketch(&id, &sketch)) {
-        return Some(None);
+        return as_it_is;
     }
     let mut patch = Patch::default();
     mark(text, text, &entry, &mut patch).ok()?;
-    Some(Some(patch.apply(text)))
+    Some(Cow::Owned(patch.apply(text)))
 }

@@ -51,7 +51,8 @@ impl Queue {
     }
 
     fn begin(lock: Flock, path: &Path) -> Result<Self, StoreError> {
-        let mut queue = Self { lock, path: path.to_owned(), follows_a_death: false, named: RefCell::new(None) };
+        let mut queue =
+            Self { lock, path: path.to_owned(), follows_a_death: false, named: RefCell::new(None) };
         queue.clean_up_after_the_dead()?;
         Ok(queue)
     }
