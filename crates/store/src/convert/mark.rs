@@ -13,7 +13,8 @@ use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, sync_folder};
 
-const NAME: &str = ".atm-converting";
+/// The name of the mark.
+pub(crate) const NAME: &str = ".atm-converting";
 /// What a file is called that was taken out of its place, until it is in the quarantine.
 const TAKEN_OUT: &str = ".atm-converted";
 

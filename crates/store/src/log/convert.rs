@@ -14,7 +14,7 @@ use super::{LogInbox, QUEUES};
 use crate::carry;
 use crate::commit::Plan;
 use crate::convert::Progress;
-use crate::convert::mark::{Carried, all_taken_out, taken_out};
+use crate::convert::mark::{self, Carried, all_taken_out, taken_out};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, is_temp_of_ours, sync_folder};
@@ -210,7 +210,8 @@ impl LogInbox {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
         let is_left = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            is_temp_of_ours(path) && name.starts_with(".inbox")
+            is_temp_of_ours(path)
+                && (name.starts_with(".inbox") || name.starts_with(&format!(".{}", mark::NAME)))
         };
         for path in entries.map(|entry| entry.path()).filter(is_left) {
             let _ = disk::remove_file(path);
