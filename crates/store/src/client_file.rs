@@ -122,7 +122,7 @@ impl ClientFile {
 /// Replaces a file, in its turn.
 fn put(path: &Path, text: &str, queue: &Queue) -> Result<(), StoreError> {
     let target = &in_real_folder(path)?;
-    let temp = Staged::name_for(target);
+    let temp = Staged::name_in(target, &queue.file_beside(""));
     queue.note(&temp);
     points::reached("client_noted");
     let old = fs::metadata(target).ok();
@@ -130,9 +130,9 @@ fn put(path: &Path, text: &str, queue: &Queue) -> Result<(), StoreError> {
     points::reached("client_staged");
     staged.commit()?;
     points::reached("client_renamed");
-    sync_folder(target.parent().unwrap_or(Path::new("/")))?;
+    let synced = sync_folder(target.parent().unwrap_or(Path::new("/")));
     queue.clear();
-    Ok(())
+    synced.map_err(|error| StoreError::unsynced(target, error))
 }
 
 #[cfg(test)]

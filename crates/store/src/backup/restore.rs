@@ -157,17 +157,23 @@ impl Unpacked {
         Ok(Self { manifest, folders, sharing: unpacking.sharing })
     }
 
-    /// Gives one of its folders its place, in which nothing may be, and then its mode: a folder that may not be written
-    /// into cannot be moved.
+    /// Gives one of its folders its mode and its place, in which nothing may be. A folder that may not be written into
+    /// cannot be moved, and gets its mode there.
     fn put(&self, top: &str, to: &Path) -> Result<(), StoreError> {
         let from = if top == "archive" { &self.folders.state } else { &self.folders.team }.join(top);
         let _critical = interrupt::critical();
-        rename_new(&from, to)?;
         let folder = self.manifest.folders.iter().find(|folder| folder.path.as_bytes() == top.as_bytes());
-        if let Some(folder) = folder {
-            disk::set_permissions(to, self.sharing.mode(folder.mode)).doing("set the mode of", to)?;
-        }
-        sync_folder(to.parent().unwrap_or(Path::new("/")))
+        let mode = folder.map(|folder| self.sharing.mode(folder.mode));
+        let set = |path: &Path, mode: &Permissions| {
+            disk::set_permissions(path, mode.clone()).doing("set the mode of", path)
+        };
+        let (before, after) = mode.map_or((None, None), |mode| {
+            if mode.mode() & 0o200 == 0 { (None, Some(mode)) } else { (Some(mode), None) }
+        });
+        before.map_or(Ok(()), |mode| set(&from, &mode))?;
+        rename_new(&from, to)?;
+        after.map_or(Ok(()), |mode| set(to, &mode))?;
+        sync_folder(to.parent().unwrap_or(Path::new("/"))).map_err(|error| StoreError::unsynced(to, error))
     }
 
     /// Puts the archive in place. One that is there is added to: gives how many messages it had already.

@@ -141,7 +141,7 @@ pub(super) fn write(
 
 /// Which of the drafts' ids stand in the queue already, in its file or in one that was rotated since; and what stands in
 /// the file.
-fn look(path: &Path, drafts: &[&Draft]) -> Result<(HashSet<String>, Witnesses), StoreError> {
+pub(super) fn look(path: &Path, drafts: &[&Draft]) -> Result<(HashSet<String>, Witnesses), StoreError> {
     let ids: HashSet<&str> = drafts.iter().map(|draft| draft.id.as_str()).collect();
     let oldest = ids.iter().map(|id| made_at(id)).min().unwrap_or_default();
     let (mut known, mut stands) = (HashSet::new(), Witnesses::default());

@@ -146,8 +146,15 @@ impl LogInbox {
             if drafts.is_empty() {
                 continue;
             }
-            let append::Addition { known, before, unsynced } =
-                append::append(self, queue, &drafts, deadline)?;
+            let added = append::append(self, queue, &drafts, deadline).inspect_err(|_| {
+                // A write that ended in the middle and could not be taken back has put the first of the lines there.
+                let there =
+                    append::look(&self.file(queue), &drafts).map(|(known, _)| known).unwrap_or_default();
+                if !there.is_empty() {
+                    outbox.written(&Vec::from_iter(there), None);
+                }
+            });
+            let append::Addition { known, before, unsynced } = added?;
             appended.warnings.extend(unsynced.map(|error| Warning::Unsynced { why: error.to_string() }));
             let ids = drafts.iter().map(|draft| draft.id.clone());
             let (there, new): (Vec<String>, Vec<String>) = ids.partition(|id| known.contains(id));
