@@ -13,9 +13,13 @@ pub(crate) fn ensure(is_so: bool, why: impl FnOnce() -> String) -> Result<(), St
     if is_so { Ok(()) } else { Err(why()) }
 }
 
-/// Whether a command says that it has changed what it was to change: also where it warns of a power cut.
+/// Whether a command says that it has changed what it was to change: also where it warns of a power cut, or says that
+/// something after the change could not be done.
 pub(crate) fn says_done<T>(answer: &Result<T, OfficeError>) -> bool {
-    matches!(answer, Ok(_) | Err(OfficeError::Store(StoreError::Unsynced { .. })))
+    matches!(
+        answer,
+        Ok(_) | Err(OfficeError::Store(StoreError::Unsynced { .. }) | OfficeError::Partly { .. })
+    )
 }
 
 /// All files that others read can be read. Of a log, readers pass over a line that its writer could not end.

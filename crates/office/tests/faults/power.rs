@@ -291,7 +291,7 @@ impl<A: Clone> Trial<'_, A> {
                 }
                 self.world.put(&state, &ledgers[choice.ledger]);
                 if let Err(why) = self.judge(was_answered.then(|| answer.clone())) {
-                    wrong.push(format!("- after {end} of {} events, {choice:?}: {why}", events.len()));
+                    wrong.push(format!("- after {end} of {} events, {why}: {choice:?}", events.len()));
                 }
             }
         }

@@ -65,6 +65,8 @@ pub(crate) struct Recording {
     seen: [Option<(u64, SystemTime)>; 2],
     /// What stood at the path that is being opened.
     before: Option<(u64, u64)>,
+    /// Which of the folders that are being made were not there, the outermost last.
+    missing: Vec<PathBuf>,
     syncs_ledger: bool,
 }
 
@@ -176,10 +178,8 @@ impl Recording {
                 let mode = fs::metadata(path).unwrap().mode() & 0o7777;
                 self.named(path, Naming::Folder(path.to_owned(), mode));
             }
-            Op::CreateFolders(path) => {
-                // Which of its parents were there is not known here: those of our own state are made once.
-                let parents: Vec<PathBuf> = path.ancestors().map(Path::to_owned).collect();
-                for folder in parents.into_iter().rev().filter(|folder| folder.parent().is_some()) {
+            Op::CreateFolders(_) => {
+                for folder in std::mem::take(&mut self.missing).into_iter().rev() {
                     self.named(&folder, Naming::Folder(folder.clone(), 0o700));
                 }
             }
@@ -201,6 +201,10 @@ impl atm_store::disk::faults::Faults for Recorder {
         recording.look_at_ledger();
         if let Op::Open(path) = op {
             recording.before = fs::metadata(path).ok().map(|found| (found.ino(), found.len()));
+        }
+        if let Op::CreateFolders(path) = op {
+            recording.missing =
+                path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
         }
         Verdict::Pass
     }
