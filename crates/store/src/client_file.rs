@@ -84,7 +84,12 @@ impl ClientFile {
                 create_private_folders(folder)?;
             }
             // Strings and a path: that cannot fail.
-            put(&self.memory, &serde_json::to_string(touched).unwrap_or_default(), &queue)?;
+            let text = serde_json::to_string(touched).unwrap_or_default();
+            put(&self.memory, &text, &queue).map_err(|error| match error {
+                // The client's own file was not touched.
+                StoreError::Unsynced { source, .. } => *source,
+                error => error,
+            })?;
             points::reached("client_remembered");
         }
         if self.read()?.as_deref() != before {
