@@ -1,6 +1,7 @@
 //! What must be true of the files whatever happened.
 
 use std::fs;
+use std::path::Path;
 
 use atm_office::OfficeError;
 use atm_store::StoreError;
@@ -11,6 +12,11 @@ use crate::world::World;
 /// Fails with a sentence if something is not as it must be.
 pub(crate) fn ensure(is_so: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(why()) }
+}
+
+/// Whether it has the name of a lock.
+pub(crate) fn is_named_lock(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "lock")
 }
 
 /// Whether a command says that it has changed what it was to change: also where it warns of a power cut, or says that
@@ -28,7 +34,7 @@ pub(crate) fn everything_parses(world: &World) -> Result<(), String> {
         world.files().into_iter().filter(|(name, path)| name.starts_with("root/") && path.is_file())
     {
         let is_hidden = path.file_name().unwrap_or_default().to_string_lossy().starts_with('.');
-        if is_hidden || name.ends_with(".lock") {
+        if is_hidden || is_named_lock(&path) {
             continue;
         }
         let bytes = fs::read(&path).unwrap();
@@ -68,11 +74,12 @@ pub(crate) fn no_litter(world: &World) -> Result<(), String> {
     for (name, path) in world.files() {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_temp = file.starts_with('.') && file.contains(".atm-");
-        let is_lock = path.is_dir() && file.ends_with(".lock");
+        let is_lock = path.is_dir() && is_named_lock(&path);
         let is_note = name.starts_with("state/queue/")
             && path.is_file()
             && !file.ends_with(".checked")
-            && fs::read(&path).is_ok_and(|note| note.contains(&0));
+            && fs::read(&path)
+                .is_ok_and(|note| note.split(|byte| *byte == 0).skip(1).any(|id| !id.is_empty()));
         let is_unfinished = name.starts_with("state/restoring/");
         ensure(!(is_temp || is_lock || is_note || is_unfinished), || format!("{name} was left behind"))?;
     }

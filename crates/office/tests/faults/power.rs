@@ -170,8 +170,8 @@ impl Cut<'_> {
         let mut safe = 0;
         for event in self.events {
             match event {
-                Event::Data(changed, change) if *changed == object => changes.push(change),
-                Event::FileSynced(synced) if *synced == object => safe = changes.len(),
+                Event::Data(of, change) if *of == object => changes.push(change),
+                Event::FileSynced(of) if *of == object => safe = changes.len(),
                 _ => {}
             }
         }
@@ -195,7 +195,7 @@ impl Cut<'_> {
                 for change in open {
                     match change {
                         Change::Write(at, written) => {
-                            write(&mut bytes, &Change::Write(*at, vec![0; written.len()]))
+                            write(&mut bytes, &Change::Write(*at, vec![0; written.len()]));
                         }
                         change @ Change::Length(_) => write(&mut bytes, change),
                     }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use atm_office::OfficeError;
 use atm_office::backup::{BackupPlan, RestorePlan, Restored};
 use atm_store::Layout;
 
 use crate::cases::Trial;
-use crate::checks::{ensure, everything_parses, no_litter, says_done};
+use crate::checks::{ensure, everything_parses, is_named_lock, no_litter, says_done};
 use crate::world::World;
 
-fn restore(world: &World, later: i64, file: &PathBuf) -> Result<Restored, OfficeError> {
-    let plan = RestorePlan { file: file.clone(), ..RestorePlan::default() };
+fn restore(world: &World, later: i64, file: &Path) -> Result<Restored, OfficeError> {
+    let plan = RestorePlan { file: file.to_owned(), ..RestorePlan::default() };
     world.office(later).restore(&plan, &mut |_, _| ())
 }
 
@@ -29,7 +29,7 @@ fn restoring_a_team() {
             .into_iter()
             .filter(|(name, path)| name.starts_with("root/teams/demo/") && path.is_file());
         files
-            .filter(|(name, _)| !name.ends_with(".lock"))
+            .filter(|(_, path)| !is_named_lock(path))
             .map(|(name, path)| (name, fs::read(path).unwrap()))
             .collect()
     };
