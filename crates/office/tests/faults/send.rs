@@ -77,8 +77,7 @@ fn agrees(world: &World, letters: &Letters, answer: &dyn Fn(usize) -> Option<Ans
         let recorded = world.recorded(text);
         let stage = recorded.iter().find(|message| message.inbox.name == *to).map(|message| message.stage);
         let is_recorded = match stage {
-            None => count == 0,
-            Some(Stage::Failed) => count == 0,
+            None | Some(Stage::Failed) => count == 0,
             Some(Stage::Accepted) => false,
             Some(_) => count == 1,
         };

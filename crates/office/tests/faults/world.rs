@@ -148,7 +148,7 @@ pub(crate) fn who(name: &str) -> MemberName {
 pub(crate) fn foreign_inbox(layout: Layout) -> String {
     match layout {
         Layout::Array => format!("[\n  {}\n]", FOREIGN.join(",\n  ")),
-        Layout::Log => FOREIGN.iter().map(|entry| format!("{entry}\n")).collect(),
+        Layout::Log => FOREIGN.map(|entry| [entry, "\n"].concat()).concat(),
     }
 }
 
