@@ -1,11 +1,11 @@
 //! The ledger's memory of which of equal messages is which.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use atm_ledger::{InboxKey, Span};
 use atm_store::Past;
-use atm_wire::message::identity::Numbered;
+use atm_wire::message::identity::{Numbered, nth_id};
 
 use crate::books::Books;
 use crate::intake::Outline;
@@ -40,17 +40,27 @@ pub(crate) fn counted(messages: &[Outline]) -> HashMap<String, u32> {
     counts
 }
 
-/// The numbers that are to be remembered, given those of the last look.
+/// The numbers that are to be remembered, given those of the last look and all ids that stand in the inbox: in the log
+/// layout, mail that was converted carries the id that it had without one.
 pub(crate) fn renumbered(
     counts: &HashMap<String, u32>,
     before: &HashMap<String, Span>,
+    there: &[&str],
 ) -> HashMap<String, Span> {
+    let there: HashSet<&str> = there.iter().copied().collect();
     let ids = counts.keys().chain(before.keys().filter(|id| !counts.contains_key(*id)));
     let number = |id: &String| {
         let before = before
             .get(id)
             .map_or_else(Numbered::default, |(first, next)| Numbered { first: *first, next: *next });
-        let now = before.now(counts.get(id).copied().unwrap_or(0));
+        let now = match counts.get(id) {
+            Some(count) => before.now(*count),
+            None => {
+                let stands = |number: &u32| there.contains(nth_id(id, *number).as_str());
+                let standing = (before.first..before.next).filter(stands).count();
+                before.now(u32::try_from(standing).unwrap_or(u32::MAX))
+            }
+        };
         (id.clone(), (now.first, now.next))
     };
     ids.map(number).filter(|(id, span)| before.get(id) != Some(span)).collect()

@@ -65,7 +65,7 @@ impl Office {
         // Last, with what the inbox looked like before all this: if it is not reached, all is looked at again.
         self.books.with(|ledger| {
             let first_ids: Vec<&str> = counts.keys().map(String::as_str).collect();
-            let equals = equals::renumbered(&counts, &ledger.equals(&inbox, &first_ids)?);
+            let equals = equals::renumbered(&counts, &ledger.equals(&inbox, &first_ids)?, &ids);
             // What has to be put back is looked at again, also if we do not come to it.
             let signature = is_settled.then_some(signature.as_str());
             ledger.look(&inbox, &observed, signature, &equals, now)?;

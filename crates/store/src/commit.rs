@@ -303,6 +303,7 @@ impl SharedFile {
         let seen = Snapshot::read(&self.path)?;
         let (goes, value) = judge(Look { content: Content::of(&seen), sure: true })?;
         if goes {
+            interrupt::begin(&self.path)?;
             disk::remove_file(&self.path).doing("remove", &self.path)?;
         }
         drop(held);
@@ -327,6 +328,7 @@ impl SharedFile {
         }
         let finish = |held: Held, mut value: T| {
             let _critical = interrupt::critical();
+            interrupt::begin(&self.path)?;
             put(&mut value)?;
             points::reached("convert_put");
             disk::rename(&self.path, out).doing("move", &self.path)?;
@@ -501,6 +503,7 @@ fn finish<T>(desk: &Desk, prepared: Prepared<T>, held: Held) -> Result<(T, Optio
     let Prepared { staged, seen, value, ids } = prepared;
     let put = desk.queue.note_ids(&ids).and_then(|()| {
         points::reached("noted");
+        interrupt::begin(desk.target)?;
         staged.put_in_place()
     });
     if let Err(error) = put {

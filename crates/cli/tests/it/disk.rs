@@ -144,7 +144,7 @@ fn a_full_disk_below_our_own_state_does_not_stop_mail() {
     let Some(said) = with_mounts(&world, script) else { return };
     assert_snapshot!(said, @"
     [exit 1]
-    warning: the ledger [STATE]/ledger.db cannot be used: database or disk is full; the mail goes without it
+    warning: untracked: the ledger [STATE]/ledger.db cannot be used: database or disk is full; the mail goes without it
     delivered for bob@dev, id [ID]
     ");
     assert_eq!(texts(&world.json(&["inbox", "bob"])), ["hello", "now there is room"]);
@@ -175,7 +175,7 @@ fn a_disk_that_cannot_be_written_can_be_read() {
       hello
     1
       hello
-    error: cannot open the lock [ROOT]/teams/dev/inboxes/.lock: Read-only file system (os error 30)
+    error: cannot create [ROOT]/teams/dev/inboxes/.bob.json.atm-[ID]: Read-only file system (os error 30)
       hint: nothing was changed; see disk space and permissions
       hello
     error: cannot create [ROOT]/teams/dev/inboxes/.bob.json.atm-[ID]: Read-only file system (os error 30)

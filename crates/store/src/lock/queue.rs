@@ -18,7 +18,6 @@ use crate::boot::is_older_than_boot;
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{is_temp_of_ours, sync_folder};
-use crate::interrupt;
 use crate::paths::{create_private_folders, with_suffix};
 
 /// Our turn at one shared file; ends on drop.
@@ -33,9 +32,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Waits for our turn. Refused once the process was told to stop: what is changed in here, it answers for.
     pub(crate) fn enter(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
-        interrupt::begin(path)?;
         if let Some(folder) = path.parent() {
             create_private_folders(folder)?;
         }

@@ -17,6 +17,7 @@ use super::lines::siblings;
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Access, sync_folder};
+use crate::interrupt;
 use crate::lock::Deadline;
 use crate::lock::flock::Flock;
 use crate::paths::with_suffix;
@@ -131,6 +132,7 @@ pub(super) fn write(
         if is_new {
             Access::inside(&inbox.folder).give(&file).doing("set the mode of", path)?;
         }
+        interrupt::begin(path)?;
         write_lines(&mut file, text).doing("append to", path)?;
         file
     };
