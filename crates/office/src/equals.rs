@@ -53,14 +53,11 @@ pub(crate) fn renumbered(
         let before = before
             .get(id)
             .map_or_else(Numbered::default, |(first, next)| Numbered { first: *first, next: *next });
-        let now = match counts.get(id) {
-            Some(count) => before.now(*count),
-            None => {
-                let stands = |number: &u32| there.contains(nth_id(id, *number).as_str());
-                let standing = (before.first..before.next).filter(stands).count();
-                before.now(u32::try_from(standing).unwrap_or(u32::MAX))
-            }
+        let standing = || {
+            let stands = |number: &u32| there.contains(nth_id(id, *number).as_str());
+            u32::try_from((before.first..before.next).filter(stands).count()).unwrap_or(u32::MAX)
         };
+        let now = before.now(counts.get(id).copied().unwrap_or_else(standing));
         (id.clone(), (now.first, now.next))
     };
     ids.map(number).filter(|(id, span)| before.get(id) != Some(span)).collect()

@@ -16,8 +16,8 @@ use crate::scene::{Dice, Started, World, foreign_team};
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
 /// The exit code of a command that took everything back.
-fn code_of(signal: Signal) -> Option<i32> {
-    Some(128 + signal.as_raw())
+fn code_of(signal: Signal) -> i32 {
+    128 + signal.as_raw()
 }
 
 /// A send that is stopped while it waits: nothing is written, nothing is left, and the next one goes through.
@@ -25,7 +25,7 @@ fn assert_stops(world: &World, team: &TestTeam, mut send: Started, signal: Signa
     let before = team.inbox_bytes("bob");
     send.signal(signal);
     let answer = send.finish();
-    assert_eq!((answer.code, answer.stdout.as_str()), (code_of(signal), ""), "{answer:?}");
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(code_of(signal)), ""), "{answer:?}");
     assert!(answer.stderr.contains("stopped"), "{answer:?}");
     assert_eq!(team.inbox_bytes("bob"), before);
     let ours: Vec<_> = team.litter("bob").into_iter().filter(|name| name != "bob.json.lock").collect();
@@ -86,7 +86,7 @@ fn a_send_that_waits_for_its_text() {
         let mut send = Started::of(child, &world);
         wait_until("it has read that half", || ioctl_fionread(&stdin).unwrap() == 0);
         send.signal(signal);
-        assert_eq!(send.finish().code, code_of(signal));
+        assert_eq!(send.finish().code, Some(code_of(signal)));
         assert_eq!(team.entries("bob").len(), 0);
     }
 }
@@ -100,7 +100,7 @@ fn a_read_that_waits_for_mail() {
         read.signal(signal);
         let answer = read.finish();
         let said = (answer.code, answer.stdout.as_str(), answer.stderr.as_str());
-        assert_eq!(said, (code_of(signal), "", ""));
+        assert_eq!(said, (Some(code_of(signal)), "", ""));
         world.ok(&["send", "bob", "too late"]);
         assert_eq!(world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 1);
     }
@@ -128,7 +128,7 @@ fn a_send_at_any_moment_gives_a_true_answer_and_leaves_nothing() {
                 Some(9) => assert_eq!(times(), 1, "{answer:?}"),
                 // Before it listens for signals, the signal ends it.
                 None => assert_eq!(times(), 0, "{answer:?}"),
-                code => assert_eq!((code, times()), (code_of(signal), 0), "{answer:?}"),
+                code => assert_eq!((code, times()), (Some(code_of(signal)), 0), "{answer:?}"),
             }
             assert!(team.litter("bob").is_empty(), "{text}: {:?}", team.litter("bob"));
         }
@@ -148,10 +148,10 @@ fn a_send_behind_another_writer_cannot_be_taken_back_and_says_so() {
     send.signal(Signal::INT);
     let answer = send.finish();
     assert_eq!(answer.code, Some(9), "{answer:?}");
-    let sent: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-    assert_eq!((sent["status"].as_str(), sent["stage"].as_str()), (Some("queued"), Some("accepted")));
+    let told: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!((told["status"].as_str(), told["stage"].as_str()), (Some("queued"), Some("accepted")));
     drop(turn);
-    let track = world.json(&["track", sent["id"].as_str().unwrap()]);
+    let track = world.json(&["track", told["id"].as_str().unwrap()]);
     assert_eq!(track["stage"], "written", "{track}");
     assert_eq!(team.texts("bob"), ["first", "second"]);
 }
@@ -171,8 +171,8 @@ fn a_broadcast_that_is_stopped_in_the_middle_says_what_was_done() {
     broadcast.signal(Signal::TERM);
     let answer = broadcast.finish();
     assert_eq!(answer.code, Some(9), "{answer:?}");
-    let sent: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-    let stages: Vec<_> = sent.as_array().unwrap().iter().map(|sent| (&sent["to"], &sent["stage"])).collect();
+    let told: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    let stages: Vec<_> = told.as_array().unwrap().iter().map(|sent| (&sent["to"], &sent["stage"])).collect();
     assert_eq!(serde_json::json!(stages), serde_json::json!([["alice", "written"], ["bob", "accepted"]]));
     fs::remove_dir(&lock).unwrap();
     world.ok(&["pending"]);
@@ -205,7 +205,7 @@ fn a_send_that_waits_for_an_answer_was_sent() {
     send.signal(Signal::INT);
     let answer = send.finish();
     assert_eq!(answer.code, Some(0), "{answer:?}");
-    let sent: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
-    assert_eq!(sent["stage"], "written");
+    let told: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(told["stage"], "written");
     assert_eq!(team.texts("bob"), ["hello"]);
 }
