@@ -89,7 +89,7 @@ fn strangers_are_refused() {
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(said.contains("can be reached from other machines"), "{said}");
     }
-    let taken = url.trim_start_matches("http://").split('/').next().unwrap();
-    let refused = world.atm(ATM).args(["mcp", "--http", taken]).output().unwrap();
+    let address = url.trim_start_matches("http://").split('/').next().unwrap();
+    let refused = world.atm(ATM).args(["mcp", "--http", address]).output().unwrap();
     assert_eq!(refused.status.code(), Some(7), "the port is taken");
 }
