@@ -1,7 +1,7 @@
 //! The seam between the ledger and SQLite, at the level of transactions.
 //!
 //! Without the feature `faults` these are rusqlite's own types and nothing else. With it, which only tests turn on, a
-//! test decides before each step whether it happens or fails: see [`faults`].
+//! test decides before each step whether it happens or fails: see `faults`.
 
 #[cfg(not(feature = "faults"))]
 pub(crate) use rusqlite::{Connection, Transaction};

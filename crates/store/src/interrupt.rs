@@ -2,7 +2,7 @@
 //!
 //! A front calls [`request`] from its signal handler's thread. If the process has changed nothing yet, it may end there
 //! and then: [`request`] has closed the gate, and no change begins any more. Otherwise the command goes on to its end and
-//! says what it did: waits for locks end with [`StoreError::Interrupted`](crate::StoreError::Interrupted), waits for files
+//! says what it did: waits for locks end with [`StoreError::Interrupted`], waits for files
 //! are over, and no further change begins. A front that cannot wait for that calls [`abandon`] and exits: commits that hold
 //! a foreign lock are waited for (they take milliseconds), and temp files that are being prepared are removed.
 

@@ -2,7 +2,7 @@
 //! failure matters, is called by a function of this module.
 //!
 //! In a release build they are the system's own operations and nothing else. With the feature `faults`, which only tests
-//! turn on, a test decides before each operation whether it happens or fails, and sees what happened: see [`faults`].
+//! turn on, a test decides before each operation whether it happens or fails, and sees what happened: see `faults`.
 //! Clippy refuses the direct calls elsewhere in this crate (`clippy.toml`).
 
 #![allow(clippy::disallowed_methods, reason = "this is the one place for them")]
