@@ -47,6 +47,14 @@ impl Kind {
         }
     }
 
+    /// Whether what is done about it is like nothing else.
+    pub(crate) fn is_distinct(self) -> bool {
+        matches!(
+            self,
+            Self::Errno("ENOSPC", _) | Self::Ledger(Refusal::Full) | Self::Short | Self::CrashAfter
+        )
+    }
+
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let all = ERRNOS.into_iter().chain(REFUSALS).chain(CRASHES).chain([Self::Short]);
         all.into_iter().find(|kind| kind.name() == name)

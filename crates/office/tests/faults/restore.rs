@@ -56,5 +56,6 @@ fn restoring_a_team() {
         fs::remove_file(&file).unwrap();
         everything_parses(&world)
     };
-    Trial { name: "restore", world: &world, command: &|| restore(&world, 0, &file), judge: &judge }.run();
+    Trial { name: "restore", world: &world, command: &|| restore(&world, 0, &file), judge: &judge }
+        .run(false);
 }

@@ -175,7 +175,7 @@ fn one_letter_into_a_large_array() {
     fs::write(world.inbox("bob"), text.replacen('[', &format!("[\n  {many},"), 1)).unwrap();
     assert!(fs::metadata(world.inbox("bob")).unwrap().len() > 1 << 20);
     world.office(-900).reconcile(&world.team).unwrap();
-    one_letter(Ordeal::Faults, "send, large array", &world);
+    one_letter(Ordeal::FewFaults, "send, large array", &world);
 }
 
 /// Several letters, two of them for one inbox, in one command.
