@@ -26,7 +26,7 @@ impl Office {
     pub(crate) fn complete_for_hook(&self, team: &TeamName, who: &MemberName) {
         if let Some(signature) = self.complete(team, Some(who)) {
             // If it cannot be noted, the next one asks again.
-            let _ = Stillness::of(&self.state).note(&signature);
+            Stillness::of(&self.state).note(&signature);
         }
     }
 

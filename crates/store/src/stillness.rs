@@ -3,17 +3,15 @@
 //! A process that was killed leaves accepted mail in the ledger, and whoever looks at mail next writes it. Opening the
 //! ledger for that costs more than the rest of a hook, so the answer "nothing waits" is remembered with what the files
 //! looked like: as long as they look the same, it is still true. It is no promise: if the note is lost, the ledger is
-//! asked once more, so it is replaced whole but not synced.
+//! asked once more, so it is not synced; and one that is there in part is like no signature, so it is written in place.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, is_settled};
+use crate::files::{is_settled, write_note};
 use crate::paths::State;
 
 /// That note.
@@ -56,15 +54,14 @@ impl Stillness {
     }
 
     /// Remembers that nothing waited when the files looked like this.
-    pub fn note(&self, signature: &str) -> Result<(), StoreError> {
-        let (staged, mut file) = Staged::begin_beside(&self.path)?;
-        file.write_all(signature.as_bytes()).doing("write", staged.temp())?;
-        staged.commit()
+    pub fn note(&self, signature: &str) {
+        write_note(&self.path, signature);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
     use std::time::Duration;
 
     use super::*;
@@ -82,7 +79,7 @@ mod tests {
         write("ledger.db", "a", 5);
         let before = still.signature().unwrap();
         assert!(!still.is_noted(&before));
-        still.note(&before).unwrap();
+        still.note(&before);
         assert!(still.is_noted(&before));
         write("ledger.db-wal", "b", 0);
         assert_eq!(still.signature(), None, "its next change might not show");
