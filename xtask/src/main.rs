@@ -4,6 +4,7 @@ mod bench;
 mod clients;
 mod docs;
 mod faults;
+mod licences;
 mod repo;
 mod setup;
 mod soak;
