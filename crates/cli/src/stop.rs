@@ -39,7 +39,10 @@ fn receive(signal: i32, is_server: bool) {
     if demo::abandon() {
         process::exit(exit_code());
     }
-    match interrupt::request() {
+    let progress = interrupt::request();
+    match progress {
+        // Nothing was accepted, and nothing will be.
+        Progress::Nothing => {}
         Progress::Begun if is_server => {
             let deadline = Instant::now() + LAST_DELIVERIES;
             while atm_office::is_delivering() && Instant::now() < deadline {
@@ -48,10 +51,10 @@ fn receive(signal: i32, is_server: bool) {
         }
         // It comes to its end, and says what it did.
         Progress::Begun if is_first => return,
-        Progress::Begun | Progress::Nothing => {}
+        Progress::Begun => {}
     }
     interrupt::abandon();
-    if atm_office::is_delivering() {
+    if progress == Progress::Begun && atm_office::is_delivering() {
         eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
         process::exit(i32::from(u8::from(ExitCode::Accepted)));
     }
