@@ -12,7 +12,6 @@ use crate::args::Global;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::settings::Settings;
-use crate::stop::MailAnswers;
 
 /// What a command works with.
 #[derive(Debug)]
@@ -21,8 +20,6 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) out: Out,
     pub(crate) cwd: PathBuf,
-    /// What was said of mail that the command sent.
-    pub(crate) mail: MailAnswers,
     /// What the command line said for every command.
     pub(crate) global: Global,
 }
@@ -38,7 +35,7 @@ impl Context {
             State::new(cwd.join(&settings.state.value)).with_home(&settings.home),
         );
         let out = Out::new(global.json, global.quiet, settings.color.value);
-        Ok(Self { office, settings, out, cwd, mail: MailAnswers::default(), global: global.clone() })
+        Ok(Self { office, settings, out, cwd, global: global.clone() })
     }
 
     /// The team that is meant.

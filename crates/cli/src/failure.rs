@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use atm_ledger::Stage;
 use atm_office::office::USER;
 use atm_office::partly::Done;
 use atm_office::send::SendOptions;
@@ -186,6 +187,9 @@ fn hint(error: &OfficeError) -> Option<String> {
         }
         OfficeError::Undo(_) => "`atm doctor --journal` lists what was mended".to_owned(),
         OfficeError::NotRecorded { .. } => "`atm log` shows what was sent and seen".to_owned(),
+        OfficeError::NotInTime { stage: Stage::Accepted, .. } => {
+            "it is accepted and will be written; `atm track ID` shows how far it came".to_owned()
+        }
         OfficeError::NotInTime { .. } => {
             "it is written and stays so; `atm track ID` shows how far it came".to_owned()
         }

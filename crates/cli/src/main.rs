@@ -66,5 +66,5 @@ fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
     let done = cmd::run(args.command, &mut context);
     context.office.leave();
     context.out.finish()?;
-    stop::conclude(done, context.mail)
+    stop::conclude(done)
 }

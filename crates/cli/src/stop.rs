@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::cmd::demo;
-use crate::failure::Failure;
+use crate::failure::{Failure, Told};
 
 /// The first signal that came; 0 before.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -54,34 +54,41 @@ fn receive(signal: i32, is_server: bool) {
         Progress::Begun => {}
     }
     interrupt::abandon();
-    if progress == Progress::Begun && atm_office::is_delivering() {
+    if progress == Progress::Begun && atm_office::leave_accepted() {
         eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
         process::exit(i32::from(u8::from(ExitCode::Accepted)));
     }
     process::exit(exit_code());
 }
 
-/// What was said of mail that a command sent.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct MailAnswers {
-    /// Something is written.
-    pub(crate) has_written: bool,
-    /// Something is accepted and not written yet.
-    pub(crate) has_accepted: bool,
-}
-
 /// How a command ends that came to its end, after a signal or without one.
-pub(crate) fn conclude(done: Result<i32, Failure>, mail: MailAnswers) -> Result<i32, Failure> {
+pub(crate) fn conclude(done: Result<i32, Failure>) -> Result<i32, Failure> {
+    let mail = atm_office::mail_sent();
     let accepted = i32::from(u8::from(ExitCode::Accepted));
+    let was_told = SIGNAL.load(Ordering::SeqCst) != 0;
     match done {
         Ok(0) if mail.has_accepted => Ok(accepted),
-        done if SIGNAL.load(Ordering::SeqCst) == 0 => done,
+        // What did not come in time was never written so far.
+        Err(Failure::Told(told)) if mail.has_accepted && told.exit == ExitCode::TimedOut => {
+            Err(Failure::Told(Told { exit: ExitCode::Accepted, ..told }))
+        }
+        done if !was_told => done,
         _ if mail.has_accepted => Ok(accepted),
         // All was written; at most a wait for what follows was cut short.
-        Ok(_) | Err(_) if mail.has_written && interrupt::has_ended_a_wait() => Ok(0),
+        done if mail.has_written && interrupt::has_ended_a_wait() => {
+            if done.is_err() {
+                eprintln!("stopped while waiting; what was sent is written, `atm log` shows it");
+            }
+            Ok(0)
+        }
         _ if interrupt::has_ended_a_wait() => Err(Failure::Stopped),
         done => done,
     }
+}
+
+/// Whether a wait was cut short because the process was told to stop.
+pub(crate) fn has_cut_short() -> bool {
+    interrupt::has_ended_a_wait()
 }
 
 /// The exit code of a process that was told to stop, as shells have it: 128 and the signal.

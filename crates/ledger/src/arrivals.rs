@@ -123,12 +123,7 @@ impl Ledger {
         let write = || -> rusqlite::Result<()> {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
             // Asked once: the table has no index, and a batch may have thousands.
-            let waiting: HashMap<String, i64> = transaction
-                .prepare_cached(
-                    "SELECT id, seq FROM arrivals WHERE rank IS NULL AND name = ?1 AND team = ?2 AND root = ?3",
-                )?
-                .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect::<rusqlite::Result<_>>()?;
+            let waiting = waiting_numbers(&transaction, inbox)?;
             let mut mark = transaction.prepare_cached(
                 "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4, witnesses = ?5 WHERE seq = ?1",
             )?;
@@ -160,28 +155,38 @@ impl Ledger {
         now: i64,
         evidence: &Evidence,
     ) -> Result<Fate, LedgerError> {
-        let write = || -> rusqlite::Result<Fate> {
+        let fates = self.withdraw_all(inbox, &[id], now, evidence)?;
+        Ok(fates.first().copied().unwrap_or(Fate::Unknown))
+    }
+
+    /// The same for several of one inbox, all or none of them; the answers stand in their order.
+    pub fn withdraw_all(
+        &mut self,
+        inbox: &InboxKey,
+        ids: &[&str],
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<Vec<Fate>, LedgerError> {
+        let write = || -> rusqlite::Result<Vec<Fate>> {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-            // One small change in place, which a disk that is full may still have room for.
-            let withdrawn = transaction
-                .prepare_cached(
-                    "UPDATE arrivals SET rank = ?5, written_at = ?6, evidence = ?7
-                     WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4 AND rank IS NULL",
-                )?
-                .execute(params![
-                    id,
-                    inbox.name,
-                    inbox.team,
-                    inbox.root,
-                    Stage::Failed.rank(),
-                    now,
-                    evidence.to_json()
-                ])?;
-            if withdrawn == 0 {
-                return fate(&transaction, inbox, id);
+            let waiting = waiting_numbers(&transaction, inbox)?;
+            // Small changes in place, which a disk that is full may still have room for.
+            let mut withdraw = transaction.prepare_cached(
+                "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4 WHERE seq = ?1",
+            )?;
+            let mut fates = Vec::new();
+            for id in ids {
+                fates.push(match waiting.get(*id) {
+                    Some(seq) => {
+                        withdraw.execute(params![seq, Stage::Failed.rank(), now, evidence.to_json()])?;
+                        Fate::Withdrawn
+                    }
+                    None => fate(&transaction, inbox, id)?,
+                });
             }
+            drop(withdraw);
             transaction.commit()?;
-            Ok(Fate::Withdrawn)
+            Ok(fates)
         };
         write().map_err(|source| self.failed(source))
     }
@@ -248,6 +253,15 @@ fn is_known(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<boo
         id,
         Stage::Failed.rank()
     ])
+}
+
+/// The rows of what is accepted for an inbox and not written, by id.
+fn waiting_numbers(db: &Connection, inbox: &InboxKey) -> rusqlite::Result<HashMap<String, i64>> {
+    db.prepare_cached(
+        "SELECT id, seq FROM arrivals WHERE rank IS NULL AND name = ?1 AND team = ?2 AND root = ?3",
+    )?
+    .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
+    .collect()
 }
 
 fn fate(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<Fate> {

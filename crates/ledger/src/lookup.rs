@@ -223,7 +223,7 @@ impl Ledger {
         self.select("WHERE i.root = ?1 AND (m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&root, &ack])
     }
 
-    /// What waits: queued and without a sign of work since, wanting an acknowledgment and without one, held, gone without
+    /// What waits: accepted and not written, queued and without a sign of work since, wanting an acknowledgment and without one, held, gone without
     /// a proof that it was taken, or taken since `lately` and not seen. At most so many, the newest; oldest first.
     pub fn pending(
         &self,
@@ -235,7 +235,7 @@ impl Ledger {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut found = self.select(
             "WHERE i.root = ?1 AND i.team = ?2 AND m.seq IN (
-                 SELECT seq FROM messages WHERE rank < 40 AND rank >= 22
+                 SELECT seq FROM messages WHERE rank < 40 AND (rank = 10 OR rank >= 22)
                      AND (rank < 30 OR rank = 35 OR noticed_at >= ?3 OR unproved = 1)
                  UNION SELECT seq FROM messages WHERE ack_by IS NOT NULL AND rank < 50
                  UNION SELECT seq FROM messages WHERE queued = 1 AND rank < 50)

@@ -126,14 +126,20 @@ impl Ledger {
 
     /// Makes all that was committed survive a power cut: for a message that is accepted and, for the time being, nowhere
     /// else.
+    ///
+    /// Only the log is opened for that. Closing another handle of the database's own file would drop the locks that SQLite
+    /// has on it, which POSIX gives to the process; what is in it was synced when it was brought there.
     pub fn make_durable(&self) -> Result<(), LedgerError> {
-        let mut log = self.path.clone().into_os_string();
+        let path = Self::log_of(&self.path);
+        let synced = fs::File::open(&path).and_then(|file| seam::sync(&file));
+        synced.map_err(|source| LedgerError::NotDurable { path, source })
+    }
+
+    /// The write-ahead log of the ledger at `path`.
+    pub fn log_of(path: &Path) -> PathBuf {
+        let mut log = path.to_owned().into_os_string();
         log.push("-wal");
-        for path in [PathBuf::from(log), self.path.clone()] {
-            let synced = fs::File::open(&path).and_then(|file| seam::sync(&file));
-            synced.map_err(|source| LedgerError::NotDurable { path, source })?;
-        }
-        Ok(())
+        log.into()
     }
 
     fn checkpoint(&self, how: &str) -> rusqlite::Result<()> {

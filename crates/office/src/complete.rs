@@ -30,6 +30,12 @@ impl Office {
         }
     }
 
+    /// An office for what is done beside what was asked for: it does not wait for long.
+    pub(crate) fn hurried(&self) -> Self {
+        let times = LockTimes { wait: PATIENCE.min(self.times.wait), ..self.times };
+        self.clone().with_lock_times(times)
+    }
+
     /// Says what the ledger looked like if it was asked, and nothing waits for anybody.
     fn complete(&self, team: &TeamName, only: Option<&MemberName>) -> Option<String> {
         if !self.books.exist() {
@@ -45,8 +51,7 @@ impl Office {
         let asked =
             self.books.with(|ledger| Ok((ledger.has_waiting()?, ledger.inboxes_with_waiting(&root)?)));
         let Ok((something_waits, inboxes)) = asked else { return None };
-        let times = LockTimes { wait: PATIENCE.min(self.times.wait), ..self.times };
-        let hurried = self.clone().with_lock_times(times);
+        let hurried = self.hurried();
         for inbox in inboxes.iter().filter(|inbox| inbox.team == team.as_str()) {
             let Ok(name) = MemberName::parse(&inbox.name) else { continue };
             if only.is_none_or(|only| *only == name) {

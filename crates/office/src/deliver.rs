@@ -14,7 +14,7 @@ use crate::error::OfficeError;
 use crate::office::Office;
 use crate::outbox::{Accepted, as_message, render_draft};
 use crate::send::{Addressed, Sent};
-use crate::underway::Underway;
+use crate::underway::{self, Underway};
 
 /// Letters to one recipient, each with its place among all.
 type Group = Vec<(usize, Addressed)>;
@@ -24,11 +24,11 @@ impl Office {
     /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
     /// letters.
     pub(crate) fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Answer> {
-        let _underway = Underway::begin();
         if let Err(error) = interrupt::begin(self.state().path()) {
             return addressed.iter().map(|_| Err(error.clone().into())).collect();
         }
         let accepted = self.accept(&addressed);
+        let underway = accepted.is_ok().then(|| Underway::begin(&self.state().ledger()));
         atm_store::points::reached("accepted");
         let mut answers: Vec<(usize, Answer)> = Vec::new();
         let mut waiting: Group = addressed.into_iter().enumerate().collect();
@@ -38,6 +38,7 @@ impl Office {
             waiting = rest;
             self.deliver_to_one(&team, &to, group, strict, &accepted, &mut answers);
         }
+        drop(underway);
         self.books.tidy();
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
@@ -74,6 +75,7 @@ impl Office {
         let mut outbox = Accepted::new(self, &inbox, &mailbox, &drafts);
         // Once a part of them is written, a stop does not take the others back: they stay accepted.
         outbox.stays_on_stop = answers.iter().any(|(_, answer)| answer.is_ok());
+        outbox.known = accepted.as_ref().map_or(&[], Vec::as_slice);
         let written = match accepted {
             Ok(known) => write_tracked(&mailbox, &mut outbox, strict).map(|mut appended| {
                 appended.known.extend_from_slice(known);
@@ -98,6 +100,7 @@ impl Office {
             };
             let answer = answer.map(|mut sent| {
                 sent.warnings.extend(trouble.clone());
+                underway::note_answer(&sent.id, !sent.is_only_accepted());
                 sent
             });
             answers.push((index, answer));
@@ -139,13 +142,18 @@ fn write_untracked(
     why: &LedgerError,
 ) -> Result<Appended, StoreError> {
     let written = mailbox.append(outbox.own(), strict);
-    outbox.note_untracked(written.is_ok());
-    if !why.is_busy() {
-        // An error at the commit leaves open whether it happened: the ledger must not have them written again.
-        match &written {
-            Ok(_) => drop(outbox.record_own()),
-            Err(error) => drop(mailbox.give_up(outbox, error)),
-        }
+    if why.is_busy() {
+        outbox.note_untracked(written.is_ok());
+        return written;
     }
+    // An error at the commit leaves open whether it happened: the ledger must not have them written again.
+    match &written {
+        Ok(_) => {
+            outbox.note_untracked(true);
+            outbox.record_own();
+        }
+        Err(error) => drop(mailbox.give_up(outbox, error)),
+    }
+    outbox.settle_untracked();
     written
 }

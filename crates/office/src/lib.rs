@@ -238,4 +238,4 @@ pub mod watch;
 
 pub use error::{ExitCode, OfficeError};
 pub use office::Office;
-pub use underway::is_delivering;
+pub use underway::{MailSent, is_delivering, leave_accepted, mail_sent};

@@ -1,6 +1,6 @@
 //! The ledger's accepted messages as the store's outbox: whoever has the turn at an inbox writes for all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError, Witnesses};
@@ -10,6 +10,7 @@ use serde_json::value::to_raw_value;
 
 use crate::effects;
 use crate::office::Office;
+use crate::underway;
 
 /// Writes all that is accepted for an inbox.
 pub(crate) fn write_waiting(
@@ -33,6 +34,8 @@ pub(crate) struct Accepted<'a> {
     pub(crate) trouble: Option<LedgerError>,
     /// A stop leaves the letters accepted instead of taking them back.
     pub(crate) stays_on_stop: bool,
+    /// The ids that somebody else had brought before: what was promised then is not ours to take back.
+    pub(crate) known: &'a [String],
     /// It was told, inside the queue, that they are not written.
     has_failed: bool,
 }
@@ -49,6 +52,7 @@ impl<'a> Accepted<'a> {
             fates: HashMap::new(),
             trouble: None,
             stays_on_stop: false,
+            known: &[],
             has_failed: false,
         }
     }
@@ -74,6 +78,17 @@ impl<'a> Accepted<'a> {
         self.fates.extend(self.own.iter().map(|own| (own.id.clone(), fate)));
     }
 
+    /// Of letters that the ledger may have taken all the same: where nobody said what became of them, and it cannot be
+    /// asked, they are nowhere.
+    pub(crate) fn settle_untracked(&mut self) {
+        for own in self.own {
+            let asked = || self.office.books.with(|ledger| ledger.fate(self.inbox, &own.id));
+            if !self.fates.contains_key(&own.id) {
+                self.fates.insert(own.id.clone(), asked().unwrap_or(Fate::Unknown));
+            }
+        }
+    }
+
     /// Records that the sender's letters are in the file.
     pub(crate) fn record_own(&mut self) -> bool {
         let ids: Vec<String> = self.own.iter().map(|own| own.id.clone()).collect();
@@ -83,10 +98,10 @@ impl<'a> Accepted<'a> {
     /// What waits for us to write it. If that is not ours alone, others are at work beside us.
     fn gather(&mut self, ledger: &Ledger) -> Result<Vec<Draft>, LedgerError> {
         let waiting = ledger.waiting(self.inbox)?;
-        let is_waiting = |id: &str| waiting.iter().any(|(waiting, _)| waiting == id);
+        let ids: HashSet<&str> = waiting.iter().map(|(id, _)| id.as_str()).collect();
         let (mut is_served, mut forgotten) = (!self.own.is_empty(), Vec::new());
         for own in self.own {
-            if is_waiting(&own.id) {
+            if ids.contains(own.id.as_str()) {
                 is_served = false;
                 continue;
             }
@@ -121,6 +136,7 @@ impl Outbox for Accepted<'_> {
 
     fn written(&mut self, ids: &[String], before: Option<&Witnesses>) -> bool {
         self.fates.extend(ids.iter().map(|id| (id.clone(), Fate::Written)));
+        underway::note_written(ids);
         let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
         let witnesses = before.map(|before| before.0.join(" "));
@@ -152,7 +168,9 @@ impl Outbox for Accepted<'_> {
         let stays = match error {
             // It is tried again in the other layout.
             StoreError::Moved { .. } => true,
-            StoreError::Interrupted { .. } => self.stays_on_stop,
+            StoreError::Interrupted { .. } => {
+                self.stays_on_stop || self.fates.values().any(|fate| *fate == Fate::Written)
+            }
             _ => false,
         };
         if stays {
@@ -161,15 +179,16 @@ impl Outbox for Accepted<'_> {
         self.has_failed = true;
         let evidence = Evidence::certain(format!("not written: {error}"));
         let now = self.office.now().as_millis();
-        for own in self.own {
-            if self.fates.get(&own.id) == Some(&Fate::Written) {
-                continue;
-            }
-            match self.office.books.with(|ledger| ledger.withdraw(self.inbox, &own.id, now, &evidence)) {
-                Ok(fate) => drop(self.fates.insert(own.id.clone(), fate)),
-                // The ledger still has it, and will have it written.
-                Err(error) => self.trouble = Some(error),
-            }
+        let is_ours =
+            |id: &&str| !self.fates.contains_key(*id) && !self.known.iter().any(|known| known == id);
+        let ids: Vec<&str> = self.own.iter().map(|own| own.id.as_str()).filter(is_ours).collect();
+        if ids.is_empty() {
+            return;
+        }
+        match self.office.books.with(|ledger| ledger.withdraw_all(self.inbox, &ids, now, &evidence)) {
+            Ok(fates) => self.fates.extend(ids.iter().map(ToString::to_string).zip(fates)),
+            // The ledger still has them, and will have them written.
+            Err(error) => self.trouble = Some(error),
         }
     }
 }

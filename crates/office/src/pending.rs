@@ -22,6 +22,8 @@ const AT_MOST: usize = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
+    /// Accepted, and not in the inbox yet: it could not be written so far.
+    NotWritten,
     /// Written while its recipient was off, and not taken yet.
     Queued,
     /// It wanted to be acknowledged, and the time is not over.
@@ -110,8 +112,10 @@ fn why(
     conversation: impl Fn() -> Conversation,
 ) -> Option<Why> {
     let at = |stage| stages.iter().find(|record| record.stage == stage).map(|record| record.at);
-    if stage == Stage::Held {
-        return Some(Why::Held);
+    match stage {
+        Stage::Accepted => return Some(Why::NotWritten),
+        Stage::Held => return Some(Why::Held),
+        _ => {}
     }
     if let Some(until) = ack_by {
         return Some(if until < now { Why::AckOverdue } else { Why::AckAwaited });
@@ -139,6 +143,7 @@ impl Why {
     pub fn words(self, by: Option<Stamp>) -> String {
         let until = by.map(|by| format!(" by {by}")).unwrap_or_default();
         match self {
+            Self::NotWritten => "accepted, and not written yet: the inbox cannot be written".to_owned(),
             Self::Queued => "queued while its reader was off".to_owned(),
             Self::AckAwaited => format!("wants to be acknowledged{until}"),
             Self::AckOverdue => format!("was to be acknowledged{until}, and is not"),

@@ -49,7 +49,9 @@ impl Office {
         let mut known = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Written, Stage::Taken))?;
         let (messages, warnings) = outline(&mailbox)?;
         // A file that is being written in place, or is broken, does not show what is gone.
-        let is_whole = !warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
+        let is_broken = warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
+        // Nor does one that was replaced while we looked: it may have been away for an instant.
+        let is_whole = !is_broken && mailbox.signature().to_string() == signature;
         let file = mailbox.file();
         let now = self.now().as_millis();
         let mut observed = self.take_archived(team, name, &mut known, &messages)?;
@@ -74,7 +76,7 @@ impl Office {
         })?;
         if !findings.undone.is_empty() {
             // An inbox that cannot be written now is for the next look.
-            let _ = put_back(self, &inbox, &mailbox, &findings.undone);
+            let _ = put_back(self, &inbox, &self.hurried().mailbox(team, name), &findings.undone);
         }
         Ok(())
     }
@@ -92,7 +94,7 @@ impl Office {
             return Ok(Findings::default());
         }
         let config = self.folder(team)?.load();
-        let reader = config.map_or(Reader::Whole, |config| Reader::of(&config, &inbox.name));
+        let reader = config.map_or(Reader::OneByOne, |config| Reader::of(&config, &inbox.name));
         let now = self.now().as_millis();
         let mut findings = Findings::default();
         for message in known {

@@ -96,6 +96,14 @@ impl Sent {
         }
     }
 
+    /// It came this far since it was answered.
+    pub fn reach(&mut self, stage: Stage) {
+        if self.is_only_accepted() && stage == Stage::Written {
+            self.status = Delivery::Delivered;
+        }
+        self.stage = stage;
+    }
+
     /// Whether it is accepted and not written yet: the next command that looks at the inbox writes it.
     pub fn is_only_accepted(&self) -> bool {
         self.stage == Stage::Accepted

@@ -204,10 +204,25 @@ impl Office {
             .filter_map(|name| self.mailbox(team, name).list().ok())
             .map(|listing| listing.messages.iter().filter(|message| !message.read).count())
             .sum();
+        // What is promised and could not be written yet counts as well.
+        let promised = if self.books.exist() { self.count_waiting(team)? } else { 0 };
+        let unread = unread + promised;
         if unread > 0 && !force {
             return Err(OfficeError::UnreadMail { team: team.clone(), unread });
         }
         Ok(folder.delete(&self.root, team, &self.state, self.now())?)
+    }
+}
+
+impl Office {
+    /// How many messages are accepted for a team and not written.
+    fn count_waiting(&self, team: &TeamName) -> Result<usize, OfficeError> {
+        let root = self.root_key();
+        Ok(self.books.with(|ledger| {
+            let inboxes = ledger.inboxes_with_waiting(&root)?;
+            let of_team = inboxes.iter().filter(|inbox| inbox.team == team.as_str());
+            of_team.map(|inbox| ledger.waiting(inbox).map(|waiting| waiting.len())).sum()
+        })?)
     }
 }
 

@@ -434,8 +434,8 @@ impl SharedFile {
 
     /// Enters the queue without waiting for it and lets `work` happen there, while nobody writes the file. `None` where
     /// somebody is in the queue.
-    pub(crate) fn if_idle<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>, StoreError> {
-        Ok(Queue::try_enter(&self.queue)?.map(|_queue| work()))
+    pub(crate) fn if_idle<T>(&self, work: impl FnOnce(&Queue) -> T) -> Result<Option<T>, StoreError> {
+        Ok(Queue::try_enter(&self.queue)?.map(|queue| work(&queue)))
     }
 
     fn commit_in<T>(

@@ -292,11 +292,10 @@ impl Mailbox {
     /// Tells the outbox inside the inbox's queue, without waiting for it, that nothing is going to be written; says whether
     /// it could be told. If not, somebody else is at work there, perhaps with what waits.
     pub fn give_up(&self, outbox: &mut dyn Outbox, why: &StoreError) -> Result<bool, StoreError> {
-        let told = match self.layout() {
-            Layout::Array => self.array_inbox().if_idle(|| outbox.failed(why)),
-            Layout::Log => self.log_inbox().if_idle(|| outbox.failed(why)),
-        };
-        Ok(told?.is_some())
+        match self.layout() {
+            Layout::Array => self.array_inbox().give_up(outbox, why),
+            Layout::Log => self.log_inbox().give_up(outbox, why),
+        }
     }
 
     /// Offers a message again under its old id: in place of the old entry, or as a new line.

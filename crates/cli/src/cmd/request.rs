@@ -12,6 +12,7 @@ use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::message::{self, Flags};
+use crate::stop;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -68,7 +69,14 @@ impl Request {
             }
             return Ok(0);
         }
-        let answer = context.office.wait_for_answer(&team, &from, &asked, &request, self.timeout)?;
+        let answer = match context.office.wait_for_answer(&team, &from, &asked, &request, self.timeout) {
+            // Nobody waits any more, but it was asked.
+            Err(_) if stop::has_cut_short() => {
+                context.out.note(format!("asked {asked} (request {request})"))?;
+                return tell(context, &sent).map(|()| 0);
+            }
+            answer => answer?,
+        };
         if context.out.json {
             context.out.document(&answer)?;
         } else {

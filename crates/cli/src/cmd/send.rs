@@ -6,6 +6,7 @@ use std::time::Duration;
 use atm_ledger::Stage;
 use atm_office::ExitCode;
 use atm_office::send::{Letter, Sent};
+use atm_office::track::Track;
 use atm_office::{OfficeError, send::SendOptions};
 use atm_wire::message::Priority;
 use atm_wire::{Address, MemberName, TeamName};
@@ -116,8 +117,9 @@ impl Send {
         let office = &context.office;
         let wait = |wanted: Wanted| office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout);
         let waited = self.wait.map(wait);
-        if let Some(Ok(track)) = &waited {
-            sent.stage = track.stage;
+        match &waited {
+            Some(Ok(Track { stage, .. }) | Err(OfficeError::NotInTime { stage, .. })) => sent.reach(*stage),
+            _ => {}
         }
         tell(context, &sent)?;
         if let Some(Err(error)) = waited {
@@ -190,7 +192,6 @@ fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
 
 /// Tells what became of one letter.
 pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
-    note_answer(context, sent);
     let out = &mut context.out;
     for warning in &sent.warnings {
         out.warn(warning)?;
@@ -203,12 +204,6 @@ pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
         out.note(if sent.is_only_accepted() { line + &more } else { line })?;
     }
     Ok(())
-}
-
-/// The exit code says whether anything is accepted and not written.
-fn note_answer(context: &mut Context, sent: &Sent) {
-    context.mail.has_accepted |= sent.is_only_accepted();
-    context.mail.has_written |= !sent.is_only_accepted();
 }
 
 /// Tells what became of many; the exit code is that of the first that failed.
@@ -242,9 +237,8 @@ pub(super) fn tell_all(
                 Err(index) => Answer::Failed(failed[*index].document()),
             })
             .collect();
-        for sent in sent.iter().flatten() {
-            note_answer(context, sent);
-            sent.warnings.iter().try_for_each(|warning| context.out.warn(warning))?;
+        for warning in sent.iter().flatten().flat_map(|sent| &sent.warnings) {
+            context.out.warn(warning)?;
         }
         context.out.document(&answers)?;
         return Ok(code);

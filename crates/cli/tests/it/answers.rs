@@ -125,3 +125,35 @@ fn what_could_not_be_recorded_is_not_written_again_after_it_was_taken() {
     drop(ledger);
     assert_times(&world, &team, "once", 0);
 }
+
+#[test]
+fn what_is_accepted_is_listed_as_pending_and_counts_for_its_team() {
+    let (world, team) = foreign_team(Layout::Array);
+    world.ok(&["send", "bob", "first"]);
+    let turn = File::open(world.queue_of("bob.json")).unwrap();
+    turn.lock().unwrap();
+    let id =
+        accepted(&world.atm(&["--json", "send", "bob", "promised", "--wait", "taken", "--timeout", "1"]));
+    let pending = world.json(&["pending"]);
+    assert_eq!((&pending[0]["id"], &pending[0]["why"]), (&id.into(), &"not_written".into()), "{pending}");
+    team.write_inbox("bob", "[]");
+    assert_eq!(world.atm(&["team", "delete", "dev"]).code, Some(4), "it would take the promise along");
+    drop(turn);
+    assert_times(&world, &team, "promised", 1);
+}
+
+#[test]
+fn a_promise_is_not_taken_back_by_who_sends_the_same_id_again() {
+    let (world, team) = foreign_team(Layout::Array);
+    world.ok(&["send", "bob", "first"]);
+    let letter = r#"{"to":"bob","text":"once","id":"018f0000-0000-7000-8000-000000000001"}"#;
+    let turn = File::open(world.queue_of("bob.json")).unwrap();
+    turn.lock().unwrap();
+    assert_eq!(world.pipe(&["send", "--batch"], letter).code, Some(9));
+    drop(turn);
+    let mut flock = Foreign::flock_holder(&team.folder().join("inboxes/.lock")).start();
+    flock.wait_for_lines(1);
+    assert_eq!(world.pipe(&["send", "--batch"], letter).code, Some(9));
+    drop(flock.finish());
+    assert_times(&world, &team, "once", 1);
+}

@@ -209,3 +209,36 @@ fn a_send_that_waits_for_an_answer_was_sent() {
     assert_eq!(told["stage"], "written");
     assert_eq!(team.texts("bob"), ["hello"]);
 }
+
+#[test]
+fn a_request_that_waits_for_its_answer_was_asked() {
+    let (world, team) = foreign_team(Layout::Array);
+    let mut request = world.start(&["--as", "alice", "request", "bob", "status_request", "--timeout", "60"]);
+    request.wait_until_it_watches();
+    request.signal(Signal::TERM);
+    let answer = request.finish();
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert_eq!(team.entries("bob").len(), 1);
+    assert!(format!("{}{}", answer.stdout, answer.stderr).contains("req-"), "{answer:?}");
+}
+
+#[test]
+fn a_batch_of_which_one_priority_is_written_leaves_the_rest_accepted() {
+    let (world, team) = foreign_team(Layout::Log);
+    let mut holder = Foreign::flock_holder(&team.inbox("bob").with_file_name("inbox.lock")).start();
+    holder.wait_for_lines(1);
+    let mut child = world.command(&["send", "--batch"]).stdin(Stdio::piped()).spawn().unwrap();
+    let lines =
+        "{\"to\":\"bob\",\"text\":\"urgent\",\"priority\":\"high\"}\n{\"to\":\"bob\",\"text\":\"plain\"}\n";
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let mut batch = Started::of(child, &world);
+    let high = team.inbox("bob").with_file_name("inbox-high");
+    wait_until("the urgent one is written", || {
+        fs::read_to_string(&high).is_ok_and(|text| text.ends_with('\n'))
+    });
+    batch.signal(Signal::TERM);
+    assert_eq!(batch.finish().code, Some(9));
+    drop(holder.finish());
+    world.ok(&["pending"]);
+    assert_eq!(team.texts("bob"), ["urgent", "plain"]);
+}

@@ -117,28 +117,41 @@ impl Office {
         let config = self.folder(team)?.load()?;
         let mut retried = Vec::new();
         for Waiting { message, .. } in waiting {
-            let recorded = self.recorded(Some(team), &message.id)?;
-            if self.next_step(team, &config, policies, &recorded)?.is_none() {
-                continue;
-            }
-            let name = MemberName::parse(&recorded.inbox.name)?;
-            // Decided again in the turn, by what is known then: somebody may have taken the step meanwhile.
-            let _turn = if dry_run { None } else { Some(self.mailbox(team, &name).retrying()?) };
-            let recorded = self.recorded(Some(team), &recorded.id)?;
-            let Some((step, draft, stages)) = self.next_step(team, &config, policies, &recorded)? else {
-                continue;
+            let taken = self.retry_one(team, &config, policies, &message.id, dry_run);
+            let taken = if retried.is_empty() {
+                taken?
+            } else {
+                taken.after(|| Done::Steps(retried.iter().map(Retried::words).collect()))?
             };
-            if !dry_run {
-                let taken = self.take_step(team, &config, &recorded, draft, &step, &stages);
-                if retried.is_empty() {
-                    taken?;
-                } else {
-                    taken.after(|| Done::Steps(retried.iter().map(Retried::words).collect()))?;
-                }
-            }
-            retried.push(Retried { id: recorded.id, to: recorded.inbox.name, step });
+            retried.extend(taken);
         }
         Ok(retried)
+    }
+
+    /// Takes the step that is due for a message, if one is.
+    fn retry_one(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        policies: &Policies,
+        id: &str,
+        dry_run: bool,
+    ) -> Result<Option<Retried>, OfficeError> {
+        let recorded = self.recorded(Some(team), id)?;
+        if self.next_step(team, config, policies, &recorded)?.is_none() {
+            return Ok(None);
+        }
+        let name = MemberName::parse(&recorded.inbox.name)?;
+        // Decided again in the turn, by what is known then: somebody may have taken the step meanwhile.
+        let _turn = if dry_run { None } else { Some(self.mailbox(team, &name).retrying()?) };
+        let recorded = self.recorded(Some(team), &recorded.id)?;
+        let Some((step, draft, stages)) = self.next_step(team, config, policies, &recorded)? else {
+            return Ok(None);
+        };
+        if !dry_run {
+            self.take_step(team, config, &recorded, draft, &step, &stages)?;
+        }
+        Ok(Some(Retried { id: recorded.id, to: recorded.inbox.name, step }))
     }
 
     /// The step that is due for a message, with what it takes to take it.
@@ -184,7 +197,7 @@ fn due(
     if policy.expire_after.is_some_and(|expire| back_for >= expire) {
         return Some(Step::Expire);
     }
-    if matches!(why, Why::TakenUnproved | Why::Held) {
+    if matches!(why, Why::NotWritten | Why::TakenUnproved | Why::Held) {
         // Whoever took it would get it twice; whoever undoes it would do so again.
         return None;
     }

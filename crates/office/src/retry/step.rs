@@ -65,8 +65,8 @@ impl Office {
         let now = self.now().as_millis();
         self.books.with(|ledger| ledger.note_fact(&message.inbox, &announced, now))?;
         if let Err(error) = mailbox.offer(&numbered(draft, number)) {
-            // After a failed sync it may be there.
-            if !matches!(error, StoreError::Io { action: "sync", .. }) {
+            // What could only not be synced is there.
+            if !matches!(error, StoreError::Unsynced { .. }) {
                 self.books.with(|ledger| ledger.forget_fact(&message.inbox, &announced))?;
             }
             return Err(error.into());

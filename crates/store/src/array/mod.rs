@@ -60,7 +60,9 @@ impl Delivered {
     fn record(&self, outbox: &mut dyn Outbox) -> bool {
         let is_known = |id: &String| self.known.contains(id);
         let (known, new): (Vec<String>, Vec<String>) = self.ids.iter().cloned().partition(is_known);
-        let groups = [(known, None), (new, self.before.as_ref())];
+        // Of new ones, nothing known is no witness; of known ones it is that they were there.
+        let before = self.before.clone().unwrap_or_default();
+        let groups = [(known, None), (new, Some(&before))];
         groups.iter().all(|(ids, before)| ids.is_empty() || outbox.written(ids, *before))
     }
 }
@@ -152,9 +154,16 @@ impl ArrayInbox {
         Ok(Appended { known: delivered.known, warnings })
     }
 
-    /// Lets `work` happen in our queue, if nobody is in it.
-    pub(crate) fn if_idle<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>, StoreError> {
-        self.file.if_idle(work)
+    /// Tells the outbox that nothing is going to be written, if nobody is in our queue; says whether it was told.
+    pub(crate) fn give_up(&self, outbox: &mut dyn Outbox, why: &StoreError) -> Result<bool, StoreError> {
+        let told = self.file.if_idle(|queue| {
+            let left = queue.left();
+            if outbox.knows_of_the_dead() && !left.is_empty() && outbox.written(&left, None) {
+                queue.left_is_told();
+            }
+            outbox.failed(why);
+        })?;
+        Ok(told.is_some())
     }
 
     fn prepare_append(

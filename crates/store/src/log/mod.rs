@@ -93,9 +93,28 @@ impl LogInbox {
         self.state.queue(&self.file(Priority::Normal))
     }
 
-    /// Lets `work` happen in our queue, if nobody is in it.
-    pub(crate) fn if_idle<T>(&self, work: impl FnOnce() -> T) -> Result<Option<T>, StoreError> {
-        Ok(Queue::try_enter(&self.queue())?.map(|_turn| work()))
+    /// Tells the outbox that nothing is going to be written, if nobody is in our queue; says whether it was told.
+    pub(crate) fn give_up(&self, outbox: &mut dyn Outbox, why: &StoreError) -> Result<bool, StoreError> {
+        let turn = Queue::try_enter(&self.queue())?;
+        Ok(turn.map(|_turn| self.fail(outbox, why)).is_some())
+    }
+
+    /// Tells the outbox that what waits was not written, but for what is there: somebody may have written it and died, or a
+    /// write that ended in the middle could not be taken back. It has to be our turn.
+    fn fail(&self, outbox: &mut dyn Outbox, why: &StoreError) {
+        let drafts = outbox.waiting();
+        for queue in QUEUES {
+            let of_queue: Vec<_> = drafts.iter().filter(|draft| draft.ours.priority == queue).collect();
+            if of_queue.is_empty() {
+                continue;
+            }
+            // Where the file cannot be read, nobody knows: it stays accepted.
+            let Ok((there, _)) = append::look(&self.file(queue), &of_queue) else { return };
+            if !there.is_empty() {
+                outbox.written(&there.into_iter().collect::<Vec<_>>(), None);
+            }
+        }
+        outbox.failed(why);
     }
 
     /// Makes what is missing of the inbox. It has to be our turn.
@@ -134,7 +153,11 @@ impl LogInbox {
         let deadline = self.times.deadline();
         self.ensure_folders()?;
         let _turn = Queue::enter(&self.queue(), &deadline)?;
-        self.deliver_in_turn(outbox, &deadline).inspect_err(|error| outbox.failed(error))
+        let delivered = self.deliver_in_turn(outbox, &deadline);
+        if let Err(error) = &delivered {
+            self.fail(outbox, error);
+        }
+        delivered
     }
 
     fn deliver_in_turn(&self, outbox: &mut dyn Outbox, deadline: &Deadline) -> Result<Appended, StoreError> {
@@ -146,15 +169,8 @@ impl LogInbox {
             if drafts.is_empty() {
                 continue;
             }
-            let added = append::append(self, queue, &drafts, deadline).inspect_err(|_| {
-                // A write that ended in the middle and could not be taken back has put the first of the lines there.
-                let there =
-                    append::look(&self.file(queue), &drafts).map(|(known, _)| known).unwrap_or_default();
-                if !there.is_empty() {
-                    outbox.written(&Vec::from_iter(there), None);
-                }
-            });
-            let append::Addition { known, before, unsynced } = added?;
+            let append::Addition { known, before, unsynced } =
+                append::append(self, queue, &drafts, deadline)?;
             appended.warnings.extend(unsynced.map(|error| Warning::Unsynced { why: error.to_string() }));
             let ids = drafts.iter().map(|draft| draft.id.clone());
             let (there, new): (Vec<String>, Vec<String>) = ids.partition(|id| known.contains(id));
