@@ -41,8 +41,6 @@ fn receive(signal: i32, is_server: bool) {
     }
     let progress = interrupt::request();
     match progress {
-        // Nothing was accepted, and nothing will be.
-        Progress::Nothing => {}
         Progress::Begun if is_server => {
             let deadline = Instant::now() + LAST_DELIVERIES;
             while atm_office::is_delivering() && Instant::now() < deadline {
@@ -51,7 +49,7 @@ fn receive(signal: i32, is_server: bool) {
         }
         // It comes to its end, and says what it did.
         Progress::Begun if is_first => return,
-        Progress::Begun => {}
+        Progress::Begun | Progress::Nothing => {}
     }
     interrupt::abandon();
     if progress == Progress::Begun && atm_office::leave_accepted() {

@@ -45,14 +45,14 @@ pub enum Progress {
 pub fn request() -> Progress {
     let mut gate = lock(&GATE);
     REQUESTED.store(true, Ordering::SeqCst);
+    if !gate.has_begun {
+        gate.closed = true;
+        return Progress::Nothing;
+    }
     for (_, waiter) in lock(&WAITERS).drain(..) {
         let _ = waiter.send(());
     }
-    if gate.has_begun {
-        return Progress::Begun;
-    }
-    gate.closed = true;
-    Progress::Nothing
+    Progress::Begun
 }
 
 /// Whether the process was told to stop.

@@ -117,9 +117,8 @@ impl Send {
         let office = &context.office;
         let wait = |wanted: Wanted| office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout);
         let waited = self.wait.map(wait);
-        match &waited {
-            Some(Ok(Track { stage, .. }) | Err(OfficeError::NotInTime { stage, .. })) => sent.reach(*stage),
-            _ => {}
+        if let Some(Ok(Track { stage, .. }) | Err(OfficeError::NotInTime { stage, .. })) = &waited {
+            sent.reach(*stage);
         }
         tell(context, &sent)?;
         if let Some(Err(error)) = waited {

@@ -11,7 +11,7 @@ use atm_support::{Foreign, TestTeam, drafts, wait_until};
 use rustix::io::ioctl_fionread;
 use rustix::process::Signal;
 
-use crate::scene::{Dice, Started, World, foreign_team};
+use crate::scene::{Dice, Started, World, foreign_team, texts};
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
@@ -240,5 +240,5 @@ fn a_batch_of_which_one_priority_is_written_leaves_the_rest_accepted() {
     assert_eq!(batch.finish().code, Some(9));
     drop(holder.finish());
     world.ok(&["pending"]);
-    assert_eq!(team.texts("bob"), ["urgent", "plain"]);
+    assert_eq!(texts(&world.json(&["inbox", "bob"])), ["urgent", "plain"]);
 }
