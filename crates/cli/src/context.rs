@@ -32,7 +32,7 @@ impl Context {
         let settings = Settings::load(global, &cwd)?;
         let office = Office::new(
             Root::new(cwd.join(&settings.root.value)),
-            State::new(cwd.join(&settings.state.value)).with_home(&settings.home),
+            State::new(cwd.join(&settings.state.value)),
         );
         let out = Out::new(global.json, global.quiet, settings.color.value);
         Ok(Self { office, settings, out, cwd, global: global.clone() })

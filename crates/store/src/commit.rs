@@ -268,6 +268,19 @@ impl SharedFile {
         &self.path
     }
 
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Keeps a copy of content that does not parse and is going to be replaced; says where. What a link leads
+    /// to may be any other file of the user's: that is an error, unless it is empty.
+    pub(crate) fn set_aside(&self, bytes: &[u8], slug: &str, why: &str) -> Result<PathBuf, StoreError> {
+        if self.follows_links && self.path.is_symlink() && !bytes.trim_ascii().is_empty() {
+            return Err(StoreError::bad(&self.path, format!("is a link, and what it leads to {why}")));
+        }
+        self.quarantine.keep(&self.path, bytes, slug)
+    }
+
     /// Plans a change on what the file holds and carries it out, durably. The planner may be called several times;
     /// the last call is the one that counts.
     pub(crate) fn update<T>(
@@ -444,13 +457,13 @@ impl SharedFile {
         deadline: &Deadline,
         prepare: &mut impl FnMut(&Desk) -> Result<Step<T>, StoreError>,
     ) -> Result<(T, Option<StoreError>), StoreError> {
+        let target =
+            if self.follows_links { self.bounds.resolve(&self.path)? } else { in_real_folder(&self.path)? };
         if queue.follows_a_death() {
             // Taking the locks clears what the dead one held; a client would have to wait ten seconds for it.
             drop(self.lock(deadline)?);
         }
         points::reached("queued");
-        let target =
-            if self.follows_links { self.bounds.resolve(&self.path)? } else { in_real_folder(&self.path)? };
         let mut desk = Desk { target: &target, sure: false, file: self, queue };
         for _ in 0..OPTIMISTIC_TRIES {
             let mut prepared = match prepare(&desk)? {

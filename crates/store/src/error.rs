@@ -85,14 +85,14 @@ pub enum StoreError {
         group: String,
     },
     /// A link in the place of a shared file, or of its folder, leads to what is not the user's to replace.
-    #[error(
-        "{} leads to {}: links are followed to what is yours, below the root or your home folder", link.display(), target.display()
-    )]
+    #[error("{} leads to {}: {why}", link.display(), target.display())]
     LinkedAway {
         /// The file as it is named.
         link: PathBuf,
         /// Where it really is.
         target: PathBuf,
+        /// Why it may not lead there.
+        why: &'static str,
     },
     /// A backup that cannot be restored.
     #[error("{} cannot be restored: {why}", path.display())]

@@ -67,14 +67,7 @@ impl State {
         Self { bounds: Bounds::default().with_tree(&path), path }
     }
 
-    /// Of somebody whose home folder this is: links in the shared tree may lead there, to what is theirs.
-    #[must_use]
-    pub fn with_home(mut self, home: &Path) -> Self {
-        self.bounds = self.bounds.with_home(home);
-        self
-    }
-
-    /// Beside this shared tree: links in it may lead to other places in it.
+    /// Beside this shared tree, whose top may be behind any link.
     #[must_use]
     pub fn with_root(mut self, root: &Root) -> Self {
         self.bounds = self.bounds.with_tree(root.path());

@@ -95,6 +95,7 @@ impl TeamFolder {
         group: Option<&Group>,
     ) -> Result<(), StoreError> {
         let text = Style::two_spaces("").render(config).map_err(|error| self.bad(&error))?;
+        self.check_links(layout)?;
         if let Some(group) = group {
             self.create_for(group)?;
         }
@@ -114,6 +115,19 @@ impl TeamFolder {
         }
     }
 
+    /// Whether links may be followed to the places of a new team, before anything is made there.
+    fn check_links(&self, layout: Layout) -> Result<(), StoreError> {
+        self.config.bounds().resolve(self.config.path())?;
+        self.config.bounds().check_folder(&self.mail(layout))
+    }
+
+    fn mail(&self, layout: Layout) -> PathBuf {
+        self.path.join(match layout {
+            Layout::Array => "inboxes",
+            Layout::Log => "members",
+        })
+    }
+
     fn create_folder(&self) -> Result<(), StoreError> {
         let teams = self.path.parent().unwrap_or(Path::new("/"));
         create_private_folders(teams)?;
@@ -128,12 +142,10 @@ impl TeamFolder {
 
     /// Makes the team with a configuration that there is already.
     pub fn create_from(&self, text: &str, layout: Layout) -> Result<(), StoreError> {
+        self.check_links(layout)?;
         self.create_folder()?;
         // The layout shows by this folder, so it is there before the team is.
-        ensure_folder(&self.path.join(match layout {
-            Layout::Array => "inboxes",
-            Layout::Log => "members",
-        }))?;
+        ensure_folder(&self.mail(layout))?;
         self.config.update(|look| match look.content {
             Content::Missing => Ok(Plan::Replace(text.to_owned(), ())),
             _ => Err(StoreError::Exists { path: self.config.path().to_owned() }),

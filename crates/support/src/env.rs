@@ -61,7 +61,7 @@ impl TestEnv {
 
     /// Our own state, for the store and the office.
     pub fn store_state(&self) -> State {
-        State::new(self.state()).with_home(&self.home()).with_root(&self.store_root())
+        State::new(self.state()).with_root(&self.store_root())
     }
 
     /// A new team with these members, the first of them its lead, whose files stand there as other programs would

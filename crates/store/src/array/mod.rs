@@ -390,7 +390,7 @@ impl ArrayInbox {
                 let saved = salvage::salvage(&String::from_utf8_lossy(why.bytes));
                 let mended = salvage::as_array(&saved);
                 let (patch, value) = edit(&mended, &Entries::parse(&mended).unwrap_or_default())?;
-                let kept = self.quarantine.keep(self.path(), why.bytes, why.slug)?;
+                let kept = self.file.set_aside(why.bytes, why.slug, &why.text)?;
                 let warning = Warning::SetAside {
                     path: self.path().to_owned(),
                     kept,

@@ -1,141 +1,311 @@
-//! Where links may lead when a file is written: to what is the user's own, in their own places.
+//! Where links may lead when a file is written: the user's own links, to what is the user's own.
 //!
 //! Whoever can place a link in a tree that several share could otherwise have us replace any file that we may write.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::resolve;
 use crate::error::StoreError;
 
-/// The places that links may lead into.
+const MOST_LINKS: usize = 40;
+
+/// The trees that we write in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    places: Arc<Places>,
+    /// The shared one and our state folder. The way to their tops is the user's to choose, with whatever links.
+    trees: Arc<Vec<PathBuf>>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Places {
-    /// The shared tree and our state folder.
-    trees: Vec<PathBuf>,
-    home: Option<PathBuf>,
+/// A path without links.
+#[derive(Debug)]
+struct Way {
+    target: PathBuf,
+    /// What of it is there: itself, or the nearest folder above.
+    present: PathBuf,
+    /// Whose the links were that were followed, if any: the least trusted one counts.
+    links: Option<Owner>,
+    /// Whether the file itself is one, not only a folder on the way.
+    is_linked_file: bool,
 }
 
 impl Bounds {
-    /// Also into this tree: the shared one, or our own.
+    /// Also in this tree: the shared one, or our own.
     pub(crate) fn with_tree(mut self, tree: &Path) -> Self {
-        Arc::make_mut(&mut self.places).trees.push(tree.to_owned());
-        self
-    }
-
-    /// Also into the user's home folder, to what the user owns.
-    pub(crate) fn with_home(mut self, home: &Path) -> Self {
-        Arc::make_mut(&mut self.places).home = Some(home.to_owned());
+        Arc::make_mut(&mut self.trees).push(tree.to_owned());
         self
     }
 
     /// The real file behind `path`, which is about to be written: links are followed, also one whose target is yet to be
     /// made, if they may be. The folder is named by its real path.
     pub(crate) fn resolve(&self, path: &Path) -> Result<PathBuf, StoreError> {
-        let target = resolve(path)?;
-        let folder = target.parent().unwrap_or(Path::new("/"));
-        // A folder that is not there is an error of whoever wants to write into it.
-        let Ok(real) = folder.canonicalize() else { return Ok(target) };
-        let is_link = target != path;
-        if !is_link && real == folder {
-            return Ok(target);
+        let way = self.follow(path)?;
+        match self.objection(&way) {
+            None => Ok(way.target),
+            Some(why) => Err(StoreError::LinkedAway { link: path.to_owned(), target: way.target, why }),
         }
-        let owner = if is_link { target.metadata().or_else(|_| real.metadata()) } else { real.metadata() };
-        let is_ours = owner.is_ok_and(|found| is_own(&found));
-        let is_in = |place: &PathBuf| place.canonicalize().is_ok_and(|place| real.starts_with(place));
-        let is_in_tree = self.places.trees.iter().any(is_in);
-        let is_allowed = match (is_in_tree, is_link) {
-            // A folder of a tree that somebody else shares with us.
-            (true, false) => true,
-            (true, true) => is_ours,
-            (false, _) => is_ours && self.places.home.iter().any(is_in) || is_link && is_beside(path, &real),
-        };
-        let target = real.join(target.file_name().unwrap_or_default());
-        if is_allowed {
-            return Ok(target);
-        }
-        Err(StoreError::LinkedAway { link: path.to_owned(), target })
     }
 
-    /// Whether files may be written in the folder `path`, which may be behind links.
+    /// Whether files may be written in the folder `path`, which may be behind links or yet to be made.
     pub(crate) fn check_folder(&self, path: &Path) -> Result<(), StoreError> {
         match self.resolve(&path.join("any")) {
-            Err(StoreError::LinkedAway { target, .. }) => Err(StoreError::LinkedAway {
+            Err(StoreError::LinkedAway { target, why, .. }) => Err(StoreError::LinkedAway {
                 link: path.to_owned(),
                 target: target.parent().unwrap_or(Path::new("/")).to_owned(),
+                why,
             }),
             _ => Ok(()),
         }
     }
+
+    fn objection(&self, way: &Way) -> Option<&'static str> {
+        let owner = way.links?;
+        let is_in_tree =
+            self.trees.iter().any(|tree| tree.canonicalize().is_ok_and(|tree| way.target.starts_with(tree)));
+        // Of a file that is no link itself, the folder counts: others may share it with us.
+        let owned = if way.is_linked_file || way.present != way.target {
+            way.present.symlink_metadata()
+        } else {
+            way.target.parent().unwrap_or(Path::new("/")).symlink_metadata()
+        };
+        let is_ours = owned.is_ok_and(|found| found.uid() == user());
+        match owner {
+            Owner::Other => Some("a link on the way is not yours"),
+            Owner::Root if !is_in_tree => Some("a link on the way is not yours, and leads out of the tree"),
+            _ if !is_ours && (way.is_linked_file || !is_in_tree) => Some("that is not yours"),
+            _ => None,
+        }
+    }
+
+    /// Follows every link on the way, one part of the path after the other.
+    fn follow(&self, path: &Path) -> Result<Way, StoreError> {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut way = Way {
+            target: PathBuf::from("/"),
+            present: PathBuf::new(),
+            links: None,
+            is_linked_file: false,
+        };
+        let mut ahead = self.set_out(&mut way.target, &absolute);
+        let mut is_there = true;
+        let mut links = 0;
+        while let Some(part) = ahead.pop() {
+            if part == ".." {
+                way.target.pop();
+                continue;
+            }
+            let next = way.target.join(&part);
+            let found = if is_there { next.symlink_metadata().ok() } else { None };
+            let Some(link) = found.as_ref().filter(|found| found.is_symlink()) else {
+                if is_there && found.is_none() {
+                    way.present.clone_from(&way.target);
+                    is_there = false;
+                }
+                way.target = next;
+                continue;
+            };
+            links += 1;
+            let Some(to) = fs::read_link(&next).ok().filter(|_| links <= MOST_LINKS) else {
+                return Err(StoreError::bad(path, "is a link that leads to itself"));
+            };
+            way.links = way.links.max(Some(owner(link, &next, &way.target)));
+            way.is_linked_file |= ahead.is_empty();
+            if to.is_absolute() {
+                ahead.extend(self.set_out(&mut way.target, &to));
+            } else {
+                ahead.extend(parts(&to));
+            }
+        }
+        if is_there {
+            way.present.clone_from(&way.target);
+        }
+        Ok(way)
+    }
+
+    /// Sets `from` to where the way along `path` begins, and gives what is ahead, the next part last.
+    fn set_out(&self, from: &mut PathBuf, path: &Path) -> Vec<OsString> {
+        let trees = self.trees.iter().filter_map(|tree| Some((tree, path.strip_prefix(tree).ok()?)));
+        let nearest = trees.min_by_key(|(_, rest)| rest.components().count());
+        match nearest.and_then(|(tree, rest)| Some((tree.canonicalize().ok()?, rest))) {
+            Some((tree, rest)) => {
+                *from = tree;
+                parts(rest)
+            }
+            None => {
+                *from = PathBuf::from("/");
+                parts(path)
+            }
+        }
+    }
 }
 
-/// Whether the folder `real` is the one that the link `path` is in: then it leads nowhere else.
-fn is_beside(path: &Path, real: &Path) -> bool {
-    path.parent().and_then(|folder| fs::canonicalize(folder).ok()).is_some_and(|folder| folder == real)
+/// Whose a link is, from the most to the least trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    User,
+    /// Root, in a folder that only root can write: a part of the system.
+    System,
+    /// Root, where others can write as well.
+    Root,
+    /// Another user, or nobody can tell: it changed while we looked at it.
+    Other,
 }
 
-fn is_own(found: &Metadata) -> bool {
-    found.uid() == rustix::process::geteuid().as_raw()
+/// Whose the link at `path` is, if it is still the one that was `seen` before it was read.
+fn owner(seen: &Metadata, path: &Path, folder: &Path) -> Owner {
+    let same = |now: &Metadata| {
+        let key = |of: &Metadata| (of.dev(), of.ino(), of.ctime(), of.ctime_nsec());
+        key(now) == key(seen)
+    };
+    if !path.symlink_metadata().is_ok_and(|now| same(&now)) {
+        return Owner::Other;
+    }
+    match seen.uid() {
+        uid if uid == user() => Owner::User,
+        0 if folder.symlink_metadata().is_ok_and(|at| at.uid() == 0 && at.mode() & 0o022 == 0) => Owner::System,
+        0 => Owner::Root,
+        _ => Owner::Other,
+    }
+}
+
+/// The names in a path, the last one first.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    parts.rev().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::fs::{chown, lchown, symlink};
 
-    #[test]
-    fn links_lead_to_the_users_own_places_and_nowhere_else() {
+    struct Places {
+        _folder: tempfile::TempDir,
+        root: PathBuf,
+        other: PathBuf,
+        bounds: Bounds,
+    }
+
+    fn places() -> Places {
         let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path().canonicalize().unwrap();
-        let [root, home, other] = ["root", "home", "other"].map(|name| folder.join(name));
-        for place in [&root, &home, &other] {
+        let at = folder.path().canonicalize().unwrap();
+        let [root, other] = ["root", "other"].map(|name| at.join(name));
+        for place in [&root, &other] {
             fs::create_dir_all(place.join("dir")).unwrap();
             fs::write(place.join("file"), "x").unwrap();
         }
-        let bounds = Bounds::default().with_tree(&root).with_home(&home);
-        let link = |to: &Path| {
-            let link = root.join("link");
+        Places { bounds: Bounds::default().with_tree(&root), _folder: folder, root, other }
+    }
+
+    impl Places {
+        fn link(&self, to: &Path) -> PathBuf {
+            let link = self.root.join("link");
             let _ = fs::remove_file(&link);
             symlink(to, &link).unwrap();
             link
-        };
-        for (to, is_allowed) in [
-            (root.join("file"), true),
-            (root.join("dir/new"), true),
-            (PathBuf::from("file"), true),
-            (home.join("file"), true),
-            (home.join("new"), true),
-            (other.join("file"), false),
-            (other.join("new"), false),
-            (home.join("../other/file"), false),
-            (PathBuf::from("../other/file"), false),
-            (PathBuf::from("/etc/passwd"), false),
+        }
+    }
+
+    #[test]
+    fn own_links_lead_to_what_is_own() {
+        let places = places();
+        let Places { root, other, bounds, .. } = &places;
+        for (to, real) in [
+            (root.join("file"), root.join("file")),
+            (root.join("dir/new"), root.join("dir/new")),
+            (PathBuf::from("file"), root.join("file")),
+            (other.join("file"), other.join("file")),
+            (other.join("new"), other.join("new")),
+            (PathBuf::from("dir/../../other/file"), other.join("file")),
         ] {
-            let resolved = bounds.resolve(&link(&to));
-            assert_eq!(resolved.is_ok(), is_allowed, "{}: {resolved:?}", to.display());
+            assert_eq!(bounds.resolve(&places.link(&to)).unwrap(), real, "{}", to.display());
         }
-        // By way of a folder.
-        for (to, is_allowed) in
-            [(root.join("dir"), true), (home.join("dir"), true), (other.join("dir"), false)]
-        {
-            let inside = link(&to).join("bob.json");
-            assert_eq!(bounds.resolve(&inside).is_ok(), is_allowed, "{}", to.display());
-        }
-        // A link to a link.
-        symlink(other.join("file"), home.join("onward")).unwrap();
-        let error = bounds.resolve(&link(&home.join("onward"))).unwrap_err().to_string();
-        assert!(error.contains("root/link") && error.contains("other/file"), "{error}");
-        // What is somebody else's, where we may give files away.
-        if chown(home.join("file"), Some(12_345), None).is_ok() {
-            assert!(bounds.resolve(&link(&home.join("file"))).is_err());
+        // By way of a folder, also one that is yet to be made.
+        for to in [root.join("dir"), other.join("dir"), other.join("none")] {
+            let link = places.link(&to);
+            assert_eq!(bounds.resolve(&link.join("bob.json")).unwrap(), to.join("bob.json"));
+            bounds.check_folder(&link).unwrap();
         }
         assert_eq!(bounds.resolve(&root.join("file")).unwrap(), root.join("file"), "no link at all");
+        assert!(bounds.resolve(&places.link(Path::new("link"))).is_err(), "a loop");
+    }
+
+    #[test]
+    fn what_is_not_the_users_is_refused() {
+        let places = places();
+        let Places { root, other, bounds, .. } = &places;
+        let is_root = user() == 0;
+        if !is_root {
+            assert!(bounds.resolve(&places.link(Path::new("/etc/passwd"))).is_err());
+            return;
+        }
+        chown(other.join("file"), Some(12_345), None).unwrap();
+        chown(other.join("dir"), Some(12_345), None).unwrap();
+        for to in [other.join("file"), other.join("dir/new")] {
+            let error = bounds.resolve(&places.link(&to)).unwrap_err().to_string();
+            assert!(error.contains("root/link") && error.ends_with("that is not yours"), "{error}");
+        }
+        for to in [other.join("dir"), other.join("dir/none")] {
+            let link = places.link(&to);
+            assert!(bounds.resolve(&link.join("bob.json")).is_err(), "{}", to.display());
+            assert!(bounds.check_folder(&link).is_err(), "{}", to.display());
+        }
+        // Beside the link is no exception.
+        chown(root.join("file"), Some(12_345), None).unwrap();
+        assert!(bounds.resolve(&places.link(Path::new("file"))).is_err());
+        assert!(bounds.resolve(&root.join("file")).is_ok(), "no link at all");
+    }
+
+    #[test]
+    fn links_of_others_lead_nowhere() {
+        if user() != 0 {
+            return;
+        }
+        let places = places();
+        let Places { root, other, bounds, .. } = &places;
+        let planted = |to: &Path| {
+            let link = places.link(to);
+            lchown(&link, Some(12_345), None).unwrap();
+            link
+        };
+        for to in [root.join("file"), root.join("new"), other.join("file"), other.join("new")] {
+            let error = bounds.resolve(&planted(&to)).unwrap_err().to_string();
+            assert!(error.ends_with("a link on the way is not yours"), "{error}");
+        }
+        for to in [root.join("dir"), other.join("dir")] {
+            assert!(bounds.resolve(&planted(&to).join("bob.json")).is_err(), "{}", to.display());
+            assert!(bounds.check_folder(&root.join("link")).is_err(), "{}", to.display());
+        }
+        // Behind a link of the user's own.
+        symlink(other.join("dir"), other.join("onward")).unwrap();
+        lchown(other.join("onward"), Some(12_345), None).unwrap();
+        assert!(bounds.resolve(&places.link(&other.join("onward"))).is_err());
+        assert!(bounds.resolve(&places.link(other).join("onward/bob.json")).is_err());
+        // The way to the top of the tree is the user's choice.
+        let top = root.with_file_name("top");
+        symlink(root, &top).unwrap();
+        lchown(&top, Some(12_345), None).unwrap();
+        let by_link = Bounds::default().with_tree(&top);
+        assert_eq!(by_link.resolve(&top.join("dir/bob.json")).unwrap(), root.join("dir/bob.json"));
+        assert!(Bounds::default().resolve(&top.join("dir/bob.json")).is_err());
+    }
+
+    #[test]
+    fn links_of_root_stay_in_the_tree() {
+        let places = places();
+        let way = |target: &Path| Way {
+            target: target.to_owned(),
+            present: target.to_owned(),
+            links: Some(Owner::Root),
+            is_linked_file: true,
+        };
+        assert_eq!(places.bounds.objection(&way(&places.root.join("file"))), None);
+        assert!(places.bounds.objection(&way(&places.other.join("file"))).is_some());
     }
 }

@@ -126,7 +126,7 @@ pub(super) fn create(file: &SharedFile) -> Result<(), StoreError> {
 
 /// A cursor that does not parse is set aside, whoever wrote what into it; mail is then shown again.
 fn keep_aside(file: &SharedFile, bytes: &[u8]) -> Result<String, StoreError> {
-    file.quarantine().keep(file.path(), bytes, "bad-json")?;
+    file.set_aside(bytes, "bad-json", "is no cursor")?;
     Ok(fresh())
 }
 

@@ -191,6 +191,17 @@ fn a_link_stays_a_link_and_the_file_behind_it_is_replaced() {
 }
 
 #[test]
+fn what_a_link_leads_to_and_is_no_inbox_stays_as_it_is() {
+    let team = array_team();
+    let precious = team.env().home().join(".profile");
+    fs::write(&precious, "export PATH=/bin").unwrap();
+    symlink(&precious, team.inbox("bob")).unwrap();
+    let error = team.mailbox("bob").append(&[draft("m")], false).unwrap_err();
+    assert!(matches!(error, StoreError::BadContent { .. }), "{error}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "export PATH=/bin");
+}
+
+#[test]
 fn modes_are_kept_and_new_files_are_private() {
     let team = array_team();
     fs::remove_dir(team.folder().join("inboxes")).unwrap();
