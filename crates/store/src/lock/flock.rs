@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
+use rustix::fs::OFlags;
+
 use super::Deadline;
 use crate::disk;
 use crate::error::{IoContext, StoreError};
@@ -49,20 +51,32 @@ impl Flock {
     }
 }
 
+/// A link in a lock's place could have us make a file anywhere.
+#[expect(clippy::cast_possible_wrap, reason = "the flags are the system's own, which takes an int")]
+const NO_LINKS: i32 = OFlags::NOFOLLOW.bits() as i32;
+
 fn open(path: &Path) -> Result<File, StoreError> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(mode(path));
+    options.read(true).write(true).create(true).truncate(false).mode(mode(path)).custom_flags(NO_LINKS);
     let opened = match disk::open(&options, path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => disk::open_to_read(path),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open_to_read(path),
         opened => opened,
     };
     match opened {
+        Err(_) if path.is_symlink() => {
+            let why = "it is a link, where programs expect a file to `flock`".to_owned();
+            Err(StoreError::LockBlocked { lock: path.to_owned(), why })
+        }
         Err(_) if path.is_dir() => {
             let why = "it is a folder, where programs expect a file to `flock`".to_owned();
             Err(StoreError::LockBlocked { lock: path.to_owned(), why })
         }
         opened => opened.doing("open the lock", path),
     }
+}
+
+fn open_to_read(path: &Path) -> io::Result<File> {
+    disk::open_to_read_with(OpenOptions::new().read(true).custom_flags(NO_LINKS), path)
 }
 
 /// Locks the file if nobody else does; says whether the file system has such locks at all.
@@ -78,8 +92,7 @@ fn try_lock(file: &File, path: &Path) -> Result<Option<bool>, StoreError> {
 /// Whether somebody holds an `flock` on the file at `path` at this moment.
 pub(crate) fn is_held(path: &Path) -> bool {
     path.is_file()
-        && disk::open_to_read(path)
-            .is_ok_and(|file| matches!(disk::try_lock(&file), Err(TryLockError::WouldBlock)))
+        && open_to_read(path).is_ok_and(|file| matches!(disk::try_lock(&file), Err(TryLockError::WouldBlock)))
 }
 
 /// Waits in the kernel's own line, which is fair; polling would starve beside programs that wait there.
@@ -113,7 +126,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 }
 
 fn same_file(file: &File, path: &Path) -> bool {
-    match (file.metadata(), fs::metadata(path)) {
+    match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),
         _ => false,
     }
@@ -153,6 +166,24 @@ mod tests {
         fs::remove_file(&path).unwrap();
         let second = Flock::take(&path, &deadline(0)).unwrap();
         assert!(same_file(&second.file, &path) && !same_file(&first.file, &path));
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_reported_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (folder.path().join(".lock"), folder.path().join("elsewhere"));
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        for _ in 0..2 {
+            let error = Flock::take(&path, &deadline(0)).unwrap_err();
+            assert!(matches!(&error, StoreError::LockBlocked { .. }), "{error}");
+            assert!(matches!(Flock::try_take(&path), Err(StoreError::LockBlocked { .. })));
+            assert!(!target.exists() && !is_held(&path));
+            assert!(open_to_read(&path).is_err());
+            // Once more, with a link to what is there.
+            fs::write(folder.path().join("there"), "").unwrap();
+            fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink("there", &path).unwrap();
+        }
     }
 
     #[test]
