@@ -1,11 +1,13 @@
 //! A team's `config.json`: several programs edit it, and nobody's edit is undone.
 
 use std::fs;
+use std::os::unix::fs::{lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use atm_store::{Layout, StoreError, TeamFolder};
 use atm_support::{TestEnv, TestTeam, client_fixtures, wait_until};
+use atm_wire::TeamName;
 use serde_json::{Value, json};
 
 use crate::scene::{HASTY, array_team};
@@ -30,6 +32,32 @@ fn team_with(config: &str) -> TestTeam {
     let team = array_team();
     fs::write(team.config_file(), config).unwrap();
     team
+}
+
+#[test]
+fn no_folder_of_a_new_team_is_made_behind_a_link_of_somebody_else() {
+    for name in ["teams", "teams/new", "teams/new/inboxes"] {
+        let team = array_team();
+        let (link, outside) = (team.env().root().join(name), team.env().home().join("outside"));
+        if name == "teams" {
+            fs::remove_dir_all(&link).unwrap();
+        }
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, &link).unwrap();
+        if lchown(&link, Some(12_345), None).is_err() {
+            return eprintln!("skipped: only root can give a link away");
+        }
+        let new = {
+            let env = team.env();
+            let name = TeamName::parse("new").unwrap();
+            TeamFolder::new(&env.store_root(), &name, &env.store_state(), HASTY)
+        };
+        let error = new.create(&json!({"name": "new"}), Layout::Array, None).unwrap_err();
+        assert!(matches!(error, StoreError::LinkedAway { .. }), "{name}: {error}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{name}");
+        assert!(!new.config_file().exists(), "{name}");
+    }
 }
 
 fn text(team: &TestTeam) -> String {
