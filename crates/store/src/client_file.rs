@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Staged, in_real_folder, read_small, resolve, sync_folder};
+use crate::files::{Bounds, Staged, in_real_folder, read_small, sync_folder};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::paths::{State, create_private_folders};
@@ -27,6 +27,7 @@ pub struct ClientFile {
     path: PathBuf,
     memory: PathBuf,
     state: State,
+    within: Option<PathBuf>,
 }
 
 /// What we did to it.
@@ -46,12 +47,28 @@ impl ClientFile {
         let path = path.into();
         let key = Uuid::new_v5(&Uuid::NAMESPACE_URL, path.as_os_str().as_encoded_bytes()).simple();
         let memory = state.path().join("installed").join(format!("{key}.json"));
-        Self { memory, path, state: state.clone() }
+        Self { memory, path, state: state.clone(), within: None }
+    }
+
+    /// It has to be below `folder`, also by its real path: links in there may be somebody else's work.
+    #[must_use]
+    pub fn within(mut self, folder: &Path) -> Self {
+        self.within = Some(folder.to_owned());
+        self
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it really is, behind links; an error if it may not be replaced there.
+    pub fn target(&self) -> Result<PathBuf, StoreError> {
+        let bounds = Bounds::default();
+        match &self.within {
+            Some(folder) => bounds.resolve_within(folder, &self.path),
+            None => bounds.resolve(&self.path),
+        }
     }
 
     /// What it holds, if it is there. A pipe or a device is an error, and nothing is waited for.
@@ -72,7 +89,7 @@ impl ClientFile {
         after: Option<&str>,
         remember: Option<&Touched>,
     ) -> Result<(), StoreError> {
-        let target = resolve(&self.path)?;
+        let target = self.target()?;
         let folder = target.parent().unwrap_or(Path::new("/"));
         if after.is_some() {
             disk::create_dir_all(0o755, folder).doing("create", folder)?;
@@ -113,7 +130,7 @@ impl ClientFile {
 
     /// Removes what a process left that died while it replaced this file.
     pub fn clear_leftovers(&self) -> Result<(), StoreError> {
-        let target = resolve(&self.path)?;
+        let target = self.target()?;
         // Where there never was a turn, nothing was left.
         if self.state.queue(&target).exists() { self.queue(&target).map(drop) } else { Ok(()) }
     }
@@ -171,6 +188,47 @@ mod tests {
         fs::remove_file(&real).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&real).status().unwrap().success());
         assert!(file.read().unwrap_err().to_string().ends_with("is not a regular file"), "and no wait");
+    }
+
+    #[test]
+    fn it_stays_within_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let state = State::new(folder.join("state"));
+        let (project, home) = (folder.join("project"), folder.join("home"));
+        for place in [&project, &home] {
+            fs::create_dir_all(place.join("dir")).unwrap();
+            fs::write(place.join("dir/s.json"), "{}").unwrap();
+        }
+        for (to, named, is_inside) in [
+            (project.join("dir"), "link/s.json", true),
+            (project.join("dir/s.json"), "link", true),
+            (home.join("dir"), "link/s.json", false),
+            (home.join("dir"), "link/new/s.json", false),
+            (home.join("dir/s.json"), "link", false),
+            (home.join("new.json"), "link", false),
+        ] {
+            let link = project.join("link");
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(&to, &link).unwrap();
+            let file = ClientFile::new(project.join(named), &state);
+            assert!(file.target().is_ok(), "the user's own link");
+            let before = file.read().unwrap();
+            let file = file.within(&project);
+            let replaced = file.replace(before.as_deref(), Some("{1}"), None);
+            assert_eq!(replaced.is_ok(), is_inside, "{named} to {}: {replaced:?}", to.display());
+        }
+        assert_eq!(fs::read_to_string(project.join("dir/s.json")).unwrap(), "{1}");
+        assert_eq!(fs::read_to_string(home.join("dir/s.json")).unwrap(), "{}");
+        assert!(!home.join("new.json").exists() && !home.join("dir/new").exists());
+        // A folder that is itself behind a link, or yet to be made, is that folder.
+        std::os::unix::fs::symlink(&project, folder.join("alias")).unwrap();
+        let real = |at: &str| {
+            let at = folder.join(at);
+            ClientFile::new(at.join("dir/s.json"), &state).within(&at).target().unwrap()
+        };
+        assert_eq!(real("alias"), project.join("dir/s.json"));
+        assert_eq!(real("alias/none"), project.join("none/dir/s.json"));
     }
 
     #[test]

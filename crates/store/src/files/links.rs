@@ -48,6 +48,17 @@ impl Bounds {
         }
     }
 
+    /// The same for a file that has to be below `folder`, whoever made the links in it.
+    pub(crate) fn resolve_within(&self, folder: &Path, path: &Path) -> Result<PathBuf, StoreError> {
+        let bounds = self.clone().with_tree(folder);
+        let target = bounds.resolve(path)?;
+        if target.starts_with(bounds.follow(folder)?.target) {
+            return Ok(target);
+        }
+        let why = "that is outside of the folder that it was meant for";
+        Err(StoreError::LinkedAway { link: path.to_owned(), target, why })
+    }
+
     /// Whether files may be written in the folder `path`, which may be behind links or yet to be made.
     pub(crate) fn check_folder(&self, path: &Path) -> Result<(), StoreError> {
         match self.resolve(&path.join("any")) {
@@ -82,12 +93,8 @@ impl Bounds {
     /// Follows every link on the way, one part of the path after the other.
     fn follow(&self, path: &Path) -> Result<Way, StoreError> {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let mut way = Way {
-            target: PathBuf::from("/"),
-            present: PathBuf::new(),
-            links: None,
-            is_linked_file: false,
-        };
+        let mut way =
+            Way { target: PathBuf::from("/"), present: PathBuf::new(), links: None, is_linked_file: false };
         let mut ahead = self.set_out(&mut way.target, &absolute);
         let mut is_there = true;
         let mut links = 0;
@@ -164,7 +171,9 @@ fn owner(seen: &Metadata, path: &Path, folder: &Path) -> Owner {
     }
     match seen.uid() {
         uid if uid == user() => Owner::User,
-        0 if folder.symlink_metadata().is_ok_and(|at| at.uid() == 0 && at.mode() & 0o022 == 0) => Owner::System,
+        0 if folder.symlink_metadata().is_ok_and(|at| at.uid() == 0 && at.mode() & 0o022 == 0) => {
+            Owner::System
+        }
         0 => Owner::Root,
         _ => Owner::Other,
     }

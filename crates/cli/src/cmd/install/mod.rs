@@ -67,6 +67,9 @@ pub(crate) struct Install {
 #[derive(Debug, Serialize)]
 struct Edited {
     path: String,
+    /// Where it really is, if that is elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    real_path: Option<String>,
     change: &'static str,
     diff: String,
 }
@@ -84,6 +87,7 @@ struct Report {
 /// A file, and what it is to become.
 struct Step {
     file: ClientFile,
+    real: PathBuf,
     before: Option<String>,
     after: Option<String>,
     remember: Option<Touched>,
@@ -120,7 +124,12 @@ impl Install {
         let steps = client
             .targets(scope, &folders, &who, claude.is_some())
             .into_iter()
-            .map(|target| self.plan(&state, &target))
+            .map(|target| {
+                let file = ClientFile::new(&target.path, &state);
+                // A project's links were made by whoever made the project.
+                let file = if self.project { file.within(&context.cwd) } else { file };
+                self.plan(file, &target)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let mut commands = Vec::new();
         if let Some(claude) = claude {
@@ -162,8 +171,8 @@ impl Install {
         Ok(true)
     }
 
-    fn plan(&self, state: &State, target: &Target) -> Result<Step, Failure> {
-        let file = ClientFile::new(&target.path, state);
+    fn plan(&self, file: ClientFile, target: &Target) -> Result<Step, Failure> {
+        let real = file.target().map_err(OfficeError::from)?;
         if !self.dry_run {
             file.clear_leftovers().map_err(OfficeError::from)?;
         }
@@ -183,7 +192,7 @@ impl Install {
                     target.without(now, original).map_err(bad)?
                 }
             };
-            return Ok(Step { file, before, after, remember: None });
+            return Ok(Step { file, real, before, after, remember: None });
         }
         let after = target.with(before.as_deref()).map_err(bad)?;
         // What the file was without us: as it was, unless somebody changed it since.
@@ -196,7 +205,7 @@ impl Install {
             (before, _) => before.clone(),
         };
         let remember = Touched { path: target.path.clone(), before: was, after: after.clone() };
-        Ok(Step { file, before, after: Some(after), remember: Some(remember) })
+        Ok(Step { file, real, before, after: Some(after), remember: Some(remember) })
     }
 }
 
@@ -209,8 +218,10 @@ impl Step {
             (_, None) => "removed",
             _ => "changed",
         };
-        let diff = diff::unified(&path, self.before.as_deref(), self.after.as_deref());
-        Edited { diff: if change == "unchanged" { String::new() } else { diff }, path, change }
+        let real_path = Some(self.real.display().to_string()).filter(|real| *real != path);
+        let shown = real_path.as_ref().unwrap_or(&path);
+        let diff = diff::unified(shown, self.before.as_deref(), self.after.as_deref());
+        Edited { diff: if change == "unchanged" { String::new() } else { diff }, path, real_path, change }
     }
 
     fn take(&self) -> Result<(), Failure> {
@@ -233,7 +244,9 @@ fn tell(context: &mut Context, client: Client, report: &Report, who: &Identity) 
     }
     for file in &report.files {
         let would = if report.dry_run && file.change != "unchanged" { "would be " } else { "" };
-        out.note(format!("{would}{} {}", file.change, safe::line(&file.path)))?;
+        let path = safe::line(&file.path);
+        let really = file.real_path.as_ref().map(|real| format!(", really {}", safe::line(real)));
+        out.note(format!("{would}{} {path}{}", file.change, really.unwrap_or_default()))?;
         for line in file.diff.lines() {
             out.note(format!("  {}", safe::line(line)))?;
         }

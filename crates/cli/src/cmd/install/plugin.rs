@@ -35,7 +35,7 @@ pub(crate) fn run(context: &mut Context, folder: &Path, dry_run: bool) -> Result
     }
     let files = files()?;
     for (name, text) in files.iter().filter(|_| !dry_run) {
-        let file = ClientFile::new(folder.join(name), context.office.state());
+        let file = ClientFile::new(folder.join(name), context.office.state()).within(folder);
         file.clear_leftovers().map_err(OfficeError::from)?;
         let before = file.read().map_err(OfficeError::from)?;
         if before.as_deref() != Some(text) {
