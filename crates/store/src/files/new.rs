@@ -21,10 +21,12 @@ pub struct NewFile {
 impl NewFile {
     /// Whether such a file may be made: there is none, or it may be replaced.
     pub fn check(target: &Path, force: bool) -> Result<(), StoreError> {
-        if !force && target.exists() {
-            return Err(StoreError::Exists { path: target.to_owned() });
+        match target.metadata() {
+            Ok(_) if !force => Err(StoreError::Exists { path: target.to_owned() }),
+            // `/dev/null` must not become a file.
+            Ok(there) if !there.is_file() => Err(StoreError::bad(target, "is not a regular file")),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Begins one.
