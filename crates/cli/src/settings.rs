@@ -70,8 +70,6 @@ pub(crate) struct Settings {
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
     pub(crate) trusted: TrustedFolders,
-    /// The home folder.
-    pub(crate) home: PathBuf,
 }
 
 impl Settings {
@@ -103,7 +101,6 @@ impl Settings {
             ladder: default(Ladder::default()),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
-            home: xdg.home_dir().to_owned(),
         };
         settings.apply(Source::of_user(&xdg.config_dir().join("atm/config.toml"))?)?;
         if let Some(cwd) = cwd {

@@ -311,6 +311,8 @@ impl SharedFile {
         judge: impl FnOnce(Look) -> Result<(bool, T), StoreError>,
     ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
+        // A link in the file's own place is removed, and leads nowhere.
+        self.bounds.check_folder(self.path.parent().unwrap_or(Path::new("/")))?;
         let _queue = Queue::enter(&self.queue, &deadline)?;
         let held = self.lock(&deadline)?;
         let seen = Snapshot::read(&self.path)?;

@@ -172,7 +172,7 @@ fn all_teams_may_be_on_another_disk() {
     world.ok(&["send", "bob", "second"]);
     world.ok(&["team", "create", "more"]);
     assert!(outside.join("teams/more/config.json").is_file());
-    assert!(world.ok(&["inbox", "bob"]).contains("second"));
+    assert!(world.ok(&["--team", "dev", "inbox", "bob"]).contains("second"));
 }
 
 #[test]
