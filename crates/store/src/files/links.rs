@@ -76,12 +76,12 @@ impl Bounds {
         let is_in_tree =
             self.trees.iter().any(|tree| tree.canonicalize().is_ok_and(|tree| way.target.starts_with(tree)));
         // Of a file that is no link itself, the folder counts: others may share it with us.
-        let owned = if way.is_linked_file || way.present != way.target {
+        let found = if way.is_linked_file || way.present != way.target {
             way.present.symlink_metadata()
         } else {
             way.target.parent().unwrap_or(Path::new("/")).symlink_metadata()
         };
-        let is_ours = owned.is_ok_and(|found| found.uid() == user());
+        let is_ours = found.is_ok_and(|found| found.uid() == user());
         match owner {
             Owner::Other => Some("a link on the way is not yours"),
             Owner::Root if !is_in_tree => Some("a link on the way is not yours, and leads out of the tree"),
@@ -135,16 +135,10 @@ impl Bounds {
     fn set_out(&self, from: &mut PathBuf, path: &Path) -> Vec<OsString> {
         let trees = self.trees.iter().filter_map(|tree| Some((tree, path.strip_prefix(tree).ok()?)));
         let nearest = trees.min_by_key(|(_, rest)| rest.components().count());
-        match nearest.and_then(|(tree, rest)| Some((tree.canonicalize().ok()?, rest))) {
-            Some((tree, rest)) => {
-                *from = tree;
-                parts(rest)
-            }
-            None => {
-                *from = PathBuf::from("/");
-                parts(path)
-            }
-        }
+        let top = nearest.and_then(|(tree, rest)| Some((tree.canonicalize().ok()?, rest)));
+        let (top, rest) = top.unwrap_or_else(|| (PathBuf::from("/"), path));
+        *from = top;
+        parts(rest)
     }
 }
 
