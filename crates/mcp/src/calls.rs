@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::answer::Answer;
 use crate::desk::Desk;
+use crate::handover::Slot;
 use crate::tools::Offered;
 use crate::trouble::Trouble;
 
@@ -36,13 +37,14 @@ impl Calls {
         Self { workers: Semaphore::new(WORKERS), waiters: Semaphore::new(WAITERS), closed }
     }
 
-    /// Runs a tool to its end. Cancelling stops what only waits; what is being written is finished.
+    /// Runs a tool to its end. Cancelling, or a client that is gone, stops what only waits; what is being written is finished.
     pub(crate) async fn run(
         &self,
         desk: &Arc<Desk>,
         offered: &Arc<Offered>,
         given: JsonObject,
         context: &RequestContext<RoleServer>,
+        slot: &Slot,
     ) -> Result<Answer, Trouble> {
         let _place = if offered.waits {
             self.waiters.try_acquire().map_err(|_| {
@@ -69,6 +71,7 @@ impl Calls {
                     return done.unwrap_or_else(|error| Err(Trouble::new(format!("the tool failed: {error}"))));
                 }
                 () = context.ct.cancelled(), if !stop.is_stopped() => stop.stop(),
+                () = slot.abandoned(), if !stop.is_stopped() => stop.stop(),
                 _ = still_waiting.tick(), if progress.is_some() => {
                     if let Some(token) = progress.clone() {
                         let waited = ProgressNotificationParam::new(token, started.elapsed().as_secs_f64())

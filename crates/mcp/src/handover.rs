@@ -1,71 +1,130 @@
 //! Mail on its way to the client: it counts as read once the answer that has it was written, and not before.
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use atm_office::read::Reading;
 use rmcp::model::RequestId;
-use tokio::sync::{OwnedRwLockReadGuard, RwLock};
+use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock};
 
 use crate::desk::Desk;
 
-/// Mail whose answer has not been written yet, or which is being marked.
+/// Mail whose answer has not been written yet, or which is being marked. Dropped, its mail stays unread.
 #[derive(Debug)]
 pub(crate) struct Handed {
+    desk: Arc<Desk>,
     reading: Reading,
     /// Held until it is marked: the same client's next call sees it so.
     _unsettled: OwnedRwLockReadGuard<()>,
 }
 
-/// The calls that are under way, and the readings whose answers have not been written yet.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Handover {
-    waiting: Arc<Mutex<HashMap<RequestId, Option<Handed>>>>,
-    unsettled: Arc<RwLock<()>>,
+impl Handed {
+    /// Marks as read what was handed over. What goes wrong is reported with the next answer: this one has left.
+    pub(crate) async fn confirm(self) {
+        let marking = tokio::task::spawn_blocking(move || {
+            let Self { desk, reading, _unsettled } = self;
+            match reading.confirm() {
+                Ok(confirmed) => confirmed.warnings.into_iter().for_each(|warning| desk.tell_later(warning)),
+                Err(error) => {
+                    desk.tell_later(format!("mail was shown and could not be marked as read: {error}"));
+                }
+            }
+        });
+        // The work itself has reported what there is to report.
+        let _ = marking.await;
+    }
 }
 
-impl Handover {
-    /// A call begins, that may hand something over.
-    pub(crate) fn begin(&self, id: RequestId) {
-        self.calls().insert(id, None);
-    }
+/// Whether what one client was given is marked by now.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settling(Arc<RwLock<()>>);
 
-    /// Keeps a reading until its answer was written. Of a call that was cancelled meanwhile it is dropped: there will be
-    /// no answer, and nobody else to drop it.
-    pub(crate) async fn put(&self, id: &RequestId, reading: Reading) {
-        let handed = Handed { reading, _unsettled: self.unsettled.clone().read_owned().await };
-        if let Some(place) = self.calls().get_mut(id) {
-            *place = Some(handed);
-        }
-    }
-
-    /// A call is answered, or cancelled. Of one that was cancelled the reading is just dropped: the mail stays unread.
-    pub(crate) fn take(&self, id: &RequestId) -> Option<Handed> {
-        self.calls().remove(id).flatten()
-    }
-
-    fn calls(&self) -> MutexGuard<'_, HashMap<RequestId, Option<Handed>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+impl Settling {
+    /// A reading that leaves with an answer to this client.
+    pub(crate) async fn hand(&self, desk: Arc<Desk>, reading: Reading) -> Handed {
+        Handed { desk, reading, _unsettled: self.0.clone().read_owned().await }
     }
 
     /// Waits until what earlier answers handed over is marked.
     pub(crate) async fn settled(&self) {
-        drop(self.unsettled.write().await);
+        drop(self.0.write().await);
     }
 }
 
-impl Handed {
-    pub(crate) async fn confirm(self, desk: Arc<Desk>) {
-        confirm(desk, self.reading).await;
+/// The place of one call's mail, between the tool that read it and the transport that writes the answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Slot(Arc<Place>);
+
+#[derive(Debug, Default)]
+struct Place {
+    content: Mutex<Content>,
+    abandoned: Notify,
+}
+
+#[derive(Debug, Default)]
+enum Content {
+    /// The call is under way.
+    #[default]
+    Nothing,
+    Mail(Handed),
+    /// The answer was written, or never will be.
+    Closed,
+}
+
+impl Slot {
+    /// Keeps mail until its answer was written. Once the slot is closed there is no answer, and the mail is dropped.
+    pub(crate) fn put(&self, handed: Handed) {
+        let mut content = self.content();
+        if !matches!(*content, Content::Closed) {
+            *content = Content::Mail(handed);
+        }
+    }
+
+    /// The call is answered, or never will be; gives the mail, for who knows that the answer was written.
+    pub(crate) fn close(&self) -> Option<Handed> {
+        match mem::replace(&mut *self.content(), Content::Closed) {
+            Content::Mail(handed) => Some(handed),
+            Content::Nothing | Content::Closed => None,
+        }
+    }
+
+    /// The client is gone: its mail stays unread, and a call that waits need not.
+    #[cfg(feature = "http")]
+    pub(crate) fn abandon(&self) {
+        drop(self.close());
+        self.0.abandoned.notify_one();
+    }
+
+    /// Waits until the client is gone.
+    pub(crate) async fn abandoned(&self) {
+        self.0.abandoned.notified().await;
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.0.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Marks as read what was handed over. What goes wrong is told with the next answer: this one has left.
-pub(crate) async fn confirm(desk: Arc<Desk>, reading: Reading) {
-    let marking = tokio::task::spawn_blocking(move || match reading.confirm() {
-        Ok(confirmed) => confirmed.warnings.into_iter().for_each(|warning| desk.tell_later(warning)),
-        Err(error) => desk.tell_later(format!("mail was shown and could not be marked as read: {error}")),
-    });
-    // The work itself has told what there is to tell.
-    let _ = marking.await;
+/// The slots of calls that are under way, for a transport that knows its answers by their ids.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Handover(Arc<Mutex<HashMap<RequestId, Slot>>>);
+
+impl Handover {
+    /// A call begins, that may hand something over.
+    pub(crate) fn begin(&self, id: RequestId) -> Slot {
+        let slot = Slot::default();
+        self.calls().insert(id, slot.clone());
+        slot
+    }
+
+    /// A call is answered, or cancelled. Of one that was cancelled the mail is just dropped: it stays unread.
+    pub(crate) fn take(&self, id: &RequestId) -> Option<Handed> {
+        let slot = self.calls().remove(id)?;
+        slot.close()
+    }
+
+    fn calls(&self) -> MutexGuard<'_, HashMap<RequestId, Slot>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -16,7 +16,7 @@ use rmcp::{RoleServer, ServerHandler};
 
 use crate::calls::Calls;
 use crate::desk::Desk;
-use crate::handover::{Handover, confirm};
+use crate::handover::{Handover, Settling, Slot};
 use crate::settings::Settings;
 use crate::subscriptions::Subscriptions;
 use crate::tools::{self, Offered};
@@ -30,8 +30,9 @@ pub struct Server {
     tools: Arc<[Arc<Offered>]>,
     calls: Arc<Calls>,
     subscriptions: Arc<Subscriptions>,
-    /// Where mail waits until its answer was written; where nobody can tell, it is marked before.
+    /// Where mail waits until its answer was written, for a transport that has one for all calls.
     handover: Option<Handover>,
+    settling: Settling,
     closed: Stop,
 }
 
@@ -46,6 +47,7 @@ impl Server {
             calls: Arc::new(Calls::new(closed.clone())),
             subscriptions: Arc::default(),
             handover: None,
+            settling: Settling::default(),
             closed,
         }
     }
@@ -62,6 +64,7 @@ impl Server {
         Self {
             calls: Arc::new(Calls::new(closed.clone())),
             subscriptions: Arc::default(),
+            settling: Settling::default(),
             closed,
             ..self.clone()
         }
@@ -71,6 +74,19 @@ impl Server {
     pub(crate) fn close(&self) {
         self.closed.stop();
         self.subscriptions.clear();
+    }
+
+    /// Where the mail of a call waits until its answer was written. Nobody closes the slot of a transport that does not
+    /// report this, so there mail stays unread.
+    fn slot(&self, context: &RequestContext<RoleServer>) -> Slot {
+        if let Some(handover) = &self.handover {
+            return handover.begin(context.id.clone());
+        }
+        #[cfg(feature = "http")]
+        if let Some(slot) = crate::http::slot(&context.extensions) {
+            return slot;
+        }
+        Slot::default()
     }
 
     /// Runs office work of a resource in a thread.
@@ -131,22 +147,17 @@ impl ServerHandler for Server {
             let name: String = request.name.chars().take(80).collect();
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         };
-        if let Some(handover) = &self.handover {
-            // Before anything is waited for: a cancellation may come at any time.
-            handover.begin(context.id.clone());
-            handover.settled().await;
-        }
+        // Before anything is waited for: a cancellation may come at any time.
+        let slot = self.slot(&context);
+        self.settling.settled().await;
         let given = request.arguments.unwrap_or_default();
-        let mut answer = match self.calls.run(&self.desk, offered, given, &context).await {
+        let mut answer = match self.calls.run(&self.desk, offered, given, &context, &slot).await {
             Ok(answer) => answer.noting(self.desk.told_late()),
             Err(trouble) => return Ok(trouble.into_result().into()),
         };
         // Of a call that was cancelled the answer goes nowhere, so its mail stays unread.
         if let Some(reading) = answer.reading.take().filter(|_| !context.ct.is_cancelled()) {
-            match &self.handover {
-                Some(handover) => handover.put(&context.id, reading).await,
-                None => confirm(self.desk.clone(), reading).await,
-            }
+            slot.put(self.settling.hand(self.desk.clone(), reading).await);
         }
         Ok(answer.into_result().into())
     }

@@ -1,7 +1,6 @@
 //! The server on standard input and output.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
@@ -14,7 +13,6 @@ use rmcp::transport::{Transport, stdio_pipes};
 use rmcp::{RoleServer, ServiceExt};
 
 use crate::calls::{WAITERS, WORKERS};
-use crate::desk::Desk;
 use crate::handover::Handover;
 use crate::server::Server;
 
@@ -77,12 +75,11 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Gate<T> {
             JsonRpcMessage::Error(error) => error.id.as_ref().and_then(|id| self.handover.take(id)),
             _ => None,
         };
-        let desk: Arc<Desk> = self.server.desk.clone();
         let sending = self.inner.send(item);
         async move {
             sending.await?;
             if let Some(handed) = handed {
-                handed.confirm(desk).await;
+                handed.confirm().await;
             }
             Ok(())
         }

@@ -4,6 +4,7 @@
 //! alone, every request needs the token that is printed at the start, and `Host` and `Origin` are checked. Sessions,
 //! connections and bodies are bounded.
 
+mod delivery;
 mod guard;
 mod sessions;
 
@@ -19,9 +20,11 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::model::Extensions;
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -29,7 +32,9 @@ use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::handover::Slot;
 use crate::server::Server;
+use delivery::{Outbox, Receipt, Reporting};
 use guard::Refusal;
 use sessions::{Room, Sessions, Use};
 
@@ -97,9 +102,11 @@ async fn accept(front: &Front, listener: &TcpListener) -> io::Result<()> {
 }
 
 fn serve_connection(front: Front, stream: TcpStream, place: OwnedSemaphorePermit) {
+    let outbox = Outbox::default();
+    let stream = Reporting::new(stream, outbox.clone());
     let answer = service_fn(move |request: Request<Incoming>| {
-        let front = front.clone();
-        async move { Ok::<_, Infallible>(front.answer(request).await.unwrap_or_else(refused)) }
+        let (front, receipt) = (front.clone(), Receipt::new(outbox.clone()));
+        async move { Ok::<_, Infallible>(front.answer(request, receipt).await.unwrap_or_else(refused)) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -133,7 +140,11 @@ impl Front {
         Self { service, manager, sessions: Arc::default(), token: token.into() }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Answer>, Refusal> {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        receipt: Receipt,
+    ) -> Result<Response<Answer>, Refusal> {
         guard::check(request.uri().query(), request.headers(), &self.token)?;
         if request.uri().path() != PATH {
             return Err(Refusal::Path);
@@ -148,7 +159,8 @@ impl Front {
             Some(_) => {}
             None => place = Some(self.make_room().await?),
         }
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
+        head.extensions.insert(receipt.slot().clone());
         let body = tokio::time::timeout(BODY_TIME, Limited::new(body, LARGEST_BODY).collect());
         let body = match body.await {
             Ok(Ok(body)) => Full::new(body.to_bytes()),
@@ -164,7 +176,7 @@ impl Front {
             in_use = new.map(|id| self.sessions.begin(id));
         }
         drop(place);
-        Ok(response.map(|inner| Answer { inner, _in_use: in_use }))
+        Ok(response.map(|inner| Answer { inner, receipt: Some(receipt), _in_use: in_use }))
     }
 
     /// Makes room for a session that may begin with this request.
@@ -178,9 +190,16 @@ impl Front {
     }
 }
 
-/// A body that keeps its session in use until its end.
+/// The slot that came with a request, for the mail of its answer.
+pub(crate) fn slot(extensions: &Extensions) -> Option<Slot> {
+    extensions.get::<Parts>()?.extensions.get::<Slot>().cloned()
+}
+
+/// A body that keeps its session in use until its end, and knows whether it came to it.
 struct Answer {
     inner: BoxBody<Bytes, Infallible>,
+    /// Dropped before the end, it reports that the client is gone.
+    receipt: Option<Receipt>,
     _in_use: Option<Use>,
 }
 
@@ -192,7 +211,12 @@ impl Body for Answer {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.inner).poll_frame(context)
+        let frame = Pin::new(&mut self.inner).poll_frame(context);
+        // One that knows its length is not asked again behind its last frame.
+        if matches!(frame, Poll::Ready(None)) || (frame.is_ready() && self.inner.is_end_stream()) {
+            self.receipt.take().into_iter().for_each(Receipt::end);
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -207,7 +231,7 @@ impl Body for Answer {
 fn refused(refusal: Refusal) -> Response<Answer> {
     let body = json!({ "error": { "code": refusal.code(), "message": refusal.words() } });
     let inner = Full::new(Bytes::from(body.to_string())).boxed();
-    let mut response = Response::new(Answer { inner, _in_use: None });
+    let mut response = Response::new(Answer { inner, receipt: None, _in_use: None });
     *response.status_mut() = refusal.status();
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

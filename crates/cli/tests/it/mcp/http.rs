@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 use crate::scene::World;
 
 /// A server at work; ends with the test.
-struct Served {
+pub(super) struct Served {
     child: Child,
-    host: String,
-    token: String,
+    pub(super) host: String,
+    pub(super) token: String,
 }
 
 /// An answer's status, headers and body, as far as it came.
-struct Said {
+pub(super) struct Said {
     status: u16,
     head: String,
-    body: String,
+    pub(super) body: String,
 }
 
 impl Served {
-    fn new(world: &World) -> Self {
+    pub(super) fn new(world: &World) -> Self {
         let args = ["mcp", "--http", "127.0.0.1:0", "--as", "bob", "-t", "dev"];
         let mut child = world.command(&args).stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
@@ -50,7 +50,7 @@ impl Served {
         Said { status, head: head.to_owned(), body: body.to_owned() }
     }
 
-    fn post(&self, more: &str, body: &[u8]) -> Said {
+    pub(super) fn post(&self, more: &str, body: &[u8]) -> Said {
         let head = format!(
             "POST /mcp HTTP/1.1\nHost: HOST\nAuthorization: Bearer {}\nContent-Type: application/json\nAccept: \
              application/json, text/event-stream\n{more}",
@@ -60,7 +60,7 @@ impl Served {
     }
 
     /// Begins a session; gives its id.
-    fn greet(&self) -> String {
+    pub(super) fn greet(&self) -> String {
         let params = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},

@@ -6,6 +6,8 @@ mod hidden;
 mod hostile;
 #[cfg(feature = "mcp-http")]
 mod http;
+#[cfg(feature = "mcp-http")]
+mod http_delivery;
 mod identity;
 mod our_tools;
 mod polling;
