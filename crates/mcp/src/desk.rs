@@ -1,6 +1,6 @@
 //! For whom a call is made, and in which team.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use atm_office::Office;
 use atm_office::history::Remembered;
@@ -19,12 +19,19 @@ const LEAD: &str = "team-lead";
 #[derive(Debug)]
 pub(crate) struct Desk {
     pub(crate) settings: Settings,
+    /// The team that a bound server is in.
+    settled: Mutex<Option<TeamName>>,
     late: Mutex<Vec<String>>,
 }
 
 impl Desk {
     pub(crate) fn new(settings: Settings) -> Self {
-        Self { settings, late: Mutex::default() }
+        let desk = Self { settings, settled: Mutex::default(), late: Mutex::default() };
+        if desk.bound().is_some() {
+            // There may be none yet, or several and nothing that says which: then the first call settles it.
+            *desk.settled() = desk.choose(desk.named_team()).ok();
+        }
+        desk
     }
 
     pub(crate) fn office(&self) -> &Office {
@@ -36,25 +43,53 @@ impl Desk {
         self.settings.identity.as_ref().map(|address| &address.name)
     }
 
-    /// The team that calls mean which name none, if that is settled.
-    pub(crate) fn own_team(&self) -> Option<&str> {
-        let said = self.settings.identity.as_ref().and_then(|address| address.team.as_ref());
-        self.settings.team.as_deref().or(said.map(TeamName::as_str))
+    /// The team that it was started for.
+    fn named_team(&self) -> Option<&str> {
+        let of_identity = self.settings.identity.as_ref().and_then(|address| address.team.as_ref());
+        self.settings.team.as_deref().or(of_identity.map(TeamName::as_str))
     }
 
-    /// The team that is meant. A server that is somebody's in one team is nobody's in another.
+    /// The team that calls mean which name none, if that is settled.
+    pub(crate) fn own_team(&self) -> Option<String> {
+        let named = self.named_team().map(ToOwned::to_owned);
+        named.or_else(|| self.settled().as_ref().map(ToString::to_string))
+    }
+
+    /// The team that a bound server is in, if that is settled.
+    pub(crate) fn bound_team(&self) -> Option<TeamName> {
+        self.settled().clone()
+    }
+
+    /// The team that is meant. A server that is somebody's in one team is nobody's in another: it is in the one that it was
+    /// started for, else in the one that its first call means.
     pub(crate) fn team(&self, named: Option<&str>) -> Result<TeamName, Trouble> {
-        let choose = |name: Option<&str>| self.office().choose_team(name, &self.settings.cwd);
         let named = named.filter(|name| !name.is_empty());
-        let team = choose(named.or(self.own_team()))?;
-        if let (Some(bound), Some(own), Some(_)) = (self.bound(), self.own_team(), named) {
-            let own = choose(Some(own))?;
-            if own != team {
-                return Err(Trouble::new(format!("this server is {bound}'s in team {own}, not in {team}"))
-                    .hint("Leave team_name out"));
-            }
+        let Some(bound) = self.bound() else { return self.choose(named.or(self.named_team())) };
+        let settled = self.bound_team();
+        let own = settled.map_or_else(|| self.choose(self.named_team().or(named)), Ok)?;
+        // Another call may have been the first.
+        let own = self.settled().get_or_insert(own).clone();
+        let team = self.choose(named.or(Some(own.as_str())))?;
+        if own != team {
+            return Err(Trouble::new(format!("this server is {bound}'s in team {own}, not in {team}"))
+                .hint(format!("Leave team_name out, or say {own}")));
         }
         Ok(team)
+    }
+
+    /// A bound server that was started for no team goes with the one that it made: nobody had mail there before.
+    pub(crate) fn move_to(&self, made: &TeamName) {
+        if self.bound().is_some() && self.named_team().is_none() {
+            *self.settled() = Some(made.clone());
+        }
+    }
+
+    fn choose(&self, name: Option<&str>) -> Result<TeamName, Trouble> {
+        Ok(self.office().choose_team(name, &self.settings.cwd)?)
+    }
+
+    fn settled(&self) -> MutexGuard<'_, Option<TeamName>> {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The members of a team.

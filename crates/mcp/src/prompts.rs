@@ -35,7 +35,7 @@ pub(crate) fn list() -> Vec<Prompt> {
 pub(crate) fn get(desk: &Desk, name: &str, given: &JsonObject) -> Result<GetPromptResult, Trouble> {
     let text = |key: &str| given.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let team = text("team").map(str::parse::<TeamName>).transpose()?.map(|team| team.to_string());
-    let team = team.as_deref().or(desk.own_team());
+    let team = team.or_else(|| desk.own_team());
     let in_team = team.map(|team| format!(" of team {team}")).unwrap_or_default();
     let words = match name {
         "lead" => {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use atm_store::watch::Stop;
+use atm_wire::{MemberName, TeamName};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -50,6 +51,16 @@ impl Server {
             settling: Settling::default(),
             closed,
         }
+    }
+
+    /// The member whose server it is, if it is bound to one.
+    pub fn member(&self) -> Option<&MemberName> {
+        self.desk.bound()
+    }
+
+    /// The team that it is bound to, as far as that is settled.
+    pub fn team(&self) -> Option<TeamName> {
+        self.desk.bound_team()
     }
 
     /// With a transport that says when an answer was written.

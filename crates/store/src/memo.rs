@@ -1,5 +1,8 @@
 //! Small texts of our own in the state folder: what we were asked to remember, and what we did already.
 
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use crate::commit::{Content, Plan, SharedFile};
@@ -35,11 +38,37 @@ impl Memo {
         Self::at(state.token(), state, times)
     }
 
+    /// Removes a secret that others may have read; refuses what is no regular file of this user.
+    pub fn remove_if_exposed(&self) -> Result<(), StoreError> {
+        let path = self.file.path();
+        let found = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            found => found.doing("look at", path)?,
+        };
+        if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
+            return Err(StoreError::bad(path, "is no regular file of this user; remove it"));
+        }
+        if !is_exposed(found.mode()) {
+            return Ok(());
+        }
+        // Another process may have made a new one meanwhile.
+        self.file.remove(|_| Ok((fs::symlink_metadata(path).is_ok_and(|found| is_exposed(found.mode())), ())))
+    }
+
+    /// Lets nobody but its owner read it: a file in a folder that a group shares is made for the group.
+    pub fn restrict(&self) -> Result<(), StoreError> {
+        let path = self.file.path();
+        if is_exposed(fs::symlink_metadata(path).doing("look at", path)?.mode()) {
+            fs::set_permissions(path, Permissions::from_mode(0o600)).doing("restrict", path)?;
+        }
+        Ok(())
+    }
+
     /// What it says, if there is one.
     pub fn read(&self) -> Result<Option<String>, StoreError> {
         match disk::read_to_string(self.file.path()) {
             Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", self.file.path()),
         }
     }
@@ -72,6 +101,11 @@ impl Memo {
             None => Err(StoreError::Unsettled { path: self.file.path().to_owned() }.into()),
         }
     }
+}
+
+/// Whether anybody but its owner may open a file of this mode.
+fn is_exposed(mode: u32) -> bool {
+    mode & 0o077 != 0
 }
 
 #[cfg(test)]

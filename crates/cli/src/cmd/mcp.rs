@@ -11,13 +11,15 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and nobody else's.
+It serves one team: that of NAME@TEAM or --team; without one, the team that commands in this folder
+use or, if there are several, the one that the first call names.
 Without it, it is the lead's. Add it to a client by hand:
   claude mcp add atm -- atm mcp --as team-lead
   codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core
 
 With --http every request needs the token: as \"Authorization: Bearer TOKEN\", or in the address,
-as printed, for clients that cannot send that. It is kept in http.token in the state folder;
-remove that file for a new one.")]
+as printed, for clients that cannot send that. Every member's server has another one. They are
+derived from http.token in the state folder; remove that file for new ones.")]
 pub(crate) struct Mcp {
     /// Which tools to offer
     #[arg(long, value_enum, value_name = "LIST", default_value_t = Tools::All)]
@@ -81,7 +83,7 @@ fn serve_http(server: &Server, address: std::net::SocketAddr, context: &mut Cont
 
     use atm_mcp::http;
 
-    let token = context.office.http_token()?;
+    let token = context.office.http_token(server.member(), server.team().as_ref())?;
     let file = context.office.state().token();
     let out = &mut context.out;
     let mut told = Ok(());

@@ -36,6 +36,7 @@ impl Call for TeamCreate {
             plan.lead = Some(bound.to_string());
         }
         let team = desk.office().create_team(&plan)?;
+        desk.move_to(&team);
         let file = desk.office().folder(&team)?.config_file().display().to_string();
         let lead = plan.lead.unwrap_or_default();
         Answer::object(&json!({

@@ -42,10 +42,37 @@ fn a_bound_server_refuses_to_send_as_or_take_the_mail_of_somebody_else() {
     assert_eq!(sent["routing"]["sender"], "bob");
     world.ok(&["team", "create", "other"]);
     let words = bob.refused("task_list", json!({ "team_name": "other" }));
-    assert_eq!(words, "this server is bob's in team dev, not in other. Leave team_name out");
+    assert_eq!(words, "this server is bob's in team dev, not in other. Leave team_name out, or say dev");
     let tools = bob.tools();
     let read = tools.iter().find(|tool| tool["name"] == "read_inbox").unwrap();
     assert!(read["inputSchema"].get("required").is_none(), "{read}");
+}
+
+/// It had the mail of its name in every team.
+#[test]
+fn a_bound_server_is_in_one_team_even_if_none_was_named() {
+    let world = World::with_team();
+    let mut early = Client::silent(&world, &["--as", "team-lead"]);
+    let greeting = early.greet();
+    assert!(greeting["instructions"].as_str().unwrap().contains("team-lead's in team dev"), "{greeting}");
+    world.ok(&["team", "create", "ops"]);
+    let words = early.refused("read_inbox", json!({ "team_name": "ops" }));
+    assert_eq!(words, "this server is team-lead's in team dev, not in ops. Leave team_name out, or say dev");
+    assert!(early.call("read_inbox", json!({}))["result"].is_array());
+    // A team of its own has no mail that it could not have had.
+    early.call("team_create", json!({ "team_name": "mine" }));
+    assert!(early.call("read_inbox", json!({ "team_name": "mine" }))["result"].is_array());
+    assert!(early.refused("read_inbox", json!({ "team_name": "dev" })).contains("in team mine, not in dev"));
+
+    // Where several could be meant, the first call settles it.
+    let elsewhere = world.home().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let mut late = Client::of(world.command(&["mcp", "--as", "team-lead"]).current_dir(&elsewhere));
+    late.greet();
+    assert!(late.refused("read_inbox", json!({ "team_name": "nowhere" })).contains("nowhere"));
+    assert!(late.call("read_inbox", json!({ "team_name": "ops" }))["result"].is_array());
+    let words = late.refused("read_inbox", json!({ "team_name": "dev" }));
+    assert_eq!(words, "this server is team-lead's in team ops, not in dev. Leave team_name out, or say ops");
 }
 
 #[test]

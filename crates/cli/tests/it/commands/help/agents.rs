@@ -120,12 +120,14 @@ fn help_about_agent_clients() {
 
     With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and
     nobody else's.
+    It serves one team: that of NAME@TEAM or --team; without one, the team that commands in this folder
+    use or, if there are several, the one that the first call names.
     Without it, it is the lead's. Add it to a client by hand:
       claude mcp add atm -- atm mcp --as team-lead
       codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core
 
     With --http every request needs the token: as "Authorization: Bearer TOKEN", or in the address,
-    as printed, for clients that cannot send that. It is kept in http.token in the state folder;
-    remove that file for a new one.
+    as printed, for clients that cannot send that. Every member's server has another one. They are
+    derived from http.token in the state folder; remove that file for new ones.
     "#);
 }
