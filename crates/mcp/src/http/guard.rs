@@ -2,8 +2,8 @@
 //!
 //! A pure decision over a request's head, so that it is tested in a table.
 
-use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use hyper::{StatusCode, Uri};
 
 /// The names of this machine for itself.
 const OWN_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -66,20 +66,25 @@ impl Refusal {
     }
 }
 
-/// Whether a request may pass, by its address and headers.
-pub(super) fn check(query: Option<&str>, headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    if !text(HOST).is_some_and(|host| is_own_name(without_port(host))) {
+/// Whether a request may pass, by its address and headers. Of a header that comes twice each one counts: which one a
+/// browser or a proxy went by is not known.
+pub(super) fn check(uri: &Uri, headers: &HeaderMap, token: &str) -> Result<(), Refusal> {
+    let texts = |name| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default());
+    let is_own_host = |host: &str| is_own_name(without_port(host));
+    // An address in full names a host of its own.
+    let addressed = uri.authority().is_none_or(|authority| is_own_host(authority.as_str()));
+    if !headers.contains_key(HOST) || !addressed || !texts(HOST).all(is_own_host) {
         return Err(Refusal::Host);
     }
-    if text(ORIGIN).is_some_and(|origin| !is_own_page(origin)) {
+    if !texts(ORIGIN).all(is_own_page) {
         return Err(Refusal::Origin);
     }
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let bearer = text(AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let parameter = || query?.split('&').find_map(|part| part.strip_prefix(PARAMETER));
+    let parameter = || uri.query()?.split('&').find_map(|part| part.strip_prefix(PARAMETER));
     match bearer.or_else(parameter) {
         Some(given) if is_same(given.as_bytes(), token.as_bytes()) => Ok(()),
         _ => Err(Refusal::Token),
@@ -113,12 +118,16 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    fn checked(query: Option<&str>, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
+    fn checked(target: &str, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.insert(*name, value.parse().unwrap());
+            map.append(*name, value.parse().unwrap());
         }
-        check(query, &map, TOKEN)
+        check(&target.parse().unwrap(), &map, TOKEN)
+    }
+
+    fn with_query(query: Option<&str>) -> String {
+        query.map_or_else(|| "/mcp".to_owned(), |query| format!("/mcp?{query}"))
     }
 
     #[test]
@@ -149,7 +158,30 @@ mod tests {
             (None, vec![host, good, ("origin", "https://localhost")], Err(Refusal::Origin)),
             (None, vec![host, good, ("origin", "null")], Err(Refusal::Origin)),
         ] {
-            assert_eq!(checked(query, &headers), expected, "{query:?} {headers:?}");
+            assert_eq!(checked(&with_query(query), &headers), expected, "{query:?} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn every_header_counts_and_so_does_an_address_in_full() {
+        let host = ("host", "127.0.0.1:8080");
+        let good = ("authorization", "Bearer 0123456789abcdef");
+        let (own, foreign) = (("origin", "http://localhost:3000"), ("origin", "http://evil.example"));
+        for (target, headers, expected) in [
+            ("/mcp", vec![host, host, good, own, own], Ok(())),
+            ("/mcp", vec![host, ("host", "evil.example"), good], Err(Refusal::Host)),
+            ("/mcp", vec![("host", "evil.example"), host, good], Err(Refusal::Host)),
+            ("/mcp", vec![host, good, own, foreign], Err(Refusal::Origin)),
+            ("/mcp", vec![host, good, foreign, own], Err(Refusal::Origin)),
+            ("http://127.0.0.1:8080/mcp", vec![host, good], Ok(())),
+            ("http://[::1]:8080/mcp", vec![host, good], Ok(())),
+            ("http://evil.example/mcp", vec![host, good], Err(Refusal::Host)),
+            ("http://evil.example:8080/mcp", vec![host, good], Err(Refusal::Host)),
+            ("http://localhost@evil.example/mcp", vec![host, good], Err(Refusal::Host)),
+            ("http://evil.example@localhost/mcp", vec![host, good], Err(Refusal::Host)),
+            ("http://127.0.0.1/mcp", vec![good], Err(Refusal::Host)),
+        ] {
+            assert_eq!(checked(target, &headers), expected, "{target} {headers:?}");
         }
     }
 }

@@ -7,6 +7,7 @@
 mod delivery;
 mod guard;
 mod sessions;
+mod strangers;
 
 use std::convert::Infallible;
 use std::io;
@@ -37,6 +38,7 @@ use crate::server::Server;
 use delivery::{Outbox, Receipt, Reporting};
 use guard::Refusal;
 use sessions::{Room, Sessions, Use};
+use strangers::{Stranger, Strangers};
 
 /// Where the server is found.
 pub const PATH: &str = "/mcp";
@@ -52,6 +54,8 @@ const A_MOMENT: Duration = Duration::from_millis(50);
 const CONNECTIONS: usize = 256;
 /// The largest body of a request; the largest message is smaller.
 const LARGEST_BODY: usize = 4 * 1024 * 1024;
+/// How long the head of a request may take to come, and how long a connection may be idle.
+const HEAD_TIME: Duration = Duration::from_secs(5);
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
 /// A session that nobody uses for so long ends.
@@ -87,33 +91,47 @@ pub fn serve(
 
 async fn accept(front: &Front, listener: &TcpListener) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let strangers: Arc<Strangers> = Arc::default();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // One that is gone already, or no file handle left: others may do better in a moment.
             tokio::time::sleep(A_MOMENT).await;
             continue;
         };
-        match places.clone().try_acquire_owned() {
-            Ok(place) => serve_connection(front.clone(), stream, place),
+        let mut place = places.clone().try_acquire_owned().ok();
+        if place.is_none() && strangers.evict_oldest() {
+            // Nobody closes it.
+            place = places.clone().acquire_owned().await.ok();
+        }
+        match place {
+            Some(place) => serve_connection(front.clone(), stream, place, Arc::new(strangers.enter())),
             // Whether it hears that or not, it is closed.
-            Err(_) => drop(stream.try_write(TOO_MANY.as_bytes())),
+            None => drop(stream.try_write(TOO_MANY.as_bytes())),
         }
     }
 }
 
-fn serve_connection(front: Front, stream: TcpStream, place: OwnedSemaphorePermit) {
+fn serve_connection(front: Front, stream: TcpStream, place: OwnedSemaphorePermit, stranger: Arc<Stranger>) {
     let outbox = Outbox::default();
     let stream = Reporting::new(stream, outbox.clone());
+    let caller = stranger.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
-        let (front, receipt) = (front.clone(), Receipt::new(outbox.clone()));
-        async move { Ok::<_, Infallible>(front.answer(request, receipt).await.unwrap_or_else(refused)) }
+        let (front, caller, receipt) = (front.clone(), caller.clone(), Receipt::new(outbox.clone()));
+        async move {
+            let answer = front.answer(request, &caller, receipt).await;
+            Ok::<_, Infallible>(answer.unwrap_or_else(refused))
+        }
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
         .serve_connection(TokioIo::new(stream), answer);
     tokio::spawn(async move {
-        // A client that breaks off is its own affair.
-        drop(connection.await);
+        tokio::select! {
+            // A client that breaks off is its own affair.
+            _ = connection => {}
+            () = stranger.evicted() => {}
+        }
         drop(place);
     });
 }
@@ -143,9 +161,11 @@ impl Front {
     async fn answer(
         &self,
         request: Request<Incoming>,
+        caller: &Stranger,
         receipt: Receipt,
     ) -> Result<Response<Answer>, Refusal> {
-        guard::check(request.uri().query(), request.headers(), &self.token)?;
+        guard::check(request.uri(), request.headers(), &self.token)?;
+        caller.become_known();
         if request.uri().path() != PATH {
             return Err(Refusal::Path);
         }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,12 @@ pub(super) struct Said {
 
 impl Served {
     pub(super) fn new(world: &World) -> Self {
-        let args = ["mcp", "--http", "127.0.0.1:0", "--as", "bob", "-t", "dev"];
+        Self::of(world, &["--as", "bob", "-t", "dev"])
+    }
+
+    /// A server that is started so.
+    fn of(world: &World, args: &[&str]) -> Self {
+        let args = [&["mcp", "--http", "127.0.0.1:0"], args].concat();
         let mut child = world.command(&args).stdout(Stdio::piped()).spawn().unwrap();
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
@@ -129,6 +134,51 @@ fn the_token_is_kept_for_the_next_start() {
     assert_eq!(Served::new(&world).token, first);
     std::fs::remove_file(world.state().join("http.token")).unwrap();
     assert_ne!(Served::new(&world).token, first);
+}
+
+/// One token opened every server of the same state folder.
+#[test]
+fn the_token_of_a_members_server_opens_no_other() {
+    let world = World::with_team();
+    let (bob, lead) = (Served::new(&world), Served::of(&world, &["--as", "team-lead@dev"]));
+    let anybody = Served::of(&world, &[]);
+    for (server, token) in
+        [(&lead, &bob.token), (&anybody, &bob.token), (&bob, &lead.token), (&bob, &anybody.token)]
+    {
+        let said = server.say(&format!("GET /mcp?token={token} HTTP/1.1\nHost: HOST\n"), b"");
+        assert_eq!((said.status, code(&said).as_str()), (401, "no_token"));
+    }
+    let secret = std::fs::read_to_string(world.state().join("http.token")).unwrap();
+    assert_ne!(secret.trim(), bob.token);
+    assert_eq!(Served::of(&world, &["--as", "bob@dev"]).token, bob.token, "it is the same server");
+}
+
+#[test]
+fn who_names_another_host_as_well_is_refused() {
+    let world = World::with_team();
+    let server = Served::new(&world);
+    let twice = server.post("Host: evil.example\n", b"");
+    assert_eq!(code(&twice), "foreign_host");
+    let token = &server.token;
+    let full = format!("GET http://evil.example/mcp?token={token} HTTP/1.1\nHost: HOST\n");
+    assert_eq!(code(&server.say(&full, b"")), "foreign_host");
+    let origins = server.post("Origin: http://localhost\nOrigin: http://evil.example\n", b"");
+    assert_eq!(code(&origins), "foreign_origin");
+}
+
+/// They kept everybody else out for half a minute.
+#[test]
+fn connections_without_the_token_make_room_and_end_soon() {
+    let world = World::with_team();
+    let server = Served::new(&world);
+    let started = Instant::now();
+    let mut half_open: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&server.host).unwrap()).collect();
+    assert_eq!(server.ping(&server.greet()), 200);
+    let mut last = half_open.pop().unwrap();
+    last.write_all(b"POST /mcp HTTP/1.1\r\n").unwrap();
+    last.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let _ = last.read_to_end(&mut Vec::new());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
 #[test]
