@@ -67,7 +67,7 @@ enum Content {
     /// The call is under way.
     #[default]
     Nothing,
-    Mail(Handed),
+    Mail(Box<Handed>),
     /// The answer was written, or never will be.
     Closed,
 }
@@ -77,14 +77,14 @@ impl Slot {
     pub(crate) fn put(&self, handed: Handed) {
         let mut content = self.content();
         if !matches!(*content, Content::Closed) {
-            *content = Content::Mail(handed);
+            *content = Content::Mail(Box::new(handed));
         }
     }
 
     /// The call is answered, or never will be; gives the mail, for who knows that the answer was written.
     pub(crate) fn close(&self) -> Option<Handed> {
         match mem::replace(&mut *self.content(), Content::Closed) {
-            Content::Mail(handed) => Some(handed),
+            Content::Mail(handed) => Some(*handed),
             Content::Nothing | Content::Closed => None,
         }
     }

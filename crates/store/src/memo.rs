@@ -59,7 +59,7 @@ impl Memo {
     pub fn restrict(&self) -> Result<(), StoreError> {
         let path = self.file.path();
         if is_exposed(fs::symlink_metadata(path).doing("look at", path)?.mode()) {
-            fs::set_permissions(path, Permissions::from_mode(0o600)).doing("restrict", path)?;
+            disk::set_permissions(path, Permissions::from_mode(0o600)).doing("restrict", path)?;
         }
         Ok(())
     }
