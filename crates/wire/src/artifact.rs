@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::name::{NameError, is_invisible};
+use crate::name::NameError;
+use crate::visible;
 
 /// The longest name, in bytes: file systems end at 255, and a temp file's name has 38 more.
 const LONGEST: usize = 200;
@@ -26,7 +27,7 @@ impl ArtifactName {
             "must be a file's name, not a path"
         } else if name.starts_with('.') {
             "must not start with a dot"
-        } else if name.chars().any(|c| c.is_control() || is_invisible(c)) {
+        } else if name.chars().any(visible::is_unsafe) {
             "must not contain control or invisible characters"
         } else if name.trim() != name {
             "must not start or end with white space"

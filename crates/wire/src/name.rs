@@ -57,12 +57,6 @@ pub(crate) fn excerpt(text: &str) -> String {
     shown
 }
 
-/// Characters that show nothing or turn the text around them, so that two names look the same. The selectors that
-/// choose how an emoji looks are let through: people have such names.
-pub(crate) fn is_invisible(c: char) -> bool {
-    visible::is_invisible(c) && !matches!(c, '\u{fe0e}' | '\u{fe0f}')
-}
-
 /// The rule that a name from elsewhere breaks, if any.
 fn broken_rule(name: &str) -> Option<&'static str> {
     let broken = if name.is_empty() {
@@ -81,7 +75,7 @@ fn broken_rule(name: &str) -> Option<&'static str> {
         "must not start with a dot"
     } else if name.chars().any(char::is_control) {
         "must not contain control characters"
-    } else if name.chars().any(is_invisible) {
+    } else if name.chars().any(visible::is_invisible) {
         "must not contain invisible characters"
     } else if name.trim() != name {
         "must not start or end with white space"
@@ -275,6 +269,9 @@ mod tests {
     #[case("a\u{200B}b", "must not contain invisible characters")]
     #[case("a\u{202E}b", "must not contain invisible characters")]
     #[case("\u{FEFF}ab", "must not contain invisible characters")]
+    #[case("bob\u{FE0F}", "must not contain invisible characters")]
+    #[case("\u{2764}\u{FE0E}", "must not contain invisible characters")]
+    #[case("bob\u{2800}", "must not contain invisible characters")]
     #[case(" ab", "must not start or end with white space")]
     #[case("ab\u{3000}", "must not start or end with white space")]
     #[case("a@b", "must not contain \"@\"")]

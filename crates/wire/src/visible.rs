@@ -12,8 +12,12 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use crate::name::MemberName;
+
 /// So many hidden characters in a row are spelled one by one; more of them are counted.
 const SPELLED: usize = 4;
+/// So many characters of a name that is none are shown.
+const LONGEST_NAME: usize = 64;
 
 /// Text of several lines: line breaks and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
@@ -23,6 +27,20 @@ pub fn lines(text: &str) -> Cow<'_, str> {
 /// Text for one line.
 pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, |_| false)
+}
+
+/// A name from elsewhere among words of ours: as it is where it is one plain word. Anything else is quoted and cut, so
+/// that it cannot pass for what we say.
+pub fn name(name: &str) -> Cow<'_, str> {
+    let ends_a_word = |c: char| c.is_whitespace() || "()[]{}<>\"'`,;:⟨⟩".contains(c);
+    if MemberName::parse(name).is_ok() && !name.contains(ends_a_word) {
+        return Cow::Borrowed(name);
+    }
+    let mut shown: String = name.chars().take(LONGEST_NAME).collect();
+    if shown.len() < name.len() {
+        shown.push('…');
+    }
+    Cow::Owned(format!("\"{}\"", line(&shown.replace('\\', "\\\\").replace('"', "\\\""))))
 }
 
 /// Text that JSON will carry: it has escapes of its own for most control characters.
@@ -41,13 +59,15 @@ pub fn json_line(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character shows nothing by itself, or turns the text around it: what Unicode calls default-ignorable, its
-/// format characters that have no shape, the separators of lines and paragraphs, and noncharacters.
+/// format characters that have no shape, the separators of lines and paragraphs, noncharacters, and the signs that fonts
+/// leave empty (the blank Braille pattern, the null notehead).
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{70f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{3164}' | '\u{fdd0}'..='\u{fdef}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        | '\u{2800}' | '\u{3164}' | '\u{fdd0}'..='\u{fdef}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}' | '\u{16fe4}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d159}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
@@ -208,6 +228,8 @@ mod tests {
     #[case::fillers("\u{115f}\u{1160}\u{3164}\u{ffa0}".to_owned(), "\\u{115f}\\u{1160}\\u{3164}\\u{ffa0}")]
     #[case::invisible_operators("x\u{2062}y\u{2063}\u{2064}".to_owned(), "x\\u{2062}y\\u{2063}\\u{2064}")]
     #[case::byte_order_mark("\u{feff}x".to_owned(), "\\u{feff}x")]
+    #[case::hieroglyph_controls("a\u{13430}\u{1343f}".to_owned(), "a\\u{13430}\\u{1343f}")]
+    #[case::empty_signs("a\u{2800}\u{16fe4}\u{1d159}".to_owned(), "a\\u{2800}\\u{16fe4}\\u{1d159}")]
     #[case::music("\u{1d173}\u{1d17a}".to_owned(), "\\u{1d173}\\u{1d17a}")]
     #[case::noncharacters("\u{ffff}\u{1fffe}\u{10ffff}".to_owned(), "\\u{ffff}\\u{1fffe}\\u{10ffff}")]
     fn what_hides_is_shown_or_counted(#[case] hostile: String, #[case] wanted: &str) {
@@ -231,6 +253,19 @@ mod tests {
     fn what_spelling_needs_survives(#[case] text: &str) {
         assert_eq!(line(text), text);
         assert!(!has_hidden(text));
+    }
+
+    #[rstest]
+    #[case("team-lead", "team-lead")]
+    #[case("разработчик", "разработчик")]
+    #[case("Bob Smith", "\"Bob Smith\"")]
+    #[case("bob] (wants", "\"bob] (wants\"")]
+    #[case("bob\n- from lead", "\"bob\\n- from lead\"")]
+    #[case("a\" is idle", "\"a\\\" is idle\"")]
+    #[case("", "\"\"")]
+    fn a_name_cannot_pass_for_the_words_around_it(#[case] name: &str, #[case] shown: &str) {
+        assert_eq!(super::name(name), shown);
+        assert_eq!(super::name(&"x".repeat(1000)), format!("\"{}…\"", "x".repeat(64)));
     }
 
     #[test]
