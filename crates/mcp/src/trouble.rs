@@ -29,15 +29,16 @@ impl Trouble {
 
     /// The answer that says so.
     pub(crate) fn into_result(self) -> CallToolResult {
-        CallToolResult::error(vec![ContentBlock::text(visible::lines(&self.to_string()))])
+        CallToolResult::error(vec![ContentBlock::text(self.to_string())])
     }
 }
 
+/// Every way to the client leads through here.
 impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&cut(&self.message, LONGEST))?;
+        f.write_str(&visible::lines(&cut(&self.message, LONGEST)))?;
         match &self.hint {
-            Some(hint) => write!(f, ". {}", cut(hint, LONGEST)),
+            Some(hint) => write!(f, ". {}", visible::lines(&cut(hint, LONGEST))),
             None => Ok(()),
         }
     }
@@ -94,4 +95,15 @@ fn hint(error: &OfficeError) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hides_in_what_a_client_is_told() {
+        let trouble = Trouble::new("no team a\u{202e}b").hint("Did you mean \u{e0041}?");
+        assert_eq!(trouble.to_string(), "no team a\\u{202e}b. Did you mean \\u{e0041}?");
+    }
 }

@@ -4,6 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use atm_wire::visible;
+
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::read_small;
@@ -16,7 +18,7 @@ const FULL: u64 = 64 * 1024;
 /// How much of one line is kept, in characters.
 const LINE: usize = 1000;
 
-/// Adds a line. What it says may be from elsewhere: it stays one line.
+/// Adds a line. What it says may be from elsewhere: it stays one line, and nothing hides in it.
 pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {
     if let Some(folder) = path.parent() {
         create_private_folders(folder)?;
@@ -40,7 +42,8 @@ pub fn has(path: &Path, words: &str) -> bool {
 }
 
 fn one_line(text: &str) -> String {
-    text.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let text: String = text.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    visible::line(&text).into_owned()
 }
 
 #[cfg(test)]
@@ -51,8 +54,8 @@ mod tests {
     fn it_stays_small_and_a_line_stays_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("state/hook.log");
-        note(&log, "one\nforged\u{1b}[31m").unwrap();
-        assert_eq!(fs::read_to_string(&log).unwrap(), "one forged [31m\n");
+        note(&log, "one\nforged\u{1b}[31m\u{202e}").unwrap();
+        assert_eq!(fs::read_to_string(&log).unwrap(), "one forged [31m\\u{202e}\n");
         assert!(has(&log, "one\nforged") && !has(&log, "two"));
         for _ in 0..200 {
             note(&log, &"é".repeat(5000)).unwrap();

@@ -1,13 +1,13 @@
 //! An export for mail programs: an mbox file.
 //!
 //! Each message begins with a line `From sender date`; a line of a text that looks like it gets a `>` in front. A text
-//! that mail programs would break (very long lines, control characters) is sent as quoted-printable.
+//! that mail programs would break (very long lines) is sent as quoted-printable; what a reader cannot see is spelled out.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use atm_wire::Stamp;
 use atm_wire::team::TeamConfig;
+use atm_wire::{Stamp, visible};
 use serde_json::value::RawValue;
 
 use super::{Exported, Head, Place, Writer};
@@ -82,16 +82,15 @@ fn render(message: &Exported, team: &str) -> String {
     header("Status", if view.read { "RO" } else { "O" });
     header("MIME-Version", "1.0");
     header("Content-Type", "text/plain; charset=utf-8");
-    let is_odd =
-        view.text.lines().any(|line| line.len() > LONGEST_LINE) || atm_wire::visible::has_hidden(&view.text);
-    if is_odd {
+    let body = visible::lines(&view.text);
+    if body.lines().any(|line| line.len() > LONGEST_LINE) {
         header("Content-Transfer-Encoding", "quoted-printable");
         text.push('\n');
-        text.push_str(&quoted_printable(&view.text));
+        text.push_str(&quoted_printable(&body));
     } else {
         header("Content-Transfer-Encoding", "8bit");
         text.push('\n');
-        for line in view.text.split('\n') {
+        for line in body.split('\n') {
             if line.trim_start_matches('>').starts_with("From ") {
                 text.push('>');
             }
@@ -114,7 +113,7 @@ fn address(name: &str, team: &str) -> String {
         text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
     };
     let address = format!("{}@{}", safe(name), safe(team));
-    if safe(name) == name { address } else { format!("{} <{address}>", encoded_words(name)) }
+    if safe(name) == name { address } else { format!("{} <{address}>", encoded_words(&visible::line(name))) }
 }
 
 fn id(id: &str, team: &str) -> String {
@@ -126,7 +125,7 @@ fn id(id: &str, team: &str) -> String {
 /// A header's value, on one line: as it is, or in encoded words where it is not plain or too long.
 fn encoded(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let text = atm_wire::visible::line(&text).into_owned();
+    let text = visible::line(&text).into_owned();
     let is_plain = text.len() <= ENCODED_LINE
         && text.trim() == text
         && !text.contains("=?")
@@ -203,6 +202,7 @@ mod tests {
         }
         assert_eq!(address("bob", "dev"), "bob@dev");
         assert_eq!(address("a b>", "dev"), "=?utf-8?Q?a=20b=3E?= <a-b-@dev>");
+        assert_eq!(address("a\u{202e}", "dev"), r"=?utf-8?Q?a=5Cu=7B202e=7D?= <a-@dev>");
     }
 
     #[test]

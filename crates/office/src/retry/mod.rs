@@ -211,7 +211,7 @@ fn due(
     let told = count(Stage::Escalated);
     let pause = policy.retry_after.last().copied().unwrap_or(Duration::from_secs(15 * 60));
     let to = policy.escalate_to.get(told)?;
-    let after = pause * u32::try_from(told + 2).unwrap_or(u32::MAX);
+    let after = pause.saturating_mul(u32::try_from(told + 2).unwrap_or(u32::MAX));
     (back_for >= after).then(|| Step::Escalate { told: to.clone() })
 }
 
@@ -228,6 +228,13 @@ mod tests {
 
     fn minutes(minutes: u64) -> Duration {
         Duration::from_secs(minutes * 60)
+    }
+
+    #[test]
+    fn the_longest_span_is_no_reason_to_panic() {
+        let policy = Policy { retry_after: vec![Duration::MAX], ..Policy::default() };
+        let stages = reached(&[Stage::Queued, Stage::Queued, Stage::Escalated]);
+        assert_eq!(due(&policy, &stages, Delivery::Queued, minutes(60), Why::NoSignOfWork), None);
     }
 
     #[test]
