@@ -88,9 +88,9 @@ impl Context {
         }
     }
 
-    /// Who reads: that has to be said.
+    /// Who reads: that has to be said, and not only by a project that nobody trusted.
     pub(crate) fn reader(&self) -> Result<MemberName, Failure> {
-        self.identity()?.map(|address| address.name).ok_or_else(|| {
+        self.settings.taker()?.map(|address| address.name).ok_or_else(|| {
             Failure::usage("whose mail? reading marks it as read, so it has to be said")
                 .hint("use --as NAME, or set ATM_AS; `atm inbox NAME` looks without marking")
         })

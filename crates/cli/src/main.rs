@@ -54,7 +54,12 @@ fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
         }
         (Err(failure), _) => return Err(failure),
     };
-    if let Some(warning) = context.settings.distrust() {
+    let takes_mail = for_a_hook
+        || matches!(
+            &args.command,
+            Command::Read(_) | Command::Ack(_) | Command::Request(_) | Command::Mcp(_)
+        );
+    if let Some(warning) = context.settings.distrust(takes_mail) {
         match &args.command {
             // What a hook says is read by a model.
             _ if for_a_hook => hook::note_once(&context, &warning),

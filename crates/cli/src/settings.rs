@@ -15,12 +15,12 @@ use atm_office::retry::Policies;
 use atm_office::upkeep::Upkeep;
 use atm_office::wake::Ladder;
 use atm_store::TrustedFolders;
-use atm_wire::Address;
+use atm_wire::{Address, TeamName};
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
 use crate::args::{ColorChoice, Global};
 use crate::failure::Failure;
-use file::{File, parse_color};
+use file::{File, TAKE_MAIL, parse_color};
 
 pub(crate) use file::trouble_in;
 pub(crate) use source::{SettingsFile, Source, text_of};
@@ -150,12 +150,30 @@ impl Settings {
         Ok(Some(address))
     }
 
-    /// What a project's file says and nobody trusted, if it would have counted; in words.
-    pub(crate) fn distrust(&self) -> Option<String> {
+    /// Whose mail is to be taken, if that is said: a project has no say in it without trust.
+    pub(crate) fn taker(&self) -> Result<Option<Address>, Failure> {
+        let is_untrusted =
+            |file: &SettingsFile| !file.trusted && self.who.origin == Origin::File(file.path.clone());
+        if self.files.iter().any(is_untrusted) { Ok(None) } else { self.identity() }
+    }
+
+    /// The team that is meant, if that is said.
+    pub(crate) fn named_team(&self) -> Result<Option<TeamName>, Failure> {
+        let parse = |team: &String| {
+            team.parse::<TeamName>()
+                .map_err(|error| Failure::from(error).within(&self.team.origin.to_string()))
+        };
+        self.team.value.as_ref().map(parse).transpose()
+    }
+
+    /// What a project's file says and nobody trusted, if it would have counted for a command that takes mail, or for
+    /// another one; in words.
+    pub(crate) fn distrust(&self, takes_mail: bool) -> Option<String> {
         let is_decided = |origin: &Origin| matches!(origin, Origin::Environment(_) | Origin::Flag(_));
         let mattered = |key: &&str| match *key {
             "root" => !is_decided(&self.root.origin),
             "state" => !is_decided(&self.state.origin),
+            TAKE_MAIL => takes_mail && !is_decided(&self.who.origin),
             _ => true,
         };
         self.files.iter().find_map(|file| file.distrust(mattered))

@@ -46,7 +46,7 @@ impl Desk {
     /// The team that it was started for.
     fn named_team(&self) -> Option<&str> {
         let of_identity = self.settings.identity.as_ref().and_then(|address| address.team.as_ref());
-        self.settings.team.as_deref().or(of_identity.map(TeamName::as_str))
+        self.settings.team.as_ref().or(of_identity).map(TeamName::as_str)
     }
 
     /// The team that calls mean which name none, if that is settled.

@@ -1,6 +1,6 @@
 //! Prompts: how to lead a team, and how to be a member of one.
 
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MemberName, TeamName, visible};
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(crate) fn get(desk: &Desk, name: &str, given: &JsonObject) -> Result<GetProm
     let text = |key: &str| given.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let team = text("team").map(str::parse::<TeamName>).transpose()?.map(|team| team.to_string());
     let team = team.or_else(|| desk.own_team());
-    let in_team = team.map(|team| format!(" of team {team}")).unwrap_or_default();
+    let in_team = team.map(|team| format!(" of team {}", visible::name(&team))).unwrap_or_default();
     let words = match name {
         "lead" => {
             let goal = text("goal").ok_or_else(|| Trouble::new("goal is missing: what is to be reached"))?;
@@ -57,7 +57,8 @@ pub(crate) fn get(desk: &Desk, name: &str, given: &JsonObject) -> Result<GetProm
         }
         "member" => {
             let named = text("name").map(str::parse::<MemberName>).transpose()?;
-            let who = named.as_ref().or(desk.bound()).map(|name| format!(", {name}")).unwrap_or_default();
+            let who = named.as_ref().or(desk.bound());
+            let who = who.map(|name| format!(", {}", visible::name(name.as_str()))).unwrap_or_default();
             format!(
                 "You are a member{who}{in_team}.\n\n\
                  1. read_inbox first. ack what you act on.\n\
@@ -73,5 +74,5 @@ pub(crate) fn get(desk: &Desk, name: &str, given: &JsonObject) -> Result<GetProm
             return Err(Trouble::new(format!("there is no prompt {other:?}")).hint("There is: lead, member"));
         }
     };
-    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, words)]))
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, visible::lines(&words))]))
 }

@@ -156,7 +156,8 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(offered) = self.tools.iter().find(|offered| offered.tool.name == request.name) else {
             let name: String = request.name.chars().take(80).collect();
-            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
+            let trouble = Trouble::new(format!("there is no tool {name:?}"));
+            return Err(ErrorData::invalid_params(trouble.to_string(), None));
         };
         // Before anything is waited for: a cancellation may come at any time.
         let slot = self.slot(&context);

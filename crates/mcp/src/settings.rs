@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use atm_office::Office;
 use atm_office::pane;
-use atm_wire::Address;
+use atm_wire::{Address, TeamName};
 
 /// What a server is started with. The server itself reads neither the environment nor the home folder.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct Settings {
     /// Whose server it is; without a name it is the lead's.
     pub identity: Option<Address>,
     /// The team that is meant where a call names none.
-    pub team: Option<String>,
+    pub team: Option<TeamName>,
     /// Where it was started.
     pub cwd: PathBuf,
     /// Which tools it offers.

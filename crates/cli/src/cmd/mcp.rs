@@ -42,7 +42,7 @@ enum Tools {
 
 impl Mcp {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let identity = context.identity()?;
+        let identity = context.settings.taker()?;
         if let Some(team) = identity.as_ref().and_then(|address| address.team.as_ref()) {
             // A bound server of a team that is not there would refuse every call.
             context.office.choose_team(Some(team.as_str()), &context.cwd)?;
@@ -50,7 +50,7 @@ impl Mcp {
         let server = Server::new(Settings {
             office: context.office.clone(),
             identity,
-            team: context.settings.team.value.clone(),
+            team: context.settings.named_team()?,
             cwd: context.cwd.clone(),
             profile: match self.tools {
                 Tools::Core => Profile::Core,

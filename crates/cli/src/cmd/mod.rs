@@ -16,7 +16,7 @@ mod heartbeat;
 pub(crate) mod hook;
 mod idle;
 mod inbox;
-mod install;
+pub(crate) mod install;
 mod kill;
 mod lazy;
 mod log;

@@ -61,7 +61,7 @@ impl Wake {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
         if let Some(Sub::Wait { patience }) = self.command {
-            let name = context.member()?;
+            let name = context.reader()?;
             let deadline = patience.map(|patience| Instant::now() + patience);
             let ladder = &context.settings.ladder.value;
             let told = context.office.wait_to_wake(&team, &name, ladder, deadline, somebody_hears)?;

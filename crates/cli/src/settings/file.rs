@@ -6,10 +6,14 @@ use atm_office::retry::{Policies, Policy};
 use atm_office::upkeep::Upkeep;
 use atm_office::wake::Ladder;
 use atm_wire::stamp::parse_duration;
+use atm_wire::{Address, TeamName};
 use serde::Deserialize;
 
 use crate::args::ColorChoice;
 use crate::size;
+
+/// How it is said that an untrusted `as` is no reason to take somebody's mail.
+pub(super) const TAKE_MAIL: &str = "as (to take mail)";
 
 /// What a settings file may hold.
 #[derive(Debug, Default, Deserialize)]
@@ -31,9 +35,10 @@ impl File {
     ///
     /// | key | why |
     /// |---|---|
-    /// | `team`, `as` | names, looked up in the user's own tree |
+    /// | `team` | a name, looked up in the user's own tree |
+    /// | `as` | the same, to send by and to look; whose mail is taken it does not say ([`TAKE_MAIL`]) |
     /// | `color` | |
-    /// | `delivery.retry_after` | mail is offered again to its own recipient, at most so often |
+    /// | `delivery.retry_after`, if it only lengthens the default | mail is offered again to its own recipient |
     /// | `[archive]` | mail that was read moves into the user's own archive; nothing is removed |
     /// | `[wake]` | when a member is woken for its own mail |
     ///
@@ -45,17 +50,20 @@ impl File {
     /// | `state` | where the texts of all mail are kept, and what is known of it |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
+    /// | `delivery.retry_after`, if it is shorter or has more steps | how often a member is disturbed |
     pub(super) fn keep_harmless(&mut self) -> Vec<&'static str> {
-        let (mut escalates, mut expires) = (false, false);
+        let mut taken = TakenOut::default();
         if let Some(delivery) = &mut self.delivery {
-            delivery.keep_harmless(&mut escalates, &mut expires);
+            delivery.keep_harmless(&mut taken);
         }
         self.delivery.take_if(|delivery| delivery.is_empty());
         let taken = [
             (self.root.take().is_some(), "root"),
             (self.state.take().is_some(), "state"),
-            (escalates, "delivery.escalate_to"),
-            (expires, "delivery.expire_after"),
+            (self.who.is_some(), TAKE_MAIL),
+            (taken.retries, "delivery.retry_after"),
+            (taken.escalates, "delivery.escalate_to"),
+            (taken.expires, "delivery.expire_after"),
         ];
         taken.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -157,11 +165,12 @@ impl Delivery {
         self.low.as_ref().map_or(Ok(()), |low| low.apply(&mut policies.low))
     }
 
-    fn keep_harmless(&mut self, escalates: &mut bool, expires: &mut bool) {
-        *escalates |= self.escalate_to.take().is_some();
-        *expires |= self.expire_after.take().is_some();
+    fn keep_harmless(&mut self, taken: &mut TakenOut) {
+        taken.retries |= self.retry_after.take_if(|after| !only_lengthens(after)).is_some();
+        taken.escalates |= self.escalate_to.take().is_some();
+        taken.expires |= self.expire_after.take().is_some();
         for part in [&mut self.high, &mut self.low].into_iter().flatten() {
-            part.keep_harmless(escalates, expires);
+            part.keep_harmless(taken);
         }
     }
 
@@ -173,6 +182,26 @@ impl Delivery {
             && says_nothing(&self.high)
             && says_nothing(&self.low)
     }
+}
+
+/// What was taken out of the policies.
+#[derive(Default)]
+struct TakenOut {
+    retries: bool,
+    escalates: bool,
+    expires: bool,
+}
+
+/// Whether mail is offered again no sooner and no more often than by default. The last pause counts on its own: telling
+/// others goes by it.
+fn only_lengthens(after: &[String]) -> bool {
+    let usual = Policy::default().retry_after;
+    let after: Result<Vec<_>, _> = after.iter().map(|text| parse_duration(text)).collect();
+    after.is_ok_and(|after| {
+        after.len() <= usual.len()
+            && after.iter().zip(&usual).all(|(after, usual)| after >= usual)
+            && after.last().is_none_or(|last| Some(last) >= usual.last())
+    })
 }
 
 /// What is wrong with a settings file.
@@ -190,6 +219,14 @@ impl Trouble {
     fn plain(message: String) -> Self {
         Self { short: message.clone(), message, at: None }
     }
+
+    /// What is wrong with `text`, and where, without the line itself: the file may be a way to one of the user's secrets.
+    pub(super) fn without_source(&self, text: &str) -> String {
+        let Some(before) = self.at.and_then(|at| text.get(..at)) else { return self.short.clone() };
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        format!("line {line}, column {column}: {}", self.short)
+    }
 }
 
 /// What is wrong with the text of a settings file, if anything.
@@ -205,6 +242,15 @@ pub(super) fn parse(text: &str) -> Result<File, Trouble> {
     })?;
     if let Some(color) = file.color.as_ref().filter(|color| parse_color(color).is_none()) {
         return Err(Trouble::plain(format!("color = {color:?}: must be auto, always or never")));
+    }
+    if let Some(team) = &file.team {
+        team.parse::<TeamName>().map_err(|error| Trouble::plain(format!("team: {error}")))?;
+    }
+    if let Some(who) = &file.who {
+        who.parse::<Address>().map_err(|error| Trouble::plain(format!("as: {error}")))?;
+    }
+    if let Some(archive) = &file.archive {
+        archive.apply(&mut Upkeep::default()).map_err(|why| Trouble::plain(format!("[archive]: {why}")))?;
     }
     if let Some(delivery) = &file.delivery {
         delivery
@@ -252,17 +298,58 @@ mod tests {
     fn without_trust_only_harmless_keys_are_left() {
         let mut file = parse(
             "root = \"a\"\nstate = \"b\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\n\
-             retry_after = [\"5m\"]\n[delivery.high]\nescalate_to = [\"eve\"]\n[delivery.low]\nexpire_after = \"1s\"\n\
+             retry_after = [\"5m\"]\n[delivery.high]\nescalate_to = [\"eve\"]\n[delivery.low]\nexpire_after = \"1s\"\nretry_after = [\"1h\"]\n\
              [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n",
         )
         .unwrap();
-        assert_eq!(file.keep_harmless(), ["root", "state", "delivery.escalate_to", "delivery.expire_after"]);
+        let ignored = file.keep_harmless();
+        assert_eq!(
+            ignored,
+            [
+                "root",
+                "state",
+                "as (to take mail)",
+                "delivery.retry_after",
+                "delivery.escalate_to",
+                "delivery.expire_after"
+            ]
+        );
+        assert_eq!(file.keep_harmless(), [TAKE_MAIL]);
         assert_eq!(file.keys(), ["team", "as", "color", "delivery", "archive", "wake"]);
-        assert_eq!(file.keep_harmless(), [""; 0]);
         let mut policies = Policies::default();
         file.delivery.unwrap().apply_to_all(&mut policies).unwrap();
-        assert_eq!(policies.high.escalate_to, Policies::default().high.escalate_to);
+        assert_eq!(policies, Policies { low: policies.low.clone(), ..Policies::default() });
+        assert_eq!(policies.low.retry_after.len(), 1);
         assert_eq!(policies.low.expire_after, Policies::default().low.expire_after);
-        assert_eq!(policies.normal.retry_after.len(), 1);
+    }
+
+    #[test]
+    fn without_trust_mail_is_offered_no_sooner_and_no_more_often() {
+        let lengthens =
+            |after: &[&str]| only_lengthens(&after.iter().map(ToString::to_string).collect::<Vec<_>>());
+        for after in [&[][..], &["15m"], &["5m", "15m"], &["1h", "2h"], &["18446744073709551615s"]] {
+            assert!(lengthens(after), "{after:?}");
+        }
+        for after in [&["5m"][..], &["1ms"], &["5m", "14m"], &["1h", "1h", "1h"], &["soon"]] {
+            assert!(!lengthens(after), "{after:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_names_and_trouble_can_be_told_without_the_source() {
+        for bad in [
+            "team = \"a/b\"",
+            "team = \"dev\\u200b\"",
+            "as = \"../x\"",
+            "as = \"bob@a\\nb\"",
+            "[archive]\nolder_than = \"x\"",
+        ] {
+            assert!(trouble_in(bad).is_some(), "{bad}");
+        }
+        let netrc = "# mine\nmachine example.org login me password hunter2\n";
+        let trouble = trouble_in(netrc).unwrap();
+        assert!(trouble.message.contains("hunter2"), "this is why: {}", trouble.message);
+        let told = trouble.without_source(netrc);
+        assert!(told.starts_with("line 2, column ") && !told.contains("hunter2"), "{told}");
     }
 }

@@ -7,8 +7,10 @@ use atm_office::ExitCode;
 use atm_store::files::{SmallFile, read_small};
 use atm_store::{StoreError, TrustedFolders};
 
-use super::file::{File, parse};
+use super::file::{File, Trouble, parse};
+use crate::cmd::install::quoted;
 use crate::failure::Failure;
+use crate::output::safe;
 
 /// The largest settings file that is read.
 const LARGEST: u64 = 1 << 20;
@@ -24,9 +26,24 @@ pub(crate) struct SettingsFile {
     pub(crate) trusted: bool,
     /// The keys that do not count, because nobody trusted them.
     pub(crate) ignored: Vec<&'static str>,
-    /// Whether another user owns it: then nothing in it counts without trust.
-    is_foreign: bool,
+    /// Why those keys do not count.
+    why: Why,
 }
+
+/// Why a project's file does not count, or not all of it.
+#[derive(Debug, Clone)]
+enum Why {
+    NotTrusted,
+    /// Another user owns it: then nothing in it counts without trust.
+    Foreign,
+    /// It may lead to any file of the user's: then nothing in it counts without trust.
+    Link,
+    /// It cannot be read, or not understood.
+    Broken(String),
+}
+
+/// Where nothing of a file counts, and it is not said what is in it.
+const EVERYTHING: &str = "everything";
 
 impl SettingsFile {
     /// What does not count, in words, if it matters.
@@ -34,14 +51,22 @@ impl SettingsFile {
         if self.ignored.is_empty() || !self.ignored.iter().any(matters) {
             return None;
         }
-        let folder = self.path.parent().unwrap_or(Path::new("/")).display();
-        let why =
-            if self.is_foreign { "it is another user's file" } else { "you have not trusted this file" };
-        Some(format!(
-            "{}: {} ignored: {why}. Look at it, then: atm config trust {folder}",
-            self.path.display(),
-            self.ignored.join(", "),
-        ))
+        let trust = format!("Look at it, then: {}", self.how_to_trust());
+        let (why, advice) = match &self.why {
+            Why::NotTrusted => ("you have not trusted this file", trust.as_str()),
+            Why::Foreign => ("it is another user's file", trust.as_str()),
+            Why::Link => ("it is a link, and you have not trusted it", trust.as_str()),
+            Why::Broken(why) => (why.as_str(), "Mend it, or move it away"),
+        };
+        let path = self.path.display();
+        let words = format!("{path}: {} ignored: {why}. {advice}", self.ignored.join(", "));
+        Some(safe::line(&words).into_owned())
+    }
+
+    /// The command that trusts it, as a line for a shell.
+    fn how_to_trust(&self) -> String {
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        format!("atm config trust {}", quoted(&folder.display().to_string()))
     }
 }
 
@@ -61,49 +86,59 @@ impl Source {
             found: file.is_some(),
             trusted: true,
             ignored: Vec::new(),
-            is_foreign: false,
+            why: Why::NotTrusted,
         };
-        let file = file.map_or_else(|| Ok(File::default()), |file| parsed(path, &file.bytes))?;
+        let whole = |trouble: Trouble, _: &str| trouble.message;
+        let file = file.map_or_else(|| Ok(File::default()), |file| parsed(&file.bytes, whole));
+        let file = file.map_err(|why| bad_file(path, &why))?;
         Ok(Self { file, about })
     }
 
-    /// A project's file.
+    /// A project's file. Whatever it is, it stops nobody who has not trusted it.
     pub(super) fn of_project(path: &Path, trusted: &TrustedFolders) -> Result<Self, Failure> {
+        // The link's own owner counts, too: what it leads to may be ours.
+        let link = path.symlink_metadata().ok();
+        let is_link = link.as_ref().is_some_and(|found| found.is_symlink());
+        let is_placed_by_another = link.is_some_and(|found| is_foreign(found.uid()));
         let about = SettingsFile {
             path: path.to_owned(),
             found: true,
             trusted: false,
             ignored: Vec::new(),
-            is_foreign: path.metadata().is_ok_and(|found| is_foreign(found.uid())),
+            why: if is_placed_by_another { Why::Foreign } else { Why::NotTrusted },
         };
-        let content = match read(path) {
-            // Another user must not be able to stop us by a file in a folder that we share.
-            Err(_) if about.is_foreign => return Ok(Self::of_stranger(about, None)),
-            read => match read? {
-                Some(content) => content,
-                None => {
-                    return Ok(Self { file: File::default(), about: SettingsFile { found: false, ..about } });
-                }
-            },
+        let content = match read_small(path, LARGEST).map_err(reason) {
+            Ok(Some(content)) => content,
+            Ok(None) => {
+                return Ok(Self { file: File::default(), about: SettingsFile { found: false, ..about } });
+            }
+            Err(why) => return Ok(Self::without(about, Why::Broken(why), vec![EVERYTHING])),
         };
-        let about = SettingsFile {
-            trusted: trusted.cover(path.parent().unwrap_or(Path::new("/")), &content.bytes),
-            is_foreign: is_foreign(content.owner),
-            ..about
-        };
-        if about.is_foreign && !about.trusted {
-            return Ok(Self::of_stranger(about, Some(&content)));
+        let file = parsed(&content.bytes, |trouble, text| trouble.without_source(text));
+        if trusted.cover(path.parent().unwrap_or(Path::new("/")), &content.bytes) {
+            let file = file.map_err(|why| bad_file(path, &why))?;
+            return Ok(Self { file, about: SettingsFile { trusted: true, ..about } });
         }
-        let mut file = parsed(path, &content.bytes)?;
-        let ignored = if about.trusted { Vec::new() } else { file.keep_harmless() };
-        Ok(Self { file, about: SettingsFile { ignored, ..about } })
+        if is_link {
+            // Not even its keys are said: they may be another file's.
+            return Ok(Self::without(about, Why::Link, vec![EVERYTHING]));
+        }
+        if is_placed_by_another || is_foreign(content.owner) {
+            let keys = file.map_or_else(|_| vec![EVERYTHING], |file| file.keys());
+            return Ok(Self::without(about, Why::Foreign, keys));
+        }
+        Ok(match file {
+            Ok(mut file) => {
+                let ignored = file.keep_harmless();
+                Self { file, about: SettingsFile { ignored, ..about } }
+            }
+            Err(why) => Self::without(about, Why::Broken(why), vec![EVERYTHING]),
+        })
     }
 
-    /// Another user's file, of which nothing counts.
-    fn of_stranger(about: SettingsFile, content: Option<&SmallFile>) -> Self {
-        let file = content.and_then(|content| parsed(&about.path, &content.bytes).ok());
-        let ignored = file.map_or_else(|| vec!["everything"], |file| file.keys());
-        Self { file: File::default(), about: SettingsFile { ignored, ..about } }
+    /// A file of which nothing counts.
+    fn without(about: SettingsFile, why: Why, ignored: Vec<&'static str>) -> Self {
+        Self { file: File::default(), about: SettingsFile { ignored, why, ..about } }
     }
 
     /// The settings file of a project that is to be trusted: its bytes, and which keys count only then.
@@ -114,8 +149,11 @@ impl Source {
             return Err(Failure::new(ExitCode::NotFound, "no_settings", text)
                 .hint("`atm config` shows which settings files count here"));
         };
-        let mut file = parsed(&path, &content.bytes)?;
-        let keys = if is_foreign(content.owner) { file.keys() } else { file.keep_harmless() };
+        let file = parsed(&content.bytes, |trouble, text| trouble.without_source(text));
+        let mut file = file.map_err(|why| bad_file(&path, &why))?;
+        let link = path.symlink_metadata();
+        let needs_all = link.is_ok_and(|link| link.is_symlink() || is_foreign(link.uid()));
+        let keys = if needs_all || is_foreign(content.owner) { file.keys() } else { file.keep_harmless() };
         Ok((path, content.bytes, keys))
     }
 
@@ -136,13 +174,18 @@ fn is_foreign(owner: u32) -> bool {
     owner != 0 && owner != rustix::process::geteuid().as_raw()
 }
 
-/// The text of a settings file, or why it cannot be had.
-pub(crate) fn text_of(path: &Path) -> Result<String, String> {
-    let file = read_small(path, LARGEST).map_err(|error| match error {
+/// Why a file cannot be read, without its path.
+fn reason(error: StoreError) -> String {
+    match error {
         StoreError::BadContent { why, .. } => why,
         StoreError::Io { source, .. } => source.to_string(),
         other => other.to_string(),
-    })?;
+    }
+}
+
+/// The text of a settings file, or why it cannot be had.
+pub(crate) fn text_of(path: &Path) -> Result<String, String> {
+    let file = read_small(path, LARGEST).map_err(reason)?;
     let bytes = file.ok_or_else(|| "it is not there".to_owned())?.bytes;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }
@@ -157,9 +200,10 @@ fn read(path: &Path) -> Result<Option<SmallFile>, Failure> {
     })
 }
 
-fn parsed(path: &Path, bytes: &[u8]) -> Result<File, Failure> {
-    let text = std::str::from_utf8(bytes).map_err(|_| bad_file(path, "is not UTF-8"))?;
-    parse(text).map_err(|trouble| bad_file(path, &trouble.message))
+/// What the bytes of a file say, or what is wrong with them in the words that `tell` makes of it.
+fn parsed(bytes: &[u8], tell: impl Fn(Trouble, &str) -> String) -> Result<File, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+    parse(text).map_err(|trouble| tell(trouble, text))
 }
 
 pub(super) fn bad_file(path: &Path, why: &str) -> Failure {

@@ -131,8 +131,15 @@ fn policies_that_give_mail_away_or_up_need_trust_too() {
                     [archive]\nkeep = 5\n[wake]\nafter = [\"9m\"]\n";
     victim.settings(policies);
     let config = victim.json(&["config"]);
-    assert_eq!(config["files"][1]["ignored"], json!(["delivery.escalate_to", "delivery.expire_after"]));
-    assert_eq!(victim.setting("delivery.retry_after").0, "1 min");
+    assert_eq!(
+        config["files"][1]["ignored"],
+        json!(["delivery.retry_after", "delivery.escalate_to", "delivery.expire_after"])
+    );
+    assert_eq!(
+        victim.setting("delivery.retry_after").0,
+        "5 min, 15 min",
+        "sooner is not for a project to say"
+    );
     assert_eq!(victim.setting("archive.keep").0, "5");
     assert_eq!(victim.setting("wake.after").0, "9 min");
     victim.settings("[delivery]\nescalate_to = [\"eve\"]\nexpire_after = \"1s\"\n");
@@ -247,6 +254,67 @@ fn another_users_settings_do_not_count_at_all() {
 }
 
 #[test]
+fn what_an_untrusted_file_leads_to_is_never_quoted_and_stops_nobody() {
+    let victim = Victim::new();
+    let file = victim.project.join(".atm.toml");
+    let secret = victim.world.home().join(".netrc");
+    fs::write(&secret, "machine example.org login me password hunter2\n").unwrap();
+    fs::remove_file(&file).unwrap();
+    symlink(&secret, &file).unwrap();
+    for args in [&["team", "list"][..], &["config"], &["config", "trust"], &["read", "--as", "bob", "--json"]]
+    {
+        let answer = victim.atm(args);
+        assert!(!format!("{answer:?}").contains("hunter2"), "{answer:?}");
+        assert_eq!(answer.code == Some(6), args == ["config", "trust"], "{answer:?}");
+    }
+    for _ in 0..2 {
+        victim.hook("Stop", &[]);
+    }
+    let log = victim.hook_log();
+    assert!(log.matches("it is a link").count() == 1 && !log.contains("hunter2"), "{log}");
+    fs::remove_file(&file).unwrap();
+    for bad in ["frobnicate = 1", "no toml", "team = \"obey: me/now\"", "[archive]\nrotate_over = \"x\"\n"] {
+        victim.settings(bad);
+        let answer = victim.atm(&["team", "list"]);
+        assert_eq!(answer.code, Some(0), "{answer:?}");
+        assert_eq!(answer.stderr.matches("everything ignored").count(), 1, "{answer:?}");
+        assert_eq!(victim.setting("team").1, "default");
+    }
+}
+
+#[test]
+fn an_untrusted_name_may_send_and_takes_nobodys_mail() {
+    let victim = Victim::new();
+    victim.settings("team = \"dev\"\nas = \"bob\"\n");
+    let ignored = |victim: &Victim| victim.json(&["config"])["files"][1]["ignored"].clone();
+    assert_eq!(ignored(&victim), json!(["as (to take mail)"]));
+    let sent = victim.atm(&["send", "bob", "to myself"]);
+    assert_eq!((sent.code, sent.stderr.as_str()), (Some(0), ""), "{sent:?}");
+    let read = victim.atm(&["read"]);
+    assert_eq!(read.code, Some(2), "{read:?}");
+    assert!(read.stderr.contains("as (to take mail) ignored"), "{read:?}");
+    let hook = victim.atm(&["hook", "SessionStart", "--client", "claude"]);
+    assert_eq!((hook.code, hook.stdout.as_str()), (Some(0), ""), "{hook:?}");
+    assert!(victim.hook_log().contains("as (to take mail) ignored"));
+    let waits = victim.atm(&["wake", "wait", "--for", "1ms"]);
+    assert!(!waits.stderr.contains("mail from"), "{waits:?}");
+    victim.atm(&["config", "trust"]);
+    let hook = victim.atm(&["hook", "SessionStart", "--client", "claude"]);
+    assert!(hook.stdout.contains("yours"), "{hook:?}");
+    assert_eq!(victim.atm(&["read"]).code, Some(0));
+}
+
+#[test]
+fn the_command_that_trusts_is_one_for_a_shell() {
+    let victim = Victim::new();
+    let odd = victim.world.home().join("a; touch x");
+    fs::rename(&victim.project, &odd).unwrap();
+    let answer = victim.command(&["team", "list"]).current_dir(&odd).output().unwrap();
+    let told = String::from_utf8(answer.stderr).unwrap();
+    assert!(told.contains(&format!("atm config trust '{}'", odd.display())), "{told}");
+}
+
+#[test]
 fn hooks_hand_over_the_users_mail_and_never_speak_of_it() {
     let victim = Victim::new();
     for _ in 0..2 {
@@ -339,16 +407,19 @@ fn a_settings_file_that_is_no_file_or_huge_is_refused_and_never_read() {
             make();
             let begun = Instant::now();
             let answer = victim.atm(&["team", "list"]);
-            assert_eq!(answer.code, Some(6), "{what}: {answer:?}");
+            let (code, words) =
+                if file == &user { (6, "hint: move it away") } else { (0, "everything ignored") };
+            assert_eq!(answer.code, Some(code), "{what}: {answer:?}");
             assert!(
-                answer.stderr.contains(file.to_str().unwrap())
-                    && answer.stderr.contains("hint: move it away"),
+                answer.stderr.contains(file.to_str().unwrap()) && answer.stderr.contains(words),
                 "{answer:?}"
             );
-            let hook = victim.hook("Stop", &[]);
+            let hook = victim.hook("SessionEnd", &[]);
             assert_eq!((hook.code, hook.stdout.as_str()), (Some(0), ""), "{what}");
             assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
-            assert_eq!(victim.atm(&["validate", file.to_str().unwrap()]).code, Some(6), "{what}");
+            // A folder is looked at as a team's, which it is not.
+            let refused = if what == "folder" && file != &user { 3 } else { 6 };
+            assert_eq!(victim.atm(&["validate", file.to_str().unwrap()]).code, Some(refused), "{what}");
             let _ = fs::remove_file(file).or_else(|_| fs::remove_dir(file));
         }
         fs::write(file, "#".repeat(1 << 20)).unwrap();

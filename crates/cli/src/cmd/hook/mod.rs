@@ -108,7 +108,7 @@ fn whose(
         let team = context.office.choose_team(Some(team), &context.cwd).map_err(|error| error.to_string())?;
         return Ok(Some((team, MemberName::parse(name).map_err(|error| error.to_string())?)));
     }
-    if let Some(address) = context.identity().map_err(words)? {
+    if let Some(address) = context.settings.taker().map_err(words)? {
         return Ok(Some((context.team().map_err(words)?, address.name)));
     }
     context.office.who_has_session(input.session()).map_err(|error| error.to_string())

@@ -26,6 +26,7 @@ use crate::output::safe;
 use crate::settings::Settings;
 use client::{Client, Folders, Scope};
 use identity::Identity;
+pub(crate) use identity::quoted;
 use json::NAME;
 use target::{Before, Target};
 use trouble::Trouble;

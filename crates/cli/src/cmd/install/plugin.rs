@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::client::claude_hooks;
-use super::identity::Identity;
+use super::identity::{Identity, quoted};
 use super::json::{Dialect, Document, Piece};
 use super::trouble::Trouble;
 use crate::cmd::primer;
@@ -52,6 +52,7 @@ pub(crate) fn run(context: &mut Context, folder: &Path, dry_run: bool) -> Result
     for name in names {
         out.note(format!("{} {name}", if dry_run { "would write" } else { "wrote" }))?;
     }
+    let shown = quoted(&shown);
     let shown = safe::line(&shown);
     out.note(format!("check it: claude plugin validate {shown}\nuse it:   claude --plugin-dir {shown}"))?;
     Ok(0)

@@ -179,23 +179,22 @@ fn an_empty_variable_counts_as_not_set() {
 fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     let world = World::with_team();
     let mut said = String::new();
+    let user = world.home().join(".config/atm");
+    fs::create_dir_all(&user).unwrap();
     for bad in [
         "team = \"dev\nas = \"bob\"\n",
         "team = \"dev\"\nteem = \"x\"\n",
         "team = 7\n",
         "color = \"green\"\n",
     ] {
-        fs::write(world.home().join(".atm.toml"), bad).unwrap();
+        fs::write(user.join("config.toml"), bad).unwrap();
         said.push_str(&world.session("atm send bob hello"));
     }
-    fs::remove_file(world.home().join(".atm.toml")).unwrap();
-    let user = world.home().join(".config/atm");
-    fs::create_dir_all(&user).unwrap();
     fs::write(user.join("config.toml"), "as = [").unwrap();
     said.push_str(&world.session("atm members --json"));
     assert_snapshot!(said, @r#"
     $ atm send bob hello
-    2> error: [HOME]/.atm.toml: TOML parse error at line 1, column 12
+    2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 1, column 12
     2>   |
     2> 1 | team = "dev
     2>   |            ^
@@ -203,7 +202,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm send bob hello
-    2> error: [HOME]/.atm.toml: TOML parse error at line 2, column 1
+    2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 2, column 1
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
@@ -211,7 +210,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm send bob hello
-    2> error: [HOME]/.atm.toml: TOML parse error at line 1, column 8
+    2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 1, column 8
     2>   |
     2> 1 | team = 7
     2>   |        ^
@@ -219,7 +218,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm send bob hello
-    2> error: [HOME]/.atm.toml: color = "green": must be auto, always or never
+    2> error: [HOME]/.config/atm/config.toml: color = "green": must be auto, always or never
     2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
     [exit 6]
     $ atm members --json
