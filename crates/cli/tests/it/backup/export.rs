@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use atm_wire::visible;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -132,7 +133,8 @@ fn mail_programs_read_the_mbox() {
     assert!(python.status.success(), "{}", String::from_utf8_lossy(&python.stderr));
     let found: Vec<Value> = serde_json::from_slice(&python.stdout).unwrap();
     assert_eq!(found.len(), texts.len() + 1);
-    // Programs that read mboxes leave the `>` in front; everything else is as it was sent.
+    // Programs that read mboxes leave the `>` in front; everything else is as it was sent,
+    // and what a reader would not see is spelled out.
     let unquoted = |body: &str| -> String {
         let line = |line: &str| match line.strip_prefix('>') {
             Some(rest) if rest.trim_start_matches('>').starts_with("From ") => rest.to_owned(),
@@ -143,7 +145,7 @@ fn mail_programs_read_the_mbox() {
     let inbox = world.json(&["inbox", "bob"]);
     for (sent, message) in inbox.as_array().unwrap().iter().zip(&found[1..]) {
         let (text, body) = (sent["text"].as_str().unwrap(), unquoted(message["body"].as_str().unwrap()));
-        assert_eq!((&sent["id"], body), (&message["id"], format!("{text}\n")));
+        assert_eq!((&sent["id"], body), (&message["id"], format!("{}\n", visible::lines(text))));
         assert_eq!((&message["sender"], &message["to"]), (&json!("alice@dev"), &json!("bob@dev")));
         assert_eq!((&message["where"], &message["defects"]), (&json!("inbox"), &json!([])));
         assert!(!message["subject"].as_str().unwrap().contains('\n'), "{message}");
