@@ -37,11 +37,11 @@ pub(crate) fn bounded(messages: &[MessageView], more: usize, limit: usize) -> (S
         if !fits && shown > 0 {
             break;
         }
-        if !fits {
+        if fits {
+            out.push_str(&entry);
+        } else {
             out.push_str(cut(&entry, room.saturating_sub(used + REST)));
             let _ = write!(out, "\n- the rest was cut: atm thread {}", short_id(&last.id));
-        } else {
-            out.push_str(&entry);
         }
         // Nothing goes behind a message that was cut.
         used += if fits { length } else { room };
@@ -70,7 +70,7 @@ fn entry(run: &[MessageView], last: &MessageView, room: usize) -> (String, bool)
     let wanted =
         wanted.map(|by| format!(" (wants `atm ack {id}` by {})", clock_time(by))).unwrap_or_default();
     let mut entry =
-        format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", clock_time(&last.timestamp),);
+        format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", clock_time(&last.timestamp));
     let text = text(last);
     let start = cut(&text, room);
     for line in start.lines() {

@@ -98,7 +98,7 @@ impl Source {
     pub(super) fn of_project(path: &Path, trusted: &TrustedFolders) -> Result<Self, Failure> {
         // The link's own owner counts, too: what it leads to may be ours.
         let link = path.symlink_metadata().ok();
-        let is_link = link.as_ref().is_some_and(|found| found.is_symlink());
+        let is_link = link.as_ref().is_some_and(std::fs::Metadata::is_symlink);
         let is_placed_by_another = link.is_some_and(|found| is_foreign(found.uid()));
         let about = SettingsFile {
             path: path.to_owned(),
