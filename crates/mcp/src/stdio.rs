@@ -148,5 +148,9 @@ impl<T> Gate<T> {
 
 fn not_found(method: &str) -> ErrorData {
     let method: String = method.chars().take(80).collect();
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {method}"), None)
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("method not found: {}", atm_wire::visible::line(&method)),
+        None,
+    )
 }
