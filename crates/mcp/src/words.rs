@@ -6,7 +6,7 @@ use crate::desk::Desk;
 
 /// Short: every conversation pays for it.
 pub(crate) fn instructions(desk: &Desk) -> String {
-    let team = desk.own_team().map(|team| format!(" in team {}", visible::name(team))).unwrap_or_default();
+    let team = desk.own_team().map(|team| format!(" in team {}", visible::name(&team))).unwrap_or_default();
     let whose = match desk.bound().map(MemberName::as_str).map(visible::name) {
         Some(name) => format!(
             "This server is {name}'s{team}: it sends as {name}, reads {name}'s mail, and refuses to do either for \
