@@ -66,10 +66,23 @@ impl Trial<'_> {
     }
 }
 
+/// What only builds for tests have in them.
+const TEST_HOOKS: [&str; 2] = ["ATM_TEST_DIE_AT", "a test refused it"];
+
+/// A release binary has no way in for tests.
+fn without_test_hooks(binary: PathBuf) -> Result<PathBuf> {
+    let bytes = std::fs::read(&binary)?;
+    let has = |hook: &&&str| bytes.windows(hook.len()).any(|window| window == hook.as_bytes());
+    match TEST_HOOKS.iter().find(has) {
+        Some(hook) => bail!("{} has {hook:?} in it, which is for tests alone", binary.display()),
+        None => Ok(binary),
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let atm = match &args.binary {
         Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
-        None => build()?,
+        None => build().and_then(without_test_hooks)?,
     };
     let scratch = tempfile::Builder::new().prefix("faults-").tempdir_in(repo::target()?)?;
     let seed = args.seed.unwrap_or_else(random::seed);

@@ -133,7 +133,9 @@ fn bad_settings_name_their_key() {
         ("[archive]\nrotate_over = \"big\"", "[archive]: \"big\" is not a size"),
         ("[archive]\nkeeep = 1", "unknown field `keeep`"),
     ] {
-        world.setting(text);
+        let settings = world.home().join(".config/atm");
+        fs::create_dir_all(&settings).unwrap();
+        fs::write(settings.join("config.toml"), text).unwrap();
         let answer = world.atm(&["archive"]);
         assert_eq!(answer.code, Some(6), "{answer:?}");
         assert!(answer.stderr.contains(why), "{answer:?}");

@@ -192,7 +192,7 @@ fn a_put_that_is_told_to_stop_leaves_nothing() {
     wait_until("the temp file is there", || there() == 1);
     let mut put = Started::of(child, &world);
     put.signal(Signal::TERM);
-    assert_eq!(put.finish().code, Some(130));
+    assert_eq!(put.finish().code, Some(143));
     assert_eq!(there(), 0);
 }
 
