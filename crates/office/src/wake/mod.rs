@@ -149,7 +149,9 @@ impl Office {
             return Ok(Called::No(Silence::JustRead));
         }
         // It is read by a model: nothing in it may hide.
-        let done = way.wake(&atm_wire::visible::line(text.unwrap_or(&line)));
+        // One line, for every way: a line break is a space, and what a reader would not see is spelled out.
+        let words = text.unwrap_or(&line).replace("\r\n", " ").replace(['\n', '\r', '\t'], " ");
+        let done = way.wake(&atm_wire::visible::line(&words));
         let evidence = match &done {
             Ok(way) => format!("woken by {way}; not confirmed"),
             Err(error) => format!("not woken: {error}"),

@@ -33,7 +33,7 @@ fn one_that_said_it_is_idle_is_nudged_once_for_each_mail() {
 
     world.ok(&["send", "bob", "second"]);
     assert_eq!(world.json(&["nudge", "bob", "two\nlines\u{1b}[31m"])["nudged"], true);
-    stage.wait_for_screen("bob", "got <two lines[31m>");
+    stage.wait_for_screen("bob", r"got <two lines\x1b[31m>");
     assert_eq!(stage.screen("bob").matches("got <").count(), 2);
 }
 
