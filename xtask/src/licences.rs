@@ -90,7 +90,12 @@ fn one(rest: &mut &[&str], allowed: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_allowed;
+    use super::{check, is_allowed};
+
+    #[test]
+    fn all_dependencies_are_allowed() {
+        check().unwrap();
+    }
 
     #[test]
     fn an_expression_is_allowed_if_one_of_its_choices_is() {
