@@ -57,7 +57,8 @@ impl Office {
         let watch = FolderWatch::until(folders, stop);
         let mut stream = MailStream { office: self.clone(), team: team.clone(), boxes, watch };
         if !backlog {
-            stream.look()?;
+            // Mail that this stream itself completes arrives while it watches, so it is not part of the backlog.
+            stream.list_new()?;
         }
         Ok(stream)
     }
@@ -78,9 +79,15 @@ impl MailStream {
     }
 
     fn look(&mut self) -> Result<Vec<MessageView>, OfficeError> {
+        for watched in &self.boxes {
+            self.office.complete_accepted(&self.team, Some(&watched.name));
+        }
+        self.list_new()
+    }
+
+    fn list_new(&mut self) -> Result<Vec<MessageView>, OfficeError> {
         let mut new = Vec::new();
         for watched in &mut self.boxes {
-            self.office.complete_accepted(&self.team, Some(&watched.name));
             let signature = watched.mailbox.signature();
             if watched.signature.as_ref() == Some(&signature) {
                 continue;
