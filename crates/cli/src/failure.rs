@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use atm_ledger::Stage;
+use atm_office::mail::partly::Done;
+use atm_office::mail::send::SendOptions;
 use atm_office::office::USER;
-use atm_office::partly::Done;
-use atm_office::send::SendOptions;
 use atm_office::tasks::TaskError;
 use atm_office::{ExitCode, OfficeError};
 use atm_store::StoreError;

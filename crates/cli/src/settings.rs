@@ -11,9 +11,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use atm_office::ExitCode;
-use atm_office::retry::Policies;
+use atm_office::chores::retry::Policies;
+use atm_office::chores::wake::Ladder;
 use atm_office::upkeep::Upkeep;
-use atm_office::wake::Ladder;
 use atm_store::TrustedFolders;
 use atm_wire::{Address, TeamName};
 use etcetera::base_strategy::{BaseStrategy, Xdg};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use atm_office::read::Reading;
+use atm_office::mail::read::Reading;
 use atm_wire::visible;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;

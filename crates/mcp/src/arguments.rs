@@ -1,6 +1,6 @@
 //! A call's arguments: checked by name and type against the tool's own schema, then read.
 
-use atm_office::nearest::nearest;
+use atm_office::people::nearest::nearest;
 use rmcp::model::JsonObject;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _};

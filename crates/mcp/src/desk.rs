@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use atm_office::Office;
-use atm_office::history::Remembered;
-use atm_office::nearest::nearest;
+use atm_office::people::nearest::nearest;
 use atm_office::protocol::policy;
+use atm_office::trail::history::Remembered;
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 

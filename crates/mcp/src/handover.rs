@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use atm_office::read::Reading;
+use atm_office::mail::read::Reading;
 use rmcp::model::RequestId;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock};
 

@@ -1,6 +1,6 @@
 //! Inboxes as resources: `atm://TEAM/inbox/NAME`. Looking changes nothing.
 
-use atm_office::inbox::Filter;
+use atm_office::mail::inbox::Filter;
 use atm_wire::{MemberName, TeamName};
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};

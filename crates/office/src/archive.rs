@@ -9,10 +9,10 @@ use atm_store::archive::{Whence, Writer};
 use atm_store::{Archive, Layout, Mailbox, Receipt, StoreError, points};
 use atm_wire::{MemberName, Message, TeamName};
 
-use crate::effects;
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::reconcile::{READ, UNREAD, found};
+use crate::trail::effects;
+use crate::trail::reconcile::{READ, UNREAD, found};
 use crate::upkeep::{Rule, Tended, Upkeep};
 
 /// Told how much of how much is done.

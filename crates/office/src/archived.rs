@@ -10,11 +10,11 @@ use atm_wire::archive::Archived;
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 
 use crate::archive::{evidence, observed};
-use crate::effects;
 use crate::error::OfficeError;
-use crate::inbox::{Filter, Look};
-use crate::intake::Outline;
+use crate::mail::inbox::{Filter, Look};
 use crate::office::Office;
+use crate::trail::effects;
+use crate::trail::intake::Outline;
 use crate::view::MessageView;
 
 /// How many messages of the archive are put into the ledger at a time.

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::archive::Progress;
 use crate::error::{ExitCode, OfficeError};
-use crate::join::lead_runs;
+use crate::mail::outbox::write_waiting;
 use crate::office::Office;
-use crate::outbox::write_waiting;
+use crate::people::join::lead_runs;
 
 /// How often the team is gone through, when somebody writes in the old layout meanwhile.
 const ROUNDS: usize = 5;

@@ -6,9 +6,9 @@ use atm_store::mend::UndoError;
 use atm_wire::team::FieldError;
 use atm_wire::{NameError, TeamName};
 
-use crate::partly::Done;
+use crate::chores::wake::WakeError;
+use crate::mail::partly::Done;
 use crate::spawn::SpawnError;
-use crate::wake::WakeError;
 
 use crate::tasks::TaskError;
 

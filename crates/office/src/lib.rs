@@ -13,7 +13,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let (root, state) = (folder.path().join("root"), folder.path().join("state"));
-//! use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! use atm_office::{Office, people::members::MemberPlan, people::teams::TeamPlan};
 //! use atm_store::{Root, State};
 //!
 //! let office = Office::new(Root::new(root), State::new(state));
@@ -26,18 +26,18 @@
 //! # Sending, reading, tracking
 //!
 //! A message that [`send`](Office::send) accepted is written, whoever dies. Reading has two steps, so that nothing is
-//! marked that was not shown: [`begin_read`](Office::begin_read) hands out, [`confirm`](read::Reading::confirm) marks.
+//! marked that was not shown: [`begin_read`](Office::begin_read) hands out, [`confirm`](mail::read::Reading::confirm) marks.
 //! [`track`](Office::track) tells the stages of a message, each with its evidence.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_office::{Office, people::members::MemberPlan, people::teams::TeamPlan};
 //! # use atm_store::{Root, State};
 //! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
 //! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
 //! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
-//! use atm_office::send::{Letter, SendOptions};
+//! use atm_office::mail::send::{Letter, SendOptions};
 //!
 //! let letter = Letter::new("bob".parse()?, "please look at the build");
 //! let sent = office.send(&team, &"user".parse()?, &letter, SendOptions::default())?;
@@ -64,8 +64,8 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
-//! # use atm_office::send::{Letter, SendOptions};
+//! # use atm_office::{Office, people::members::MemberPlan, people::teams::TeamPlan};
+//! # use atm_office::mail::send::{Letter, SendOptions};
 //! # use atm_store::{Root, State};
 //! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
 //! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
@@ -91,13 +91,13 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_office::{Office, people::members::MemberPlan, people::teams::TeamPlan};
 //! # use atm_store::{Root, State};
 //! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
 //! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
 //! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
 //! use std::time::Duration;
-//! use atm_office::send::SendOptions;
+//! use atm_office::mail::send::SendOptions;
 //! use serde_json::{Map, json};
 //!
 //! let lead = "team-lead".parse()?;
@@ -119,18 +119,18 @@
 //! # Waking
 //!
 //! Mail for an agent that waits for nothing in particular is found when it looks. [`wake`](Office::wake) calls it by its
-//! client's own way, at most once for each message and step of a [`Ladder`](wake::Ladder), and never in the middle of a
+//! client's own way, at most once for each message and step of a [`Ladder`](chores::wake::Ladder), and never in the middle of a
 //! turn.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # use atm_office::{Office, members::{MemberChange, MemberPlan}, teams::TeamPlan};
+//! # use atm_office::{Office, people::members::{MemberChange, MemberPlan}, people::teams::TeamPlan};
 //! # use atm_store::{Root, State};
 //! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
 //! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
 //! # let bob = office.add_member(&team, &MemberPlan::new("bob"))?;
-//! use atm_office::wake::Ladder;
+//! use atm_office::chores::wake::Ladder;
 //! use atm_wire::team::Manner;
 //!
 //! // A Claude Code member of a team looks by itself, so there is nothing to do.
@@ -148,7 +148,7 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! # use atm_office::{Office, members::MemberPlan, teams::TeamPlan};
+//! # use atm_office::{Office, people::members::MemberPlan, people::teams::TeamPlan};
 //! # use atm_store::{Root, State};
 //! # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
 //! # let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
@@ -172,70 +172,37 @@
 //! [`ExitCode`] that the command line ends with.
 
 mod access;
-pub mod ack;
-pub mod alias;
 pub mod archive;
 mod archived;
 pub mod artifacts;
 pub mod backup;
 mod books;
-pub mod broadcast;
+pub mod chores;
 pub mod clock;
-pub mod complete;
 pub mod convert;
-mod deliver;
-mod derived;
-pub mod dismiss;
 pub mod doctor;
-mod effects;
-mod equals;
 pub mod error;
 pub mod export;
-pub mod health;
-pub mod history;
-pub mod hook;
 pub mod import;
-pub mod inbox;
-mod intake;
-pub mod join;
-mod judge;
-pub mod members;
+pub mod mail;
 pub mod merge;
 pub mod migrate;
-pub mod nearest;
 pub mod office;
-mod outbox;
 pub mod pane;
-pub mod partly;
-pub mod pending;
+pub mod people;
 pub mod phantoms;
-pub mod presence;
-mod process;
 pub mod protocol;
-mod putback;
-pub mod read;
-mod reconcile;
 pub mod repair;
-pub mod reply;
-pub mod request;
 pub mod restore_config;
-pub mod retry;
-pub mod send;
 pub mod spawn;
-pub mod summary;
-mod tag;
 pub mod tasks;
-pub mod teams;
 pub mod token;
-pub mod track;
-mod transcript;
-mod underway;
+pub mod trail;
 pub mod upkeep;
 pub mod validate;
 pub mod view;
-pub mod wake;
 pub mod watch;
 
 pub use error::{ExitCode, OfficeError};
+pub use mail::underway::{MailSent, is_delivering, leave_accepted, mail_sent};
 pub use office::Office;
-pub use underway::{MailSent, is_delivering, leave_accepted, mail_sent};

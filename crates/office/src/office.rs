@@ -8,9 +8,9 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::books::Books;
 use crate::clock::{Clock, SystemClock};
-use crate::equals::Memory;
 use crate::error::OfficeError;
-use crate::nearest::nearest;
+use crate::mail::equals::Memory;
+use crate::people::nearest::nearest;
 
 /// The person at the keyboard: sends without being a member, and can always be answered.
 pub const USER: &str = "user";
@@ -19,13 +19,13 @@ pub const USER: &str = "user";
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use atm_office::{Office, send::{Letter, SendOptions}, teams::TeamPlan};
+/// use atm_office::{Office, mail::send::{Letter, SendOptions}, people::teams::TeamPlan};
 /// use atm_store::{Root, State};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let office = Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")));
 /// let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
-/// office.add_member(&team, &atm_office::members::MemberPlan::new("bob"))?;
+/// office.add_member(&team, &atm_office::people::members::MemberPlan::new("bob"))?;
 ///
 /// let letter = Letter::new("bob".parse()?, "please look at the build");
 /// let sent = office.send(&team, &"user".parse()?, &letter, SendOptions::default())?;

@@ -13,8 +13,8 @@ use atm_store::{Layout, paths};
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
-use crate::nearest::nearest;
 use crate::office::{Office, USER};
+use crate::people::nearest::nearest;
 
 /// The journal's code for mail that was brought over.
 pub(crate) const REROUTED: &str = "ATM-D001";

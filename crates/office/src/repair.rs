@@ -9,8 +9,8 @@ use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
-use crate::join::lead_runs;
 use crate::office::Office;
+use crate::people::join::lead_runs;
 use crate::phantoms::Phantom;
 
 /// How often mail that comes in while a phantom is emptied is gone after.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
 use atm_office::Office;
-use atm_office::send::{Letter, SendOptions};
+use atm_office::mail::send::{Letter, SendOptions};
 
 use super::Bench;
 use super::measure::{self, median};

@@ -1,6 +1,6 @@
 //! `atm ack`
 
-use atm_office::send::SendOptions;
+use atm_office::mail::send::SendOptions;
 use clap::Args;
 
 use super::send::tell;

@@ -1,6 +1,6 @@
 //! `atm broadcast`
 
-use atm_office::send::SendOptions;
+use atm_office::mail::send::SendOptions;
 use atm_wire::{Address, TeamName};
 use clap::Args;
 

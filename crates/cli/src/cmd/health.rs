@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use atm_office::health::{Step, Swept};
-use atm_office::send::SendOptions;
+use atm_office::chores::health::{Step, Swept};
+use atm_office::mail::send::SendOptions;
 use atm_wire::{MemberName, TeamName};
 use clap::Args;
 

@@ -1,7 +1,7 @@
 //! `atm heartbeat`
 
+use atm_office::mail::send::SendOptions;
 use atm_office::protocol::report::Alive;
-use atm_office::send::SendOptions;
 use clap::Args;
 
 use super::send::tell_all;

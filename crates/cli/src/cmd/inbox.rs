@@ -1,7 +1,7 @@
 //! `atm inbox`
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
-use atm_office::inbox::Filter;
+use atm_office::mail::inbox::Filter;
 use atm_wire::Address;
 use clap::Args;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atm_office::members::{MemberChange, MemberPlan};
+use atm_office::people::members::{MemberChange, MemberPlan};
 use atm_wire::MemberName;
 use atm_wire::team::Manner;
 use clap::{Args, Subcommand};

@@ -1,6 +1,6 @@
 //! `atm members`
 
-use atm_office::members::{MemberView, Presence};
+use atm_office::people::members::{MemberView, Presence};
 use atm_wire::Stamp;
 use clap::Args;
 

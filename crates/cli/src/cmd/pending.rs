@@ -1,6 +1,6 @@
 //! `atm pending`
 
-use atm_office::pending::Waiting;
+use atm_office::trail::pending::Waiting;
 use clap::Args;
 
 use super::duration::span;

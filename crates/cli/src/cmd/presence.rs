@@ -1,6 +1,6 @@
 //! `atm presence`
 
-use atm_office::presence::Weight;
+use atm_office::people::presence::Weight;
 use atm_wire::MemberName;
 use clap::Args;
 

@@ -1,6 +1,6 @@
 //! `atm reply`
 
-use atm_office::send::SendOptions;
+use atm_office::mail::send::SendOptions;
 use atm_wire::Address;
 use clap::Args;
 
@@ -24,7 +24,7 @@ impl Reply {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let (team, who) = (context.team()?, context.sender()?);
         let words = self.words.letter(Address { name: who.clone(), team: None })?;
-        let letter = |to| atm_office::send::Letter { to, ..words };
+        let letter = |to| atm_office::mail::send::Letter { to, ..words };
         let options = SendOptions::from(&self.manner);
         let sent = context
             .office

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atm_office::send::SendOptions;
+use atm_office::mail::send::SendOptions;
 use atm_wire::Address;
 use clap::Args;
 use serde_json::{Map, Value};

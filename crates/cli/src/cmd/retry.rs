@@ -1,6 +1,6 @@
 //! `atm retry`
 
-use atm_office::retry::{Retried, Step};
+use atm_office::chores::retry::{Retried, Step};
 use clap::Args;
 
 use crate::context::Context;

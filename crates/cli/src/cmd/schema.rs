@@ -1,7 +1,7 @@
 //! `atm schema`
 
 use atm_office::ExitCode;
-use atm_office::nearest::nearest;
+use atm_office::people::nearest::nearest;
 use clap::Args;
 use serde_json::json;
 

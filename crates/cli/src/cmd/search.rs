@@ -39,7 +39,7 @@ pub(crate) struct Search {
 impl Search {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
-        let search = atm_office::history::Search {
+        let search = atm_office::trail::history::Search {
             party: None,
             words: self.words.join(" "),
             team: context.named_team()?,

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use atm_ledger::Stage;
 use atm_office::ExitCode;
-use atm_office::send::{Letter, Sent};
-use atm_office::track::Track;
-use atm_office::{OfficeError, send::SendOptions};
+use atm_office::mail::send::{Letter, Sent};
+use atm_office::trail::track::Track;
+use atm_office::{OfficeError, mail::send::SendOptions};
 use atm_wire::message::Priority;
 use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, ValueEnum};

@@ -4,8 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use atm_office::members::MemberPlan;
 use atm_office::pane::{Place, Server};
+use atm_office::people::members::MemberPlan;
 use atm_office::spawn::{Client, SpawnPlan, Started};
 use atm_wire::TeamName;
 use clap::{Args, ValueEnum};

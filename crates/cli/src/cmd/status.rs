@@ -3,9 +3,9 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use atm_office::members::MemberView;
-use atm_office::pending::Waiting;
+use atm_office::people::members::MemberView;
 use atm_office::protocol::signed;
+use atm_office::trail::pending::Waiting;
 use atm_wire::TeamName;
 use clap::Args;
 use serde::Serialize;

@@ -10,7 +10,7 @@ mod merged;
 mod repair;
 mod restore;
 
-use atm_office::teams::{TeamBrief, TeamPlan};
+use atm_office::people::teams::{TeamBrief, TeamPlan};
 use atm_store::Layout;
 use atm_wire::TeamName;
 use clap::{Args, Subcommand, ValueEnum};

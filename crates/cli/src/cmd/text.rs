@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use atm_office::ExitCode;
-use atm_office::send::{Letter, SendOptions};
+use atm_office::mail::send::{Letter, SendOptions};
 use atm_wire::Address;
 use atm_wire::message::Priority;
 use clap::{Args, ValueEnum};

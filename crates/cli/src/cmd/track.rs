@@ -27,7 +27,7 @@ impl Track {
 }
 
 /// The message's way, a line for each stage.
-pub(super) fn show(out: &mut Out, track: &atm_office::track::Track) -> Result<(), Failure> {
+pub(super) fn show(out: &mut Out, track: &atm_office::trail::track::Track) -> Result<(), Failure> {
     let summary = track.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
     let head = format!("{} → {}@{}{summary}", track.from, track.to, track.team);
     out.line(format!("{}  {}", out.paint.bold(&safe::line(&head)), out.paint.dim(&safe::line(&track.id))))?;

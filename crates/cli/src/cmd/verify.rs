@@ -1,7 +1,7 @@
 //! `atm verify`
 
 use atm_ledger::Stage;
-use atm_office::history::Search;
+use atm_office::trail::history::Search;
 use atm_office::{ExitCode, OfficeError};
 use atm_wire::TeamName;
 use clap::Args;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use atm_office::wake::Woken;
+use atm_office::chores::wake::Woken;
 use atm_wire::MemberName;
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

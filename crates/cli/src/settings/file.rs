@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use atm_office::retry::{Policies, Policy};
+use atm_office::chores::retry::{Policies, Policy};
+use atm_office::chores::wake::Ladder;
 use atm_office::upkeep::Upkeep;
-use atm_office::wake::Ladder;
 use atm_wire::stamp::parse_duration;
 use atm_wire::{Address, TeamName};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! What became of messages.
 
-use atm_office::history::{Remembered, Search};
+use atm_office::trail::history::{Remembered, Search};
 use atm_store::watch::Stop;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use atm_office::inbox::Filter;
-use atm_office::read::Reading;
+use atm_office::mail::inbox::Filter;
+use atm_office::mail::read::Reading;
 use atm_office::view::MessageView;
 use atm_store::watch::Stop;
 use schemars::JsonSchema;

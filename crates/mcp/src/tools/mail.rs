@@ -1,7 +1,7 @@
 //! Sending, and the answers to requests.
 
+use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
-use atm_office::send::{Letter, SendOptions, Sent};
 use atm_store::watch::Stop;
 use atm_wire::{Address, MemberName, TeamName};
 use schemars::JsonSchema;

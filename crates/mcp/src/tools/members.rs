@@ -1,8 +1,8 @@
 //! Members: starting, looking after, ending.
 
 use atm_office::OfficeError;
-use atm_office::dismiss::Dismissed;
-use atm_office::members::{MemberPlan, Presence};
+use atm_office::people::dismiss::Dismissed;
+use atm_office::people::members::{MemberPlan, Presence};
 use atm_office::spawn::{Client, SpawnError, SpawnPlan};
 use atm_store::watch::Stop;
 use atm_wire::{MemberName, TeamName};

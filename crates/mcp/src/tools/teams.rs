@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use atm_office::teams::TeamPlan;
+use atm_office::people::teams::TeamPlan;
 use atm_store::watch::Stop;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use atm_office::mail::send::SendOptions;
 use atm_office::protocol::report::Alive;
-use atm_office::send::SendOptions;
 use atm_store::watch::Stop;
 use atm_wire::Address;
 use schemars::JsonSchema;

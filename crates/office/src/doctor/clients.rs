@@ -10,7 +10,7 @@ use atm_wire::team::TeamConfig;
 
 use super::{Ailment, Finding};
 use crate::office::Office;
-use crate::transcript::transcripts_of;
+use crate::trail::transcript::transcripts_of;
 
 /// How much of a transcript's end is looked at.
 const TAIL: u64 = 1 << 16;

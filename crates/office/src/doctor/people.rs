@@ -12,7 +12,7 @@ use super::locks::span;
 use super::{Ailment, Finding, Remedy, clients, entries, many};
 use crate::office::Office;
 use crate::pane::{Life, PaneRef, Tmux};
-use crate::process::{Fate, fate};
+use crate::people::process::{Fate, fate};
 
 /// A team in which nothing was written for so long may be nobody's.
 const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);

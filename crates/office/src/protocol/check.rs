@@ -9,8 +9,8 @@ use atm_wire::{Address, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
+use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
-use crate::send::{Letter, SendOptions, Sent};
 
 const CHECK: &str = "health_check";
 const HEARTBEAT: &str = "heartbeat";

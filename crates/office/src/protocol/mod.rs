@@ -17,8 +17,8 @@ use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
-use crate::send::{Letter, SendOptions, Sent};
 
 impl Office {
     /// Sends a payload from one name of a team to another.

@@ -9,10 +9,10 @@ use atm_wire::{Address, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
+use crate::mail::send::{Letter, SendOptions, Sent};
+use crate::mail::summary::summarize;
 use crate::office::Office;
 use crate::protocol::requests::{Asked, Decision};
-use crate::send::{Letter, SendOptions, Sent};
-use crate::summary::summarize;
 
 const REQUEST: &str = "plan_approval_request";
 

@@ -12,8 +12,8 @@ use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::send::Letter;
 use crate::office::Office;
-use crate::send::Letter;
 
 /// The names of leads in teams whose configuration does not say who leads.
 pub(crate) const LEAD_NAMES: [&str; 2] = ["team-lead", "coordinator"];

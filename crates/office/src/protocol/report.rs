@@ -6,9 +6,9 @@ use atm_wire::status::State;
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::partly::{After, Done};
+use crate::mail::send::Sent;
 use crate::office::Office;
-use crate::partly::{After, Done};
-use crate::send::Sent;
 use crate::tasks::TaskFilter;
 
 /// Why a member has nothing to do.

@@ -10,9 +10,9 @@ use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
+use crate::mail::partly::{After, Done};
+use crate::mail::send::Sent;
 use crate::office::Office;
-use crate::partly::{After, Done};
-use crate::send::Sent;
 
 /// A request with what became of its message.
 #[derive(Debug, Clone, Serialize)]

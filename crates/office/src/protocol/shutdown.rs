@@ -6,10 +6,10 @@ use atm_wire::payload::{ShutdownApproved, ShutdownRejected, ShutdownRequest};
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
-use crate::members::MemberChange;
+use crate::mail::send::Sent;
 use crate::office::Office;
+use crate::people::members::MemberChange;
 use crate::protocol::requests::Asked;
-use crate::send::Sent;
 
 const REQUEST: &str = "shutdown_request";
 

@@ -6,9 +6,9 @@ use atm_wire::message::Delivery;
 use atm_wire::{Draft, MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::outbox::parse_draft;
+use crate::mail::tag;
 use crate::office::Office;
-use crate::outbox::parse_draft;
-use crate::tag;
 
 impl Office {
     /// Tags unread mail that came while its reader was still there, so that it is not taken for old noise. What was

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{SpawnError, close};
 use crate::error::OfficeError;
+use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use crate::pane::{Backend, Exit, Life, PaneRef, Server, Tmux};
-use crate::partly::{After, Done};
 
 /// A member whose program has ended.
 #[derive(Debug, Clone, Serialize)]

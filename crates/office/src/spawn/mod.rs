@@ -35,11 +35,11 @@ pub(crate) use nudge::type_line;
 pub use program::find as find_in_path;
 
 use crate::error::OfficeError;
-use crate::members::MemberPlan;
+use crate::mail::partly::{After, Done};
+use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
 use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
-use crate::partly::{After, Done};
-use crate::send::{Letter, SendOptions};
+use crate::people::members::MemberPlan;
 use candidate::{Candidate, client_of};
 use client::Role;
 

@@ -10,10 +10,10 @@ use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
 use super::SpawnError;
+use crate::chores::wake::{Called, Ladder, Silence, TypedLine};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::{Activity, Backend, PaneRef, Server, Tmux};
-use crate::wake::{Called, Ladder, Silence, TypedLine};
 
 /// Between two looks at a screen.
 const PAUSE: Duration = Duration::from_millis(400);

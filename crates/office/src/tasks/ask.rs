@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{TaskError, Tasks};
 use crate::error::OfficeError;
-use crate::send::{SendOptions, Sent};
+use crate::mail::send::{SendOptions, Sent};
 
 const REQUEST: &str = "task_status_request";
 

@@ -6,7 +6,7 @@ use atm_wire::task::{Change, TaskId};
 
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
-use crate::partly::{After, Done};
+use crate::mail::partly::{After, Done};
 
 /// Why a task waits; below `metadata`.
 const REASON: &str = "blocked_reason";

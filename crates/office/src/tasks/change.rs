@@ -8,7 +8,7 @@ use super::claim::without_lease;
 use super::complete::COMPLETED_AT;
 use super::{Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
-use crate::partly::{After, Done};
+use crate::mail::partly::{After, Done};
 
 /// What can be changed of a task. `None` leaves it as it is.
 #[derive(Debug, Clone, Default)]

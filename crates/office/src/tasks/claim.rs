@@ -9,7 +9,7 @@ use atm_wire::{MemberName, Stamp};
 use super::view::{TaskView, holder};
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
-use crate::partly::{After, Done};
+use crate::mail::partly::{After, Done};
 
 /// When somebody was relieved of a task, and who; below `metadata`, until it is claimed again.
 const RELEASED_AT: &str = "released_at";

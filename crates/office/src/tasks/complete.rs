@@ -8,7 +8,7 @@ use atm_wire::task::{Change, Status, TaskId};
 use super::claim::without_lease;
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
-use crate::partly::{After, Done};
+use crate::mail::partly::{After, Done};
 
 /// When a task was completed, how long it took, and what is worth knowing; below `metadata`.
 pub(super) const COMPLETED_AT: &str = "completed_at";

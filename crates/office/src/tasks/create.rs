@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::change::check_keys;
 use super::{Graph, Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
-use crate::partly::{After, Done};
+use crate::mail::partly::{After, Done};
 
 /// A task to be made.
 #[derive(Debug, Clone, Default)]

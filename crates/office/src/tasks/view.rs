@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::graph::Graph;
-use crate::send::Sent;
+use crate::mail::send::Sent;
 
 /// A task as fronts show it.
 #[derive(Debug, Clone, Serialize)]

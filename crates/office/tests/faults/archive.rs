@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use atm_office::inbox::Filter;
+use atm_office::mail::inbox::Filter;
 use atm_office::upkeep::{Rule, Upkeep};
 use atm_store::Layout;
 

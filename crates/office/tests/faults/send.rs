@@ -4,7 +4,7 @@ use std::fs;
 
 use atm_ledger::{Recorded, Stage};
 use atm_office::OfficeError;
-use atm_office::send::{Letter, SendOptions, Sent};
+use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_store::Layout;
 
 use crate::cases::{Ordeal, Trial};

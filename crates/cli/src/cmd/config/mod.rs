@@ -4,7 +4,7 @@ mod trust;
 
 use std::time::Duration;
 
-use atm_office::retry::{Policies, Policy};
+use atm_office::chores::retry::{Policies, Policy};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 

@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use atm_office::members::{MemberChange, MemberPlan};
 use atm_office::pane::{PaneError, Server};
+use atm_office::people::members::{MemberChange, MemberPlan};
 use atm_office::spawn::{SpawnError, SpawnPlan};
 use atm_office::{Office, OfficeError};
 use atm_wire::{MemberName, TeamName};

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atm_office::mail::send::{Letter, SendOptions};
+use atm_office::people::teams::TeamPlan;
 use atm_office::protocol::plan::PlanAnswer;
-use atm_office::send::{Letter, SendOptions};
 use atm_office::tasks::{TaskFilter, TaskPlan};
-use atm_office::teams::TeamPlan;
 use atm_office::{ExitCode, OfficeError};
 use atm_wire::task::{Status, TaskId};
 use atm_wire::{Address, MemberName, TeamName};

@@ -4,10 +4,10 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use atm_office::inbox::Filter;
-use atm_office::members::{MemberChange, MemberPlan};
-use atm_office::send::{Letter, SendOptions};
-use atm_office::teams::TeamPlan;
+use atm_office::mail::inbox::Filter;
+use atm_office::mail::send::{Letter, SendOptions};
+use atm_office::people::members::{MemberChange, MemberPlan};
+use atm_office::people::teams::TeamPlan;
 use atm_office::{ExitCode, OfficeError};
 use atm_store::Layout;
 use atm_wire::{Address, MemberName};
@@ -141,7 +141,7 @@ impl Stage<'_> {
         self.read("alice")
     }
 
-    fn send(&self, from: &str, to: &str, text: &str) -> Result<atm_office::send::Sent, Failure> {
+    fn send(&self, from: &str, to: &str, text: &str) -> Result<atm_office::mail::send::Sent, Failure> {
         let letter = Letter::new(Address { name: name(to)?, team: None }, text);
         Ok(self.office.send(&self.team, &name(from)?, &letter, SendOptions::default())?)
     }

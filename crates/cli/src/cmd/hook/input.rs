@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use atm_office::hook::{HeldBy, Moment};
+use atm_office::mail::hook::{HeldBy, Moment};
 use clap::ValueEnum;
 use serde::Deserialize;
 

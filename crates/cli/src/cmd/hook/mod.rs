@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use atm_office::hook::Conversation;
+use atm_office::mail::hook::Conversation;
 use atm_store::{LockTimes, State, bounded_log};
 use atm_wire::{MemberName, TeamName};
 use clap::Args;

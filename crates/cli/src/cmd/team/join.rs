@@ -3,7 +3,7 @@
 
 use std::env;
 
-use atm_office::join::Adoption;
+use atm_office::people::join::Adoption;
 use clap::Args;
 
 use crate::context::Context;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use atm_office::Office;
+use atm_office::chores::health::Step;
 use atm_office::clock::Clock;
-use atm_office::health::Step;
 use atm_office::protocol::report::Alive;
 use atm_office::tasks::{TaskFilter, TaskPlan};
 use atm_wire::Stamp;

@@ -1,0 +1,80 @@
+//! Acknowledging a message, once.
+
+use atm_ledger::{Recorded, Stage};
+use atm_wire::message::Delivery;
+use atm_wire::payload::{Acknowledgment, Payload};
+use atm_wire::{Address, MemberName, Stamp, TeamName};
+
+use crate::error::OfficeError;
+use crate::mail::derived::letter_id;
+use crate::mail::send::{Letter, SendOptions, Sent};
+use crate::office::Office;
+use crate::trail::effects;
+
+impl Office {
+    /// `who` tells the sender of a message that it arrived. Only its recipient may, and it is sent once: who
+    /// acknowledges again gets the first acknowledgment as its answer, with a warning.
+    pub fn ack(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        id: &str,
+        text: Option<String>,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
+        self.folder(team)?;
+        // Two at once must not both find it without an acknowledgment.
+        let _turn = self.mailbox(team, who).deciding()?;
+        self.reconcile(team)?;
+        let message = self.recorded(Some(team), id)?;
+        if message.inbox.name != who.as_str() {
+            let why = format!(
+                "message {} is for {}, and only {} can acknowledge it",
+                message.id, message.inbox.name, message.inbox.name
+            );
+            return Err(OfficeError::NotYours { who: who.to_string(), why });
+        }
+        if let Some(first) = self.first_acknowledgment(who, &message, text.is_some())? {
+            return Ok(first);
+        }
+        let own_id = letter_id(&message.inbox, &message.id, "ack");
+        let ack = Acknowledgment { ack_id: Some(message.ack_id.unwrap_or(message.id)), text };
+        let home = message.origin.as_deref().map(TeamName::parse).transpose()?;
+        let to = Address { name: MemberName::parse(&message.sender)?, team: home };
+        let letter = Letter { id: Some(own_id), ..Letter::new(to, Payload::from(ack).to_text()) };
+        self.send_in_turn(team, who, &letter, options)
+    }
+
+    /// The acknowledgment that a message has, as the answer to who wants to send another one.
+    fn first_acknowledgment(
+        &self,
+        who: &MemberName,
+        message: &Recorded,
+        has_text: bool,
+    ) -> Result<Option<Sent>, OfficeError> {
+        let stages = self.books.with(|ledger| ledger.stages(message))?;
+        let Some((id, at)) = effects::acknowledgment(&stages) else { return Ok(None) };
+        let found = self.books.with(|ledger| ledger.find(&message.inbox.root, id, false))?;
+        let known = found.into_iter().find(|ack| ack.sender == who.as_str());
+        let (team, to, stage, sent_at) = if let Some(ack) = known {
+            (ack.inbox.team, ack.inbox.name, ack.stage, ack.sent_at)
+        } else {
+            let home = message.origin.clone().unwrap_or_else(|| message.inbox.team.clone());
+            (home, message.sender.clone(), Stage::Written, at)
+        };
+        let mut warnings = vec![format!("message {} was acknowledged already, by message {id}", message.id)];
+        if has_text {
+            warnings.push("the text was not sent; `atm reply` sends it".to_owned());
+        }
+        Ok(Some(Sent {
+            id: id.to_owned(),
+            team: TeamName::parse(&team)?,
+            from: who.clone(),
+            to: MemberName::parse(&to)?,
+            status: if stage == Stage::Queued { Delivery::Queued } else { Delivery::Delivered },
+            stage,
+            timestamp: Stamp::from_millis(sent_at),
+            warnings,
+        }))
+    }
+}

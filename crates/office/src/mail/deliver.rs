@@ -1,0 +1,159 @@
+//! Accepting letters, writing them, and the answer for each.
+//!
+//! An answer is one of three, and true: the letter is in its inbox; it is not there and never will be (an error); it is
+//! accepted, not written yet, and will be ([`Sent::is_only_accepted`]). A letter is taken back only inside the queue of its
+//! inbox, where nobody else can be writing it. Where that queue cannot be had, or the ledger cannot record it, the letter
+//! stays accepted.
+
+use atm_ledger::{Acceptance, Fate, LedgerError};
+use atm_store::{Appended, Mailbox, StoreError, interrupt};
+use atm_wire::{Draft, MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::mail::outbox::{Accepted, as_message, render_draft};
+use crate::mail::send::{Addressed, Sent};
+use crate::mail::underway::{self, Underway};
+use crate::office::Office;
+use crate::trail::effects;
+
+/// Letters to one recipient, each with its place among all.
+type Group = Vec<(usize, Addressed)>;
+type Answer = Result<Sent, OfficeError>;
+
+impl Office {
+    /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
+    /// letters.
+    pub(crate) fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Answer> {
+        if let Err(error) = interrupt::begin(self.state().path()) {
+            return addressed.iter().map(|_| Err(error.clone().into())).collect();
+        }
+        let accepted = self.accept(&addressed);
+        let underway = accepted.is_ok().then(|| Underway::begin(&self.state().ledger()));
+        atm_store::points::reached("accepted");
+        let mut answers: Vec<(usize, Answer)> = Vec::new();
+        let mut waiting: Group = addressed.into_iter().enumerate().collect();
+        while let Some((_, first)) = waiting.first() {
+            let (team, to) = (first.team.clone(), first.to.clone());
+            let (group, rest) = waiting.into_iter().partition(|(_, a)| a.team == team && a.to == to);
+            waiting = rest;
+            self.deliver_to_one(&team, &to, group, strict, &accepted, &mut answers);
+        }
+        drop(underway);
+        self.books.tidy();
+        answers.sort_by_key(|(index, _)| *index);
+        answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Promises to write the letters. Gives the ids that their inboxes have had before.
+    fn accept(&self, addressed: &[Addressed]) -> Result<Vec<String>, LedgerError> {
+        let now = self.now().as_millis();
+        let by = addressed.first().map(|first| first.from.to_string()).unwrap_or_default();
+        let accepted: Vec<Acceptance> = addressed
+            .iter()
+            .map(|addressed| Acceptance {
+                inbox: self.inbox_key(&addressed.team, &addressed.to),
+                message: effects::noticed(&as_message(&addressed.draft), now),
+                is_new: addressed.is_new,
+                draft: render_draft(&addressed.draft),
+            })
+            .collect();
+        self.books.with(|ledger| ledger.accept(&accepted, now, &by))
+    }
+
+    fn deliver_to_one(
+        &self,
+        team: &TeamName,
+        to: &MemberName,
+        group: Group,
+        strict: bool,
+        accepted: &Result<Vec<String>, LedgerError>,
+        answers: &mut Vec<(usize, Answer)>,
+    ) {
+        let inbox = self.inbox_key(team, to);
+        let mailbox = self.mailbox(team, to);
+        let drafts: Vec<Draft> = group.iter().map(|(_, addressed)| addressed.draft.clone()).collect();
+        let mut outbox = Accepted::new(self, &inbox, &mailbox, &drafts);
+        // Once a part of them is written, a stop does not take the others back: they stay accepted.
+        outbox.stays_on_stop = answers.iter().any(|(_, answer)| answer.is_ok());
+        outbox.known = accepted.as_ref().map_or(&[], Vec::as_slice);
+        let written = match accepted {
+            Ok(known) => write_tracked(&mailbox, &mut outbox, strict).map(|mut appended| {
+                appended.known.extend_from_slice(known);
+                appended
+            }),
+            Err(error) => write_untracked(&mailbox, &mut outbox, strict, error),
+        };
+        let trouble = accepted.as_ref().err().or(outbox.trouble.as_ref()).map(|error| match accepted {
+            Ok(_) => error.to_string(),
+            Err(_) => format!("untracked: {error}; the mail goes without it"),
+        });
+        let fates: Vec<Fate> = drafts.iter().map(|draft| outbox.fate(&draft.id)).collect();
+        for ((index, addressed), fate) in group.into_iter().zip(fates) {
+            let answer = match (fate, &written) {
+                (Fate::Written, Ok(appended)) => Ok(addressed.written(appended)),
+                (Fate::Written, Err(_)) => Ok(addressed.written(&Appended::default())),
+                (Fate::Waiting, _) => Ok(self.only_accepted(addressed, written.as_ref().err())),
+                (Fate::Withdrawn | Fate::Unknown, Err(error)) => Err(error.clone().into()),
+                (Fate::Withdrawn | Fate::Unknown, Ok(_)) => {
+                    Err(OfficeError::Withdrawn { id: addressed.draft.id })
+                }
+            };
+            let answer = answer.map(|mut sent| {
+                sent.warnings.extend(trouble.clone());
+                underway::note_answer(&sent.id, !sent.is_only_accepted());
+                sent
+            });
+            answers.push((index, answer));
+        }
+    }
+
+    /// The answer for a letter that nothing but the ledger has: that has to survive a power cut, too.
+    fn only_accepted(&self, addressed: Addressed, error: Option<&StoreError>) -> Sent {
+        let mut sent = addressed.accepted();
+        sent.warnings.extend(error.map(|error| format!("not written yet: {error}")));
+        if let Err(error) = self.books.with(|ledger| ledger.make_durable()) {
+            sent.warnings.push(format!("accepted, but a power cut could undo it: {error}"));
+        }
+        sent
+    }
+}
+
+/// Writes letters that are in the ledger.
+fn write_tracked(mailbox: &Mailbox, outbox: &mut Accepted, strict: bool) -> Result<Appended, StoreError> {
+    let written = if interrupt::is_requested() {
+        Err(StoreError::Interrupted { path: mailbox.file() })
+    } else {
+        mailbox.deliver(outbox, strict)
+    };
+    if let Err(error) = &written
+        && !outbox.is_settled()
+    {
+        // Not told inside the queue. If it is free now, nobody is writing these; if not, they stay accepted.
+        let _ = mailbox.give_up(outbox, error);
+    }
+    written
+}
+
+/// Writes letters that the ledger could not take.
+fn write_untracked(
+    mailbox: &Mailbox,
+    outbox: &mut Accepted,
+    strict: bool,
+    why: &LedgerError,
+) -> Result<Appended, StoreError> {
+    let written = mailbox.append(outbox.own(), strict);
+    if why.is_busy() {
+        outbox.note_untracked(written.is_ok());
+        return written;
+    }
+    // An error at the commit leaves open whether it happened: the ledger must not have them written again.
+    match &written {
+        Ok(_) => {
+            outbox.note_untracked(true);
+            outbox.record_own();
+        }
+        Err(error) => drop(mailbox.give_up(outbox, error)),
+    }
+    outbox.settle_untracked();
+    written
+}

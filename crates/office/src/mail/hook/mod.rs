@@ -1,0 +1,283 @@
+//! Mail for an agent in the middle of its work, through its client's hooks.
+//!
+//! A hook is called at certain moments of a conversation and may put text before the model. What it puts there is
+//! *presented*: remembered for this conversation, and still unread. Only when the turn ends is it marked as read: a
+//! session that dies before that leaves it unread, and the next one gets it again. An agent that wants to stop while
+//! mail waits that wants something of it is kept going, once for each message.
+
+mod unread;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use atm_store::mailbox::Turn;
+use atm_store::{Mailbox, Receipt, Seat, SessionNote, TeamFolder};
+use atm_wire::{MemberName, Message, TeamName};
+use serde::{Deserialize, Serialize};
+
+use crate::error::OfficeError;
+use crate::mail::tag::is_tagged;
+use crate::office::Office;
+use crate::protocol::policy::LEAD_NAMES;
+use crate::view::MessageView;
+use unread::Unread;
+
+/// How long a conversation without a word is remembered.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const IDLE: &str = "idle_notification";
+
+/// Whose conversation, and which.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    /// The team of whoever has it.
+    pub team: TeamName,
+    /// Whoever has it.
+    pub who: MemberName,
+    /// The client's name for it.
+    pub session: String,
+}
+
+/// A moment of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// It begins, or is taken up again: what was presented before may be lost to it.
+    Begins,
+    /// A turn begins, or goes on.
+    Works,
+    /// A turn ends.
+    Stops {
+        /// What keeps it from ending.
+        held_by: HeldBy,
+    },
+    /// It is over.
+    Ends,
+}
+
+/// Which mail keeps an agent going that wants to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldBy {
+    /// None: it was kept going just now, or ends for another reason.
+    Nothing,
+    /// Mail that wants an acknowledgment, or waited for an agent that was off.
+    Wanted,
+    /// Any but idle notices: the client has no other door for mail.
+    Any,
+}
+
+/// What a moment came to.
+#[derive(Debug, Default)]
+pub struct Hooked {
+    /// What is to be put before the model, if anything.
+    pub handover: Option<Handover>,
+    /// What went on beside it.
+    pub warnings: Vec<String>,
+}
+
+/// Mail to be put before the model. Until [`Handover::presented`] it counts as new.
+#[derive(Debug)]
+pub struct Handover {
+    messages: Vec<MessageView>,
+    receipts: Vec<String>,
+    keeps_going: Vec<String>,
+    left_out: usize,
+    record: Record,
+    signature: Option<String>,
+    note: SessionNote,
+    _turn: Turn,
+}
+
+impl Handover {
+    /// The messages, never none.
+    pub fn messages(&self) -> &[MessageView] {
+        &self.messages
+    }
+
+    /// How many more there are: they come at a later moment.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Whether it keeps an agent going that wants to stop.
+    pub fn keeps_going(&self) -> bool {
+        !self.keeps_going.is_empty()
+    }
+
+    /// The first `count` are before the model now. The others come at the next moment.
+    pub fn presented(mut self, count: usize) -> Result<(), OfficeError> {
+        let all = count >= self.receipts.len() && self.left_out == 0;
+        self.record.presented.extend(self.receipts.into_iter().take(count));
+        self.record.held.append(&mut self.keeps_going);
+        self.record.signature = self.signature.filter(|_| all);
+        self.record.write(&self.note)
+    }
+}
+
+/// What is remembered of a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Record {
+    /// What the mailbox looked like when all unread mail in it was presented.
+    signature: Option<String>,
+    /// What is before the model and not marked as read.
+    presented: Vec<String>,
+    /// What kept it going already.
+    held: Vec<String>,
+    /// Whether its last turn has ended.
+    rests: bool,
+}
+
+impl Record {
+    fn read(note: &SessionNote) -> Result<Option<Self>, OfficeError> {
+        // A note that makes no sense is none: the mail is presented again.
+        Ok(note.read()?.map(|text| serde_json::from_str(&text).unwrap_or_default()))
+    }
+
+    fn write(&self, note: &SessionNote) -> Result<(), OfficeError> {
+        // Strings in lists: that cannot fail.
+        Ok(note.write(&serde_json::to_string(self).unwrap_or_default())?)
+    }
+
+    /// Whether there can be nothing to do: asked of two small files, before anything else is opened.
+    fn is_idle(&self, moment: Moment, mailbox: &Mailbox) -> bool {
+        let to_mark = moment != Moment::Works && !self.presented.is_empty();
+        moment != Moment::Begins
+            && !to_mark
+            && self.rests == matches!(moment, Moment::Stops { .. })
+            && self.signature.as_ref().is_some_and(|before| *before == mailbox.signature().to_string())
+    }
+}
+
+impl Office {
+    /// Whose conversation this is, by the teams' own files: its lead's.
+    pub fn who_has_session(&self, session: &str) -> Result<Option<(TeamName, MemberName)>, OfficeError> {
+        for team in TeamFolder::list(&self.root)? {
+            let Ok(config) = self.folder_of(&team).load() else { continue };
+            if session.is_empty() || config.lead_session_id.as_deref() != Some(session) {
+                continue;
+            }
+            let lead = config.lead().map_or(LEAD_NAMES[0], |lead| lead.name.as_str());
+            return Ok(MemberName::parse(lead).ok().map(|lead| (team, lead)));
+        }
+        Ok(None)
+    }
+
+    /// A client's hook was called.
+    pub fn hook(&self, conversation: &Conversation, moment: Moment) -> Result<Hooked, OfficeError> {
+        let Conversation { team, who, session } = conversation;
+        let mailbox = self.known_mailbox(team, who)?;
+        let note = SessionNote::of(&mailbox, session, &self.state);
+        // Where a turn is on, or nobody is left to hear it, no hook of this client need wait to wake anybody.
+        if !matches!(moment, Moment::Begins | Moment::Stops { .. }) {
+            Seat::clear(&mailbox, &self.state);
+        }
+        if moment == Moment::Ends {
+            note.remove()?;
+            return Ok(Hooked::default());
+        }
+        self.complete_for_hook(team, who);
+        if Record::read(&note)?.is_some_and(|record| record.is_idle(moment, &mailbox)) {
+            return Ok(Hooked::default());
+        }
+        let turn = mailbox.turn()?;
+        // Whoever had the turn before us may have presented it.
+        let before = Record::read(&note)?;
+        let mut record = before.clone().unwrap_or_default();
+        let signature = mailbox.settled_signature().map(|signature| signature.to_string());
+        if moment == Moment::Begins {
+            record.presented.clear();
+            note.forget_older(FORGOTTEN_AFTER);
+        }
+        let Unread { presented, mut new, left_out, held } = Unread::of(&mailbox, &record)?;
+        let mut warnings = Vec::new();
+        record.presented = presented.iter().map(receipt).collect();
+        record.held = held;
+        if let Moment::Stops { .. } = moment {
+            // Also what an earlier turn left that was broken off: it is still before the model.
+            warnings = self.mark_presented(conversation, &mailbox, &presented)?;
+            record.presented.clear();
+        }
+        record.signature = signature.clone().filter(|_| new.is_empty());
+        let keeps_going: Vec<String> = match moment {
+            Moment::Stops { held_by } => {
+                let reason = |m: &&Message| held_by.includes(m) && !record.held.contains(&receipt(m));
+                new.iter().filter(reason).map(receipt).collect()
+            }
+            _ => Vec::new(),
+        };
+        let silent = matches!(moment, Moment::Stops { .. }) && keeps_going.is_empty();
+        record.rests = silent;
+        if new.is_empty() || silent {
+            if before.as_ref() != Some(&record) {
+                record.write(&note)?;
+            }
+            return Ok(Hooked { handover: None, warnings });
+        }
+        // Whoever dies before it is presented must not leave a conversation behind that seems to rest.
+        if let Some(before) = before.filter(|before| before.rests && !record.rests) {
+            Record { rests: false, ..before }.write(&note)?;
+        }
+        // What it is kept going for comes first: not everything may fit.
+        new.sort_by_key(|message| !keeps_going.contains(&receipt(message)));
+        let handover = Handover {
+            messages: new.iter().map(|message| MessageView::new(message, who, team)).collect(),
+            receipts: new.iter().map(receipt).collect(),
+            keeps_going,
+            left_out,
+            record,
+            signature,
+            note,
+            _turn: turn,
+        };
+        Ok(Hooked { handover: Some(handover), warnings })
+    }
+
+    /// Whether a conversation waits for its next turn, as far as its client's hooks tell.
+    pub(crate) fn conversation_rests(&self, team: &TeamName, who: &MemberName, session: &str) -> bool {
+        let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
+        Record::read(&note).is_ok_and(|record| record.is_some_and(|record| record.rests))
+    }
+
+    /// The receipts of all that is before a model, in any conversation of the mailbox's owner, and not marked as read.
+    pub(crate) fn presented(&self, mailbox: &Mailbox) -> HashSet<String> {
+        let notes = SessionNote::all_of(mailbox, &self.state);
+        let records = notes.iter().filter_map(|text| serde_json::from_str::<Record>(text).ok());
+        records.flat_map(|record| record.presented).collect()
+    }
+
+    /// Marks as read what was before the model.
+    fn mark_presented(
+        &self,
+        conversation: &Conversation,
+        mailbox: &Mailbox,
+        seen: &[Message],
+    ) -> Result<Vec<String>, OfficeError> {
+        if seen.is_empty() {
+            return Ok(Vec::new());
+        }
+        let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
+        let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
+        let Conversation { team, who, .. } = conversation;
+        if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {
+            warnings.push(format!("{error}; the mail is read without it"));
+        }
+        Ok(warnings)
+    }
+}
+
+impl HeldBy {
+    fn includes(self, message: &Message) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Wanted => wants_something(message),
+            Self::Any => wants_something(message) || message.kind() != IDLE,
+        }
+    }
+}
+
+fn wants_something(message: &Message) -> bool {
+    message.is_pending() || is_tagged(&message.text) || message.ours().ack_by.is_some()
+}
+
+fn receipt(message: &Message) -> String {
+    Receipt::of(message).to_string()
+}

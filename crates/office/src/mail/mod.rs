@@ -1,0 +1,18 @@
+//! Mail itself: what a caller wants sent, how it is delivered, read, answered and acknowledged.
+
+pub mod ack;
+pub mod broadcast;
+pub(crate) mod deliver;
+pub(crate) mod derived;
+pub(crate) mod equals;
+pub mod hook;
+pub mod inbox;
+pub(crate) mod outbox;
+pub mod partly;
+pub mod read;
+pub mod reply;
+pub mod request;
+pub mod send;
+pub mod summary;
+pub(crate) mod tag;
+pub(crate) mod underway;

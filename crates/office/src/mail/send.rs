@@ -1,0 +1,323 @@
+//! Sending: who it goes to, what is written, what the sender is told.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use atm_ledger::Stage;
+use atm_store::mailbox::Turn;
+use atm_store::{Appended, Mailbox, fresh_id};
+use atm_wire::message::{Delivery, Ours, Priority};
+use atm_wire::payload::classify;
+use atm_wire::team::TeamConfig;
+use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::mail::summary::summarize;
+use crate::mail::tag;
+use crate::office::{Office, USER};
+use crate::protocol::policy;
+
+/// A message that somebody wants sent.
+#[derive(Debug, Clone)]
+pub struct Letter {
+    /// To whom.
+    pub to: Address,
+    /// Plain text, or a protocol message's JSON object as text.
+    pub text: String,
+    /// The short version; made from the first words when there is none.
+    pub summary: Option<String>,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// The message that this one answers.
+    pub reply_to: Option<String>,
+    /// The first message of the conversation.
+    pub thread: Option<String>,
+    /// How long it may take to be acknowledged, if it has to be.
+    pub ack_by: Option<Duration>,
+    /// The id to use; a new one is made when there is none. An id that is in the inbox is not written twice.
+    pub id: Option<String>,
+}
+
+impl Letter {
+    /// A plain letter.
+    pub fn new(to: Address, text: impl Into<String>) -> Self {
+        Self {
+            to,
+            text: text.into(),
+            summary: None,
+            priority: Priority::Normal,
+            reply_to: None,
+            thread: None,
+            ack_by: None,
+            id: None,
+        }
+    }
+}
+
+/// How to send.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SendOptions {
+    /// Make an inbox for a name that is no member and has none.
+    pub create: bool,
+    /// Refuse an inbox that does not parse, instead of setting it aside.
+    pub strict: bool,
+    /// Leave the text of mail for somebody who is off as it is.
+    pub no_tag: bool,
+}
+
+/// What became of a letter.
+#[derive(Debug, Clone, Serialize)]
+pub struct Sent {
+    /// Its id.
+    pub id: String,
+    /// The recipient's team.
+    pub team: TeamName,
+    /// The sender.
+    pub from: MemberName,
+    /// The recipient.
+    pub to: MemberName,
+    /// Whether the recipient is there.
+    pub status: Delivery,
+    /// How far it came.
+    pub stage: Stage,
+    /// When it was sent.
+    pub timestamp: Stamp,
+    /// What the sender should know.
+    pub warnings: Vec<String>,
+}
+
+impl Sent {
+    /// How far it came, in a word: `delivered` for what is only written.
+    pub fn stage_words(&self) -> &'static str {
+        match self.stage {
+            Stage::Written | Stage::Queued => self.status.as_str(),
+            stage => stage.as_str(),
+        }
+    }
+
+    /// It came this far since it was answered.
+    pub fn reach(&mut self, stage: Stage) {
+        if self.is_only_accepted() && stage == Stage::Written {
+            self.status = Delivery::Delivered;
+        }
+        self.stage = stage;
+    }
+
+    /// Whether it is accepted and not written yet: the next command that looks at the inbox writes it.
+    pub fn is_only_accepted(&self) -> bool {
+        self.stage == Stage::Accepted
+    }
+}
+
+/// A letter with its recipient found.
+pub(crate) struct Addressed {
+    pub(crate) team: TeamName,
+    pub(crate) draft: Draft,
+    /// Its id was made for it.
+    pub(crate) is_new: bool,
+    pub(crate) from: MemberName,
+    pub(crate) to: MemberName,
+    warnings: Vec<String>,
+}
+
+impl Office {
+    /// Sends one letter from `from`, a member of `team` or somebody outside.
+    pub fn send(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letter: &Letter,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
+        let _turn = self.deciding(team, from, std::slice::from_ref(letter))?;
+        self.send_in_turn(team, from, letter, options)
+    }
+
+    /// The same, for a caller that has the sender's turn to decide, or needs none.
+    pub(crate) fn send_in_turn(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letter: &Letter,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
+        let addressed = self.address(team, from, letter, options)?;
+        let mut sent = self.deliver(vec![addressed], options.strict);
+        // One letter in, one answer out.
+        sent.pop().unwrap_or(Err(OfficeError::EmptyMessage))
+    }
+
+    /// Sends many letters: all are checked before the first is written, and each inbox is written once.
+    ///
+    /// The outer error means that nothing was written; the answers stand in the order of the letters.
+    pub fn send_all(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letters: &[Letter],
+        options: SendOptions,
+    ) -> Result<Vec<Result<Sent, OfficeError>>, (usize, OfficeError)> {
+        if let Some(index) = repeated_id(team, letters) {
+            let id = letters[index].id.clone().unwrap_or_default();
+            return Err((index, OfficeError::RepeatedId { id }));
+        }
+        if let Some((index, request)) = policy::decided_twice(letters) {
+            let why = format!("request {request} is decided twice");
+            return Err((index, OfficeError::NotYours { who: from.to_string(), why }));
+        }
+        let _turn = self.deciding(team, from, letters).map_err(|error| (0, error))?;
+        let addressed = letters
+            .iter()
+            .enumerate()
+            .map(|(index, letter)| self.address(team, from, letter, options).map_err(|error| (index, error)))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(self.deliver(addressed, options.strict))
+    }
+
+    /// The sender's turn to decide, if one of these letters is a decision: two at once must not both find the request
+    /// open.
+    fn deciding(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letters: &[Letter],
+    ) -> Result<Option<Turn>, OfficeError> {
+        if !policy::has_decision(letters) {
+            return Ok(None);
+        }
+        Ok(Some(self.mailbox(team, from).deciding()?))
+    }
+
+    pub(crate) fn address(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letter: &Letter,
+        options: SendOptions,
+    ) -> Result<Addressed, OfficeError> {
+        if letter.text.trim().is_empty() {
+            return Err(OfficeError::EmptyMessage);
+        }
+        let target = letter.to.team.as_ref().unwrap_or(team);
+        let config = self.folder(target)?.load()?;
+        self.check_policy(team, from, (target, &config), letter)?;
+        let mailbox = self.mailbox(target, &letter.to.name);
+        let mut warnings = Vec::new();
+        let delivery =
+            self.whereabouts(target, &config, &letter.to.name, &mailbox, options.create, &mut warnings)?;
+        let home = if target == team { None } else { Some(self.folder(team)?.load()?) };
+        let sender = home.as_ref().unwrap_or(&config).member(from.as_str());
+        if sender.is_none() && from.as_str() != USER {
+            warnings.push(format!("{from} is not a member of team {team}"));
+        }
+        let now = self.now();
+        let is_protocol = classify(&letter.text, None).is_protocol();
+        let text = match delivery {
+            Delivery::Queued if !options.no_tag && !is_protocol => {
+                tag::tagged(&format!("queued while offline at {now}"), &letter.text)
+            }
+            _ => letter.text.clone(),
+        };
+        let summary =
+            (!is_protocol).then(|| letter.summary.clone().unwrap_or_else(|| summarize(&letter.text)));
+        let id = letter.id.clone().unwrap_or_else(|| fresh_id().to_string());
+        let draft = Draft {
+            ack_id: letter.ack_by.map(|_| id.clone()),
+            id,
+            from: from.to_string(),
+            to: letter.to.name.to_string(),
+            text,
+            summary,
+            timestamp: now,
+            color: sender.and_then(|sender| sender.color.as_ref()).map(ToString::to_string),
+            delivery,
+            ours: Ours {
+                reply_to: letter.reply_to.clone(),
+                thread: letter.thread.clone(),
+                priority: letter.priority,
+                origin: (target != team).then(|| team.to_string()),
+                ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
+                offer: None,
+            },
+            kind: None,
+        };
+        Ok(Addressed {
+            team: target.clone(),
+            draft,
+            is_new: letter.id.is_none(),
+            from: from.clone(),
+            to: letter.to.name.clone(),
+            warnings,
+        })
+    }
+
+    /// Whether the recipient is there; an error if nobody knows that name.
+    fn whereabouts(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        to: &MemberName,
+        mailbox: &Mailbox,
+        create: bool,
+        warnings: &mut Vec<String>,
+    ) -> Result<Delivery, OfficeError> {
+        match config.member(to.as_str()) {
+            _ if to.as_str() == USER => Ok(Delivery::Delivered),
+            Some(member) if member.is_offline() => {
+                warnings.push(format!("{to} is offline (isActive is false): the message is queued"));
+                Ok(Delivery::Queued)
+            }
+            Some(_) => Ok(Delivery::Delivered),
+            None if create || mailbox.exists() => {
+                warnings.push(format!("{to} is not a member of team {team}: the message is queued"));
+                Ok(Delivery::Queued)
+            }
+            None => Err(self.no_member(team, config, to.as_str())),
+        }
+    }
+}
+
+/// The first letter whose id another one to the same recipient has before it.
+fn repeated_id(team: &TeamName, letters: &[Letter]) -> Option<usize> {
+    let mut ids = HashSet::new();
+    letters.iter().position(|letter| {
+        let to = (letter.to.team.as_ref().unwrap_or(team), &letter.to.name);
+        letter.id.as_ref().is_some_and(|id| !ids.insert((to, id)))
+    })
+}
+
+impl Addressed {
+    /// The answer for a letter that is in its inbox.
+    pub(crate) fn written(self, appended: &Appended) -> Sent {
+        let (status, stage) = match self.draft.delivery {
+            Delivery::Delivered => (Delivery::Delivered, Stage::Written),
+            Delivery::Queued => (Delivery::Queued, Stage::Queued),
+        };
+        let mut sent = self.sent(status, stage);
+        sent.warnings.extend(appended.warnings.iter().map(ToString::to_string));
+        if appended.known.contains(&sent.id) {
+            sent.warnings
+                .push("a message with this id is in the inbox already; it was not written again".to_owned());
+        }
+        sent
+    }
+
+    /// The answer for a letter that is accepted and not in its inbox yet.
+    pub(crate) fn accepted(self) -> Sent {
+        self.sent(Delivery::Queued, Stage::Accepted)
+    }
+
+    fn sent(self, status: Delivery, stage: Stage) -> Sent {
+        Sent {
+            id: self.draft.id,
+            team: self.team,
+            from: self.from,
+            to: self.to,
+            status,
+            stage,
+            timestamp: self.draft.timestamp,
+            warnings: self.warnings,
+        }
+    }
+}

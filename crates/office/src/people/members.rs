@@ -1,0 +1,309 @@
+//! Members: adding, changing, and who is on.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use atm_store::Listing;
+use atm_wire::team::{Manner, Member, NewMember, Spawned, TeamConfig, Waking};
+use atm_wire::{Color, MemberName, Stamp, TeamName};
+use serde::Serialize;
+
+use crate::chores::wake;
+use crate::error::OfficeError;
+use crate::mail::partly::{After, Done};
+use crate::office::Office;
+use crate::people::presence::{Judgement, Surroundings, judge};
+
+pub use crate::people::presence::Presence;
+
+/// A member to be added. What is left out gets a sensible default.
+#[derive(Debug, Clone, Default)]
+pub struct MemberPlan {
+    /// Its name.
+    pub name: String,
+    /// `general-purpose` unless said.
+    pub agent_type: Option<String>,
+    /// `sonnet` unless said.
+    pub model: Option<String>,
+    /// What it is started with.
+    pub prompt: Option<String>,
+    /// The next in turn unless said.
+    pub color: Option<String>,
+    /// Its tmux pane.
+    pub pane: Option<String>,
+    /// Where it works.
+    pub cwd: Option<PathBuf>,
+    /// Whether it does not run yet.
+    pub inactive: bool,
+    /// Whether it needs the lead's leave for its plans, if that is said.
+    pub plan_mode: Option<bool>,
+    /// How we start it, if we do.
+    pub spawned: Option<Spawned>,
+}
+
+impl MemberPlan {
+    /// A member with defaults.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    pub(crate) fn lead(name: &str) -> Self {
+        Self {
+            agent_type: Some("team-lead".to_owned()),
+            color: Some(Color::LEAD.to_string()),
+            pane: Some("leader".to_owned()),
+            ..Self::new(name)
+        }
+    }
+
+    pub(crate) fn resolve(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        now: Stamp,
+    ) -> Result<NewMember, OfficeError> {
+        let lead = config.lead().map(|lead| lead.name.as_str());
+        let turn = config.members.iter().filter(|member| Some(member.name.as_str()) != lead).count();
+        let or = |value: &Option<String>, default: &str| value.clone().unwrap_or_else(|| default.to_owned());
+        let member = NewMember {
+            name: MemberName::create(&self.name)?,
+            team: team.clone(),
+            agent_type: or(&self.agent_type, "general-purpose"),
+            model: or(&self.model, "sonnet"),
+            prompt: or(&self.prompt, ""),
+            color: self.color.as_deref().map_or_else(|| Color::in_turn(turn), Color::parse),
+            plan_mode_required: self.plan_mode,
+            joined_at: now,
+            tmux_pane_id: or(&self.pane, ""),
+            cwd: self.cwd.as_ref().map(|cwd| cwd.display().to_string()),
+            backend_type: if self.pane.as_deref().is_some_and(|pane| pane.starts_with('%')) {
+                "tmux"
+            } else {
+                "in-process"
+            }
+            .to_owned(),
+            is_active: !self.inactive,
+            spawned_at: (!self.inactive).then_some(now),
+            spawned: self.spawned.clone(),
+        };
+        member.validate()?;
+        Ok(member)
+    }
+}
+
+/// What can be changed of a member. `None` leaves it as it is.
+#[derive(Debug, Clone, Default)]
+pub struct MemberChange {
+    /// Its type.
+    pub agent_type: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its prompt.
+    pub prompt: Option<String>,
+    /// Its colour.
+    pub color: Option<String>,
+    /// Its tmux pane.
+    pub pane: Option<String>,
+    /// Where it works.
+    pub cwd: Option<PathBuf>,
+    /// Whether it runs.
+    pub active: Option<bool>,
+    /// How it is woken when mail comes.
+    pub wake: Option<Manner>,
+    /// Its client's conversation.
+    pub session: Option<String>,
+    /// Its client's server.
+    pub server: Option<String>,
+}
+
+/// A member as a front shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct MemberView {
+    /// The name.
+    pub name: String,
+    /// `name@team`.
+    #[serde(rename = "agentId")]
+    pub agent_id: String,
+    /// Whether it is there.
+    pub state: Presence,
+    /// Why we say so, what decides first.
+    pub evidence: Vec<String>,
+    /// What decides.
+    #[serde(skip)]
+    pub why: String,
+    /// Messages that it has not read.
+    pub unread: usize,
+    /// Of these, what was written while it was off.
+    pub pending: usize,
+    /// When the oldest of those was sent.
+    #[serde(rename = "oldestPending")]
+    pub oldest_pending: Option<Stamp>,
+    /// When it last sent or read something, as far as we know.
+    #[serde(rename = "lastSeen")]
+    pub last_seen: Option<Stamp>,
+    /// What it does.
+    #[serde(rename = "agentType")]
+    pub agent_type: Option<String>,
+    /// Its model.
+    pub model: Option<String>,
+    /// Its colour.
+    pub color: Option<String>,
+    /// Whether it leads the team.
+    pub lead: bool,
+    /// What is wrong with its mail.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Office {
+    /// Adds a member and makes its inbox.
+    pub fn add_member(&self, team: &TeamName, plan: &MemberPlan) -> Result<MemberName, OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        if config.member(&plan.name).is_some() {
+            return Err(OfficeError::Exists { what: format!("member {} of team {team}", plan.name) });
+        }
+        let member = plan.resolve(team, &config, self.now())?;
+        folder.add_member(member.name.as_str(), &member.render())?;
+        self.mailbox(team, &member.name).create().after(|| Done::MemberAdded(member.name.clone()))?;
+        Ok(member.name)
+    }
+
+    /// Takes a member off the list. Its inbox stays.
+    pub fn remove_member(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        if config.member(name.as_str()).is_none() {
+            return Err(self.no_member(team, &config, name.as_str()));
+        }
+        Ok(folder.remove_member(name.as_str())?)
+    }
+
+    /// Changes a member; every other key of it stays as it is.
+    pub fn set_member(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        change: &MemberChange,
+    ) -> Result<(), OfficeError> {
+        let folder = self.folder(team)?;
+        let config = folder.load()?;
+        let Some(member) = config.member(name.as_str()) else {
+            return Err(self.no_member(team, &config, name.as_str()));
+        };
+        change.check(team, member, self.now())?;
+        wake::check(change.session.as_deref(), change.server.as_deref())?;
+        let text =
+            |key, value: &Option<String>| value.as_ref().map(|value| (vec![key], value.clone().into()));
+        let mut fields: Vec<(Vec<&str>, serde_json::Value)> = [
+            text("agentType", &change.agent_type),
+            text("model", &change.model),
+            text("prompt", &change.prompt),
+            text("color", &change.color.as_deref().map(|color| Color::parse(color).to_string())),
+            text("tmuxPaneId", &change.pane),
+            text("cwd", &change.cwd.as_ref().map(|cwd| cwd.display().to_string())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if let Some(active) = change.active {
+            fields.push((vec!["isActive"], active.into()));
+            let key = if active { "spawnedAt" } else { "shutdownAt" };
+            fields.push((vec![key], self.now().to_string().into()));
+        }
+        let waking = [
+            (Waking::MANNER, change.wake.map(|manner| manner.as_str().to_owned())),
+            (Waking::SESSION, change.session.clone()),
+            (Waking::SERVER, change.server.clone()),
+        ];
+        fields.extend(waking.into_iter().filter_map(|(path, value)| Some((path.to_vec(), value?.into()))));
+        if fields.is_empty() { Ok(()) } else { Ok(folder.set_member_below(name.as_str(), &fields)?) }
+    }
+
+    /// All members with what waits for them.
+    pub fn members(&self, team: &TeamName) -> Result<Vec<MemberView>, OfficeError> {
+        // If tmux cannot be asked, or nothing written, the file's word stands.
+        let _ = self.notice_exits(team);
+        let config = self.folder(team)?.load()?;
+        self.complete_accepted(team, None);
+        let mut around = Surroundings::of(&config);
+        let mut inboxes = HashMap::new();
+        let names = config.members.iter().filter_map(|member| member.checked_name().ok());
+        for name in names.chain(self.inbox_names(team)) {
+            if !inboxes.contains_key(name.as_str()) {
+                let listing = self.mailbox(team, &name).list();
+                around.hear(listing.as_ref().map_or(&[], |listing| &listing.messages));
+                inboxes.insert(name.to_string(), listing);
+            }
+        }
+        let now = self.now();
+        Ok(config
+            .members
+            .iter()
+            .map(|member| {
+                let signs = self.signs(team, &config, member, &around);
+                let mut view = member_view(team, &config, member, judge(&signs, now), signs.last_heard());
+                match inboxes.get(&member.name) {
+                    Some(Ok(listing)) => view.count(listing),
+                    Some(Err(error)) => view.warnings.push(error.to_string()),
+                    None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
+                }
+                view
+            })
+            .collect())
+    }
+}
+
+fn member_view(
+    team: &TeamName,
+    config: &TeamConfig,
+    member: &Member,
+    judged: Judgement,
+    last_seen: Option<Stamp>,
+) -> MemberView {
+    MemberView {
+        name: member.name.clone(),
+        agent_id: member.agent_id.clone().unwrap_or_else(|| format!("{}@{team}", member.name)),
+        state: judged.state,
+        why: judged.why(),
+        evidence: judged.evidence.into_iter().map(|trace| trace.what).collect(),
+        unread: 0,
+        pending: 0,
+        oldest_pending: None,
+        last_seen,
+        agent_type: member.agent_type.clone(),
+        model: member.model.clone(),
+        color: member.color.as_ref().map(ToString::to_string),
+        lead: config.lead().is_some_and(|lead| lead.name == member.name),
+        warnings: Vec::new(),
+    }
+}
+
+impl MemberView {
+    /// Counts what waits in its inbox.
+    fn count(&mut self, listing: &Listing) {
+        let pending = || listing.messages.iter().filter(|message| message.is_pending());
+        self.unread = listing.messages.iter().filter(|message| !message.read).count();
+        self.pending = pending().count();
+        self.oldest_pending = pending().filter_map(|message| message.sent_at).min();
+        self.warnings.extend(listing.warnings.iter().map(ToString::to_string));
+    }
+}
+
+impl MemberChange {
+    /// Holds what is changed to the rules for new members.
+    fn check(&self, team: &TeamName, member: &Member, now: Stamp) -> Result<(), OfficeError> {
+        let checked = MemberPlan {
+            // The name is not changed, so it is not judged.
+            name: "member".to_owned(),
+            agent_type: self.agent_type.clone(),
+            model: self.model.clone(),
+            prompt: self.prompt.clone(),
+            color: self.color.clone().or_else(|| member.color.as_ref().map(ToString::to_string)),
+            pane: self.pane.clone(),
+            cwd: self.cwd.clone(),
+            ..MemberPlan::default()
+        };
+        checked.resolve(team, &TeamConfig::default(), now).map(drop)
+    }
+}

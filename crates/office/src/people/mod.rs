@@ -1,0 +1,10 @@
+//! Teams, their members, who leads and who is there.
+
+pub mod alias;
+pub mod dismiss;
+pub mod join;
+pub mod members;
+pub mod nearest;
+pub mod presence;
+pub(crate) mod process;
+pub mod teams;

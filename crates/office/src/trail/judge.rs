@@ -1,0 +1,209 @@
+//! Whether a message that is not in its inbox any more was taken, undone, or removed by ourselves.
+//!
+//! Clients do not say what they do, so it is read off the file, and off what stood in it when the message was written.
+//! Clocks say nothing here: a later arrival may carry an earlier stamp.
+//!
+//! - Who drains an inbox takes all of it in one write. So if one that stood before ours is still there, read or unread,
+//!   nobody has drained: a writer without a lock put back what it had read before ours came.
+//! - If none of them is there, it was drained, and ours with it.
+//! - If nothing stood there before ours, or nobody knows what did, the file does not tell. The recipient's conversation
+//!   may.
+//! - A member that runs inside its lead takes one message at a time, and a later one of its lead before an earlier one
+//!   of a peer: there the file never tells.
+//!
+//! A reader that marks mail as read and leaves it there takes nothing out, so for it the first rule holds as well.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use atm_ledger::Known;
+use atm_wire::team::TeamConfig;
+
+use crate::trail::intake::Outline;
+
+/// After this long, what we were about to take out and is still there will not be taken out.
+const REMOVED_WITHIN_MS: i64 = 60_000;
+
+/// How the owner of an inbox takes mail out of it, if it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// All that is there, in one write.
+    Whole,
+    /// One message, or one kind, after the other.
+    OneByOne,
+}
+
+impl Reader {
+    /// How this member does.
+    pub(crate) fn of(config: &TeamConfig, name: &str) -> Self {
+        let leads = config.lead().is_some_and(|lead| lead.name == name);
+        let pane = config.member(name).and_then(|member| member.tmux_pane_id.as_deref());
+        if pane == Some("in-process") && !leads { Self::OneByOne } else { Self::Whole }
+    }
+}
+
+/// What became of a message that was in the inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is there, unread.
+    StillThere,
+    /// It is there, and was marked as read.
+    MarkedRead,
+    /// We took it out ourselves.
+    RemovedByUs,
+    /// Somebody without a lock undid it.
+    Undone,
+    /// It is gone, and the file does not tell why.
+    TakenUnproved,
+    /// It was drained with all that stood before it.
+    Taken,
+}
+
+/// What stands in an inbox.
+#[derive(Debug)]
+pub(crate) struct Standing<'a> {
+    messages: &'a [Outline],
+    /// Whether each is read.
+    flags: HashMap<&'a str, bool>,
+    prints: OnceCell<HashSet<String>>,
+    /// There is such a file. Who drains one leaves an empty one.
+    is_there: bool,
+}
+
+impl<'a> Standing<'a> {
+    pub(crate) fn new(messages: &'a [Outline], is_there: bool) -> Self {
+        let flags = messages.iter().map(|message| (message.id(), message.is_read())).collect();
+        Self { messages, flags, prints: OnceCell::new(), is_there }
+    }
+
+    fn has(&self, print: &str) -> bool {
+        let all = || self.messages.iter().map(Outline::fingerprint).collect();
+        self.prints.get_or_init(all).contains(print)
+    }
+}
+
+/// Whether we were about to take a message out, and did not.
+pub(crate) fn was_not_removed(message: &Known, standing: &Standing, now: i64) -> bool {
+    let is_late = |since: i64| now.saturating_sub(since) > REMOVED_WITHIN_MS;
+    message.removing_since.is_some_and(is_late) && standing.flags.contains_key(message.id.as_str())
+}
+
+/// What became of a message that the ledger has as written and not taken.
+pub(crate) fn judge(message: &Known, standing: &Standing, reader: Reader) -> Verdict {
+    match (standing.flags.get(message.id.as_str()), message.removing_since) {
+        (Some(true), _) => Verdict::MarkedRead,
+        (Some(false), _) => Verdict::StillThere,
+        (None, Some(_)) => Verdict::RemovedByUs,
+        // Of mail that others wrote we do not have what it takes to put it back.
+        (None, None) if !message.ours => Verdict::Taken,
+        (None, None) => match &message.witnesses {
+            Some(before) if reader == Reader::Whole && standing.is_there && !before.is_empty() => {
+                let undone = before.split(' ').any(|print| standing.has(print));
+                if undone { Verdict::Undone } else { Verdict::Taken }
+            }
+            _ => Verdict::TakenUnproved,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atm_wire::Message;
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    const NOW: i64 = 1_000_000;
+
+    /// A message, what stands in the file and whether it is read, its reader, and what became of the message.
+    type Row<'a> = (&'a Known, &'a [(&'a str, bool)], Reader, Verdict);
+
+    fn entry(text: &str, read: bool) -> Message {
+        // All of one second, and that long after ours: no clock decides.
+        let entry =
+            format!(r#"{{"from":"a","text":"{text}","timestamp":"2126-01-01T00:00:00Z","read":{read}}}"#);
+        Message::from_entry(&RawValue::from_string(entry).unwrap()).unwrap()
+    }
+
+    fn ours(before: Option<&[&str]>) -> Known {
+        let prints = |texts: &[&str]| {
+            texts.iter().map(|text| entry(text, false).fingerprint()).collect::<Vec<_>>().join(" ")
+        };
+        Known {
+            id: "ours".into(),
+            sender: "lead".into(),
+            text: "hello".into(),
+            sent_at: 0,
+            ours: true,
+            witnesses: before.map(prints),
+            removing_since: None,
+        }
+    }
+
+    fn after(message: &Known, there: &[(&str, bool)], reader: Reader) -> Verdict {
+        let mut messages: Vec<Message> = there.iter().map(|(text, read)| entry(text, *read)).collect();
+        for message in messages.iter_mut().filter(|message| message.text == "hello") {
+            message.id = "ours".into();
+        }
+        let messages: Vec<Outline> = messages.into_iter().map(Outline::of).collect();
+        judge(message, &Standing::new(&messages, true), reader)
+    }
+
+    #[test]
+    fn what_stood_before_ours_decides_and_no_clock() {
+        use Reader::{OneByOne, Whole};
+        use Verdict::{MarkedRead, StillThere, Taken, TakenUnproved, Undone};
+        let (alone, behind) = (ours(Some(&[])), ours(Some(&["w1", "w2"])));
+        let unknown = ours(None);
+        let rows: [Row; 14] = [
+            (&behind, &[("w1", false), ("w2", false), ("hello", false)], Whole, StillThere),
+            (&behind, &[("hello", true)], Whole, MarkedRead),
+            // A writer without a lock, whether or not the earlier were read, and with or without others.
+            (&behind, &[("w1", true)], Whole, Undone),
+            (&behind, &[("w2", false), ("later", false)], Whole, Undone),
+            // A client that drains, and mail that came since with whatever stamp.
+            (&behind, &[], Whole, Taken),
+            (&behind, &[("later", false)], Whole, Taken),
+            // Nothing stood there before.
+            (&alone, &[], Whole, TakenUnproved),
+            (&alone, &[("later", false)], Whole, TakenUnproved),
+            (&alone, &[("hello", true)], Whole, MarkedRead),
+            // Nobody knows what did: an old row, or its writer died.
+            (&unknown, &[("w1", false)], Whole, TakenUnproved),
+            (&unknown, &[], Whole, TakenUnproved),
+            // In-process members: the lead's first, or all but a peer's.
+            (&behind, &[("w1", false)], OneByOne, TakenUnproved),
+            (&behind, &[], OneByOne, TakenUnproved),
+            (&behind, &[("w1", false), ("hello", false)], OneByOne, StillThere),
+        ];
+        for (message, there, reader, expected) in rows {
+            assert_eq!(
+                after(message, there, reader),
+                expected,
+                "{there:?} {reader:?} {:?}",
+                message.witnesses
+            );
+        }
+        let missing = Standing::new(&[], false);
+        assert_eq!(judge(&behind, &missing, Whole), TakenUnproved, "a file that is gone was not drained");
+        let foreign = Known { ours: false, ..ours(None) };
+        assert_eq!(after(&foreign, &[("w1", false)], Whole), Taken, "we could not put it back");
+    }
+
+    #[test]
+    fn what_we_remove_is_nobodys_doing_and_a_removal_that_failed_is_forgotten() {
+        let removing = |since| Known { removing_since: Some(since), ..ours(Some(&["w1"])) };
+        for since in [NOW, 0] {
+            assert_eq!(after(&removing(since), &[("w1", false)], Reader::Whole), Verdict::RemovedByUs);
+            assert_eq!(after(&removing(since), &[], Reader::Whole), Verdict::RemovedByUs);
+        }
+        let mut there = [entry("w1", false), entry("hello", false)];
+        there[1].id = "ours".into();
+        let there = there.map(Outline::of);
+        let standing = Standing::new(&there, true);
+        assert_eq!(judge(&removing(0), &standing, Reader::Whole), Verdict::StillThere);
+        assert!(!was_not_removed(&removing(NOW), &standing, NOW), "it may be about to go");
+        assert!(was_not_removed(&removing(0), &standing, NOW));
+        assert!(!was_not_removed(&removing(0), &Standing::new(&[], true), NOW));
+    }
+}

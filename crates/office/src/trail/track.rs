@@ -1,0 +1,135 @@
+//! What became of a message.
+
+use std::time::{Duration, Instant};
+
+use atm_ledger::{Evidence, Recorded, Stage};
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+
+use crate::error::OfficeError;
+use crate::mail::partly::{After, Done};
+use crate::mail::reply::SHORTEST_PART;
+use crate::office::Office;
+
+/// A message's way so far. The `--json` shape, which is a promise.
+#[derive(Debug, Clone, Serialize)]
+pub struct Track {
+    /// Its id.
+    pub id: String,
+    /// The recipient's team.
+    pub team: String,
+    /// From whom.
+    pub from: String,
+    /// For whom.
+    pub to: String,
+    /// When it was sent.
+    pub timestamp: Stamp,
+    /// What it is about.
+    pub summary: Option<String>,
+    /// How far it came.
+    pub stage: Stage,
+    /// All stages it reached, in their order.
+    pub stages: Vec<TrackStage>,
+}
+
+/// One stage of a message.
+#[derive(Debug, Clone, Serialize)]
+pub struct TrackStage {
+    /// Which.
+    pub stage: Stage,
+    /// When.
+    pub at: Stamp,
+    /// How we know.
+    pub evidence: Evidence,
+}
+
+impl Track {
+    /// Whether it is known that its recipient's client took it, and not only that it is gone.
+    pub fn is_processed(&self) -> bool {
+        let is_proof = |reached: &TrackStage| reached.stage == Stage::Taken && !reached.evidence.unproved;
+        self.stage.includes(Stage::Taken) && (self.stage > Stage::Taken || self.stages.iter().any(is_proof))
+    }
+}
+
+impl Office {
+    /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
+    pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
+        self.catch_up(team)?;
+        let message = self.recorded(team, id)?;
+        let stages = self.books.with(|ledger| ledger.stages(&message))?;
+        Ok(Track {
+            id: message.id,
+            team: message.inbox.team,
+            from: message.sender,
+            to: message.inbox.name,
+            timestamp: Stamp::from_millis(message.sent_at),
+            summary: message.summary,
+            stage: message.stage,
+            stages: stages
+                .into_iter()
+                .map(|record| TrackStage {
+                    stage: record.stage,
+                    at: Stamp::from_millis(record.at),
+                    evidence: record.evidence,
+                })
+                .collect(),
+        })
+    }
+
+    /// Waits until a message came as far as `wanted`; file events wake it.
+    pub fn wait_for_stage(
+        &self,
+        team: &TeamName,
+        id: &str,
+        wanted: Stage,
+        timeout: Duration,
+    ) -> Result<Track, OfficeError> {
+        let deadline = Instant::now() + timeout;
+        let mut watch = self.mail_watch(team);
+        loop {
+            let track = self.track(Some(team), id).after(|| Done::Sent(format!("message {id}")))?;
+            if track.stage.includes(wanted) {
+                return Ok(track);
+            }
+            // What failed or is held will not come any further.
+            if track.stage.is_stuck() || !watch.wait(Some(deadline)) {
+                return Err(OfficeError::NotInTime { id: track.id, stage: track.stage, wanted });
+            }
+        }
+    }
+
+    /// Brings the ledger up to date: for one team, or for all.
+    pub(crate) fn catch_up(&self, team: Option<&TeamName>) -> Result<(), OfficeError> {
+        match team {
+            Some(team) => self.reconcile(team),
+            None => self
+                .teams()?
+                .iter()
+                .filter(|team| team.trouble.is_none())
+                .try_for_each(|t| self.reconcile(&t.name)),
+        }
+    }
+
+    pub(crate) fn recorded(&self, team: Option<&TeamName>, id: &str) -> Result<Recorded, OfficeError> {
+        let root = self.root_key();
+        let by_part = id.len() >= SHORTEST_PART;
+        let mut found = self.books.with(|ledger| ledger.find(&root, id, by_part))?;
+        if found.iter().any(|message| team.is_some_and(|team| team.as_str() == message.inbox.team)) {
+            found.retain(|message| team.is_none_or(|team| team.as_str() == message.inbox.team));
+        }
+        // One that went to another inbox under its id is followed there.
+        if found.len() > 1 && found.iter().all(|message| message.id == found[0].id) {
+            let arrived: Vec<_> =
+                found.iter().filter(|message| message.stage != Stage::Failed).cloned().collect();
+            found = if arrived.is_empty() { found } else { arrived };
+        }
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => Err(OfficeError::NotRecorded { id: id.to_owned() }),
+            _ => Err(OfficeError::WhichMessage {
+                id: id.to_owned(),
+                choices: found.into_iter().map(|message| message.id).collect(),
+            }),
+        }
+    }
+}
