@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError, Witnesses};
 use atm_wire::message::Delivery;
+use atm_wire::payload::Content;
 use atm_wire::{Draft, Message};
 use serde_json::value::to_raw_value;
 
@@ -28,6 +29,8 @@ pub(crate) struct Accepted<'a> {
     file: String,
     /// The sender's letters; none for somebody who only completes what others left.
     own: &'a [Draft],
+    /// What their texts say, by their ids, where a sender has parsed them.
+    pub(crate) contents: HashMap<&'a str, &'a Content>,
     drafts: HashMap<String, Draft>,
     fates: HashMap<String, Fate>,
     /// Why the ledger could not be used.
@@ -48,6 +51,7 @@ impl<'a> Accepted<'a> {
             inbox,
             file,
             own,
+            contents: HashMap::new(),
             drafts: HashMap::new(),
             fates: HashMap::new(),
             trouble: None,
@@ -157,7 +161,11 @@ impl Outbox for Accepted<'_> {
             ledger.written(self.inbox, &reached, now, &evidence, witnesses.as_deref())?;
             // What these answer is answered now, also when whoever sent them died before it could say so.
             for draft in drafts.iter().flatten() {
-                effects::record(ledger, self.inbox, &as_message(draft), now)?;
+                let message = as_message(draft);
+                match self.contents.get(draft.id.as_str()) {
+                    Some(content) => effects::record_with(ledger, self.inbox, &message, content, now)?,
+                    None => effects::record(ledger, self.inbox, &message, now)?,
+                }
             }
             Ok(())
         });

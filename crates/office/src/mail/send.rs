@@ -7,7 +7,7 @@ use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
 use atm_store::{Appended, Mailbox, fresh_id};
 use atm_wire::message::{Delivery, Ours, Priority};
-use atm_wire::payload::classify;
+use atm_wire::payload::Content;
 use atm_wire::team::TeamConfig;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
@@ -114,6 +114,8 @@ impl Sent {
 pub(crate) struct Addressed {
     pub(crate) team: TeamName,
     pub(crate) draft: Draft,
+    /// What its text says, parsed once for the whole way.
+    pub(crate) content: Content,
     /// Its id was made for it.
     pub(crate) is_new: bool,
     pub(crate) from: MemberName,
@@ -130,8 +132,9 @@ impl Office {
         letter: &Letter,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        let _turn = self.deciding(team, from, std::slice::from_ref(letter))?;
-        self.send_in_turn(team, from, letter, options)
+        let content = policy::content_of(letter);
+        let _turn = self.deciding(team, from, std::slice::from_ref(&content))?;
+        self.send_one(team, from, letter, content, options)
     }
 
     /// The same, for a caller that has the sender's turn to decide, or needs none.
@@ -142,7 +145,18 @@ impl Office {
         letter: &Letter,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        let addressed = self.address(team, from, letter, options)?;
+        self.send_one(team, from, letter, policy::content_of(letter), options)
+    }
+
+    fn send_one(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        letter: &Letter,
+        content: Content,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
+        let addressed = self.address(team, from, letter, content, options)?;
         let mut sent = self.deliver(vec![addressed], options.strict);
         // One letter in, one answer out.
         sent.pop().unwrap_or(Err(OfficeError::EmptyMessage))
@@ -162,15 +176,19 @@ impl Office {
             let id = letters[index].id.clone().unwrap_or_default();
             return Err((index, OfficeError::RepeatedId { id }));
         }
-        if let Some((index, request)) = policy::decided_twice(letters) {
+        let contents: Vec<Content> = letters.iter().map(policy::content_of).collect();
+        if let Some((index, request)) = policy::decided_twice(&contents) {
             let why = format!("request {request} is decided twice");
             return Err((index, OfficeError::NotYours { who: from.to_string(), why }));
         }
-        let _turn = self.deciding(team, from, letters).map_err(|error| (0, error))?;
+        let _turn = self.deciding(team, from, &contents).map_err(|error| (0, error))?;
         let addressed = letters
             .iter()
+            .zip(contents)
             .enumerate()
-            .map(|(index, letter)| self.address(team, from, letter, options).map_err(|error| (index, error)))
+            .map(|(index, (letter, content))| {
+                self.address(team, from, letter, content, options).map_err(|error| (index, error))
+            })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(self.deliver(addressed, options.strict))
     }
@@ -181,9 +199,9 @@ impl Office {
         &self,
         team: &TeamName,
         from: &MemberName,
-        letters: &[Letter],
+        contents: &[Content],
     ) -> Result<Option<Turn>, OfficeError> {
-        if !policy::has_decision(letters) {
+        if !policy::has_decision(contents) {
             return Ok(None);
         }
         Ok(Some(self.mailbox(team, from).deciding()?))
@@ -194,6 +212,7 @@ impl Office {
         team: &TeamName,
         from: &MemberName,
         letter: &Letter,
+        content: Content,
         options: SendOptions,
     ) -> Result<Addressed, OfficeError> {
         if letter.text.trim().is_empty() {
@@ -201,7 +220,7 @@ impl Office {
         }
         let target = letter.to.team.as_ref().unwrap_or(team);
         let config = self.folder(target)?.load()?;
-        self.check_policy(team, from, (target, &config), letter)?;
+        self.check_policy(team, from, (target, &config), &letter.to.name, &content)?;
         let mailbox = self.mailbox(target, &letter.to.name);
         let mut warnings = Vec::new();
         let delivery =
@@ -212,7 +231,9 @@ impl Office {
             warnings.push(format!("{from} is not a member of team {team}"));
         }
         let now = self.now();
-        let is_protocol = classify(&letter.text, None).is_protocol();
+        // With white space before it, it is words to those that read the file.
+        let content = if letter.text.starts_with('{') { content } else { Content::Text };
+        let is_protocol = content.is_protocol();
         let text = match delivery {
             Delivery::Queued if !options.no_tag && !is_protocol => {
                 tag::tagged(&format!("queued while offline at {now}"), &letter.text)
@@ -245,6 +266,7 @@ impl Office {
         Ok(Addressed {
             team: target.clone(),
             draft,
+            content,
             is_new: letter.id.is_none(),
             from: from.clone(),
             to: letter.to.name.clone(),

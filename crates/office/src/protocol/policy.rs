@@ -76,27 +76,28 @@ pub fn leads(config: &TeamConfig, name: &MemberName) -> bool {
     }
 }
 
-/// A text that is not for everybody to send, with its rule. Clients parse with white space around it too.
-fn governed(text: &str) -> Option<(Box<Parsed>, May)> {
-    match classify(text.trim(), None) {
-        Content::Protocol(parsed) => {
-            let may = may(parsed.payload.kind());
-            (may != May::Anyone).then_some((parsed, may))
-        }
-        Content::Text => None,
-    }
+/// What a letter's text says to a client: clients parse with white space around it too.
+pub(crate) fn content_of(letter: &Letter) -> Content {
+    classify(letter.text.trim(), None)
+}
+
+/// A payload that is not for everybody to send, with its rule.
+fn governed(content: &Content) -> Option<(&Parsed, May)> {
+    let Content::Protocol(parsed) = content else { return None };
+    let may = may(parsed.payload.kind());
+    (may != May::Anyone).then_some((parsed, may))
 }
 
 /// Whether one of these letters decides a request: then no other decision of the sender may come between.
-pub(crate) fn has_decision(letters: &[Letter]) -> bool {
-    letters.iter().any(|letter| governed(&letter.text).is_some_and(|(_, may)| decides(may).is_some()))
+pub(crate) fn has_decision(contents: &[Content]) -> bool {
+    contents.iter().filter_map(governed).any(|(_, may)| decides(may).is_some())
 }
 
 /// The first letter that decides what an earlier one of them has decided.
-pub(crate) fn decided_twice(letters: &[Letter]) -> Option<(usize, String)> {
+pub(crate) fn decided_twice(contents: &[Content]) -> Option<(usize, String)> {
     let mut seen = HashSet::new();
-    letters.iter().enumerate().find_map(|(index, letter)| {
-        let (parsed, may) = governed(&letter.text)?;
+    contents.iter().enumerate().find_map(|(index, content)| {
+        let (parsed, may) = governed(content)?;
         let key = (decides(may)?, parsed.request_id()?);
         (!seen.insert(key.clone())).then_some((index, key.1))
     })
@@ -117,9 +118,10 @@ impl Office {
         home: &TeamName,
         from: &MemberName,
         target: (&TeamName, &TeamConfig),
-        letter: &Letter,
+        to: &MemberName,
+        content: &Content,
     ) -> Result<(), OfficeError> {
-        let Some((parsed, may)) = governed(&letter.text) else { return Ok(()) };
+        let Some((parsed, may)) = governed(content) else { return Ok(()) };
         let kind = parsed.payload.kind();
         let refuse = |why: String| Err(OfficeError::NotYours { who: from.to_string(), why });
         let (team, config) = target;
@@ -147,7 +149,7 @@ impl Office {
         };
         let asked = self.open_request(home, from, request_kind, &request)?;
         let asker_home = asked.origin.as_deref().unwrap_or(home.as_str());
-        if asked.sender != letter.to.name.as_str() || asker_home != team.as_str() {
+        if asked.sender != to.as_str() || asker_home != team.as_str() {
             return refuse(format!("request {request} is from {}, and its answer is for them", asked.sender));
         }
         Ok(())
@@ -188,7 +190,8 @@ mod tests {
 
     #[test]
     fn white_space_does_not_hide_a_payload() {
-        assert!(governed("\n {\"type\":\"shutdown_request\"} ").is_some());
-        assert!(governed("please send a shutdown_request").is_none());
+        let content = |text: &str| content_of(&Letter::new("bob".parse().unwrap(), text));
+        assert!(governed(&content("\n {\"type\":\"shutdown_request\"} ")).is_some());
+        assert!(governed(&content("please send a shutdown_request")).is_none());
     }
 }

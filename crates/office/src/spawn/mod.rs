@@ -40,6 +40,7 @@ use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
 use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
 use crate::people::members::MemberPlan;
+use crate::protocol::policy::content_of;
 use candidate::{Candidate, client_of};
 use client::Role;
 
@@ -262,7 +263,8 @@ impl Office {
             let to = Address { name: candidate.name.clone(), team: None };
             let letter = Letter { summary: Some("Initial prompt".to_owned()), ..Letter::new(to, prompt) };
             let system = MemberName::parse(SYSTEM)?;
-            let mut addressed = self.address(team, &system, &letter, SendOptions::default())?;
+            let mut addressed =
+                self.address(team, &system, &letter, content_of(&letter), SendOptions::default())?;
             addressed.draft = Draft {
                 color: Some(Color::System.to_string()),
                 kind: Some(SYSTEM_INIT.to_owned()),

@@ -15,8 +15,12 @@ pub(crate) fn acknowledgment(stages: &[StageRecord]) -> Option<(&str, i64)> {
 
 /// What the ledger keeps of a message.
 pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {
+    noticed_with(message, &message.content(), now)
+}
+
+/// The same, for a caller that has parsed the text.
+pub(crate) fn noticed_with(message: &Message, content: &Content, now: i64) -> NewMessage {
     let ours = message.ours();
-    let content = message.content();
     let payload = content.payload();
     let top_ack =
         message.extra.iter().find(|(key, _)| key == "ackId").map(|(_, raw)| raw.get().trim_matches('"'));
@@ -25,11 +29,11 @@ pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {
         sender: message.from.clone(),
         text: message.text.clone(),
         summary: message.summary.clone(),
-        kind: message.kind().into_owned(),
+        kind: message.kind_of(content).to_owned(),
         sent_at: message.sent_at.map_or(now, atm_wire::Stamp::as_millis),
         reply_to: ours.reply_to,
         thread: ours.thread,
-        request_id: match &content {
+        request_id: match content {
             Content::Protocol(parsed) => parsed.request_id(),
             Content::Text => None,
         },
@@ -55,6 +59,17 @@ pub(crate) fn record(
     message: &Message,
     now: i64,
 ) -> Result<(), LedgerError> {
+    record_with(ledger, inbox, message, &message.content(), now)
+}
+
+/// The same, for a caller that has parsed the text.
+pub(crate) fn record_with(
+    ledger: &mut Ledger,
+    inbox: &InboxKey,
+    message: &Message,
+    content: &Content,
+    now: i64,
+) -> Result<(), LedgerError> {
     let (root, from) = (inbox.root.as_str(), message.from.as_str());
     let ours = message.ours();
     let home = ours.origin.as_deref().unwrap_or(&inbox.team);
@@ -66,7 +81,7 @@ pub(crate) fn record(
     let mut reach = |found: Vec<Recorded>, stage: Stage, what: &str| {
         reached.extend(found.into_iter().map(|m| (m, stage, what.to_owned())));
     };
-    if let Content::Protocol(parsed) = message.content() {
+    if let Content::Protocol(parsed) = content {
         match &parsed.payload {
             Payload::Acknowledgment(ack) => {
                 let named = ack.ack_id.as_deref().unwrap_or_default();

@@ -276,7 +276,7 @@ mod tests {
         let draft = Draft { kind: Some("system_init".into()), ..draft("You test.") };
         let entry = serde_json::to_string(&draft.entry()).unwrap();
         let back = Message::from_entry(&RawValue::from_string(entry).unwrap()).unwrap();
-        assert_eq!((back.kind().as_ref(), back.text.as_str()), ("system_init", "You test."));
+        assert_eq!((back.kind().as_str(), back.text.as_str()), ("system_init", "You test."));
         assert!(!back.content().is_protocol());
         let back = Message::from_line(draft.line().unwrap().trim_end()).unwrap();
         assert_eq!(back.kind(), "system_init");

@@ -6,8 +6,6 @@ pub mod identity;
 mod parse;
 pub mod translate;
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 
 use crate::json::Object;
@@ -59,10 +57,15 @@ impl Message {
     }
 
     /// What kind of message it is: the payload's type, else the entry's own, else `message`.
-    pub fn kind(&self) -> Cow<'_, str> {
-        match self.content() {
-            Content::Protocol(parsed) => Cow::Owned(parsed.payload.kind().to_owned()),
-            Content::Text => Cow::Borrowed(self.outer_type.as_deref().unwrap_or("message")),
+    pub fn kind(&self) -> String {
+        self.kind_of(&self.content()).to_owned()
+    }
+
+    /// The same, for a caller that has parsed the text.
+    pub fn kind_of<'a>(&'a self, content: &'a Content) -> &'a str {
+        match content {
+            Content::Protocol(parsed) => parsed.payload.kind(),
+            Content::Text => self.outer_type.as_deref().unwrap_or("message"),
         }
     }
 

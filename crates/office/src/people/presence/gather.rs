@@ -42,7 +42,7 @@ impl Surroundings {
         }
         for (from, (at, message)) in newest {
             if self.words.get(from).is_none_or(|word| word.at < at) {
-                let kind = message.kind().into_owned();
+                let kind = message.kind();
                 let detail = detail(&message.text, &kind);
                 self.words.insert(from.to_owned(), Word { at, kind, detail });
             }
