@@ -11,6 +11,7 @@ mod lookup;
 mod observe;
 mod open;
 mod presence;
+mod proofs;
 mod record;
 mod removal;
 mod restore;
@@ -28,6 +29,7 @@ pub use lookup::{Recorded, StageRecord};
 pub use observe::{Known, Observed};
 pub use open::Ledger;
 pub use presence::{HealthRow, Said, Traces};
+pub use proofs::{Look, Proof, Reading, Recording, Source, TeamInbox};
 pub use row::{InboxKey, NewMessage};
 #[cfg(feature = "faults")]
 pub use seam::faults;

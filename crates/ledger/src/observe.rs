@@ -21,6 +21,8 @@ pub struct Observed {
     pub new: Option<Box<(NewMessage, Evidence)>>,
     /// The stages that it reached.
     pub stages: Vec<(Stage, Evidence)>,
+    /// When that happened, where it is not the time of the look.
+    pub at: Option<i64>,
 }
 
 /// A message that, as far as the ledger knows, still waits for its recipient in the file.
@@ -136,16 +138,7 @@ impl Ledger {
         let write = || -> rusqlite::Result<()> {
             let transaction = self.change()?;
             let number = inbox.find_or_make(&transaction)?;
-            for seen in observed {
-                if put_in(&transaction, number, seen, now)? {
-                    continue;
-                }
-                let Some(message) = number_of(&transaction, number, &seen.id)? else { continue };
-                for (stage, evidence) in &seen.stages {
-                    reach(&transaction, message, *stage, now, evidence)?;
-                }
-            }
-            remember(&transaction, number, equals)?;
+            apply_look(&transaction, number, observed, equals, now)?;
             if let Some(signature) = signature {
                 transaction
                     .prepare_cached("UPDATE inboxes SET signature = ?2 WHERE id = ?1")?
@@ -155,31 +148,26 @@ impl Ledger {
         };
         write().map_err(|source| self.failed(source))
     }
+}
 
-    /// How far a transcript was read, if it is still the same file.
-    pub fn transcript_offset(&self, path: &str, inode: u64) -> Result<u64, LedgerError> {
-        let query = || -> rusqlite::Result<Option<i64>> {
-            self.db
-                .prepare_cached("SELECT offset FROM transcripts WHERE path = ?1 AND inode = ?2")?
-                .query_row(params![path, inode.cast_signed()], |row| row.get(0))
-                .optional()
-        };
-        let offset = query().map_err(|source| self.failed(source))?;
-        Ok(offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or(0))
+/// Records what a look at an inbox showed, inside the caller's transaction.
+pub(crate) fn apply_look(
+    db: &Connection,
+    inbox: i64,
+    observed: &[Observed],
+    equals: &HashMap<String, Span>,
+    now: i64,
+) -> rusqlite::Result<()> {
+    for seen in observed {
+        if put_in(db, inbox, seen, now)? {
+            continue;
+        }
+        let Some(message) = number_of(db, inbox, &seen.id)? else { continue };
+        for (stage, evidence) in &seen.stages {
+            reach(db, message, *stage, seen.at.unwrap_or(now), evidence)?;
+        }
     }
-
-    /// Remembers how far a transcript was read.
-    pub fn set_transcript_offset(&mut self, path: &str, inode: u64, offset: u64) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<usize> {
-            self.db
-                .prepare_cached(
-                    "INSERT INTO transcripts (path, inode, offset) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (path) DO UPDATE SET inode = ?2, offset = ?3",
-                )?
-                .execute(params![path, inode.cast_signed(), offset.cast_signed()])
-        };
-        write().map(drop).map_err(|source| self.failed(source))
-    }
+    remember(db, inbox, equals)
 }
 
 /// Puts a message in that the ledger does not know, with all of its stages; says whether it did.
@@ -188,9 +176,12 @@ fn put_in(db: &Connection, inbox: i64, seen: &Observed, now: i64) -> rusqlite::R
     let (new, evidence) = new.as_ref();
     let furthest = seen.stages.iter().map(|(stage, _)| *stage).fold(Stage::Written, Stage::max);
     let Some(message) = new.insert(db, inbox, now, furthest.rank(), None)? else { return Ok(false) };
-    put_down(db, message, Stage::Written, now, evidence)?;
+    let at = seen.at.unwrap_or(now);
+    // What was there before anybody looked was written when it was sent.
+    let written_at = seen.at.map_or(now, |at| at.min(new.sent_at));
+    put_down(db, message, Stage::Written, written_at, evidence)?;
     for (stage, evidence) in &seen.stages {
-        put_down(db, message, *stage, now, evidence)?;
+        put_down(db, message, *stage, at, evidence)?;
     }
     Ok(true)
 }

@@ -63,7 +63,8 @@ impl Ledger {
                 .prepare_cached(
                     "SELECT max(s.at) FROM stages s WHERE s.rank IN (30, 40)
                      AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)
-                     AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'",
+                     AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'
+                     AND s.evidence ->> 'no_later_than' IS NULL",
                 )?
                 .query_row(params![number, Evidence::ARCHIVED], |row| row.get(0))?;
             traces.unanswered = db

@@ -151,6 +151,19 @@ CREATE TABLE equals (
     next INTEGER NOT NULL,
     PRIMARY KEY (inbox, gone, id)
 ) STRICT, WITHOUT ROWID;
+", "
+-- Up to where each source of proofs was read, and which occurrences in it have proved a message.
+CREATE TABLE sources (source TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO sources (source, position) SELECT inode || ':' || path, offset FROM transcripts;
+DROP TABLE transcripts;
+CREATE TABLE proofs (
+    source TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    entry TEXT,
+    message INTEGER NOT NULL REFERENCES messages (seq),
+    PRIMARY KEY (source, position)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX proofs_entry ON proofs (entry) WHERE entry IS NOT NULL;
 "];
 
 /// The version that this code knows.

@@ -154,6 +154,9 @@ pub struct Evidence {
     /// It is gone, and nothing shows by whom it was taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproved: bool,
+    /// The stage's time is only a bound: it happened then or earlier, before anybody looked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_later_than: bool,
     /// How sure we are.
     pub sure: Sure,
 }
@@ -180,6 +183,7 @@ impl Evidence {
             before: None,
             after: None,
             unproved: false,
+            no_later_than: false,
             sure: Sure::Certain,
         }
     }
@@ -206,6 +210,13 @@ impl Evidence {
     pub fn changed(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
         self.before = Some(before.into());
         self.after = Some(after.into());
+        self
+    }
+
+    /// The stage's time is only a bound.
+    #[must_use]
+    pub fn no_later_than(mut self) -> Self {
+        self.no_later_than = true;
         self
     }
 

@@ -101,11 +101,14 @@ impl Ledger {
             over_time[usize::try_from(share).unwrap_or(0).min(last)] += 1;
         }
         let mut waits = Vec::new();
-        // When a message was taken of which only its absence is known, nobody can say.
+        // When a message was taken of which only its absence is known, nobody can say; nor when something happened that
+        // was found at the first look.
         for stage in [Stage::Taken, Stage::Seen, Stage::Acked] {
             let mut took: Vec<i64> = db.prepare_cached(&format!(
                     "SELECT (SELECT min(at) FROM stages s WHERE s.message = m.seq AND s.rank = ?5) - m.sent_at {WINDOW}
-                     AND (m.unproved = 0 OR ?5 <> 30) AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = ?5)"
+                     AND (m.unproved = 0 OR ?5 <> 30) AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = ?5)
+                     AND NOT EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = ?5
+                                     AND s.evidence ->> 'no_later_than' IS NOT NULL)"
                 ))?
                 .query_map(params![root, team, since, until, stage.rank()], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;

@@ -136,7 +136,7 @@ fn seen(id: &str, text: &str, from: &str) -> Observed {
         ..NewMessage::default()
     };
     let new = Some(Box::new((message, Evidence::certain("seen in the file"))));
-    Observed { id: id.into(), new, stages: Vec::new() }
+    Observed { id: id.into(), new, stages: Vec::new(), at: None }
 }
 
 /// The ids of what has these words.
@@ -198,7 +198,9 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     let db = rusqlite::Connection::open(desk.path()).unwrap();
     db.execute_batch(
         "DROP TABLE vocabulary; DROP INDEX messages_asked; DROP TABLE presence; DROP TABLE health;
-         DROP TABLE arrivals; DROP TABLE equals;
+         DROP TABLE arrivals; DROP TABLE equals; DROP TABLE sources; DROP TABLE proofs;
+         CREATE TABLE transcripts (path TEXT PRIMARY KEY, inode INTEGER NOT NULL, offset INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+         INSERT INTO transcripts (path, inode, offset) VALUES ('/p/s.jsonl', 7, 70);
          ALTER TABLE messages DROP COLUMN witnesses;
          ALTER TABLE messages DROP COLUMN unproved;
          ALTER TABLE messages DROP COLUMN removing_since;
@@ -211,6 +213,8 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     .unwrap();
     drop(db);
     let mut ledger = desk.open();
+    let read_before = atm_ledger::Source::file(std::path::Path::new("/p/s.jsonl"), 7);
+    assert_eq!(ledger.positions(&[read_before]).unwrap(), [70]);
     assert_eq!(ledger.waiting(&bob).unwrap(), [("b".to_owned(), "draft of b".to_owned())]);
     let evidence = Evidence::certain("renamed");
     ledger.written(&bob, &[("b".into(), Stage::Written)], 20, &evidence, None).unwrap();

@@ -84,8 +84,12 @@ fn a_removal_is_on_record_until_it_is_known_to_have_failed() {
 fn held_and_unproved_mail_is_pending_until_it_is_seen() {
     let mut desk = Desk::with(&["held", "unproved", "taken"]);
     let long_ago = 1 << 40;
-    let observed =
-        |id: &str, stage, evidence| Observed { id: id.into(), new: None, stages: vec![(stage, evidence)] };
+    let observed = |id: &str, stage, evidence| Observed {
+        id: id.into(),
+        new: None,
+        stages: vec![(stage, evidence)],
+        at: None,
+    };
     let seen = [
         observed("held", Stage::Held, Evidence::certain("undone")),
         observed("unproved", Stage::Taken, Evidence::unproved("gone")),

@@ -102,7 +102,7 @@ impl Office {
         for (id, read) in known.iter().filter_map(|message| archived.get_key_value(&message.id)) {
             if *read || !self.books.with(|ledger| ledger.is_archived(&key, id))? {
                 let stages = vec![evidence(*read, &archive.file())];
-                observed.push(Observed { id: id.clone(), new: None, stages });
+                observed.push(Observed { id: id.clone(), new: None, stages, at: None });
             }
         }
         known.retain(|message| !archived.contains_key(&message.id));

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use atm_ledger::{Evidence, InboxKey, Known, Ledger, LedgerError, Observed, Stage};
+use atm_ledger::{Evidence, InboxKey, Known, Ledger, LedgerError, Observed, Proof, Reading, Source, Stage};
 use atm_store::Warning;
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, Message, TeamName};
@@ -141,40 +141,44 @@ impl Office {
             return Ok(());
         }
         for found in transcripts {
-            let path = found.path.display().to_string();
-            let offset = ledger.transcript_offset(&path, found.inode)?;
-            if offset == found.length {
+            let source = Source::file(&found.path, found.inode);
+            let from = ledger.positions(std::slice::from_ref(&source))?.first().copied().unwrap_or(0);
+            if from == found.length {
                 continue;
             }
-            let Ok((told, end)) = found.heard_since(offset) else { continue };
+            let Ok((told, to)) = found.heard_since(from) else { continue };
             let evidence = Evidence::certain("in the recipient's conversation")
-                .changed(
-                    format!("{offset} bytes of it, without the message"),
-                    format!("{end} bytes, with it"),
-                )
+                .changed(format!("{from} bytes of it, without the message"), format!("{to} bytes, with it"))
                 .in_file(&found.path);
-            self.note_seen(ledger, &inbox, &evidence, &told, &mut open)?;
-            ledger.set_transcript_offset(&path, found.inode, end)?;
+            let proofs = self.find_proofs(&inbox, from, &evidence, &told, &mut open);
+            ledger.record_readings(&[Reading { source, from, to, proofs }])?;
         }
         Ok(())
     }
 
-    fn note_seen(
+    fn find_proofs(
         &self,
-        ledger: &mut Ledger,
         inbox: &InboxKey,
+        from: u64,
         evidence: &Evidence,
         told: &[String],
         open: &mut Vec<Known>,
-    ) -> Result<(), LedgerError> {
+    ) -> Vec<Proof> {
+        let mut proofs = Vec::new();
         for text in told {
             let seen = |m: &Known| transcript::has_message(text, &m.sender, &m.text);
             while let Some(at) = open.iter().position(seen) {
-                let message = open.remove(at);
-                ledger.advance(inbox, &message.id, Stage::Seen, self.now().as_millis(), evidence)?;
+                proofs.push(Proof {
+                    inbox: inbox.clone(),
+                    id: open.remove(at).id,
+                    position: from + proofs.len() as u64,
+                    entry: None,
+                    at: self.now().as_millis(),
+                    evidence: evidence.clone(),
+                });
             }
         }
-        Ok(())
+        proofs
     }
 
     /// Mail that nobody had taken when its team was deleted.
@@ -253,6 +257,7 @@ impl Findings {
             id: id.clone(),
             new: None,
             stages: vec![reached.clone()],
+            at: None,
         };
         rows.iter().flat_map(|(ids, reached)| ids.iter().map(move |id| observed(id, reached))).collect()
     }
@@ -278,5 +283,5 @@ pub(crate) fn found(message: &Message, now: i64, file: &Path) -> Observed {
     let evidence = Evidence::certain("found in the inbox").in_file(file);
     let new = Some(Box::new((effects::noticed(message, now), evidence)));
     let read = message.read.then(|| taken("found marked as read", "not known", READ, file));
-    Observed { id: message.id.clone(), new, stages: read.into_iter().collect() }
+    Observed { id: message.id.clone(), new, stages: read.into_iter().collect(), at: None }
 }
