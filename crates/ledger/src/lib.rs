@@ -21,6 +21,7 @@ mod seam;
 mod search;
 mod stage;
 mod stats;
+mod steps;
 
 pub use arrivals::{Acceptance, Fate};
 pub use equals::Span;
@@ -36,3 +37,4 @@ pub use seam::faults;
 pub use search::{MARK_END, MARK_START, Query};
 pub use stage::{Evidence, Stage, Sure};
 pub use stats::{Count, Stats, Waits};
+pub use steps::{StepKey, StepOwner, StepRow, StepState, Taken};

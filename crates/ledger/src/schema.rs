@@ -4,6 +4,7 @@ use rusqlite::TransactionBehavior;
 
 use crate::open::turn_log_on;
 use crate::seam::Connection;
+use crate::steps;
 
 /// Each step makes the next version; a database of version n needs the steps from n on.
 const STEPS: &[&str] = &["
@@ -164,7 +165,7 @@ CREATE TABLE proofs (
     PRIMARY KEY (source, position)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX proofs_entry ON proofs (entry) WHERE entry IS NOT NULL;
-"];
+", steps::TABLE];
 
 /// The version that this code knows.
 pub(crate) fn version() -> i64 {

@@ -198,7 +198,7 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     let db = rusqlite::Connection::open(desk.path()).unwrap();
     db.execute_batch(
         "DROP TABLE vocabulary; DROP INDEX messages_asked; DROP TABLE presence; DROP TABLE health;
-         DROP TABLE arrivals; DROP TABLE equals; DROP TABLE sources; DROP TABLE proofs;
+         DROP TABLE arrivals; DROP TABLE equals; DROP TABLE sources; DROP TABLE proofs; DROP TABLE steps;
          CREATE TABLE transcripts (path TEXT PRIMARY KEY, inode INTEGER NOT NULL, offset INTEGER NOT NULL) STRICT, WITHOUT ROWID;
          INSERT INTO transcripts (path, inode, offset) VALUES ('/p/s.jsonl', 7, 70);
          ALTER TABLE messages DROP COLUMN witnesses;
