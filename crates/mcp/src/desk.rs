@@ -4,16 +4,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use atm_office::Office;
 use atm_office::people::nearest::nearest;
-use atm_office::protocol::policy;
 use atm_office::trail::history::Remembered;
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
 use crate::settings::Settings;
 use crate::trouble::{Trouble, did_you_mean};
-
-/// Who leads, where nothing says so.
-const LEAD: &str = "team-lead";
 
 /// What tools work with: the office, and who may do what through this server.
 #[derive(Debug)]
@@ -107,8 +103,7 @@ impl Desk {
 
     fn lead(&self, team: &TeamName) -> Result<MemberName, Trouble> {
         let config = self.config(team)?;
-        let lead = self.office().lead_of(team, &config).ok();
-        Ok(lead.map_or_else(|| MemberName::parse(LEAD), Ok)?)
+        Ok(self.office().lead_name(team, &config)?)
     }
 
     /// Who sends, or acts for itself: whoever is named, if this server may speak for it.
@@ -142,7 +137,7 @@ impl Desk {
     /// Refuses what is for the lead alone, if this server is somebody else's.
     pub(crate) fn must_lead(&self, team: &TeamName, what: &str) -> Result<(), Trouble> {
         let Some(bound) = self.bound() else { return Ok(()) };
-        if policy::leads(&self.config(team)?, bound) {
+        if self.office().leads(team, &self.config(team)?, bound) {
             return Ok(());
         }
         Err(Trouble::new(format!("{bound} may not: {what} is for the lead of team {team}"))

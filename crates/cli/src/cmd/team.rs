@@ -12,7 +12,7 @@ mod restore;
 
 use atm_office::people::teams::{TeamBrief, TeamPlan};
 use atm_store::Layout;
-use atm_wire::TeamName;
+use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -131,7 +131,7 @@ impl Create {
             group: self.group,
         };
         let name = context.office.create_team(&plan)?;
-        let team = context.office.team(&name)?;
+        let team = context.office.team_brief(&name)?;
         if plan.group.is_some() {
             for warning in context.office.access_warnings(&name) {
                 context.out.warn(&warning)?;
@@ -177,7 +177,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
                 text(called(team).as_deref()),
                 layout(team.layout).to_owned(),
                 team.config.members.len().to_string(),
-                text(team.config.lead().map(|lead| lead.name.as_str())),
+                text(team.lead.as_ref().map(MemberName::as_str)),
                 text(team.created_at().map(|at| at.to_string()).as_deref()),
                 text(team.config.description.as_deref()),
             ]
@@ -190,7 +190,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
 
 fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
     let name = meant(context, name)?;
-    let team = context.office.team(&name)?;
+    let team = context.office.team_brief(&name)?;
     if let Some(trouble) = &team.trouble {
         context.out.warn(trouble)?;
     }
@@ -245,7 +245,7 @@ fn describe(team: &TeamBrief) -> Value {
         "aliases": team.aliases,
         "description": team.config.description,
         "createdAt": team.created_at(),
-        "lead": team.config.lead().map(|lead| lead.name.clone()),
+        "lead": team.lead,
         "cwd": team.lead_folder(),
         "layout": layout(team.layout),
         "path": team.path,

@@ -65,11 +65,12 @@ impl Call for TeamDelete {
         // Whoever has ended by now is entered as off.
         let _ = desk.office().notice_exits(&team);
         let config = desk.config(&team)?;
-        let lead = config.lead().map(|lead| lead.name.as_str());
+        let lead = desk.office().lead_of(&team, &config).ok();
+        let is_lead = |name: &str| lead.as_ref().is_some_and(|lead| lead.as_str() == name);
         let active: Vec<&str> = config
             .members
             .iter()
-            .filter(|member| Some(member.name.as_str()) != lead && !member.is_offline())
+            .filter(|member| !is_lead(&member.name) && !member.is_offline())
             .map(|member| member.name.as_str())
             .collect();
         if !active.is_empty() {

@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
-use crate::protocol::policy;
 use crate::spawn::SpawnError;
 
 const APPROVED: &str = "shutdown_approved";
@@ -30,7 +29,7 @@ impl Office {
         let config = self.folder(team)?.load()?;
         let member = self.member(team, &config, name)?;
         let refuse = |why: &str| Err(OfficeError::NotYours { who: name.to_string(), why: why.to_owned() });
-        if policy::leads(&config, name) {
+        if self.leads(team, &config, name) {
             return refuse("the lead does not leave its team");
         }
         if !force && !member.is_offline() && !self.has_approved_shutdown(team, member)? {

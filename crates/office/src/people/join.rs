@@ -63,10 +63,7 @@ impl Office {
         };
         let lead = match &adoption.lead {
             Some(lead) => lead.clone(),
-            None => match config.lead() {
-                Some(lead) => lead.checked_name()?,
-                None => MemberName::create("team-lead")?,
-            },
+            None => self.lead_name(team, &config)?,
         };
         if config.member(lead.as_str()).is_none() {
             let plan = MemberPlan { cwd: adoption.cwd.clone(), ..MemberPlan::lead(lead.as_str()) };

@@ -3,6 +3,7 @@
 pub mod alias;
 pub mod dismiss;
 pub mod join;
+pub mod lead;
 pub mod members;
 pub mod nearest;
 pub mod presence;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atm_store::{Group, Layout, TeamFolder};
 use atm_wire::team::{NewTeam, TeamConfig};
-use atm_wire::{Stamp, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
@@ -60,6 +60,8 @@ pub struct TeamBrief {
     pub label: Option<String>,
     /// What its people call it.
     pub aliases: Vec<String>,
+    /// Who leads it.
+    pub lead: Option<MemberName>,
     /// Its members and more.
     pub config: TeamConfig,
     /// The group that may read it, if it is for one.
@@ -121,8 +123,8 @@ impl Office {
         Ok(TeamFolder::list(&self.root)?.into_iter().map(|name| self.brief(name, &aliases)).collect())
     }
 
-    /// One team.
-    pub fn team(&self, name: &TeamName) -> Result<TeamBrief, OfficeError> {
+    /// One team, in brief.
+    pub fn team_brief(&self, name: &TeamName) -> Result<TeamBrief, OfficeError> {
         self.folder(name)?;
         Ok(self.brief(name.clone(), &self.aliases()?))
     }
@@ -138,7 +140,18 @@ impl Office {
         let mine = aliases.iter().filter(|(_, team)| *team == name.as_str());
         let aliases = mine.map(|(alias, _)| alias.clone()).collect();
         let group = self.group_of(&name).map(|group| group.name);
-        TeamBrief { path: folder.path().to_owned(), layout, label, aliases, config, group, trouble, name }
+        let lead = self.lead_of(&name, &config).ok();
+        TeamBrief {
+            path: folder.path().to_owned(),
+            layout,
+            label,
+            aliases,
+            lead,
+            config,
+            group,
+            trouble,
+            name,
+        }
     }
 
     /// The team that is meant: the one that was named, the only one, or the one whose lead works in `cwd`.

@@ -42,17 +42,4 @@ impl Office {
     ) -> Result<&'a Member, OfficeError> {
         config.member(name.as_str()).ok_or_else(|| self.no_member(team, config, name.as_str()))
     }
-
-    /// Whoever leads the team. Teams of the log layout often have a lead that is no member: then it is whoever has the
-    /// inbox of one.
-    pub fn lead_of(&self, team: &TeamName, config: &TeamConfig) -> Result<MemberName, OfficeError> {
-        if let Some(lead) = config.lead() {
-            return Ok(lead.checked_name()?);
-        }
-        let by_name = policy::LEAD_NAMES.iter().filter_map(|name| MemberName::parse(name).ok());
-        by_name
-            .into_iter()
-            .find(|name| self.mailbox(team, name).exists())
-            .ok_or_else(|| OfficeError::NoLead { team: team.clone() })
-    }
 }

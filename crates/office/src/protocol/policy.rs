@@ -15,8 +15,6 @@ use crate::error::OfficeError;
 use crate::mail::send::Letter;
 use crate::office::Office;
 
-/// The names of leads in teams whose configuration does not say who leads.
-pub(crate) const LEAD_NAMES: [&str; 2] = ["team-lead", "coordinator"];
 /// Who starts members.
 const SYSTEM: &str = "system";
 
@@ -68,14 +66,6 @@ fn decides(may: May) -> Option<&'static str> {
     }
 }
 
-/// Whether somebody leads a team.
-pub fn leads(config: &TeamConfig, name: &MemberName) -> bool {
-    match config.lead() {
-        Some(lead) => lead.name == name.as_str(),
-        None => LEAD_NAMES.contains(&name.as_str()),
-    }
-}
-
 /// What a letter's text says to a client: clients parse with white space around it too.
 pub(crate) fn content_of(letter: &Letter) -> Content {
     classify(letter.text.trim(), None)
@@ -106,7 +96,7 @@ pub(crate) fn decided_twice(contents: &[Content]) -> Option<(usize, String)> {
 impl Office {
     /// Refuses who does not lead a team.
     pub fn check_lead(&self, team: &TeamName, who: &MemberName, why: &str) -> Result<(), OfficeError> {
-        if leads(&self.folder(team)?.load()?, who) {
+        if self.leads(team, &self.folder(team)?.load()?, who) {
             return Ok(());
         }
         Err(OfficeError::NotYours { who: who.to_string(), why: why.to_owned() })
@@ -125,7 +115,7 @@ impl Office {
         let kind = parsed.payload.kind();
         let refuse = |why: String| Err(OfficeError::NotYours { who: from.to_string(), why });
         let (team, config) = target;
-        let is_lead = home == team && leads(config, from);
+        let is_lead = home == team && self.leads(team, config, from);
         if let Some(key) = repeated_key(parsed.raw()) {
             return refuse(format!("this {kind} says {key:?} twice"));
         }
@@ -135,7 +125,8 @@ impl Office {
         match may {
             May::Client => return refuse(format!("{kind} is between an agent's client and its lead's")),
             May::Lead | May::AskedLead(_) if !is_lead => {
-                let lead = config.lead().map_or_else(String::new, |lead| format!(", {}", lead.name));
+                let lead =
+                    self.lead_of(team, config).map_or_else(|_| String::new(), |lead| format!(", {lead}"));
                 return refuse(format!("{kind} is for the lead of team {team}{lead}, to send"));
             }
             May::Starter if !is_lead && from.as_str() != SYSTEM => {

@@ -29,7 +29,6 @@ pub use view::{LeaseView, Outcome, TaskView};
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
-use crate::protocol::policy;
 
 /// The tasks of one team.
 #[derive(Debug)]
@@ -136,7 +135,7 @@ impl Tasks<'_> {
 
     /// Refuses what only a task's owner, the lead, or the person at the keyboard may do.
     fn may_decide(&self, who: &MemberName, id: TaskId, task: &Task) -> Result<(), OfficeError> {
-        let decides = who.as_str() == USER || policy::leads(&self.config, who);
+        let decides = who.as_str() == USER || self.office.leads(&self.team, &self.config, who);
         match task.owner.as_deref() {
             Some(owner) if owner != who.as_str() && !decides => {
                 let why = format!("task {id} is {owner}'s; only {owner} or the lead may do that");

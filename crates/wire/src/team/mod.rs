@@ -24,8 +24,8 @@ pub use rename::renamed;
 pub use spawned::{BackendError, BackendType, Spawned};
 pub use waking::{Manner, UnknownManner, Waking};
 
-/// The name that clients give a lead.
-const LEAD_NAME: &str = "team-lead";
+/// The names of leads where nothing else says who leads: what clients call theirs, and the log layout's word for it.
+pub const LEAD_NAMES: [&str; 2] = ["team-lead", "coordinator"];
 
 /// Why a whole configuration cannot be read. One bad member is no reason: see [`TeamConfig::skipped`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -149,15 +149,17 @@ impl TeamConfig {
         Ok(config)
     }
 
-    /// Whoever leads: the member that the file says, else the one called `team-lead`, else one whose type says so.
+    /// The member that leads: the one that the file names, else the one called `team-lead`, else the first whose type
+    /// says so, else the one called `coordinator`. A lead need not be a member: the office has the whole rule.
     pub fn lead(&self) -> Option<&Member> {
         let said = self.lead_agent_id.as_deref().map(name_of_agent);
         let leads = |member: &&Member| {
             member.agent_type.as_ref().is_some_and(|kind| kind.to_ascii_lowercase().contains("lead"))
         };
         said.and_then(|name| self.member(name))
-            .or_else(|| self.member(LEAD_NAME))
+            .or_else(|| self.member(LEAD_NAMES[0]))
             .or_else(|| self.members.iter().find(leads))
+            .or_else(|| self.member(LEAD_NAMES[1]))
     }
 
     /// The member with this name.
@@ -188,7 +190,7 @@ fn in_object(raw: &RawValue) -> bool {
 }
 
 /// The name part of `name@team`.
-fn name_of_agent(agent_id: &str) -> &str {
+pub fn name_of_agent(agent_id: &str) -> &str {
     agent_id.split_once('@').map_or(agent_id, |(name, _)| name)
 }
 

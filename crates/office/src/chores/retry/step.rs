@@ -83,8 +83,11 @@ impl Office {
         to: &str,
         number: usize,
     ) -> Result<(), OfficeError> {
-        let lead = config.lead().map(|lead| lead.name.as_str());
-        let to = if to == LEAD { lead.unwrap_or(USER) } else { to };
+        // A team without a lead has only the person at the keyboard to turn to.
+        let to = match to {
+            LEAD => self.lead_of(team, config).or_else(|_| MemberName::parse(USER))?,
+            name => MemberName::parse(name)?,
+        };
         let waited = self.now().since(Stamp::from_millis(message.sent_at)).as_secs() / 60;
         let text = format!(
             "Message {} from {} to {} waits for {waited} minutes and is not acted on: {}",
@@ -94,7 +97,7 @@ impl Office {
             message.summary.as_deref().unwrap_or(&message.text)
         );
         let id = letter_id(&message.inbox, &message.id, &format!("escalation {number}"));
-        let to = Address { name: MemberName::parse(to)?, team: None };
+        let to = Address { name: to, team: None };
         let letter = Letter { id: Some(id), ..Letter::new(to, text) };
         let options = SendOptions { create: true, ..SendOptions::default() };
         self.send(team, &MemberName::parse(USER)?, &letter, options)?;

@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::OfficeError;
 use crate::mail::tag::is_tagged;
 use crate::office::Office;
-use crate::protocol::policy::LEAD_NAMES;
 use crate::view::MessageView;
 use unread::Unread;
 
@@ -155,8 +154,7 @@ impl Office {
             if session.is_empty() || config.lead_session_id.as_deref() != Some(session) {
                 continue;
             }
-            let lead = config.lead().map_or(LEAD_NAMES[0], |lead| lead.name.as_str());
-            return Ok(MemberName::parse(lead).ok().map(|lead| (team, lead)));
+            return Ok(self.lead_name(&team, &config).ok().map(|lead| (team, lead)));
         }
         Ok(None)
     }
