@@ -4,6 +4,7 @@ mod bench;
 mod clients;
 mod docs;
 mod faults;
+mod instructions;
 mod licences;
 mod repo;
 mod setup;
@@ -32,6 +33,8 @@ enum Chore {
     Clients(clients::Args),
     /// Try the release binary on small disks, with failing system calls, signals and held locks
     Faults(faults::Args),
+    /// Count the instructions of the commands that run most often, and hold them against the record (Linux, valgrind)
+    Instructions(instructions::Args),
     /// Run every kind of writer and reader at once for some minutes, with kills and a disk that fills up
     Soak(soak::Args),
     /// Install what the tests need, where it is missing
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Clients(args) => clients::run(&args),
         Chore::Faults(args) => faults::run(&args),
+        Chore::Instructions(args) => instructions::run(&args),
         Chore::Soak(args) => soak::run(&args),
         Chore::Setup => setup::run().map(drop),
         Chore::Docs => docs::run(),

@@ -26,8 +26,11 @@ const TOOLS: [Tool; 5] = [
     Tool { program: "python3", debian: "python3", brew: "python" },
 ];
 
-/// For `cargo xtask faults`; other systems have nothing like it.
-const LINUX_TOOLS: [Tool; 1] = [Tool { program: "strace", debian: "strace", brew: "" }];
+/// For `cargo xtask faults` and `cargo xtask instructions`; other systems have nothing like them.
+const LINUX_TOOLS: [Tool; 2] = [
+    Tool { program: "strace", debian: "strace", brew: "" },
+    Tool { program: "valgrind", debian: "valgrind", brew: "" },
+];
 
 /// The lock library of the agent clients, for the stand-in client in `crates/support/foreign`.
 const LOCK_LIBRARY: &str = r#"{"private":true,"dependencies":{"proper-lockfile":"4.1.2"}}"#;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{docs, faults, licences, repo, setup, soak};
+use crate::{docs, faults, instructions, licences, repo, setup, soak};
 
 /// With the tests that need what `setup` installs.
 const OUTSIDE: &str = "--features=atm/test-tools";
@@ -15,7 +15,7 @@ const SOAK: f64 = 2.0;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the tests: no format check, lints, documents, licences, faults or soak
+    /// Only the tests: no format check, lints, documents, licences, faults instruction counts or soak
     #[arg(long)]
     fast: bool,
     /// Only tests whose name contains one of these
@@ -27,6 +27,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.fast {
         checks()?;
         step("faults", "cargo xtask faults", || faults::run(&faults::Args::default()))?;
+        step("instructions", "cargo xtask instructions", || {
+            instructions::run(&instructions::Args::default())
+        })?;
         step("soak", "cargo xtask soak", || soak::run(&soak::Args::for_minutes(SOAK)))?;
     }
     let mut tests = tests()?;

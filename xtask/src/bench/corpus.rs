@@ -76,7 +76,12 @@ fn observed(number: u32) -> Observed {
     } else {
         (Stage::Seen, Evidence::certain("found in the conversation"))
     };
-    Observed { id, new: Some(Box::new((new, Evidence::certain("found in the inbox")))), stages: vec![stage] }
+    Observed {
+        id,
+        new: Some(Box::new((new, Evidence::certain("found in the inbox")))),
+        stages: vec![stage],
+        at: None,
+    }
 }
 
 fn text(number: u32) -> String {

@@ -30,6 +30,33 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
     rows.extend(sends(bench, &world, &size)?);
     rows.push(opens(&world, &size)?);
     rows.extend(searches(&world, &queries, &size)?);
+    rows.extend(answers(&world, &size)?);
+    Ok(rows)
+}
+
+/// Commands that answer from the ledger: what is old must cost them nothing.
+fn answers(world: &World, size: &str) -> Result<Vec<Row>> {
+    let commands: [(&[&str], Option<u64>); 6] = [
+        (&["status"], Some(50)),
+        (&["members"], Some(50)),
+        (&["pending"], Some(50)),
+        (&["log"], Some(50)),
+        (&["stats"], None),
+        (&["doctor"], None),
+    ];
+    let mut rows = Vec::new();
+    for (command, aim) in commands {
+        // `doctor` ends with an error where it finds something, and is measured all the same.
+        let run = || measure::run_any(world.atm("team-lead").args(command));
+        run()?;
+        let costs = (0..5).map(|_| run()).collect::<Result<Vec<_>>>()?;
+        let cost = median_cost(&costs);
+        let row = Row::of_run(format!("`atm {}`, ledger of {size}", command.join(" ")), cost);
+        rows.push(match aim {
+            Some(aim) => row.aim_cpu_ms(aim, cost),
+            None => row,
+        });
+    }
     Ok(rows)
 }
 

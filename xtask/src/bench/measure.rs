@@ -20,6 +20,16 @@ pub(super) struct Cost {
     pub(super) cpu: Duration,
 }
 
+/// Runs a child to its end, whatever it answers.
+pub(super) fn run_any(command: &mut Command) -> Result<Cost> {
+    let cpu_before = cpu_of_children()?;
+    let start = Instant::now();
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let wall = start.elapsed();
+    status.with_context(|| format!("cannot start: {}", repo::shown(command)))?;
+    Ok(Cost { wall, cpu: cpu_of_children()?.saturating_sub(cpu_before) })
+}
+
 /// Runs a child to its end; it must succeed. Children are measured one at a time: the CPU time is what all
 /// ended children of this process have used since.
 pub(super) fn run(command: &mut Command) -> Result<Cost> {

@@ -12,6 +12,7 @@ mod measure;
 mod parallel;
 mod read;
 mod report;
+mod scale;
 mod send;
 mod slow_disk;
 mod wake;
@@ -62,6 +63,8 @@ enum Scenario {
     Lock,
     /// Sends and searches with a large ledger
     Ledger,
+    /// Answers in large teams and beside many
+    Scale,
     /// Times in a gigabyte of archived mail
     Archive,
     /// The MCP server: its start, its memory, a waiting call
@@ -78,6 +81,7 @@ impl Scenario {
             Self::Hook => hook::run(bench),
             Self::Lock => lock::run(bench),
             Self::Ledger => ledger::run(bench),
+            Self::Scale => scale::run(bench),
             Self::Archive => archive::run(bench),
             Self::Mcp => mcp::run(bench),
         }
