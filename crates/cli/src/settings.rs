@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use atm_office::ExitCode;
 use atm_office::chores::retry::Policies;
 use atm_office::chores::wake::Ladder;
-use atm_office::upkeep::Upkeep;
 use atm_store::TrustedFolders;
+use atm_upkeep::archive::Upkeep;
 use atm_wire::{Address, TeamName};
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 

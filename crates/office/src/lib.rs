@@ -171,36 +171,21 @@
 //! Every error is an [`OfficeError`], with a stable [`code`](OfficeError::code) for programs and the
 //! [`ExitCode`] that the command line ends with.
 
-mod access;
-pub mod archive;
-mod archived;
 pub mod artifacts;
-pub mod backup;
 mod books;
 pub mod chores;
 pub mod clock;
-pub mod convert;
-pub mod doctor;
 pub mod error;
-pub mod export;
-pub mod import;
 pub mod mail;
-pub mod merge;
-pub mod migrate;
 pub mod office;
 pub mod pane;
 pub mod people;
-pub mod phantoms;
 pub mod protocol;
-pub mod repair;
-pub mod restore_config;
 pub mod spawn;
 pub mod tasks;
 pub mod team;
 pub mod token;
 pub mod trail;
-pub mod upkeep;
-pub mod validate;
 pub mod view;
 pub mod watch;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use atm_store::{LockTimes, Mailbox, Root, State, TeamFolder};
+use atm_store::{Group, LockTimes, Mailbox, Root, State, TeamFolder};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
@@ -82,6 +82,11 @@ impl Office {
         &self.state
     }
 
+    /// How long locks are waited for, and when they count as stale.
+    pub fn lock_times(&self) -> LockTimes {
+        self.times
+    }
+
     /// The time, by this office's clock.
     pub fn now(&self) -> atm_wire::Stamp {
         self.clock.now()
@@ -109,12 +114,13 @@ impl Office {
         Mailbox::open(&self.root.team(team), name, &self.state, self.times).with_past(Arc::new(memory))
     }
 
-    pub(crate) fn folder_of(&self, team: &TeamName) -> TeamFolder {
+    /// The team's folder, whether there is one or not.
+    pub fn folder_of(&self, team: &TeamName) -> TeamFolder {
         TeamFolder::new(&self.root, team, &self.state, self.times)
     }
 
     /// The mailbox of somebody who is a member, has an inbox, or is the user.
-    pub(crate) fn known_mailbox(&self, team: &TeamName, name: &MemberName) -> Result<Mailbox, OfficeError> {
+    pub fn known_mailbox(&self, team: &TeamName, name: &MemberName) -> Result<Mailbox, OfficeError> {
         let config = self.folder(team)?.load()?;
         let mailbox = self.mailbox(team, name);
         if config.member(name.as_str()).is_some() || mailbox.exists() || name.as_str() == USER {
@@ -123,11 +129,17 @@ impl Office {
         Err(self.no_member(team, &config, name.as_str()))
     }
 
-    pub(crate) fn no_member(&self, team: &TeamName, config: &TeamConfig, wanted: &str) -> OfficeError {
+    /// The error that there is nobody of that name, with the nearest names.
+    pub fn no_member(&self, team: &TeamName, config: &TeamConfig, wanted: &str) -> OfficeError {
         let inboxes = self.inbox_names(team);
         let members = config.members.iter().map(|member| member.name.as_str());
         let nearest = nearest(wanted, members.chain(inboxes.iter().map(MemberName::as_str)));
         OfficeError::NoMember { team: team.clone(), wanted: wanted.to_owned(), nearest }
+    }
+
+    /// The group that may read a team's files, if it is for one.
+    pub fn group_of(&self, team: &TeamName) -> Option<Group> {
+        Group::of_folder(self.folder_of(team).path())
     }
 
     /// The names that have an inbox file.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atm_office::upkeep::{Rule, Tended, Upkeep};
+use atm_upkeep::archive::{self, Rule, Tended, Upkeep};
 use atm_wire::Address;
 use clap::Args;
 
@@ -53,9 +53,9 @@ impl Archive {
         };
         tend::each(context, self.names, "archiving", words, |context, team, name, progress| {
             if dry_run {
-                return context.office.would_archive(team, name, &rule);
+                return archive::would_archive(&context.office, team, name, &rule);
             }
-            context.office.archive(team, name, &rule, &upkeep, progress)
+            archive::archive(&context.office, team, name, &rule, &upkeep, progress)
         })
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use atm_office::upkeep::{CLEAN_AFTER, Tended};
+use atm_upkeep::archive::{self, CLEAN_AFTER, Tended};
 use atm_wire::Address;
 use clap::Args;
 
@@ -44,9 +44,9 @@ impl Clean {
         };
         tend::each(context, self.names, "cleaning", words, |context, team, name, progress| {
             if dry_run {
-                return context.office.would_clean(team, name, after);
+                return archive::would_clean(&context.office, team, name, after);
             }
-            context.office.clean(team, name, after, &upkeep, progress)
+            archive::clean(&context.office, team, name, after, &upkeep, progress)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `atm migrate`
 
+use atm_upkeep::migrate;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -41,7 +42,7 @@ impl Migrate {
             Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
             None => context.team()?,
         };
-        let files = context.office.migrate(&team, self.dialect.is_some(), self.dry_run)?;
+        let files = migrate::migrate(&context.office, &team, self.dialect.is_some(), self.dry_run)?;
         let out = &mut context.out;
         if out.json {
             out.document(&json!({ "team": team, "dry_run": self.dry_run, "files": files }))?;

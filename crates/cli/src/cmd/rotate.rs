@@ -1,7 +1,7 @@
 //! `atm rotate`
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
-use atm_office::upkeep::Tended;
+use atm_upkeep::archive::{self, Tended};
 use atm_wire::Address;
 use clap::Args;
 
@@ -51,7 +51,7 @@ impl Rotate {
             (tended.archived > 0).then_some(line)
         };
         tend::each(context, self.names, "rotating", words, |context, team, name, progress| {
-            context.office.rotate(team, name, over, force, &upkeep, progress)
+            archive::rotate(&context.office, team, name, over, force, &upkeep, progress)
         })
     }
 }

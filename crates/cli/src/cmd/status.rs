@@ -45,7 +45,8 @@ impl Picture {
     fn take(context: &Context, team: &TeamName) -> Result<Self, Failure> {
         let pending = context.office.pending(team)?;
         let members = context.office.members(team)?;
-        let (lead_signs, warnings) = (context.office.lead_signs(team)?, context.office.access_warnings(team));
+        let (lead_signs, warnings) =
+            (context.office.lead_signs(team)?, atm_upkeep::access::warnings(&context.office, team));
         Ok(Self { team: team.clone(), members, pending, lead_signs, warnings })
     }
 

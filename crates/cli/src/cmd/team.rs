@@ -133,7 +133,7 @@ impl Create {
         let name = context.office.create_team(&plan)?;
         let team = context.office.team_brief(&name)?;
         if plan.group.is_some() {
-            for warning in context.office.access_warnings(&name) {
+            for warning in atm_upkeep::access::warnings(&context.office, &name) {
                 context.out.warn(&warning)?;
             }
         }

@@ -1,8 +1,8 @@
 //! Going from inbox to inbox, for the commands of upkeep.
 
 use atm_office::OfficeError;
-use atm_office::archive::Progress as OfficeProgress;
-use atm_office::upkeep::Tended;
+use atm_upkeep::Progress;
+use atm_upkeep::archive::{Tended, inboxes_meant};
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::context::Context;
@@ -16,7 +16,7 @@ pub(super) fn each(
     names: Vec<Address>,
     what: &str,
     words: impl Fn(&Tended) -> Option<String>,
-    mut work: impl FnMut(&Context, &TeamName, &MemberName, OfficeProgress) -> Result<Tended, OfficeError>,
+    mut work: impl FnMut(&Context, &TeamName, &MemberName, Progress) -> Result<Tended, OfficeError>,
 ) -> Result<i32, Failure> {
     let mut code = 0;
     let mut all = Vec::new();
@@ -63,14 +63,14 @@ fn meant(context: &Context, names: Vec<Address>) -> Result<Vec<(TeamName, Member
     let office = &context.office;
     if names.is_empty() {
         let team = context.team()?;
-        let names = office.inboxes_meant(&team, &[])?;
+        let names = inboxes_meant(office, &team, &[])?;
         return Ok(names.into_iter().map(|name| (team.clone(), name)).collect());
     }
     let mut found = Vec::new();
     for address in names {
         let Address { name, team } = context.resolve(address)?;
         let team = team.map_or_else(|| context.team(), Ok)?;
-        found.extend(office.inboxes_meant(&team, &[name])?.into_iter().map(|name| (team.clone(), name)));
+        found.extend(inboxes_meant(office, &team, &[name])?.into_iter().map(|name| (team.clone(), name)));
     }
     found.sort();
     found.dedup();

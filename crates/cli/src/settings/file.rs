@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use atm_office::chores::retry::{Policies, Policy};
 use atm_office::chores::wake::Ladder;
-use atm_office::upkeep::Upkeep;
+use atm_upkeep::archive::Upkeep;
 use atm_wire::stamp::parse_duration;
 use atm_wire::{Address, TeamName};
 use serde::Deserialize;

@@ -95,7 +95,7 @@ impl Office {
 }
 
 /// Whether a team's lead runs, as far as that is recorded, and how that is known.
-pub(crate) fn lead_runs(config: &TeamConfig) -> Result<(bool, String), OfficeError> {
+pub fn lead_runs(config: &TeamConfig) -> Result<(bool, String), OfficeError> {
     if let Some(pane) = config.lead().filter(|lead| !lead.is_offline()).and_then(PaneRef::of) {
         let life = Tmux::lives(std::slice::from_ref(&pane)).map_err(crate::spawn::SpawnError::from)?;
         if matches!(life.as_slice(), [Life::Alive { .. }]) {

@@ -7,5 +7,5 @@ pub mod lead;
 pub mod members;
 pub mod nearest;
 pub mod presence;
-pub(crate) mod process;
+pub mod process;
 pub mod teams;

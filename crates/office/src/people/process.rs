@@ -7,7 +7,7 @@ use atm_wire::team::LeadProcess;
 
 /// What became of a recorded process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It runs.
     Runs,
     /// It has ended.
@@ -19,7 +19,7 @@ pub(crate) enum Fate {
 }
 
 /// What became of a lead's process.
-pub(crate) fn fate(process: &LeadProcess) -> Option<Fate> {
+pub fn fate(process: &LeadProcess) -> Option<Fate> {
     let pid = process.pid?;
     if process.pid_space.as_deref().is_some_and(|space| space != pid_space()) {
         return Some(Fate::Elsewhere);

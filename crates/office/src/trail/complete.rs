@@ -8,6 +8,7 @@ use std::time::Duration;
 use atm_store::{LockTimes, Stillness};
 use atm_wire::{MemberName, TeamName};
 
+use crate::error::OfficeError;
 use crate::mail::outbox::write_waiting;
 use crate::office::Office;
 
@@ -19,6 +20,12 @@ impl Office {
     /// for whoever looks next, and so is everything if the ledger cannot be asked.
     pub fn complete_accepted(&self, team: &TeamName, only: Option<&MemberName>) {
         self.complete(team, only);
+    }
+
+    /// Writes what was accepted for one inbox, and fails if it cannot.
+    pub fn write_accepted(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        write_waiting(self, &self.inbox_key(team, name), &self.mailbox(team, name))?;
+        Ok(())
     }
 
     /// The same for a hook, which is called again and again: if nothing waits, the next one need not ask the ledger. Other

@@ -1,5 +1,7 @@
 //! What became of each message: looks at files and transcripts, the rules that judge them, and the answers made from them.
 
+pub mod archived;
+pub mod care;
 pub mod complete;
 pub(crate) mod effects;
 pub mod history;

@@ -38,7 +38,8 @@ impl Office {
         Ok(())
     }
 
-    pub(crate) fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+    /// Looks at one inbox, if it changed since the last look.
+    pub fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
         let mailbox = self.mailbox(team, name);
         let inbox = self.inbox_key(team, name);
         let signature = mailbox.signature().to_string();
@@ -202,7 +203,8 @@ impl Office {
         Ok(())
     }
 
-    pub(crate) fn root_key(&self) -> String {
+    /// The name of this tree in the ledger and in archives.
+    pub fn root_key(&self) -> String {
         InboxKey::new(self.root.path(), "", "").root
     }
 

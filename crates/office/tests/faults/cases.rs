@@ -75,10 +75,11 @@ impl<A> Trial<'_, A> {
         assert!(
             wrong.is_empty(),
             "{name}: {} of {} cases came out wrong:\n{}\nrepeat one: ATM_FAULTS='<faults>' cargo nextest run \
-             -p atm-office --test faults --no-capture <this test>",
+             -p {} --test faults --no-capture <this test>",
             wrong.len(),
             singles + pairs,
             wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n"),
+            env!("CARGO_PKG_NAME"),
         );
     }
 

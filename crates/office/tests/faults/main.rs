@@ -3,16 +3,13 @@
 //! The operations are those of the store's and the ledger's seams ([`atm_store::disk`]); the files are in memory.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
-mod archive;
 mod cases;
 mod checks;
-mod convert;
 mod install;
 mod plan;
 mod power;
 mod read;
 mod recorder;
-mod restore;
 mod send;
 mod tasks;
 mod world;

@@ -1,5 +1,6 @@
 //! What was mended, and undoing it.
 
+use atm_upkeep::doctor;
 use serde_json::json;
 
 use crate::context::Context;
@@ -8,7 +9,7 @@ use crate::output::{safe, table};
 
 /// Lists what was mended, newest last.
 pub(super) fn list(context: &mut Context) -> Result<i32, Failure> {
-    let entries = context.office.journal();
+    let entries = doctor::journal(&context.office);
     let out = &mut context.out;
     if out.json {
         out.document(&entries)?;
@@ -36,7 +37,7 @@ pub(super) fn list(context: &mut Context) -> Result<i32, Failure> {
 
 /// Undoes one entry.
 pub(super) fn undo(context: &mut Context, id: Option<&str>, force: bool) -> Result<i32, Failure> {
-    let undone = context.office.undo(id, force)?;
+    let undone = doctor::undo(&context.office, id, force)?;
     let out = &mut context.out;
     let entry = &undone.entry;
     if out.json {

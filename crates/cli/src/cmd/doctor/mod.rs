@@ -5,8 +5,8 @@ mod show;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use atm_office::doctor::{Ailment, Checkup, Finding, Severity, Treated};
 use atm_office::{ExitCode, OfficeError};
+use atm_upkeep::doctor::{self, Ailment, Checkup, Finding, Severity, Treated};
 use atm_wire::TeamName;
 use clap::Args;
 
@@ -74,7 +74,7 @@ impl Doctor {
             Some(team) => Some(context.office.choose_team(Some(team), &context.cwd)?),
             None => context.named_team()?,
         };
-        let ledger = context.office.check_ledger(self.fix && !self.dry_run);
+        let ledger = doctor::check_ledger(&context.office, self.fix && !self.dry_run);
         let mut cases: Vec<Case> = ledger.iter().filter_map(|checkup| self.case_of_ledger(checkup)).collect();
         for _ in 0..ROUNDS {
             if !self.look(context, team.as_ref(), &mut cases)? {
@@ -110,7 +110,7 @@ impl Doctor {
         team: Option<&TeamName>,
         cases: &mut Vec<Case>,
     ) -> Result<bool, Failure> {
-        let mut findings = context.office.examine(team)?;
+        let mut findings = doctor::examine(&context.office, team)?;
         let is_known = |finding: &Finding| {
             cases
                 .iter()
@@ -137,7 +137,7 @@ impl Doctor {
             () if !finding.can_be_fixed() || !(self.fix || self.dry_run) => Outcome::Open,
             () if self.dry_run => Outcome::WouldFix,
             () if !finding.safe && !self.yes && !ask(context, finding)? => Outcome::NeedsConsent,
-            () => match context.office.treat(finding) {
+            () => match doctor::treat(&context.office, finding) {
                 Ok(treated) => Outcome::Fixed(treated),
                 Err(error) => Outcome::Failed(error),
             },

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use atm_office::doctor::{Checkup, Severity};
+use atm_upkeep::doctor::{Checkup, Severity};
 use serde::Serialize;
 
 use super::{Case, Outcome};

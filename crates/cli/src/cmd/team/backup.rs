@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use atm_office::backup::{BackupPlan, default_name};
 use atm_store::backup::Packing;
+use atm_upkeep::backup::{self, BackupPlan, default_name};
 use clap::Args;
 
 use crate::context::Context;
@@ -46,7 +46,7 @@ impl Backup {
         let out = context.cwd.join(name);
         let plan = BackupPlan { out, force: self.force, packing, config_only: self.config_only };
         let mut progress = context.out.progress(&format!("backing up {team}"));
-        let done = context.office.backup(&team, &plan, &mut |done, of| progress.at(done, of));
+        let done = backup::backup(&context.office, &team, &plan, &mut |done, of| progress.at(done, of));
         drop(progress);
         let done = done.map_err(|error| match &error {
             atm_office::OfficeError::Store(atm_store::StoreError::Exists { .. }) => {

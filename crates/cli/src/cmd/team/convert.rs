@@ -1,6 +1,6 @@
 //! `atm team convert`
 
-use atm_office::convert::{ConvertPlan, ConvertedInbox, ConvertedTeam};
+use atm_upkeep::convert::{self, ConvertPlan, ConvertedInbox, ConvertedTeam};
 use clap::Args;
 
 use super::LayoutArg;
@@ -34,7 +34,7 @@ impl Convert {
         let team = super::meant(context, self.team.as_deref())?;
         let plan = ConvertPlan { to: self.to.into(), dry_run: self.dry_run, force: self.force };
         let mut progress = context.out.progress(&format!("converting {team}"));
-        let done = context.office.convert(&team, plan, &mut |done, of| progress.at(done, of));
+        let done = convert::convert(&context.office, &team, plan, &mut |done, of| progress.at(done, of));
         drop(progress);
         let done = done?;
         let code = done.exit_code.map_or(0, |code| i32::from(u8::from(code)));

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use atm_office::export::Format;
 use atm_store::files::NewFile;
+use atm_upkeep::export::{Format, export};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -73,7 +73,7 @@ impl Export {
         let mut at = |done, of| progress.at(done, of);
         let Some(out) = self.out.map(|out| context.cwd.join(out)) else {
             let mut text = Vec::new();
-            let summary = context.office.export(&team, format, &mut text, Path::new("stdout"), &mut at)?;
+            let summary = export(&context.office, &team, format, &mut text, Path::new("stdout"), &mut at)?;
             drop(progress);
             let text = String::from_utf8_lossy(&text);
             let shown = match format {
@@ -88,7 +88,7 @@ impl Export {
                 .map_err(Into::into);
         };
         let mut file = NewFile::begin(&out, self.force).map_err(|error| exists(error.into()))?;
-        let summary = context.office.export(&team, format, &mut file, &out, &mut at)?;
+        let summary = export(&context.office, &team, format, &mut file, &out, &mut at)?;
         drop(progress);
         file.finish().map_err(|error| exists(error.into()))?;
         for warning in &summary.warnings {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atm_office::import::ImportPlan;
+use atm_upkeep::import::{ImportPlan, import};
 use clap::{Args, ValueEnum};
 
 use super::merged;
@@ -43,7 +43,7 @@ impl Import {
             name: self.name,
             dry_run: self.dry_run,
         };
-        let done = context.office.import(&plan)?;
+        let done = import(&context.office, &plan)?;
         merged::tell(context, &done)
     }
 }

@@ -1,6 +1,6 @@
 //! What was added to a team, for `atm team restore --merge` and `atm team import`.
 
-use atm_office::merge::{Count, Merged};
+use atm_upkeep::merge::{Count, Merged};
 
 use crate::context::Context;
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! `atm team repair`
 
-use atm_office::repair::{Repair as Repaired, Trouble};
+use atm_upkeep::repair::{self, Repair as Repaired, Trouble};
 use atm_wire::MemberName;
 use clap::Args;
 
@@ -37,7 +37,7 @@ impl Repair {
             Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
             None => context.team()?,
         };
-        let repaired = context.office.repair(&team, &self.routes, self.apply)?;
+        let repaired = repair::repair(&context.office, &team, &self.routes, self.apply)?;
         let out = &mut context.out;
         if out.json {
             out.document(&repaired)?;

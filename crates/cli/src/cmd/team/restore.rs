@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use atm_office::OfficeError;
-use atm_office::backup::RestorePlan;
-use atm_office::restore_config::ConfigRestored;
 use atm_store::StoreError;
 use atm_store::backup::Limits;
+use atm_upkeep::backup::{self, RestorePlan};
+use atm_upkeep::restore_config::{ConfigRestored, restore_config};
 use clap::Args;
 
 use super::merged;
@@ -56,16 +56,16 @@ impl Restore {
         };
         let mut progress = context.out.progress("restoring");
         if plan.merge {
-            let done = context.office.restore_into(&plan, &mut |done, of| progress.at(done, of));
+            let done = backup::restore_into(&context.office, &plan, &mut |done, of| progress.at(done, of));
             drop(progress);
             return merged::tell(context, &done.map_err(explain)?);
         }
         if self.config_only {
-            let done = context.office.restore_config(&plan, &mut |done, of| progress.at(done, of));
+            let done = restore_config(&context.office, &plan, &mut |done, of| progress.at(done, of));
             drop(progress);
             return tell_config(context, &done.map_err(explain)?);
         }
-        let done = context.office.restore(&plan, &mut |done, of| progress.at(done, of));
+        let done = backup::restore(&context.office, &plan, &mut |done, of| progress.at(done, of));
         drop(progress);
         let done = done.map_err(explain)?;
         if context.out.json {

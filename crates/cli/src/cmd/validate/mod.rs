@@ -5,9 +5,10 @@ mod sarif;
 
 use std::path::{Path, PathBuf};
 
-use atm_office::validate::{FileReport, detect, validate_file, validate_folder};
 use atm_office::{ExitCode, OfficeError};
 use atm_store::TeamFolder;
+use atm_upkeep::access;
+use atm_upkeep::validate::{FileReport, detect, validate_all, validate_file, validate_folder, validate_team};
 use atm_wire::TeamName;
 use atm_wire::lint::{Counts, Finding, Findings, Format, Level, Place, Rule};
 use clap::{Args, ValueEnum};
@@ -97,7 +98,7 @@ impl Validate {
         }
         let mut teams = Vec::new();
         let reports = self.reports(context, &mut teams)?;
-        for warning in teams.iter().flat_map(|team| context.office.access_warnings(team)) {
+        for warning in teams.iter().flat_map(|team| access::warnings(&context.office, team)) {
             context.out.warn(&warning)?;
         }
         let mut counts = Counts::default();
@@ -135,7 +136,7 @@ impl Validate {
                 Some(team) => vec![team],
                 None => context.office.teams()?.into_iter().map(|team| team.name).collect(),
             });
-            let reports = teams.iter().map(|team| context.office.validate_team(team));
+            let reports = teams.iter().map(|team| validate_team(&context.office, team));
             return Ok(reports.collect::<Result<Vec<_>, _>>()?.concat());
         }
         let mut reports = Vec::new();
@@ -147,7 +148,7 @@ impl Validate {
             if is_team {
                 let team = context.office.choose_team(Some(what), &context.cwd);
                 let team = team.map_err(|error| no_such(what, error))?;
-                reports.extend(context.office.validate_team(&team)?);
+                reports.extend(validate_team(&context.office, &team)?);
                 teams.push(team);
             } else if path.is_dir() && self.format.is_none() {
                 reports.extend(folder(context, what, &path)?);
@@ -191,7 +192,7 @@ fn folder(context: &Context, what: &str, path: &Path) -> Result<Vec<FileReport>,
         )
         .hint("give a team's folder, or a root with `teams` in it"));
     }
-    Ok(atm_office::Office::new(root, context.office.state().clone()).validate_all()?)
+    Ok(validate_all(&atm_office::Office::new(root, context.office.state().clone()))?)
 }
 
 /// Neither a team nor a file: say so of both.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use atm_office::doctor::Ailment;
+use atm_upkeep::doctor::Ailment;
 use atm_wire::lint::Rule;
 use serde::Serialize;
 

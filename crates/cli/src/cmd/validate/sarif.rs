@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use atm_office::validate::FileReport;
+use atm_upkeep::validate::FileReport;
 use atm_wire::lint::{Finding, Level, Rule};
 use serde_json::{Value, json};
 
