@@ -1,6 +1,7 @@
 //! `atm`: durable mail for teams of coding agents.
 
 mod args;
+mod client_arg;
 mod cmd;
 mod context;
 mod failure;

@@ -3,12 +3,12 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use atm_clients::shell;
 use atm_office::ExitCode;
 use atm_store::files::{SmallFile, read_small};
 use atm_store::{StoreError, TrustedFolders};
 
 use super::file::{File, Trouble, parse};
-use crate::cmd::install::quoted;
 use crate::failure::Failure;
 use crate::output::safe;
 
@@ -66,7 +66,7 @@ impl SettingsFile {
     /// The command that trusts it, as a line for a shell.
     fn how_to_trust(&self) -> String {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
-        format!("atm config trust {}", quoted(&folder.display().to_string()))
+        format!("atm config trust {}", shell::quote(&folder.display().to_string()))
     }
 }
 

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use atm_clients::program;
 use atm_wire::team::{Member, Spawned};
 use atm_wire::{MemberName, TeamName};
 
 use super::client::{self, Client, Role};
-use super::{SpawnError, SpawnPlan, program};
+use super::{SpawnError, SpawnPlan};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::{Backend, PaneRef, PaneSpec, Place, Program, Server, Tmux};

@@ -16,7 +16,6 @@ mod client;
 mod error;
 pub mod exits;
 pub mod nudge;
-mod program;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,7 +31,6 @@ use serde_json::Value;
 pub use client::Client;
 pub use error::SpawnError;
 pub(crate) use nudge::type_line;
-pub use program::find as find_in_path;
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};

@@ -7,14 +7,14 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atm_clients::settings::{Identity, SettingsFile, is_our_hook};
+use atm_clients::{AgentClient as Client, Folders, Scope};
 use atm_office::ExitCode;
 use atm_store::client_file::ClientFile;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::client::{Client, Folders, Scope, find_program};
-use super::identity::Identity;
-use super::json::is_our_hook;
+use super::find_program;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -86,18 +86,18 @@ pub(crate) fn run(
 }
 
 fn check(context: &Context, client: Client, scope: Scope, folders: &Folders, who: &Identity) -> Checked {
-    let targets = client.targets(scope, folders, who, false);
-    let is_in = |target: &super::target::Target| {
+    let targets = (client.profile().settings)(scope, folders, who);
+    let is_in = |target: &SettingsFile| {
         let file = ClientFile::new(&target.path, context.office.state());
         file.read().ok().flatten().is_some_and(|text| target.is_in(&text))
     };
     let set_up = targets.iter().all(is_in);
-    let (state, words) = match find_program(client.program()) {
+    let (state, words) = match find_program(client.as_str()) {
         None => ("not_there", Words::default()),
         Some(_) if !set_up => ("not_asked", Words::default()),
         Some(program) => ask(client, &program, &context.cwd),
     };
-    Checked { client: client.program(), set_up, state, said: words.server, hooks: words.hooks }
+    Checked { client: client.as_str(), set_up, state, said: words.server, hooks: words.hooks }
 }
 
 /// Exit codes lie: what counts is what it says of us.

@@ -1,35 +1,28 @@
 //! `atm install`: sets `atm` up in an agent's client, in the client's own files.
 
 mod check;
-mod claude;
-mod client;
-mod codex;
 mod diff;
 mod identity;
-mod json;
+mod own_command;
 mod plugin;
-mod target;
-mod trouble;
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use atm_clients::settings::{Before, Identity, Installing, SERVER, SettingsError, SettingsFile};
+use atm_clients::{AgentClient, Folders, Profile, Scope, program};
 use atm_office::{ExitCode, OfficeError};
 use atm_store::State;
 use atm_store::client_file::{ClientFile, Touched};
 use clap::Args;
 use serde::Serialize;
 
+use crate::client_arg;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
 use crate::settings::Settings;
-use client::{Client, Folders, Scope};
-use identity::Identity;
-pub(crate) use identity::quoted;
-use json::NAME;
-use target::{Before, Target};
-use trouble::Trouble;
+use identity::identity;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -39,8 +32,8 @@ Give --as NAME and --team TEAM to make the client that member.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Install {
     /// Which client
-    #[arg(value_enum, required_unless_present = "check")]
-    client: Option<Client>,
+    #[arg(value_parser = client_arg::any(), required_unless_present = "check")]
+    client: Option<AgentClient>,
     /// For you, in all folders; this is the default
     #[arg(long, conflicts_with = "project")]
     user: bool,
@@ -97,56 +90,53 @@ struct Step {
 impl Install {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let scope = if self.project { Scope::Project } else { Scope::User };
-        let folders = Folders::new(home()?, context.cwd.clone());
+        let folders = Folders::new(home()?, context.cwd.clone(), |name| env::var_os(name));
         // What is for all folders is not for the one that we happen to be in to say.
         let settings = match scope {
             Scope::User => Settings::of_user(&context.global)?,
             Scope::Project => context.settings.clone(),
         };
         let state = State::new(context.cwd.join(&settings.state.value));
-        let mut who = Identity::of(&settings, scope, &context.cwd)?;
+        let mut who = identity(&settings, scope, &context.cwd)?;
         if self.wake {
             who.is_woken = self.may_be_woken(&who)?;
         }
         let Some(client) = self.client.filter(|_| !self.check) else {
-            let clients = self.client.map_or_else(|| client::ALL.to_vec(), |client| vec![client]);
+            let clients = self.client.map_or_else(|| AgentClient::ALL.to_vec(), |client| vec![client]);
             return check::run(context, &clients, scope, &folders, &who);
         };
+        let profile = client.profile();
         if let Some(folder) = &self.plugin {
-            if client != Client::Claude {
-                return Err(Failure::usage("only Claude Code has plugins of this kind")
-                    .hint("atm install claude --plugin DIR"));
+            let Some(plugin) = &profile.plugin else {
+                let (names, titles) = those_with(|profile| profile.plugin.is_some());
+                return Err(Failure::usage(format!("only {titles} has plugins of this kind"))
+                    .hint(format!("atm install {names} --plugin DIR")));
+            };
+            return plugin::run(context, plugin, &context.cwd.join(folder), self.dry_run);
+        }
+        let installing = if self.uninstall { Installing::Out } else { Installing::In };
+        let own_program = find_program(client.as_str());
+        let (mut steps, mut commands) = (Vec::new(), Vec::new());
+        for target in (profile.settings)(scope, &folders, &who) {
+            let file = ClientFile::new(&target.path, &state);
+            if let (Some(own_command), Some(program)) = (target.own_command, &own_program) {
+                commands.extend(own_command::plan(own_command, program, &file, &who, installing)?);
+                continue;
             }
-            return plugin::run(context, &context.cwd.join(folder), self.dry_run);
+            // A project's links were made by whoever made the project.
+            let file = if self.project { file.within(&context.cwd) } else { file };
+            steps.push(self.plan(file, &target)?);
         }
-        let claude = (client == Client::Claude && scope == Scope::User)
-            .then(|| client::find_program("claude"))
-            .flatten();
-        let steps = client
-            .targets(scope, &folders, &who, claude.is_some())
-            .into_iter()
-            .map(|target| {
-                let file = ClientFile::new(&target.path, &state);
-                // A project's links were made by whoever made the project.
-                let file = if self.project { file.within(&context.cwd) } else { file };
-                self.plan(file, &target)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut commands = Vec::new();
-        if let Some(claude) = claude {
-            let file = ClientFile::new(folders.claude_json(), &state);
-            commands = claude::plan(&claude, &file, &who, self.uninstall)?;
-        }
-        let mut left_to_do = client.what_is_left(scope).to_vec();
-        if client::find_program(NAME).is_none() {
+        let mut left_to_do = (profile.left_to_do)(scope).to_vec();
+        if find_program(SERVER).is_none() {
             left_to_do.insert(0, "`atm` is not on your path, where the client looks for it: put it there");
         }
         let report = Report {
-            client: client.program(),
+            client: client.as_str(),
             scope: if self.project { "project" } else { "user" },
             dry_run: self.dry_run,
             files: steps.iter().map(Step::shown).collect(),
-            commands: commands.iter().map(claude::Call::shown).collect(),
+            commands: commands.iter().map(own_command::Call::shown).collect(),
             left_to_do: if self.uninstall { Vec::new() } else { left_to_do },
         };
         if !self.dry_run {
@@ -162,8 +152,9 @@ impl Install {
     }
 
     fn may_be_woken(&self, who: &Identity) -> Result<bool, Failure> {
-        if self.client != Some(Client::Claude) {
-            return Err(Failure::usage("only Claude Code has a hook that wakes it")
+        if !self.client.is_some_and(|client| client.profile().has_rewake_hook) {
+            let (_, titles) = those_with(|profile| profile.has_rewake_hook);
+            return Err(Failure::usage(format!("only {titles} has a hook that wakes it"))
                 .hint("`atm wake --help` has the other clients' ways"));
         }
         if !who.is_known() {
@@ -172,13 +163,13 @@ impl Install {
         Ok(true)
     }
 
-    fn plan(&self, file: ClientFile, target: &Target) -> Result<Step, Failure> {
+    fn plan(&self, file: ClientFile, target: &SettingsFile) -> Result<Step, Failure> {
         let real = file.target().map_err(OfficeError::from)?;
         if !self.dry_run {
             file.clear_leftovers().map_err(OfficeError::from)?;
         }
         let before = file.read().map_err(OfficeError::from)?;
-        let bad = |trouble: Trouble| trouble.with(&target.path);
+        let bad = |error: SettingsError| refused(&error, &target.path);
         let touched = file.touched();
         if self.uninstall {
             let after = match (&before, &touched) {
@@ -237,7 +228,7 @@ impl Step {
     }
 }
 
-fn tell(context: &mut Context, client: Client, report: &Report, who: &Identity) -> Result<(), Failure> {
+fn tell(context: &mut Context, client: AgentClient, report: &Report, who: &Identity) -> Result<(), Failure> {
     let out = &mut context.out;
     if out.json {
         out.document(report)?;
@@ -265,6 +256,29 @@ fn tell(context: &mut Context, client: Client, report: &Report, who: &Identity) 
         }
     }
     Ok(())
+}
+
+/// Names and titles of the clients that can do something.
+fn those_with(can: impl Fn(&Profile) -> bool) -> (String, String) {
+    let able = || AgentClient::ALL.iter().map(|client| client.profile()).filter(|profile| can(profile));
+    let list = |words: Vec<&str>| words.join(" or ");
+    (list(able().map(|profile| profile.name).collect()), list(able().map(|profile| profile.title).collect()))
+}
+
+/// A client's file that cannot be edited, as a failure of the command.
+fn refused(error: &SettingsError, path: &Path) -> Failure {
+    let (exit, code, hint) = match error {
+        SettingsError::NotOurs(_) => {
+            (ExitCode::Refused, "not_ours", "nothing was changed; rename or remove it first")
+        }
+        _ => (ExitCode::BadData, "bad_client_file", "nothing was changed; mend the file first"),
+    };
+    Failure::new(exit, code, format!("{}: {error}", path.display())).hint(hint)
+}
+
+/// Where a program is, if it is on the path.
+fn find_program(name: &str) -> Option<PathBuf> {
+    program::find(name, Path::new(""), Some(&env::var_os("PATH")?))
 }
 
 fn home() -> Result<PathBuf, Failure> {

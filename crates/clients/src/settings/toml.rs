@@ -1,20 +1,21 @@
-//! Codex's `config.toml`.
+//! Our server in TOML, as Codex has it: a table below `mcp_servers`.
 
 use std::path::Path;
 
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
 
-use super::json::NAME;
-use super::trouble::Trouble;
+use super::SERVER as NAME;
+use super::error::SettingsError;
 
+/// Where its user's servers stand.
 const SERVERS: &str = "mcp_servers";
 
 /// With our server in it. One that is there keeps what its user made of it; who it speaks for is ours to say.
-pub(crate) fn with(text: &str, env: &[(String, String)]) -> Result<String, Trouble> {
+pub(crate) fn with(text: &str, env: &[(String, String)]) -> Result<String, SettingsError> {
     let mut document = parse(text)?;
     let is_inline = document.get(SERVERS).is_some_and(Item::is_value);
-    let no_table = || Trouble::OtherKind(SERVERS.to_owned(), "a table");
+    let no_table = || SettingsError::OtherKind(SERVERS.to_owned(), "a table");
     let servers = match document.get_mut(SERVERS) {
         Some(servers) => Some(servers.as_table_like_mut().ok_or_else(no_table)?),
         None => None,
@@ -23,7 +24,7 @@ pub(crate) fn with(text: &str, env: &[(String, String)]) -> Result<String, Troub
         Some(servers) if servers.contains_key(NAME) => {
             let there =
                 servers.get_mut(NAME).and_then(Item::as_table_like_mut).filter(|server| is_ours(*server));
-            renew(there.ok_or(Trouble::NotOurs("the server `atm`"))?, env);
+            renew(there.ok_or(SettingsError::NotOurs("the server `atm`"))?, env);
             line_by_line(text, &document.to_string())
         }
         Some(servers) if is_inline => {
@@ -35,11 +36,11 @@ pub(crate) fn with(text: &str, env: &[(String, String)]) -> Result<String, Troub
     if parse(&after).is_ok_and(|document| speaks_for(&document, env)) {
         return Ok(after);
     }
-    Err(Trouble::Unusual("[mcp_servers]"))
+    Err(SettingsError::Unusual("[mcp_servers]"))
 }
 
 /// Without it.
-pub(crate) fn without(text: &str) -> Result<String, Trouble> {
+pub(crate) fn without(text: &str) -> Result<String, SettingsError> {
     if !is_in(text) {
         return parse(text).map(|_| text.to_owned());
     }
@@ -55,9 +56,9 @@ pub(crate) fn is_in(text: &str) -> bool {
     parse(text).is_ok_and(|document| ours(&document).is_some())
 }
 
-fn parse(text: &str) -> Result<DocumentMut, Trouble> {
+fn parse(text: &str) -> Result<DocumentMut, SettingsError> {
     text.parse()
-        .map_err(|error: toml_edit::TomlError| Trouble::NoToml(error.to_string().trim_end().to_owned()))
+        .map_err(|error: toml_edit::TomlError| SettingsError::NoToml(error.to_string().trim_end().to_owned()))
 }
 
 fn ours(document: &DocumentMut) -> Option<&dyn TableLike> {
@@ -220,10 +221,10 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_refused() {
         for text in ["[mcp_servers.atm]\ncommand = \"teller\"\n", "[mcp_servers]\natm = 7\n"] {
-            assert!(matches!(with(text, &env("bob")), Err(Trouble::NotOurs(_))), "{text}");
+            assert!(matches!(with(text, &env("bob")), Err(SettingsError::NotOurs(_))), "{text}");
             assert_eq!(without(text).unwrap(), text);
         }
-        assert!(matches!(with("mcp_servers = 7\n", &[]), Err(Trouble::OtherKind(..))));
-        assert!(matches!(with("model = \n", &[]), Err(Trouble::NoToml(_))));
+        assert!(matches!(with("mcp_servers = 7\n", &[]), Err(SettingsError::OtherKind(..))));
+        assert!(matches!(with("model = \n", &[]), Err(SettingsError::NoToml(_))));
     }
 }

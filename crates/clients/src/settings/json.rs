@@ -8,10 +8,8 @@ use atm_wire::json::{
 };
 use serde_json::{Map, Value, json};
 
-use super::trouble::Trouble;
-
-/// The name of our server, everywhere.
-pub(crate) const NAME: &str = "atm";
+use super::SERVER as NAME;
+use super::error::SettingsError;
 
 /// What a client takes for JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +41,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// Reads one; an empty file is an empty object.
-    pub(crate) fn new(text: &str, dialect: Dialect) -> Result<Self, Trouble> {
+    pub(crate) fn new(text: &str, dialect: Dialect) -> Result<Self, SettingsError> {
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let document = Self { text: text.to_owned(), dialect };
         Object::parse(&document.plain())?;
@@ -72,7 +70,7 @@ impl Document {
     }
 
     /// Puts a piece in, unless it is there.
-    pub(crate) fn put(&mut self, piece: &Piece) -> Result<(), Trouble> {
+    pub(crate) fn put(&mut self, piece: &Piece) -> Result<(), SettingsError> {
         match piece {
             Piece::Server { at, value } => self.put_server(at, value),
             Piece::Beginning { key, value } if self.get(&[]) == Some(json!({})) => self.set(&[], key, value),
@@ -82,10 +80,10 @@ impl Document {
     }
 
     /// A server of ours that is there keeps what its user made of it; who it speaks for is ours to say.
-    fn put_server(&mut self, at: &'static str, wanted: &Value) -> Result<(), Trouble> {
+    fn put_server(&mut self, at: &'static str, wanted: &Value) -> Result<(), SettingsError> {
         let Some(there) = self.get(&[at, NAME]) else { return self.set(&[at], NAME, wanted) };
         if !is_our_server(&there) {
-            return Err(Trouble::NotOurs("the server `atm`"));
+            return Err(SettingsError::NotOurs("the server `atm`"));
         }
         for (key, value) in renewed(&there, wanted) {
             if there.get(&key) != Some(&value) {
@@ -95,11 +93,11 @@ impl Document {
         Ok(())
     }
 
-    fn put_hook(&mut self, event: &str, value: &Value) -> Result<(), Trouble> {
+    fn put_hook(&mut self, event: &str, value: &Value) -> Result<(), SettingsError> {
         let ours: Vec<Value> = match self.get(&["hooks", event]) {
             None => return self.set(&["hooks"], event, &json!([value])),
             Some(Value::Array(list)) => list.into_iter().filter(has_ours).collect(),
-            Some(_) => return Err(Trouble::OtherKind(format!("hooks.{event}"), "a list")),
+            Some(_) => return Err(SettingsError::OtherKind(format!("hooks.{event}"), "a list")),
         };
         if ours == [value.clone()] {
             return Ok(());
@@ -112,7 +110,7 @@ impl Document {
     }
 
     /// Takes a piece out. What is empty then goes too, unless `original` had it.
-    pub(crate) fn take(&mut self, piece: &Piece, original: Option<&Self>) -> Result<(), Trouble> {
+    pub(crate) fn take(&mut self, piece: &Piece, original: Option<&Self>) -> Result<(), SettingsError> {
         let had = |path: &[&str]| original.is_some_and(|original| original.get(path).is_some());
         match piece {
             Piece::Server { at, .. } if self.has_server(at) => {
@@ -146,7 +144,7 @@ impl Document {
         matches!(self.get(&[]), Some(Value::Object(members)) if members.keys().all(|key| first(key)))
     }
 
-    fn prune(&mut self, path: &[&str], had: &impl Fn(&[&str]) -> bool) -> Result<(), Trouble> {
+    fn prune(&mut self, path: &[&str], had: &impl Fn(&[&str]) -> bool) -> Result<(), SettingsError> {
         for length in (1..=path.len()).rev() {
             let (parents, key) = path[..length].split_at(length - 1);
             let empty = match self.get(&path[..length]) {
@@ -163,7 +161,7 @@ impl Document {
     }
 
     /// Takes our hooks out of an event's list, and out of groups that hold others' too.
-    fn take_hooks(&mut self, event: &str) -> Result<(), Trouble> {
+    fn take_hooks(&mut self, event: &str) -> Result<(), SettingsError> {
         let Some(Value::Array(list)) = self.get(&["hooks", event]) else { return Ok(()) };
         for (index, group) in list.iter().enumerate().rev() {
             let inner = group.get("hooks").and_then(Value::as_array);
@@ -189,7 +187,7 @@ impl Document {
     }
 
     /// Sets a member of the object at a path; what is missing on the way is made.
-    fn set(&mut self, path: &[&str], key: &str, value: &Value) -> Result<(), Trouble> {
+    fn set(&mut self, path: &[&str], key: &str, value: &Value) -> Result<(), SettingsError> {
         let mut there = path.len();
         while there > 0 && self.get(&path[..there]).is_none() {
             there -= 1;
@@ -224,7 +222,7 @@ impl Document {
         })
     }
 
-    fn unset(&mut self, path: &[&str], key: &str) -> Result<(), Trouble> {
+    fn unset(&mut self, path: &[&str], key: &str) -> Result<(), SettingsError> {
         let Some(Value::Object(members)) = self.get(path) else { return Ok(()) };
         if !members.contains_key(key) {
             return Ok(());
@@ -249,7 +247,10 @@ impl Document {
         })
     }
 
-    fn edit(&mut self, change: impl FnOnce(&str) -> Result<Patch, Trouble>) -> Result<(), Trouble> {
+    fn edit(
+        &mut self,
+        change: impl FnOnce(&str) -> Result<Patch, SettingsError>,
+    ) -> Result<(), SettingsError> {
         let plain = self.plain();
         self.text = change(&plain)?.apply(&self.text);
         Ok(())
@@ -257,7 +258,7 @@ impl Document {
 }
 
 /// The text of the value at a path of a document without comments.
-fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, Trouble> {
+fn value_at<'a>(plain: &'a str, path: &[&str]) -> Result<&'a str, SettingsError> {
     let mut here = plain.trim();
     for key in path {
         let object = Object::parse(here).map_err(|_| no_object(path))?;
@@ -281,7 +282,7 @@ fn has_ours(hook: &Value) -> bool {
 }
 
 /// Whether a hook calls us.
-pub(crate) fn is_our_hook(hook: &Value) -> bool {
+pub fn is_our_hook(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
     let mut words: Vec<&str> = command.split(' ').collect();
     words.extend(hook.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str));
@@ -311,8 +312,8 @@ pub(crate) fn renewed(there: &Value, wanted: &Value) -> Map<String, Value> {
     server
 }
 
-fn no_object(path: &[&str]) -> Trouble {
-    Trouble::OtherKind(path.join("."), "an object")
+fn no_object(path: &[&str]) -> SettingsError {
+    SettingsError::OtherKind(path.join("."), "an object")
 }
 
 #[cfg(test)]

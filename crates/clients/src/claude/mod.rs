@@ -1,0 +1,74 @@
+//! Claude Code.
+
+mod plugin;
+mod servers;
+
+use serde_json::json;
+
+use crate::client::AgentClient;
+use crate::folders::{Folders, Scope};
+use crate::profile::{Plugin, Profile};
+use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile};
+
+const NAME: &str = "claude";
+const VARIABLE: &str = "CLAUDE_CONFIG_DIR";
+const EVENTS: [&str; 6] =
+    ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "TeammateIdle", "SessionEnd"];
+/// How long the hook that wakes it may wait for mail.
+const SECONDS_OF_WAITING: u64 = 24 * 60 * 60;
+
+pub(crate) static PROFILE: Profile = Profile {
+    client: AgentClient::Claude,
+    name: NAME,
+    title: "Claude Code",
+    variables: &[VARIABLE],
+    settings,
+    left_to_do,
+    plugin: Some(Plugin {
+        manifest: plugin::MANIFEST,
+        is_ours: plugin::is_ours,
+        files: plugin::files,
+        usage: plugin::usage,
+    }),
+    has_rewake_hook: true,
+};
+
+/// Its JSON is strict: a comment makes a whole file ineffective, silently.
+fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
+    let server = vec![Piece::Server { at: "mcpServers", value: servers::entry(&identity.env()) }];
+    let servers = match scope {
+        Scope::User => {
+            let folder = folders.named_by(VARIABLE).unwrap_or(&folders.home);
+            SettingsFile::json(folder.join(".claude.json"), Dialect::Strict, server)
+                .rewritten_by(servers::commands)
+        }
+        Scope::Project => SettingsFile::json(folders.project.join(".mcp.json"), Dialect::Strict, server),
+    };
+    let hooks_file = folders.below(scope, Some(VARIABLE), ".claude").join("settings.json");
+    vec![servers, SettingsFile::json(hooks_file, Dialect::Strict, hooks(identity))]
+}
+
+fn left_to_do(scope: Scope) -> &'static [&'static str] {
+    match scope {
+        Scope::User => &["start Claude Code anew; /hooks and /mcp show what it has"],
+        Scope::Project => &[
+            "Claude Code asks at its next start in this folder whether you trust it, and whether to use the server `atm`: say yes to both",
+        ],
+    }
+}
+
+fn hooks(identity: &Identity) -> Vec<Piece> {
+    let hook = |event: &&'static str| {
+        let args = identity.hook_arguments(AgentClient::Claude, event);
+        let mut hooks =
+            vec![json!({ "type": "command", "command": SERVER, "args": args, "timeout": HOOK_SECONDS })];
+        if identity.is_woken && *event == "Stop" {
+            let args = identity.wake_arguments();
+            hooks.push(json!({
+                "type": "command", "command": SERVER, "args": args, "asyncRewake": true, "timeout": SECONDS_OF_WAITING
+            }));
+        }
+        Piece::Hook { event, value: json!({ "matcher": "", "hooks": hooks }) }
+    };
+    EVENTS.iter().map(hook).collect()
+}

@@ -1,0 +1,89 @@
+//! The list of agent clients. It is the only one: whoever needs some of them filters it by what their profiles say.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::profile::Profile;
+use crate::{claude, codex, cursor, gemini, opencode};
+
+/// A program that agents run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgentClient {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// `OpenCode`.
+    Opencode,
+    /// Cursor.
+    Cursor,
+}
+
+/// There is no client of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no such client")]
+pub struct UnknownClient;
+
+impl AgentClient {
+    /// All of them, in the order in which people see them.
+    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor];
+
+    /// What is known of it.
+    pub fn profile(self) -> &'static Profile {
+        match self {
+            Self::Claude => &claude::PROFILE,
+            Self::Codex => &codex::PROFILE,
+            Self::Gemini => &gemini::PROFILE,
+            Self::Opencode => &opencode::PROFILE,
+            Self::Cursor => &cursor::PROFILE,
+        }
+    }
+
+    /// Its name in commands, answers and files, which is also that of its program.
+    pub fn as_str(self) -> &'static str {
+        self.profile().name
+    }
+
+    /// Its name as its makers write it.
+    pub fn title(self) -> &'static str {
+        self.profile().title
+    }
+
+    /// The client that a command starts, if it is one of these.
+    pub fn of_command(command: &[String]) -> Option<Self> {
+        let program = command.first()?.rsplit('/').next()?;
+        program.parse().ok()
+    }
+}
+
+impl fmt::Display for AgentClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for AgentClient {
+    type Err = UnknownClient;
+
+    fn from_str(name: &str) -> Result<Self, UnknownClient> {
+        Self::ALL.into_iter().find(|client| client.as_str() == name).ok_or(UnknownClient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_known_by_its_name_and_by_its_program() {
+        for client in AgentClient::ALL {
+            assert_eq!(client.to_string().parse(), Ok(client));
+            assert_eq!(AgentClient::of_command(&[format!("/usr/bin/{client}"), "-x".into()]), Some(client));
+        }
+        assert_eq!("Claude".parse::<AgentClient>(), Err(UnknownClient));
+        assert_eq!(AgentClient::of_command(&["sh".to_owned()]), None);
+        assert_eq!(AgentClient::of_command(&[]), None);
+    }
+}

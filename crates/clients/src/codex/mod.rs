@@ -1,0 +1,49 @@
+//! Codex.
+
+use serde_json::json;
+
+use crate::client::AgentClient;
+use crate::folders::{Folders, Scope};
+use crate::profile::Profile;
+use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, grouped_hooks};
+
+const NAME: &str = "codex";
+const VARIABLE: &str = "CODEX_HOME";
+const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
+/// At the end of a session it waits no longer.
+const SECONDS_AT_THE_END: u64 = 3;
+
+pub(crate) static PROFILE: Profile = Profile {
+    client: AgentClient::Codex,
+    name: NAME,
+    title: "Codex",
+    variables: &[VARIABLE],
+    settings,
+    left_to_do,
+    plugin: None,
+    has_rewake_hook: false,
+};
+
+fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
+    let folder = folders.below(scope, Some(VARIABLE), ".codex");
+    let hooks = grouped_hooks(&EVENTS, |event| {
+        let timeout = if event == "SessionEnd" { SECONDS_AT_THE_END } else { HOOK_SECONDS };
+        json!({ "type": "command", "command": identity.hook_line(AgentClient::Codex, event), "timeout": timeout })
+    });
+    vec![
+        SettingsFile::toml(folder.join("config.toml"), identity.env()),
+        SettingsFile::json(folder.join("hooks.json"), Dialect::Strict, hooks),
+    ]
+}
+
+fn left_to_do(scope: Scope) -> &'static [&'static str] {
+    const ALL: [&str; 3] = [
+        "Codex skips new hooks, without a word, until you have reviewed them: start it, type /hooks, and trust those of atm",
+        "`codex exec` refuses the tools unless you add default_tools_approval_mode = \"approve\" below [mcp_servers.atm]",
+        "Codex reads .codex/config.toml only in folders that you trust: it asks at its start",
+    ];
+    match scope {
+        Scope::User => &ALL[..2],
+        Scope::Project => &ALL,
+    }
+}

@@ -1,0 +1,62 @@
+//! `OpenCode`. It has no hooks but plugins: ours calls `atm hook`.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::client::AgentClient;
+use crate::folders::{Folders, Scope};
+use crate::profile::Profile;
+use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
+
+const NAME: &str = "opencode";
+const CONFIG_VARIABLE: &str = "XDG_CONFIG_HOME";
+/// The plugin that takes the place of hooks.
+const PLUGIN: &str = include_str!("plugin.js");
+
+pub(crate) static PROFILE: Profile = Profile {
+    client: AgentClient::Opencode,
+    name: NAME,
+    title: "OpenCode",
+    variables: &[CONFIG_VARIABLE],
+    settings,
+    left_to_do,
+    plugin: None,
+    has_rewake_hook: false,
+};
+
+fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
+    let (config, plugins) = match scope {
+        Scope::Project => (folders.project.clone(), folders.project.join(".opencode/plugins")),
+        Scope::User => {
+            let config = folders.below(scope, Some(CONFIG_VARIABLE), ".config").join(NAME);
+            (config.clone(), config.join("plugins"))
+        }
+    };
+    let env = object(&identity.env());
+    let server = json!({ "type": "local", "command": [SERVER, "mcp"], "environment": env });
+    // It adds this by itself to a file without it, which would then not be the one that we made.
+    let schema = Piece::Beginning { key: "$schema", value: json!("https://opencode.ai/config.json") };
+    let pieces = vec![schema, Piece::Server { at: "mcp", value: server }];
+    vec![
+        SettingsFile::json(config_in(config), Dialect::Loose, pieces),
+        SettingsFile::whole(plugins.join("atm.js"), plugin(identity)),
+    ]
+}
+
+/// It reads either; the one that is there is edited.
+fn config_in(folder: PathBuf) -> PathBuf {
+    let there = ["opencode.jsonc", "opencode.json"].map(|name| folder.join(name));
+    there.iter().find(|path| path.exists()).unwrap_or(&there[1]).clone()
+}
+
+fn plugin(identity: &Identity) -> String {
+    let arguments = serde_json::Value::from(identity.arguments()).to_string();
+    PLUGIN.replace("/* arguments */ []", &arguments)
+}
+
+fn left_to_do(_: Scope) -> &'static [&'static str] {
+    &[
+        "start OpenCode anew; with a plugin it fetches the package @opencode-ai/plugin once, and needs the network for that",
+    ]
+}

@@ -1,0 +1,39 @@
+//! What is known of a client, as data. The compiler sees to it that every client answers every question.
+
+use crate::client::AgentClient;
+use crate::folders::{Folders, Scope};
+use crate::settings::{Identity, SettingsError, SettingsFile};
+
+/// Everything that the rest of the program knows of one client.
+#[derive(Debug)]
+pub struct Profile {
+    /// Which one it is.
+    pub client: AgentClient,
+    /// Its name in commands, answers and files, which is also that of its program.
+    pub name: &'static str,
+    /// Its name as its makers write it.
+    pub title: &'static str,
+    /// Environment variables that say where its folders are.
+    pub variables: &'static [&'static str],
+    /// Its settings files, and what of ours belongs into them.
+    pub settings: fn(Scope, &Folders, &Identity) -> Vec<SettingsFile>,
+    /// What the user has to do after the installation, which we never do for them: trust is theirs to give.
+    pub left_to_do: fn(Scope) -> &'static [&'static str],
+    /// The plugin that can be made for it instead, if it has such.
+    pub plugin: Option<Plugin>,
+    /// Whether a hook of it can start a turn when mail comes.
+    pub has_rewake_hook: bool,
+}
+
+/// A plugin: a folder with everything of ours in it.
+#[derive(Debug)]
+pub struct Plugin {
+    /// The file that says what the folder is.
+    pub manifest: &'static str,
+    /// Whether a manifest with this text is ours.
+    pub is_ours: fn(&str) -> bool,
+    /// Its files, by name and text, with this skill among them.
+    pub files: fn(&str) -> Result<Vec<(&'static str, String)>, SettingsError>,
+    /// How its user checks and loads it, a line each; the folder, quoted for a shell, is given.
+    pub usage: fn(&str) -> String,
+}
