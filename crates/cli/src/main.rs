@@ -16,6 +16,7 @@ use std::env;
 use std::process;
 
 use args::Args;
+use atm_clients::hook::GO_ON;
 use cmd::{Command, hook};
 use context::Context;
 use failure::Failure;
@@ -40,7 +41,7 @@ fn main() {
     let code = match run(args, for_a_hook) {
         Ok(code) => code,
         Err(failure) => match failure.report(json) {
-            hook::GO_ON if for_a_hook => 0,
+            GO_ON if for_a_hook => 0,
             code => code,
         },
     };

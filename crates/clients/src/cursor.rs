@@ -4,10 +4,16 @@ use serde_json::json;
 
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SettingsFile, server};
 
 const NAME: &str = "cursor";
+const EVENTS: [(HookEvent, &str); 3] = [
+    (HookEvent::SessionStart, "sessionStart"),
+    (HookEvent::Prompt, "beforeSubmitPrompt"),
+    (HookEvent::Stop, "stop"),
+];
 /// How often in a row a stop may be answered with another message.
 const LOOP_LIMIT: u64 = 5;
 
@@ -18,6 +24,14 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[],
     settings,
     left_to_do,
+    hooks: Some(HookFormat {
+        events: &EVENTS,
+        recognises,
+        takes_text_in_turn: false,
+        stop_is_held_by: HeldBy::Any,
+        largest_text: hook::LARGEST_TEXT,
+        answer: hook_answer,
+    }),
     plugin: None,
     has_rewake_hook: false,
 };
@@ -26,17 +40,29 @@ pub(crate) static PROFILE: Profile = Profile {
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
     let folder = folders.below(scope, None, ".cursor");
     let mut hooks = vec![Piece::Beginning { key: "version", value: json!(1) }];
-    for event in ["sessionStart", "beforeSubmitPrompt", "stop"] {
-        let mut hook = json!({ "command": identity.hook_line(AgentClient::Cursor, event) });
-        if event == "stop" {
+    for (event, name) in EVENTS {
+        let mut hook = json!({ "command": identity.hook_line(AgentClient::Cursor, name) });
+        if event == HookEvent::Stop {
             hook["loop_limit"] = json!(LOOP_LIMIT);
         }
-        hooks.push(Piece::Hook { event, value: hook });
+        hooks.push(Piece::Hook { event: name, value: hook });
     }
     vec![
         SettingsFile::json(folder.join("mcp.json"), Dialect::Loose, vec![server(identity)]),
         SettingsFile::json(folder.join("hooks.json"), Dialect::Loose, hooks),
     ]
+}
+
+fn recognises(input: &HookInput, event: &str) -> bool {
+    let has_no_session = input.session_id.is_none() && input.conversation_id.is_some();
+    has_no_session || input.has_name(event, &["beforeSubmitPrompt"])
+}
+
+fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+    match event {
+        HookEvent::Stop => json!({ "followup_message": text }).into(),
+        _ => json!({ "additional_context": text }).into(),
+    }
 }
 
 fn left_to_do(_: Scope) -> &'static [&'static str] {

@@ -4,11 +4,18 @@ use serde_json::json;
 
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, grouped_hooks, server};
 
 const NAME: &str = "gemini";
-const EVENTS: [&str; 5] = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"];
+const EVENTS: [(HookEvent, &str); 5] = [
+    (HookEvent::SessionStart, "SessionStart"),
+    (HookEvent::Prompt, "BeforeAgent"),
+    (HookEvent::Tool, "AfterTool"),
+    (HookEvent::Stop, "AfterAgent"),
+    (HookEvent::SessionEnd, "SessionEnd"),
+];
 
 pub(crate) static PROFILE: Profile = Profile {
     client: AgentClient::Gemini,
@@ -17,6 +24,14 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[],
     settings,
     left_to_do,
+    hooks: Some(HookFormat {
+        events: &EVENTS,
+        recognises: |input, event| input.has_name(event, &["BeforeAgent", "AfterAgent", "AfterTool"]),
+        takes_text_in_turn: true,
+        stop_is_held_by: HeldBy::Wanted,
+        largest_text: hook::LARGEST_TEXT,
+        answer: hook_answer,
+    }),
     plugin: None,
     has_rewake_hook: false,
 };
@@ -30,6 +45,14 @@ fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<Setting
     }));
     let path = folders.below(scope, None, ".gemini").join("settings.json");
     vec![SettingsFile::json(path, Dialect::Comments, pieces)]
+}
+
+fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+    if event == HookEvent::Stop {
+        return hook::block("deny", &text);
+    }
+    let named = EVENTS.iter().find(|(named, _)| *named == event);
+    hook::additional_context(named.map_or(event.name(), |(_, name)| name), &text)
 }
 
 fn left_to_do(_: Scope) -> &'static [&'static str] {

@@ -13,6 +13,7 @@ mod command;
 mod cursor;
 mod folders;
 mod gemini;
+pub mod hook;
 mod opencode;
 mod profile;
 pub mod program;

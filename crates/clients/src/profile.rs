@@ -2,6 +2,7 @@
 
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
+use crate::hook::HookFormat;
 use crate::settings::{Identity, SettingsError, SettingsFile};
 
 /// Everything that the rest of the program knows of one client.
@@ -19,6 +20,8 @@ pub struct Profile {
     pub settings: fn(Scope, &Folders, &Identity) -> Vec<SettingsFile>,
     /// What the user has to do after the installation, which we never do for them: trust is theirs to give.
     pub left_to_do: fn(Scope) -> &'static [&'static str],
+    /// How its hooks speak; nothing, where a plugin of ours calls the hooks of another client.
+    pub hooks: Option<HookFormat>,
     /// The plugin that can be made for it instead, if it has such.
     pub plugin: Option<Plugin>,
     /// Whether a hook of it can start a turn when mail comes.

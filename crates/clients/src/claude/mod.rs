@@ -7,13 +7,20 @@ use serde_json::json;
 
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
+use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::profile::{Plugin, Profile};
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile};
 
 const NAME: &str = "claude";
 const VARIABLE: &str = "CLAUDE_CONFIG_DIR";
-const EVENTS: [&str; 6] =
-    ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "TeammateIdle", "SessionEnd"];
+const EVENTS: [(HookEvent, &str); 6] = [
+    (HookEvent::SessionStart, "SessionStart"),
+    (HookEvent::Prompt, "UserPromptSubmit"),
+    (HookEvent::Tool, "PostToolUse"),
+    (HookEvent::Stop, "Stop"),
+    (HookEvent::TeammateIdle, "TeammateIdle"),
+    (HookEvent::SessionEnd, "SessionEnd"),
+];
 /// How long the hook that wakes it may wait for mail.
 const SECONDS_OF_WAITING: u64 = 24 * 60 * 60;
 
@@ -24,6 +31,15 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[VARIABLE],
     settings,
     left_to_do,
+    hooks: Some(HookFormat {
+        events: &EVENTS,
+        // What nobody else claims is taken for its own.
+        recognises: |_, _| false,
+        takes_text_in_turn: true,
+        stop_is_held_by: HeldBy::Wanted,
+        largest_text: hook::LARGEST_TEXT,
+        answer: hook_answer,
+    }),
     plugin: Some(Plugin {
         manifest: plugin::MANIFEST,
         is_ours: plugin::is_ours,
@@ -57,18 +73,27 @@ fn left_to_do(scope: Scope) -> &'static [&'static str] {
     }
 }
 
+/// A teammate that is about to idle is the one thing that it holds by the exit code alone.
+fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+    match event {
+        HookEvent::TeammateIdle => HookAnswer { stdout: None, stderr: Some(text), code: GO_ON },
+        HookEvent::Stop => hook::block("block", &text),
+        event => hook::additional_context(event.name(), &text),
+    }
+}
+
 fn hooks(identity: &Identity) -> Vec<Piece> {
-    let hook = |event: &&'static str| {
-        let args = identity.hook_arguments(AgentClient::Claude, event);
+    let hook = |(event, name): &(HookEvent, &'static str)| {
+        let args = identity.hook_arguments(AgentClient::Claude, name);
         let mut hooks =
             vec![json!({ "type": "command", "command": SERVER, "args": args, "timeout": HOOK_SECONDS })];
-        if identity.is_woken && *event == "Stop" {
+        if identity.is_woken && *event == HookEvent::Stop {
             let args = identity.wake_arguments();
             hooks.push(json!({
                 "type": "command", "command": SERVER, "args": args, "asyncRewake": true, "timeout": SECONDS_OF_WAITING
             }));
         }
-        Piece::Hook { event, value: json!({ "matcher": "", "hooks": hooks }) }
+        Piece::Hook { event: name, value: json!({ "matcher": "", "hooks": hooks }) }
     };
     EVENTS.iter().map(hook).collect()
 }

@@ -4,12 +4,19 @@ use serde_json::json;
 
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, grouped_hooks};
 
 const NAME: &str = "codex";
 const VARIABLE: &str = "CODEX_HOME";
-const EVENTS: [&str; 5] = ["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"];
+const EVENTS: [(HookEvent, &str); 5] = [
+    (HookEvent::SessionStart, "SessionStart"),
+    (HookEvent::Prompt, "UserPromptSubmit"),
+    (HookEvent::Tool, "PostToolUse"),
+    (HookEvent::Stop, "Stop"),
+    (HookEvent::SessionEnd, "SessionEnd"),
+];
 /// At the end of a session it waits no longer.
 const SECONDS_AT_THE_END: u64 = 3;
 
@@ -20,6 +27,14 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[VARIABLE],
     settings,
     left_to_do,
+    hooks: Some(HookFormat {
+        events: &EVENTS,
+        recognises,
+        takes_text_in_turn: true,
+        stop_is_held_by: HeldBy::Wanted,
+        largest_text: hook::LARGEST_TEXT,
+        answer: hook_answer,
+    }),
     plugin: None,
     has_rewake_hook: false,
 };
@@ -34,6 +49,21 @@ fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<Setting
         SettingsFile::toml(folder.join("config.toml"), identity.env()),
         SettingsFile::json(folder.join("hooks.json"), Dialect::Strict, hooks),
     ]
+}
+
+/// Its input is that of Claude Code, and has the turn's number, too.
+fn recognises(input: &HookInput, event: &str) -> bool {
+    let name = hook::plain(input.hook_event_name.as_deref().unwrap_or(event));
+    let has_such_an_event = EVENTS.iter().any(|(_, own)| hook::plain(own) == name);
+    input.turn_id.is_some() && input.session_id.is_some() && has_such_an_event
+}
+
+/// It is strict: at a stop it takes these two keys, and no other.
+fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+    match event {
+        HookEvent::Stop => hook::block("block", &text),
+        event => hook::additional_context(event.name(), &text),
+    }
 }
 
 fn left_to_do(scope: Scope) -> &'static [&'static str] {

@@ -21,6 +21,8 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[CONFIG_VARIABLE],
     settings,
     left_to_do,
+    // Our plugin calls `atm hook` as Claude Code does, and takes its answers.
+    hooks: None,
     plugin: None,
     has_rewake_hook: false,
 };

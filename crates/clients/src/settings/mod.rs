@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::command::CommandLine;
+use crate::hook::HookEvent;
 pub use error::SettingsError;
 pub use identity::{Identity, Place};
 pub use json::is_our_hook;
@@ -154,8 +155,12 @@ pub(crate) fn server(identity: &Identity) -> Piece {
 }
 
 /// One hook for each event, each in a group of its own.
-pub(crate) fn grouped_hooks(events: &[&'static str], hook: impl Fn(&str) -> Value) -> Vec<Piece> {
-    let group = |event: &&'static str| Piece::Hook { event, value: json!({ "hooks": [hook(event)] }) };
+pub(crate) fn grouped_hooks(
+    events: &[(HookEvent, &'static str)],
+    hook: impl Fn(&str) -> Value,
+) -> Vec<Piece> {
+    let group =
+        |(_, event): &(_, &'static str)| Piece::Hook { event, value: json!({ "hooks": [hook(event)] }) };
     events.iter().map(group).collect()
 }
 

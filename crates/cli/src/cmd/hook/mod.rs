@@ -2,8 +2,7 @@
 //!
 //! Whatever goes wrong here is ours: the client gets nothing on stdout, exit 0, and the reason is in `hook.log`.
 
-mod answer;
-pub(crate) mod input;
+mod input;
 
 use std::env;
 use std::ffi::OsString;
@@ -11,6 +10,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atm_clients::AgentClient;
+use atm_clients::hook::{self, HookEvent, HookInput};
 use atm_office::mail::hook::Conversation;
 use atm_store::{LockTimes, State, bounded_log};
 use atm_wire::{MemberName, TeamName};
@@ -18,16 +19,11 @@ use clap::Args;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
 use crate::args::Global;
+use crate::client_arg;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{brief, outlet, safe};
-use answer::answer;
-use input::{Client, Event, Input};
 
-/// What Claude Code takes as additional context; the others take no less.
-const LARGEST_TEXT: usize = 10_000;
-/// The exit code that clients take as an order to go on.
-pub(crate) const GO_ON: i32 = 2;
 /// Words before the mail: whose they are.
 const WHOSE: &str = "From other agents, by atm; not your user's words.\n";
 /// Clients give hooks ten seconds.
@@ -40,8 +36,8 @@ pub(crate) struct Hook {
     #[arg(value_name = "EVENT")]
     event: Option<String>,
     /// Whose hook this is [default: told from stdin]
-    #[arg(long, value_enum)]
-    client: Option<Client>,
+    #[arg(long, value_parser = client_arg::which(|profile| profile.hooks.is_some()))]
+    client: Option<AgentClient>,
 }
 
 impl Hook {
@@ -55,12 +51,12 @@ impl Hook {
     }
 
     fn serve(&self, context: &mut Context) -> Result<i32, String> {
-        let input = Input::read()?;
+        let input = input::read()?;
         let said = self.event.as_deref().or(input.hook_event_name.as_deref()).unwrap_or_default();
-        let event = Event::parse(said).ok_or_else(|| format!("no such event: {said:?}"))?;
-        let client = self.client.unwrap_or_else(|| input.client(said));
-        let moment = input.moment(event, client).filter(|_| !input.is_inner_agent());
-        let Some(moment) = moment else { return Ok(0) };
+        let event = HookEvent::parse(said).ok_or_else(|| format!("no such event: {said:?}"))?;
+        let client = self.client.unwrap_or_else(|| hook::sender(&input, said));
+        let Some(format) = &client.profile().hooks else { return Ok(0) };
+        let Some(moment) = format.moment(event, &input) else { return Ok(0) };
         let Some((team, who)) = whose(context, &input, event)? else { return Ok(0) };
         let session = input.session().to_owned();
         let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
@@ -72,8 +68,8 @@ impl Hook {
         }
         let Some(handover) = hooked.handover else { return Ok(0) };
         let (text, count) =
-            brief::bounded(handover.messages(), handover.left_out(), LARGEST_TEXT - WHOSE.len());
-        let answer = answer(client, event, format!("{WHOSE}{text}"));
+            brief::bounded(handover.messages(), handover.left_out(), format.largest_text - WHOSE.len());
+        let answer = (format.answer)(event, format!("{WHOSE}{text}"));
         let out = &mut context.out;
         // What nobody can hear is not presented: the next hook that somebody listens to says it.
         let unheard = |error: io::Error| format!("nothing was presented: {error}");
@@ -94,8 +90,8 @@ impl Hook {
 /// Whose conversation it is: as the settings have it, else as the client or the team's files do.
 fn whose(
     context: &mut Context,
-    input: &Input,
-    event: Event,
+    input: &HookInput,
+    event: HookEvent,
 ) -> Result<Option<(TeamName, MemberName)>, String> {
     if let Some(folder) = input.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         context.cwd = folder;
@@ -104,7 +100,8 @@ fn whose(
         Failure::Told(told) => told.message,
         Failure::ClosedPipe | Failure::Stopped => "stopped".to_owned(),
     };
-    if let (Event::TeammateIdle, Some(team), Some(name)) = (event, &input.team_name, &input.teammate_name) {
+    if let (HookEvent::TeammateIdle, Some(team), Some(name)) = (event, &input.team_name, &input.teammate_name)
+    {
         let team = context.office.choose_team(Some(team), &context.cwd).map_err(|error| error.to_string())?;
         return Ok(Some((team, MemberName::parse(name).map_err(|error| error.to_string())?)));
     }

@@ -10,6 +10,7 @@ mod unread;
 use std::collections::HashSet;
 use std::time::Duration;
 
+pub use atm_clients::hook::{HeldBy, Moment};
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote, TeamFolder};
 use atm_wire::{MemberName, Message, TeamName};
@@ -34,33 +35,6 @@ pub struct Conversation {
     pub who: MemberName,
     /// The client's name for it.
     pub session: String,
-}
-
-/// A moment of a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// It begins, or is taken up again: what was presented before may be lost to it.
-    Begins,
-    /// A turn begins, or goes on.
-    Works,
-    /// A turn ends.
-    Stops {
-        /// What keeps it from ending.
-        held_by: HeldBy,
-    },
-    /// It is over.
-    Ends,
-}
-
-/// Which mail keeps an agent going that wants to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeldBy {
-    /// None: it was kept going just now, or ends for another reason.
-    Nothing,
-    /// Mail that wants an acknowledgment, or waited for an agent that was off.
-    Wanted,
-    /// Any but idle notices: the client has no other door for mail.
-    Any,
 }
 
 /// What a moment came to.
@@ -197,7 +171,7 @@ impl Office {
         record.signature = signature.clone().filter(|_| new.is_empty());
         let keeps_going: Vec<String> = match moment {
             Moment::Stops { held_by } => {
-                let reason = |m: &&Message| held_by.includes(m) && !record.held.contains(&receipt(m));
+                let reason = |m: &&Message| holds(held_by, m) && !record.held.contains(&receipt(m));
                 new.iter().filter(reason).map(receipt).collect()
             }
             _ => Vec::new(),
@@ -262,13 +236,12 @@ impl Office {
     }
 }
 
-impl HeldBy {
-    fn includes(self, message: &Message) -> bool {
-        match self {
-            Self::Nothing => false,
-            Self::Wanted => wants_something(message),
-            Self::Any => wants_something(message) || message.kind() != IDLE,
-        }
+/// Whether this message keeps an agent going that wants to stop.
+fn holds(held_by: HeldBy, message: &Message) -> bool {
+    match held_by {
+        HeldBy::Nothing => false,
+        HeldBy::Wanted => wants_something(message),
+        HeldBy::Any => wants_something(message) || message.kind() != IDLE,
     }
 }
 

@@ -1,0 +1,58 @@
+//! What a client sends to a hook.
+
+use serde::Deserialize;
+
+/// What we want of a hook's input; there is more in it. Each client sends some of these keys.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct HookInput {
+    /// The conversation.
+    pub session_id: Option<String>,
+    /// The conversation, as Cursor calls it.
+    pub conversation_id: Option<String>,
+    /// The event, as the client calls it.
+    pub hook_event_name: Option<String>,
+    /// The folder that the agent works in.
+    pub cwd: Option<String>,
+    /// The teammate's team.
+    pub team_name: Option<String>,
+    /// The teammate that is about to idle.
+    pub teammate_name: Option<String>,
+    pub(crate) turn_id: Option<serde::de::IgnoredAny>,
+    stop_hook_active: Option<bool>,
+    loop_count: Option<u64>,
+    status: Option<String>,
+    agent_id: Option<String>,
+}
+
+impl HookInput {
+    /// Reads an input; one without anything says nothing.
+    pub fn parse(bytes: &[u8]) -> serde_json::Result<Self> {
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self::default());
+        }
+        serde_json::from_slice(bytes)
+    }
+
+    /// The conversation's id.
+    pub fn session(&self) -> &str {
+        self.session_id.as_deref().or(self.conversation_id.as_deref()).unwrap_or_default()
+    }
+
+    /// Whether the event, by which we were called or which the input names, has one of these names.
+    pub(crate) fn has_name(&self, event: &str, names: &[&str]) -> bool {
+        let said = [Some(event), self.hook_event_name.as_deref()];
+        said.iter().flatten().any(|name| names.contains(name))
+    }
+
+    /// Whether an agent inside the session is at work: the mail is not for it.
+    pub(crate) fn is_inner_agent(&self) -> bool {
+        self.agent_id.as_deref().is_some_and(|id| !id.is_empty() && !id.contains('@'))
+    }
+
+    /// Whether the agent has been kept going just now, or was interrupted.
+    pub(crate) fn must_stop(&self) -> bool {
+        let again = self.stop_hook_active == Some(true) || self.loop_count.is_some_and(|count| count > 0);
+        again || self.status.as_deref().is_some_and(|status| status != "completed")
+    }
+}
