@@ -1,5 +1,5 @@
 #!/bin/sh
-# A stand-in for the shell scripts that write the log layout: one `>>` per message, one JSON line each.
+# A test double of the shell scripts that write the log layout: one `>>` per message, one JSON line each.
 #
 #   append.sh --inbox PATH [--from NAME] [--to NAME] [--count N] [--prefix P] [--pause-ms M] [--lock]
 #

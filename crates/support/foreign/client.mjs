@@ -1,4 +1,4 @@
-// A stand-in for the agent clients that own the array layout: it locks, reads and writes an inbox the way
+// A test double of the agent clients that own the array layout: it locks, reads and writes an inbox the way
 // they do, with the same lock library, and it loses mail the way they do.
 //
 //   node client.mjs --inbox PATH [--verb send|mark-read|drain] [--style inplace|rename] [--gen3]

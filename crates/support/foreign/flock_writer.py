@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stand-in for the Python tools that write the array layout under `flock`.
+"""A test double of the Python tools that write the array layout under `flock`.
 
     flock_writer.py --inbox PATH [--verb send|mark-read] [--style inplace|rename] [--indent N]
                     [--from NAME] [--count N] [--prefix P] [--pause-ms M] [--tries K]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stand-in for a Python tool that is slow: it holds an exclusive `flock` until standard input ends.
+"""A test double of a slow Python tool: it holds an exclusive `flock` until standard input ends.
 
     hold_flock.py --lock PATH
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A stand-in for the shell scripts that read the log layout: every line past the cursor, once.
+# A test double of the shell scripts that read the log layout: every line past the cursor, once.
 #
 #   read_new.sh --inbox PATH --state PATH
 #

@@ -1,4 +1,4 @@
-// A stand-in for the agent clients that own the task list: it makes and changes tasks the way they do, with the same
+// A test double of the agent clients that own the task list: it makes and changes tasks the way they do, with the same
 // lock library, and drops the keys that they do not know.
 //
 //   node tasks.mjs --folder PATH [--verb create|count|delete] [--id N] [--count N] [--prefix P] [--old]

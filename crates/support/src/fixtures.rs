@@ -28,7 +28,7 @@ pub fn draft(text: &str) -> Draft {
     }
 }
 
-/// `count` messages, `<prefix>0` and so on, as the stand-ins number theirs.
+/// `count` messages, `<prefix>0` and so on, as the test doubles number theirs.
 pub fn drafts(prefix: &str, count: usize) -> Vec<Draft> {
     (0..count).map(|number| draft(&format!("{prefix}{number}"))).collect()
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::wait::wait_until;
 
-/// A stand-in for another program, about to be started. What it can be told is in the head of its script.
+/// A test double of another program, about to be started. Its arguments are described at the top of its script.
 #[derive(Debug)]
 pub struct Foreign {
     command: Command,
@@ -121,7 +121,7 @@ impl Foreign {
     }
 }
 
-/// A stand-in at work; killed when it is dropped before its end.
+/// A running test double; killed when it is dropped before its end.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -185,7 +185,7 @@ impl Drop for Running {
     }
 }
 
-/// What a stand-in said.
+/// The output of a test double.
 #[derive(Debug)]
 pub struct Said {
     /// Its JSON lines.

@@ -1,7 +1,7 @@
 //! What every crate's tests stand on: a throw-away world of files, and the other programs that write them.
 //!
 //! [`TestEnv`] is one temp folder with a root, a state and a home of its own; nothing of the user's is seen or touched.
-//! [`Foreign`] runs the stand-ins in `foreign/` as real processes, with their own locks and their own bugs.
+//! [`Foreign`] runs the test doubles in `foreign/` as real processes, with their own locks and their own bugs.
 //! [`wait_until`] takes the place of every sleep.
 #![expect(clippy::missing_panics_doc, reason = "a helper that fails is a test that fails")]
 
