@@ -26,7 +26,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// The colour of whoever coordinates a team.
+    /// The colour of a team's coordinator.
     pub const LEAD: Color = Color::Yellow;
 
     /// The colours that new members get, in this order; the lead's comes last.

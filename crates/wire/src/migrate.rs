@@ -1,7 +1,7 @@
 //! Older spellings of the formats, rewritten in the one that we write.
 //!
 //! `schemaVersion` says which version of the format a configuration is in. One that is missing or older is set to ours.
-//! The rest is dialect: right as it is, and rewritten only for whoever asks.
+//! The rest is dialect: right as it is, and rewritten only on request.
 
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -1,7 +1,7 @@
 //! Checking that a large text is one JSON array, in pieces, without holding it in memory.
 //!
 //! A whole inbox in memory costs more in page faults than in parsing. So an append to a large file streams it: each
-//! piece is checked here while it is copied. Anything odd only makes the answer `None`; whoever asked then takes the
+//! piece is checked here while it is copied. Anything odd only makes the answer `None`; the caller then takes the
 //! slow way, which can say what is wrong.
 
 use memchr::memchr2;

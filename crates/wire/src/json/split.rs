@@ -3,7 +3,7 @@
 use memchr::memchr2;
 
 /// Splits an array that comes in pieces. Of what is no array, [`Splitter::finish`] says so; an element that is cut out
-/// here may still be no JSON, which is for whoever parses it to see. All bytes of the text are given, in their order.
+/// here may still be no JSON, which its parser will find. All bytes of the text are given, in their order.
 #[derive(Debug, Default)]
 pub struct Splitter {
     at: At,

@@ -125,7 +125,7 @@ rules! {
         "A folder, a pipe or a link that leads nowhere stands where a file belongs.",
         "Move it away.";
     Unreadable = "ATM-F012" Error, "cannot be read",
-        "Whoever runs clients under this account cannot read it either.",
+        "Clients that run under this account cannot read it either.",
         "See who owns the file, and its mode.";
 
     "Messages":

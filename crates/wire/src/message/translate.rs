@@ -2,8 +2,8 @@
 //!
 //! Keys stay where they are, unknown ones too; `text` and `content` change places, `to` comes and goes behind `from`,
 //! and `read`, which a log's cursor has, stands last. Where the way back would not lead to the same entry, the entry
-//! itself goes along, below `metadata.atm`: `entry` in a line, `line` in an entry. Whoever translates back takes that,
-//! if it is still the same message.
+//! itself goes along, below `metadata.atm`: `entry` in a line, `line` in an entry. The way back takes that, if it is
+//! still the same message.
 
 use std::borrow::Cow;
 

@@ -125,7 +125,7 @@ impl fmt::Display for Skipped {
 }
 
 impl TeamConfig {
-    /// Reads a configuration, whoever wrote it.
+    /// Reads a configuration, whatever program wrote it.
     pub fn parse(text: &str) -> Result<TeamConfig, TeamError> {
         let object = document(text)?;
         let mut config = TeamConfig {
