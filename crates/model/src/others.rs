@@ -182,7 +182,7 @@ impl Commit {
     }
 }
 
-/// A reader takes these. Whoever has read the file before may bring them back.
+/// A reader takes these. A writer that has read the file before may bring them back.
 fn take(state: &mut State, at: usize, taken: Ids) {
     state.truth.was_taken = state.truth.was_taken || !taken.is_empty();
     state.others[at].hand.extend(taken);

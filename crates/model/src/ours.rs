@@ -266,7 +266,7 @@ impl Commit {
         let row = process.own().and_then(|id| state.rows[id.index()]);
         let answer = match row {
             Some(row) if row.stage != Stage::Accepted => Some(Answer::There),
-            // Whoever has the queue may be about to write it.
+            // The holder of the queue may be about to write it.
             Some(_) if self.rules.take_back_in_queue => Some(Answer::WillBe),
             _ => self.withdraw(state, at),
         };
