@@ -1,8 +1,8 @@
 //! A client's settings file: replaced whole, by rename, with its mode, and what it was before we touched it.
 //!
 //! Its temp files hold a copy of the client's settings, which may have secrets in them. So each is noted in the file's
-//! queue before it is made, as those of shared files are: whoever comes to the file next removes what a process left
-//! that died.
+//! queue before it is made, as those of shared files are: the next process that edits the file removes what a dead
+//! one left.
 
 use std::fs;
 use std::path::{Path, PathBuf};

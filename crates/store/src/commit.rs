@@ -109,7 +109,7 @@ pub(crate) struct Prepared<T> {
     pub(crate) staged: Staged,
     pub(crate) seen: Snapshot,
     pub(crate) value: T,
-    /// The messages that it adds, for whoever comes after us should we die in the middle.
+    /// The messages that it adds, for our successor in the queue should we die in the middle.
     pub(crate) ids: Vec<String>,
 }
 
@@ -242,7 +242,7 @@ impl SharedFile {
         version.map_or(Ok(()), |version| Err(StoreError::Newer { path: self.path.clone(), version }))
     }
 
-    /// In the queue of another file, so that whoever comes to that one next clears away what we leave if we die.
+    /// In the queue of another file, so that the next process in that queue removes what we leave if we die.
     pub(crate) fn in_queue_of(mut self, path: &Path, state: &State) -> Self {
         self.queue = state.queue(path);
         self

@@ -1,6 +1,6 @@
 //! Equal messages without ids, told apart by their number in the file.
 //!
-//! Which numbers they had before is not in the file: whoever opens a mailbox may give it a [`Past`] that remembers. The
+//! Which numbers they had before is not in the file: the opener of a mailbox may give it a [`Past`] that remembers. The
 //! rule itself is in [`atm_wire::message::identity`].
 
 use std::collections::HashMap;

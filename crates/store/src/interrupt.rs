@@ -87,7 +87,7 @@ pub(crate) fn check() -> io::Result<()> {
     if is_requested() { Err(io::Error::other("stopped")) } else { Ok(()) }
 }
 
-/// An error of work that [`check`] ended is that it was stopped, whoever passed it on in whatever words.
+/// An error of work that [`check`] ended means that it was stopped, whatever words it arrives in.
 pub(crate) fn explain(error: StoreError, path: &Path) -> StoreError {
     if is_requested() { StoreError::Interrupted { path: path.to_owned() } } else { error }
 }
@@ -113,7 +113,7 @@ impl Drop for Waiter {
     }
 }
 
-/// Held while something is on disk that must not stay if we die. Whoever is inside may enter again.
+/// Held while something is on disk that must not remain if we die. It may be entered again by its holder.
 #[derive(Debug)]
 pub(crate) struct Critical(());
 
@@ -142,8 +142,8 @@ pub(crate) fn create<T>(temp: &Path, make: impl FnOnce() -> io::Result<T>) -> io
     Ok(file)
 }
 
-/// Makes a folder that is removed with all that is in it, should we be told to stop. Whoever writes into it does so
-/// inside [`critical`], file by file.
+/// Creates a folder that is removed with its content when the process is asked to stop. Writes into it happen inside
+/// [`critical`], file by file.
 pub(crate) fn create_folder(folder: &Path, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     create(folder, make)
 }
@@ -153,7 +153,7 @@ pub(crate) fn forget(temp: &Path) {
 }
 
 /// Waits for commits that are under way, keeps new ones from starting, and removes our temp files.
-/// After this the store must not be used any more: whoever tries waits for the end of the process.
+/// After this the store must not be used any more: a caller that tries waits for the end of the process.
 pub fn abandon() {
     let mut gate = lock(&GATE);
     gate.closed = true;

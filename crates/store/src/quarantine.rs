@@ -41,7 +41,7 @@ impl Quarantine {
         let place = self.place_for(named, why)?;
         if disk::rename(origin, &place).is_err() {
             let bytes = match disk::read(origin) {
-                // Whoever made it removed it.
+                // Its writer removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),
                 read => read.doing("read", origin)?,
             };

@@ -1,4 +1,4 @@
-//! The place of the one process that waits to wake an inbox's owner. Whoever takes it last has it.
+//! The seat of the one process that waits to wake an inbox's owner. The process that takes it last has it.
 //!
 //! Clients start one that waits at the end of every turn, and end none. So the last one counts, and those before it
 //! find that they have lost their place and leave. It is no promise, and not synced.
@@ -20,7 +20,7 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Takes the place of whoever had it.
+    /// Takes the seat, from its present holder if there is one.
     pub fn take(mailbox: &Mailbox, state: &State) -> Result<Self, StoreError> {
         let path = state.seats(&mailbox.file());
         if let Some(folder) = path.parent() {
@@ -38,12 +38,12 @@ impl Seat {
         disk::read(&self.path).is_ok_and(|token| token == self.token.as_bytes())
     }
 
-    /// The folder to watch for whoever takes or clears it.
+    /// The folder to watch, to notice that it was taken or cleared.
     pub fn folder(&self) -> Option<&Path> {
         self.path.parent()
     }
 
-    /// Whoever waits need not wait any longer.
+    /// Ends the wait of the present holder.
     pub fn clear(mailbox: &Mailbox, state: &State) {
         // Of one that cannot be removed, the one that waits is none the worse.
         let _ = disk::remove_file(state.seats(&mailbox.file()));

@@ -1,6 +1,6 @@
 //! A note that nothing waited to be written while the ledger's files looked as they did.
 //!
-//! A process that was killed leaves accepted mail in the ledger, and whoever looks at mail next writes it. Opening the
+//! A process that was killed leaves accepted mail in the ledger, and the next process that looks at mail writes it. Opening the
 //! ledger for that costs more than the rest of a hook, so the answer "nothing waits" is remembered with what the files
 //! looked like: as long as they look the same, it is still true. It is no promise: if the note is lost, the ledger is
 //! asked once more, so it is not synced; and one that is there in part is like no signature, so it is written in place.

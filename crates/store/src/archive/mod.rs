@@ -4,9 +4,8 @@
 //! `<name>.<first>-<last>.jsonl.zst`, named after the times of their messages. A line is a message with the bytes of
 //! its entry ([`atm_wire::archive`]). A part is read in blocks; beside it a small index says which times each holds.
 //!
-//! What stands in the archive and in the inbox counts as in the inbox: a message is put down here, durably, before it
-//! leaves the inbox, so whoever dies in between has archived nothing. The next run finds it here and does not put it
-//! down twice.
+//! What is in the archive and in the inbox counts as in the inbox: a message is written here, durably, before it leaves
+//! the inbox, so after a crash in between nothing is archived. The next run finds it here and does not write it twice.
 
 mod index;
 mod pack;

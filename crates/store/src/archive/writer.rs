@@ -119,7 +119,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What was put down by somebody who died before it was on record anywhere else. It may still be in the inbox.
+    /// What a process wrote that died before it was recorded anywhere else. It may still be in the inbox.
     pub fn unrecorded(&self) -> Vec<archive::Archived> {
         let read = || -> Option<Vec<u8>> {
             let start = disk::read_to_string(self.note()).ok()?.parse().ok()?;
@@ -133,7 +133,7 @@ impl Writer {
         text.lines().filter_map(|line| archive::parse(line).ok()).collect()
     }
 
-    /// All that was put down is on record now.
+    /// Everything that was written is recorded now.
     pub fn recorded(&self) {
         let _ = disk::remove_file(self.note());
     }

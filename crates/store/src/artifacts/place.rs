@@ -61,7 +61,7 @@ impl Place {
     }
 
     /// Puts a new file in its place: temp file, sync, rename, sync of the folder. The queue's note names the temp file
-    /// for whoever comes after us, should we die.
+    /// for our successor in the queue, should we die.
     pub(super) fn put(&self, name: &str, content: &mut impl Read, queue: &Queue) -> Result<u64, StoreError> {
         let path = self.path.join(name);
         let temp = Staged::name_for(&path);

@@ -1,7 +1,7 @@
 //! The two folders that a backup is unpacked into: a hidden one beside the teams, and one in the state folder.
 //!
-//! Whoever fills one holds an `flock` on it. So one that nobody holds is a dead restore's, of whichever team, and the
-//! next restore or `doctor --fix` removes it.
+//! The restore that fills one holds an `flock` on it. One without a holder is a dead restore's, of whichever team, and
+//! the next restore or `doctor --fix` removes it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

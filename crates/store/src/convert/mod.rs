@@ -3,19 +3,19 @@
 //! An array becomes a log:
 //!
 //! 1. The log is written beside its place: what was read, then the rest, with the cursor between.
-//! 2. A mark (`mark.rs`) is put down: what is in the log does not count while the array is in its place.
+//! 2. A mark (`mark.rs`) is written: what is in the log does not count while the array is in its place.
 //! 3. Under the array's locks, and if it is still what was read, the log is put in place, and the array renamed:
 //!    **from here on the log counts.**
 //!
 //! A log becomes an array:
 //!
-//! 1. The mark is put down: once there is an array, so many bytes of the log do not count.
+//! 1. The mark is written: once there is an array, this many bytes of the log do not count.
 //! 2. The array is put in place by a [commit](crate::commit): **from here on it counts.**
 //! 3. The log's files are renamed. What a shell appends to them late, or had appended since they were read, is brought in.
 //!
 //! Where there is an array beside the log before, what is in both counts once, so the mark comes after the commit.
-//! At the end the mark is removed, and the old files go to the quarantine. Whoever comes after a conversion that died
-//! goes on from where it was.
+//! At the end the mark is removed, and the old files go to the quarantine. The next run after a conversion that died
+//! continues where it stopped.
 
 mod folder;
 pub(crate) mod mark;

@@ -1,6 +1,6 @@
 //! Where links may lead when a file is written: the user's own links, to what is the user's own.
 //!
-//! Whoever can place a link in a tree that several share could otherwise have us replace any file that we may write.
+//! A user who can place a link in a shared tree could otherwise make us replace any file that we may write.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -48,7 +48,7 @@ impl Bounds {
         }
     }
 
-    /// The same for a file that has to be below `folder`, whoever made the links in it.
+    /// The same for a file that has to be below `folder`, whatever links are in it.
     pub(crate) fn resolve_within(&self, folder: &Path, path: &Path) -> Result<PathBuf, StoreError> {
         let bounds = self.clone().with_tree(folder);
         let target = bounds.resolve(path)?;

@@ -1,4 +1,4 @@
-//! A file for whoever asked: it is there whole, for its owner alone, or not at all.
+//! A new file: it is there whole, for its owner alone, or not at all.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -33,7 +33,7 @@ impl Staged {
         Self::name_with(target, fresh_id())
     }
 
-    /// The same for whoever has the turn in `queue`, one after the other: always the same name.
+    /// The same for the holder of `queue`: always the same name.
     pub(crate) fn name_in(target: &Path, queue: &Path) -> PathBuf {
         Self::name_with(target, Uuid::new_v5(&Uuid::NAMESPACE_URL, queue.as_os_str().as_encoded_bytes()))
     }
@@ -82,7 +82,7 @@ impl Staged {
         Self::begin(Self::name_for(&target), &target, None)
     }
 
-    /// Makes the empty temp file; whoever asked fills and syncs it. Dropping the answer removes the file. The folder has
+    /// Creates the empty temp file; the caller fills and syncs it. Dropping the answer removes the file. The folder has
     /// to be named by its real path.
     pub(crate) fn begin(
         temp: PathBuf,

@@ -24,7 +24,7 @@ pub(crate) struct Flock {
 impl Flock {
     /// Takes the lock on the file at `path`, which is made if it is missing.
     ///
-    /// The lock file gets the read and write bits of its folder, so that whoever may write there may lock too.
+    /// The lock file gets the read and write bits of its folder, so that every user who may write there may lock too.
     pub(crate) fn take(path: &Path, deadline: &Deadline) -> Result<Self, StoreError> {
         loop {
             let (file, real) = lock_within(open(path)?, path, deadline)?;

@@ -95,8 +95,8 @@ impl Drop for MkdirLock {
     }
 }
 
-/// The lock as it stood at the first look: one that stays the same for the whole time of staleness is stale
-/// whatever the clocks say.
+/// The lock as it was at the first look: one that is unchanged for the whole time of staleness is stale, whatever the
+/// clocks say.
 #[derive(Debug)]
 struct Watched {
     inode: u64,

@@ -1,8 +1,8 @@
 //! Our own queue, one per shared file: `atm` processes wait for each other here, holding nobody else's lock.
 //!
 //! The queue's file doubles as a note: it holds the name of the temp file that its owner is preparing and, from the
-//! commit on, the ids of the messages in it. Whoever enters and finds a note knows that the one before died: a temp
-//! file that is still there is removed; one that is gone although its ids are noted was put in place.
+//! commit on, the ids of the messages in it. A process that enters and finds a note knows that its predecessor died: a
+//! temp file that still exists is removed; one that is gone although its ids are noted was renamed into place.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -148,7 +148,7 @@ impl Queue {
                 return Ok(());
             }
         }
-        // They are put down beside the queue until somebody has been told: the next note is about something else.
+        // They are kept beside the queue until they are recorded: the next note is about something else.
         let left: String =
             parts.flat_map(|id| [String::from_utf8_lossy(id).into_owned(), "\n".to_owned()]).collect();
         let metadata = self.lock.file().metadata().doing("look at", &self.path)?;

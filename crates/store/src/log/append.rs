@@ -71,7 +71,7 @@ pub(super) fn append(
             left.clear();
             break;
         }
-        // The file is another one now. Whoever made it may have had our lines already.
+        // The file is another one now. Its writer may have had our lines already.
         let (there, stands) = look(&path, &left)?;
         before = stands;
         left.retain(|draft| !there.contains(&draft.id));

@@ -1,6 +1,6 @@
 //! Taking lines out of a log into the archive, beside those who append without a lock and readers who count lines.
 //!
-//! 1. The lines are put down in the archive.
+//! 1. The lines are written to the archive.
 //! 2. The cursor says the number that the last line read will have. A reader who counts finds too few lines counted
 //!    until the file is cut, and shows some again; the other way round it would pass over mail. We go by the mark.
 //! 3. Each file is replaced by what stays of it, see [`super::rewrite`].

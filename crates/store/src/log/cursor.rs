@@ -124,7 +124,7 @@ pub(super) fn create(file: &SharedFile) -> Result<(), StoreError> {
     })
 }
 
-/// A cursor that does not parse is set aside, whoever wrote what into it; mail is then shown again.
+/// Quarantines a cursor that does not parse; mail is then shown again.
 fn keep_aside(file: &SharedFile, bytes: &[u8]) -> Result<String, StoreError> {
     file.set_aside(bytes, "bad-json", "is no cursor")?;
     Ok(fresh())

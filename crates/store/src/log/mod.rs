@@ -60,7 +60,7 @@ impl LogInbox {
         Self { past, ..self }
     }
 
-    /// The numbers of equal messages, for whoever goes through all lines in reading order.
+    /// The numbers of equal messages, for a pass over all lines in reading order.
     fn numbers(&self) -> Result<Numbers, StoreError> {
         Ok(Numbers::among(&self.list()?.messages, self.past.as_ref()))
     }

@@ -78,7 +78,7 @@ impl TaskFolder {
         &self.path
     }
 
-    /// All tasks. A file that does not parse is told of, not left out in silence.
+    /// All tasks. A file that does not parse is reported, not silently left out.
     pub fn list(&self) -> Result<TaskListing, StoreError> {
         let mut ids: Vec<TaskId> = self
             .file_names()?

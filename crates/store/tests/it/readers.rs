@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::scene::{array_team, log_team, take};
 
 #[test]
-fn whoever_reads_the_file_while_we_write_sees_it_whole() {
+fn a_reader_of_the_file_sees_it_whole_while_we_write() {
     // Old clients let readers see an empty file, and a null in it stops them for good.
     let team = array_team();
     team.mailbox("bob").create().unwrap();
@@ -57,7 +57,7 @@ fn whoever_reads_the_file_while_we_write_sees_it_whole() {
 }
 
 #[test]
-fn whoever_reads_the_lines_while_we_write_sees_whole_lines_and_a_whole_cursor() {
+fn a_reader_of_the_lines_sees_whole_lines_and_a_whole_cursor_while_we_write() {
     let team = log_team();
     let bob = team.mailbox("bob");
     bob.create().unwrap();
