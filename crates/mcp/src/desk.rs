@@ -106,7 +106,7 @@ impl Desk {
         Ok(self.office().lead_name(team, &config)?)
     }
 
-    /// Who sends, or acts for itself: whoever is named, if this server may speak for it.
+    /// Who sends, or acts for itself: the named member, if this server may speak for it.
     pub(crate) fn sender(&self, team: &TeamName, named: Option<&str>) -> Result<MemberName, Trouble> {
         let Some(named) = named.filter(|name| !name.is_empty()) else { return self.actor(team) };
         self.is_mine(named, "speaks for")?;

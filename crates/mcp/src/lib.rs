@@ -2,7 +2,7 @@
 //!
 //! [`Server`] is the service; what carries it is apart from it ([`stdio`], and `http`). Every tool parses its arguments, calls
 //! the office in a thread of its own, and shapes the answer; rules are the office's. Names and shapes of the first
-//! fourteen tools are those of the Python server `claude-teams`, so that whoever used that one changes a command and
+//! fourteen tools are those of the Python server `claude-teams`, so that its users change a command and
 //! nothing else.
 
 mod answer;

@@ -38,7 +38,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server for whoever the settings say.
+    /// A server with these settings.
     pub fn new(settings: Settings) -> Self {
         let desk = Arc::new(Desk::new(settings));
         let closed = Stop::default();

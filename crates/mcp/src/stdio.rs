@@ -32,7 +32,7 @@ pub fn serve(server: Server) -> io::Result<()> {
         let (read, write) = stdio_pipes();
         serve_on(server, AsyncRwTransport::new_server(read, write)).await
     });
-    // Whoever still reads a standard stream in a thread cannot be waited for.
+    // A thread that still reads a standard stream cannot be waited for.
     runtime.shutdown_background();
     ended
 }

@@ -1,6 +1,6 @@
 //! The server on a local port, for clients that cannot start a program.
 //!
-//! Whoever can connect could call, and a page could make a browser do so: it listens on this machine's own address
+//! Any process that can connect could call, and a page could make a browser do so: it listens on this machine's own address
 //! alone, every request needs the token that is printed at the start, and `Host` and `Origin` are checked. Sessions,
 //! connections and bodies are bounded.
 
@@ -65,8 +65,8 @@ const IDLE_SESSION: Duration = Duration::from_secs(30 * 60);
 const TOO_MANY: &str = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n\
      {\"error\":{\"code\":\"too_many_connections\",\"message\":\"all connections are in use; try again later\"}}";
 
-/// Serves whoever connects to `address`, which must be this machine's own, and has the token, for as long as the process
-/// lives. Says through `listening` which port it got.
+/// Serves clients that have the token on `address`, which must be this machine's own, for as long as the process lives.
+/// Says through `listening` which port it got.
 pub fn serve(
     server: &Server,
     address: SocketAddr,

@@ -127,7 +127,7 @@ impl Call for PollInbox {
     }
 }
 
-/// What of a reading fits into one answer; the rest of it stays unread, and is told of.
+/// What of a reading fits into one answer; the rest of it stays unread, and is reported.
 pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Option<String>) {
     let entries: Vec<Value> = reading.messages().iter().map(|message| entry(message, marked)).collect();
     let (count, all) = (fitting(&entries), entries.len());

@@ -62,7 +62,7 @@ impl Call for TeamDelete {
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         desk.must_lead(&team, "deleting it")?;
-        // Whoever has ended by now is entered as off.
+        // Members that have ended by now are recorded as offline.
         let _ = desk.office().notice_exits(&team);
         let config = desk.config(&team)?;
         let lead = desk.office().lead_of(&team, &config).ok();
@@ -98,7 +98,7 @@ impl Call for ReadConfig {
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
-        // The typed view has checked that it can be read, and has waited for whoever was writing it.
+        // The typed view has checked that it can be read, and has waited for a write in progress.
         desk.config(&team)?;
         let file = desk.office().folder(&team)?.config_file().to_owned();
         let text = fs::read_to_string(&file)
