@@ -20,7 +20,7 @@ use crate::stop;
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Whoever read our output has gone: no reason to complain.
+    /// The reader of our output has gone: no reason to complain.
     ClosedPipe,
     /// We were told to stop, and did.
     Stopped,

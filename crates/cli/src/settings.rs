@@ -1,7 +1,7 @@
 //! Settings: files, then the environment, then flags; each value knows where it is from.
 //!
-//! The user's file may say everything. A project's file comes with the project, from whoever made it: what only a person
-//! may decide counts there once that person has trusted the folder, with the file as it is.
+//! The user's file may set everything. A project's file is written by the project's author: what only the user may decide
+//! counts there once the user has trusted the folder, with the file as it is.
 
 mod file;
 mod source;

@@ -61,7 +61,7 @@ impl Primer {
     }
 }
 
-/// For whoever it is.
+/// The primer's text for a member of a team, where they are known.
 pub(crate) fn primer(name: Option<&MemberName>, team: Option<&TeamName>) -> String {
     let who = match (name, team) {
         (Some(name), Some(team)) => format!("You are {name} in team {team}. `atm` is your mail.\n\n"),

@@ -16,7 +16,7 @@ use crate::output::safe;
 pub(crate) enum Shutdown {
     /// Ask a member to end (the lead may); prints the request's id
     Request(Request),
-    /// You end: tell the lead so, and be put down as off
+    /// You end: tell the lead so, and be recorded as offline
     Approve {
         /// The request's id [default: the newest that is open]
         request: Option<String>,

@@ -105,7 +105,7 @@ impl Out {
         writeln!(self.stdout, "{}", safe::json(&text))
     }
 
-    /// One line of JSON Lines, seen at once by whoever reads the stream.
+    /// One line of JSON Lines, flushed at once for the reader of the stream.
     pub(crate) fn json_line<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
         let text = serde_json::to_string(value)?;
         writeln!(self.stdout, "{}", safe::json_line(&text))?;

@@ -2,8 +2,8 @@
 //!
 //! A process that is started with a closed stream gets the null device in its place, opened for reading and writing, so
 //! that the next file is not taken for it; and a stream that cannot be written swallows what is written to it. Both
-//! would make mail count as shown that nobody could see. `> /dev/null` opens for writing alone: whoever says that does
-//! not want to see it. A runner that gives its child the null device for reading and writing cannot be told from a
+//! would make mail count as shown that nobody could see. `> /dev/null` opens for writing alone: a caller that does
+//! so does not want to see it. A runner that gives its child the null device for reading and writing cannot be told from a
 //! closed stream, and nobody sees what goes there either.
 
 use std::io;

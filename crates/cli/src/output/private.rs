@@ -1,4 +1,4 @@
-//! Files for whoever asked, and for nobody else.
+//! Files that only the current user can read.
 
 use std::io::Write;
 use std::path::Path;

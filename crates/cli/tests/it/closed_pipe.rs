@@ -1,4 +1,4 @@
-//! Whoever reads our output may go before the end. That is no error, and nothing counts as read that could not be shown.
+//! The reader of our output may close it before the end. That is no error, and nothing counts as read that was not shown.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

@@ -98,7 +98,7 @@ fn a_number_that_another_process_has_now_is_not_the_lead() {
 }
 
 #[test]
-fn whoever_joins_under_a_new_name_is_a_member_from_then_on() {
+fn a_session_that_joins_under_a_new_name_becomes_a_member() {
     let world = World::with_team();
     world.ok(&["--as", "captain", "team", "join", "--session", "s"]);
     assert_eq!(config(&world)["leadAgentId"], "captain@dev");

@@ -113,7 +113,7 @@ fn a_day_with_tasks_a_plan_a_stall_and_a_shutdown_loses_nothing() {
     let roof = create("build the roof", &["--owner", "bob"]);
     day.wait_for("bob is done", |day| day.status("build the roof").0 == "completed");
 
-    // The plan is good; whoever is free does the rest.
+    // The plan is approved; idle workers do the rest.
     let request = day.lead(&["plan", "list", "--open"])[0]["request"].as_str().unwrap().to_owned();
     day.lead(&["plan", "approve", &request, "--feedback", "and a chimney"]);
     let again = day.stage.start("respawn", "eve", &[]);

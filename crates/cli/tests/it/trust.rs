@@ -1,5 +1,5 @@
-//! A project's `.atm.toml` is from whoever made the project: what only a person may decide counts there once that
-//! person has trusted it.
+//! A project's `.atm.toml` is written by the project's author: what only the user may decide counts there once the user
+//! has trusted it.
 
 use std::fs;
 use std::os::unix::fs::symlink;

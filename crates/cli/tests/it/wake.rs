@@ -1,4 +1,4 @@
-//! Waiting for mail: whoever writes it, and however, the reader wakes.
+//! Waiting for mail: the reader wakes, whatever program writes it, and in whatever way.
 
 use std::fs;
 

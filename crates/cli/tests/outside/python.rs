@@ -22,7 +22,7 @@ impl Drop for Tmux {
 fn a_team_works_from_its_making_to_its_end() {
     let world = TestEnv::new();
     let _tmux = Tmux(world.home());
-    // A stand-in for the agent client: it is started as one, and does nothing.
+    // A test double of the agent client: it is started as one, and does nothing.
     let bin = world.home().join("bin");
     fs::create_dir(&bin).unwrap();
     let claude = bin.join("claude");

@@ -14,7 +14,7 @@ use atm_wire::{MemberName, TeamName};
 
 const WORKER: &str = include_str!("worker.sh");
 
-/// The workers. Whoever still runs is ended when it is dropped.
+/// The workers. Those that still run are ended on drop.
 pub(super) struct Crew {
     office: Office,
     team: TeamName,

@@ -111,7 +111,7 @@ impl Stage<'_> {
     }
 
     fn finish_the_house(&mut self, site: &Site) -> Result<(), Failure> {
-        self.say("Whoever is free does what is left: atm task claim --next, atm task complete")?;
+        self.say("Idle workers claim what is left: atm task claim --next, atm task complete")?;
         wait("the house is built", || {
             let tasks = self.office.tasks(&site.team)?.list(&TaskFilter::default())?.tasks;
             Ok(tasks.iter().all(|task| task.status == Status::Completed))

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ends a demo that is being played, and waits until its folder is gone; says whether there was one.
 ///
-/// The story ends itself, between two scenes: whoever removed the folder under it would race with what it writes.
+/// The story ends itself, between two scenes: removing the folder under it would race with what it writes.
 pub(crate) fn abandon() -> bool {
     let playing = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
     if playing.is_none() {

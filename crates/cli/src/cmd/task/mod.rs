@@ -57,7 +57,7 @@ pub(crate) enum Task {
     },
     /// Ask who has a task how far it is
     StatusRequest(ask::StatusRequest),
-    /// Say how far a task is: to whoever asked, else to the lead
+    /// Say how far a task is: to the member that asked, else to the lead
     Status(ask::Status),
     /// What waits for what, as a tree or a picture
     Graph(graph::Graph),

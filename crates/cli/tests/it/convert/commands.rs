@@ -237,7 +237,7 @@ fn mail_that_a_client_sends_later_is_shown_beside_the_log() {
 }
 
 #[test]
-fn whoever_waits_for_mail_gets_what_comes_after_a_conversion() {
+fn a_waiting_reader_gets_what_comes_after_a_conversion() {
     let (world, _) = team_with_mail("array");
     world.ok(&["--as", "bob", "read"]);
     let mut reader = world.start(&["--as", "bob", "read", "--wait", "25", "--json"]);

@@ -43,7 +43,7 @@ fn shape(world: &World) -> Vec<(PathBuf, u32, Vec<u8>)> {
         let bytes = if path.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
         (path, mode, bytes)
     };
-    // Files to `flock` are made by whoever locks, and stay.
+    // Files to `flock` are created by the first process that locks, and never removed.
     let is_lock = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         path.is_file()

@@ -30,7 +30,7 @@ fn claude_code_holds_a_teammate_by_exit_2_and_stderr() {
     bob.send("no hurry");
     bob.is_silent("TeammateIdle", &json!({ "teammate_name": "bob", "team_name": "dev" }));
     bob.send_urgent("hurry");
-    // The client says who idles, whoever we are.
+    // The client says who idles, whatever name we run under.
     let input = json!({ "session_id": "s", "teammate_name": "bob", "team_name": "dev" }).to_string();
     let answer = bob.world.pipe(&["--as", "team-lead", "hook", "teammate-idle"], &input);
     assert_snapshot!(answer.shown(), @"

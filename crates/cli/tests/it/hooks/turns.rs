@@ -111,7 +111,7 @@ fn when_there_is_nothing_no_ledger_is_opened_and_nothing_written() {
         bob.is_silent(event, &nothing());
     }
     assert_eq!(files(), before);
-    // That a turn is over is put down, in the note on this conversation alone.
+    // That a turn is over is recorded, in the note on this conversation alone.
     bob.is_silent("Stop", &nothing());
     let others = |mut files: Vec<(_, std::path::PathBuf)>| {
         files.retain(|(_, path)| !path.starts_with(bob.world.state().join("hooks")));

@@ -1,4 +1,4 @@
-//! The plugin for `opencode`, in a stand-in for it.
+//! The plugin for `opencode`, in a test double of it.
 
 use crate::scene::World;
 

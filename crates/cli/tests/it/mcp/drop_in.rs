@@ -1,4 +1,4 @@
-//! Whoever used the Python server `claude-teams` finds its tools: names, arguments, shapes.
+//! Drop-in use for the Python server `claude-teams`: the same names, arguments and shapes.
 
 use serde_json::{Value, json};
 

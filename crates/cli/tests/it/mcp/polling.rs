@@ -98,7 +98,7 @@ fn too_many_polls_are_refused_and_the_server_ends_with_its_client() {
     assert_eq!(bob.call("task_list", json!({}))["result"], json!([]), "others are not held up");
     let started = Instant::now();
     assert_eq!(bob.close(), Some(0));
-    assert!(started.elapsed() < Duration::from_secs(20), "whoever waited was woken");
+    assert!(started.elapsed() < Duration::from_secs(20), "the waiting call was woken");
 }
 
 #[test]

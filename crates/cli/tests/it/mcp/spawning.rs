@@ -1,4 +1,4 @@
-//! Teammates that a tool starts: a real tmux, and a stand-in for the agent client.
+//! Teammates that a tool starts: a real tmux, and a test double of the agent client.
 
 use std::env;
 use std::fs;

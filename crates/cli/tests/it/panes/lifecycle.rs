@@ -107,7 +107,7 @@ fn a_stranger_in_the_pane_of_that_number_is_not_the_member() {
     wait_until("bob is off", || stage.state("bob") == "offline");
     stage.tmux(&["new-session", "-d", "sleep", "600"]);
     assert_eq!(stage.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).trim(), pane.as_str().unwrap());
-    // Whoever calls it active again, it is not the one in that pane.
+    // `isActive` says that it runs, but the program in that pane is another one.
     stage.world.ok(&["member", "set", "bob", "--active", "true"]);
     assert_eq!(stage.state("bob"), "offline");
     assert_eq!(stage.panes(), 1, "the stranger's pane was closed");

@@ -67,7 +67,7 @@ fn help_about_plans_and_shutdowns() {
 
     Commands:
       request  Ask a member to end (the lead may); prints the request's id
-      approve  You end: tell the lead so, and be put down as off
+      approve  You end: tell the lead so, and be recorded as offline
       reject   You stay
       help     Print this message or the help of the given subcommand(s)
 
@@ -83,7 +83,7 @@ fn help_about_plans_and_shutdowns() {
           --reason <TEXT>   Why
           --wait            Wait for the decision: exit 0 for yes, 4 for no, 8 if none comes
           --timeout <TIME>  How long [default: 30s]
-    == You end: tell the lead so, and be put down as off
+    == You end: tell the lead so, and be recorded as offline
 
     Usage: atm shutdown approve [OPTIONS] [REQUEST]
 

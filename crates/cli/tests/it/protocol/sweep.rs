@@ -165,7 +165,7 @@ fn a_sweep_that_died_is_finished_by_the_next_once() {
     }
     let swept = world.json(&["health", "--sweep"]);
     assert_eq!(swept[0]["step"], "check", "{swept}");
-    assert_eq!(of_type(&world, "bob", "health_check").len(), 1, "once, whoever wrote it");
+    assert_eq!(of_type(&world, "bob", "health_check").len(), 1, "once, whichever process wrote it");
     assert_eq!(world.json(&["health", "--sweep"]), json!([]));
 }
 

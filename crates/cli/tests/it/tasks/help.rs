@@ -25,7 +25,7 @@ fn help_about_tasks() {
       unblock         Make a task wait for others no more
       delete          Remove a task, and what others say of it (its owner or the lead)
       status-request  Ask who has a task how far it is
-      status          Say how far a task is: to whoever asked, else to the lead
+      status          Say how far a task is: to the member that asked, else to the lead
       graph           What waits for what, as a tree or a picture
       help            Print this message or the help of the given subcommand(s)
 
@@ -130,7 +130,7 @@ fn help_about_links_and_questions() {
     Options:
           --timeout <TIME>  How long to wait for the answer; exit 8 if none comes [default: 30s]
           --no-wait         Do not wait; prints the request's id
-    == Say how far a task is: to whoever asked, else to the lead
+    == Say how far a task is: to the member that asked, else to the lead
 
     Usage: atm task status [OPTIONS] <ID>
 

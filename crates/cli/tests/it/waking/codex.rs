@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{document, evidence, ladder, refused};
 use crate::scene::{Answer, Started, World};
 
-/// A world in which `codex` is a stand-in that writes down its arguments: the real one wants an account and a terminal.
+/// A world in which `codex` is a test double that logs its arguments: the real one needs an account and a terminal.
 pub(super) struct Codex {
     pub(super) world: World,
     folder: PathBuf,

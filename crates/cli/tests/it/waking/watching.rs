@@ -31,7 +31,7 @@ fn mail_wakes_when_it_comes_and_when_its_recipient_has_done_its_work() {
     codex.world.ok(&["--as", "bob", "read"]);
     codex.world.ok(&["--as", "bob", "idle"]);
     codex.world.ok(&["--as", "alice", "send", "bob", "third"]);
-    wait_until("it is told of new mail", || woken() == 2);
+    wait_until("it is woken for new mail", || woken() == 2);
     assert_eq!(codex.log().lines().count(), 2);
     watching.signal(Signal::INT);
     assert_eq!(watching.finish().code, Some(130));
