@@ -32,7 +32,7 @@ const LINUX_TOOLS: [Tool; 2] = [
     Tool { program: "valgrind", debian: "valgrind", brew: "" },
 ];
 
-/// The lock library of the agent clients, for the stand-in client in `crates/support/foreign`.
+/// The lock library of the agent clients, for the test double of a client in `crates/support/foreign`.
 const LOCK_LIBRARY: &str = r#"{"private":true,"dependencies":{"proper-lockfile":"4.1.2"}}"#;
 
 /// What the tests have to be told.
@@ -107,7 +107,7 @@ fn install_lock_library(folder: &Path) -> Result<()> {
     if fs::read_to_string(&marker).is_ok_and(|installed| installed == LOCK_LIBRARY) {
         return Ok(());
     }
-    eprintln!("setup: npm install, for the stand-in client of the tests");
+    eprintln!("setup: npm install, for the test double of a client");
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let write = |path: &Path| {
         fs::write(path, LOCK_LIBRARY).with_context(|| format!("cannot write {}", path.display()))

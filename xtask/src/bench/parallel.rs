@@ -1,5 +1,5 @@
 //! Eight senders at a time, fifty messages each, into one inbox, and the same one at a time: all 400 must be there. Once
-//! more with a stand-in for a slow disk.
+//! more on a simulated slow disk.
 
 use std::process::Command;
 use std::thread;
@@ -49,10 +49,10 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
             in_turn,
         ),
         compared(Row::new("8 × 50 sends in parallel, one inbox", parallel), parallel, in_turn),
-        Row::new("400 sends one at a time by a program that stays, one inbox", staying_in_turn)
+        Row::new("400 sends one at a time by a long-lived process, one inbox", staying_in_turn)
             .note(&rate(staying_in_turn)),
         compared(
-            Row::new("8 × 50 sends in parallel by programs that stay, one inbox", staying),
+            Row::new("8 × 50 sends in parallel by long-lived processes, one inbox", staying),
             staying,
             staying_in_turn,
         ),
@@ -69,7 +69,7 @@ fn on_a_slow_disk(bench: &Bench, disk: &SlowDisk) -> Result<Vec<Row>> {
     ensure!(few >= SLOWER * 2 * sent, "{sent} sends took {few:?}: the slow disk was not slow");
     let in_turn = few * more;
     let parallel = processes_at_once(&bench.world("slow-parallel")?, Some(disk))?;
-    let row = |what: &str, took| Row::new(format!("{what}, each fsync 5 ms slower (stand-in)"), took);
+    let row = |what: &str, took| Row::new(format!("{what}, each fsync 5 ms slower (simulated)"), took);
     Ok(vec![
         row("400 sends one at a time, one inbox", in_turn)
             .note(&rate(in_turn))

@@ -34,7 +34,7 @@ small pieces, and a send from there took a quarter more CPU. Files are in the pa
 
 A lock is timed from outside, by a thread that looks at it without a pause.
 
-A slow disk is a stand-in: a library that is loaded before the C library and makes each fsync of `atm` 5 ms slower \
+A slow disk is simulated: a library that is loaded before the C library makes each fsync of `atm` 5 ms slower \
 (Linux, with a C compiler). One at a time, 100 sends are timed, and their time counts four times.
 
 The ledger's messages are made up: 20 words each, as unevenly frequent as in a language (of 8,191, the most frequent \

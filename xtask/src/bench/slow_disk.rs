@@ -1,4 +1,4 @@
-//! A stand-in for a disk that takes its time: a library, loaded before the C library, in which every fsync takes five
+//! A simulated slow disk: a library, loaded before the C library, in which every fsync takes five
 //! milliseconds longer.
 
 use std::io::Write as _;
@@ -10,17 +10,17 @@ use anyhow::{Context, Result, ensure};
 
 const SOURCE: &[u8] = include_bytes!("slow_disk.c");
 
-/// By how much the stand-in makes an fsync slower.
+/// By how much the simulation makes an fsync slower.
 pub(super) const SLOWER: Duration = Duration::from_millis(5);
 
-/// The stand-in.
+/// The library that simulates it.
 pub(super) struct SlowDisk(PathBuf);
 
 impl SlowDisk {
-    /// Compiles the stand-in into `folder`. `None`, with a word, where that cannot be done.
+    /// Compiles the library into `folder`. `None`, with a note on stderr, where that cannot be done.
     pub(super) fn build(folder: &Path) -> Result<Option<Self>> {
         if !cfg!(target_os = "linux") {
-            eprintln!("bench: no slow disk: its stand-in is for Linux");
+            eprintln!("bench: no slow disk: it is simulated on Linux only");
             return Ok(None);
         }
         let library = folder.join("slow-disk.so");
@@ -30,11 +30,11 @@ impl SlowDisk {
             .stdin(Stdio::piped())
             .spawn();
         let Ok(mut compiler) = compiler else {
-            eprintln!("bench: no slow disk: its stand-in needs a C compiler, `cc`");
+            eprintln!("bench: no slow disk: simulating it needs a C compiler, `cc`");
             return Ok(None);
         };
         compiler.stdin.take().context("cc has an input")?.write_all(SOURCE)?;
-        ensure!(compiler.wait()?.success(), "cc cannot compile the stand-in for a slow disk");
+        ensure!(compiler.wait()?.success(), "cc cannot compile the simulated slow disk");
         Ok(Some(Self(library)))
     }
 

@@ -90,7 +90,7 @@ fn plan(world: &World) -> Result<Vec<Injected>> {
     let trace = fs::read_to_string(&log).context("no trace")?;
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut most: BTreeMap<&str, usize> = BTreeMap::new();
-    // Output is no part of the promise: whoever closes it gets no answer.
+    // Output is no part of the promise: a caller that closes it gets no answer.
     let mut outputs: Vec<(&str, usize)> = Vec::new();
     for line in trace.lines() {
         let Some((thread, call)) = line.split_once(' ') else { continue };

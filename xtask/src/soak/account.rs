@@ -14,7 +14,7 @@ use crate::faults::world::{Answer, LEAD, TEAM, World};
 /// Examples that are shown of each kind.
 const EXAMPLES: usize = 5;
 
-/// Everything that was done and seen, by whoever did it.
+/// Everything that was done and seen, by actor.
 #[derive(Default)]
 pub(super) struct Journal(Mutex<Notes>);
 
