@@ -16,6 +16,8 @@ use crate::name::MemberName;
 
 /// So many hidden characters in a row are spelled one by one; more of them are counted.
 const SPELLED: usize = 4;
+/// So many bytes are looked at together.
+const PIECE: usize = 64;
 /// So many characters of a name that is none are shown.
 const LONGEST_NAME: usize = 64;
 
@@ -135,7 +137,13 @@ struct Characters<Stays> {
 
 impl<Stays: Fn(char) -> bool> Characters<Stays> {
     fn of(text: &str, stays: Stays) -> Option<Self> {
-        if !text.contains(|c| is_unsafe(c) && !stays(c)) {
+        // Most text is plain; bytes are compared many at a time, characters one by one.
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n') && (*byte != b'\n' || stays('\n'));
+        let from =
+            text.as_bytes().chunks(PIECE).take_while(|piece| piece.iter().all(is_plain)).count() * PIECE;
+        // Everything before is ASCII, so this is the start of a character.
+        let rest = text.get(from..).unwrap_or_default();
+        if !rest.contains(|c| is_unsafe(c) && !stays(c)) {
             return None;
         }
         let characters = Self { all: text.chars().collect(), stays };

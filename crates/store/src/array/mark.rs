@@ -46,15 +46,37 @@ impl ArrayInbox {
         desk: &Desk,
         receipts: &HashSet<Receipt>,
     ) -> Result<Option<Step<Done>>, StoreError> {
-        if self.is_large() { prepare(desk, receipts, self.numbers()?) } else { Ok(None) }
+        if self.is_large() { prepare(desk, receipts, self) } else { Ok(None) }
+    }
+}
+
+/// The numbers of equal messages without ids of their own. They take a walk through the whole inbox, which one that
+/// has only messages with ids does not need.
+struct LazyNumbers<'i> {
+    inbox: &'i ArrayInbox,
+    numbers: Result<Option<Numbers>, StoreError>,
+}
+
+impl LazyNumbers<'_> {
+    /// The id of the next message that is equal to `first`.
+    fn next(&mut self, first: &str) -> Option<String> {
+        if let Ok(numbers @ None) = &mut self.numbers {
+            match self.inbox.numbers() {
+                Ok(counted) => *numbers = Some(counted),
+                Err(error) => self.numbers = Err(error),
+            }
+        }
+        let numbers = self.numbers.as_mut().ok()?.as_mut()?;
+        Some(numbers.next(first))
     }
 }
 
 fn prepare(
     desk: &Desk,
     receipts: &HashSet<Receipt>,
-    mut numbers: Numbers,
+    inbox: &ArrayInbox,
 ) -> Result<Option<Step<Done>>, StoreError> {
+    let mut numbers = LazyNumbers { inbox, numbers: Ok(None) };
     let Some((_, found)) = open(desk.target)? else { return Ok(None) };
     if !is_settled(&found, SystemTime::now()) {
         // Its time will betray the next change: the bytes need not be kept to compare them.
@@ -86,6 +108,7 @@ fn prepare(
             }
         });
     }
+    numbers.numbers?;
     let Some(rest) = splitter.finish().filter(|_| is_json) else { return Ok(None) };
     if marked == 0 {
         return Ok(Some(Step::Done((0, None))));
@@ -105,14 +128,14 @@ fn prepare(
 fn marked_element<'e>(
     element: &'e [u8],
     receipts: &HashSet<Receipt>,
-    numbers: &mut Numbers,
+    numbers: &mut LazyNumbers,
 ) -> Option<Cow<'e, str>> {
     let text = std::str::from_utf8(element).ok()?;
     serde_json::from_str::<&RawValue>(text).ok()?;
     let as_it_is = Some(Cow::Borrowed(text));
     let Ok(entry) = Object::parse(text) else { return as_it_is };
     let Some(sketch) = Sketch::of(&entry) else { return as_it_is };
-    let id = if sketch.id_given { sketch.id.to_string() } else { numbers.next(&sketch.id) };
+    let id = if sketch.id_given { sketch.id.to_string() } else { numbers.next(&sketch.id)? };
     if sketch.read || !receipts.contains(&Receipt::of_sketch(&id, &sketch)) {
         return as_it_is;
     }
