@@ -51,6 +51,11 @@ impl AgentClient {
         self.profile().title
     }
 
+    /// Whether it can be started as a member and knows models by their short names: haiku, sonnet, opus.
+    pub fn has_short_models(self) -> bool {
+        self.profile().launch.as_ref().is_some_and(|launch| launch.has_short_models)
+    }
+
     /// The client that a command starts, if it is one of these.
     pub fn of_command(command: &[String]) -> Option<Self> {
         let program = command.first()?.rsplit('/').next()?;

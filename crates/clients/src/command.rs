@@ -1,8 +1,15 @@
-//! A command of a client, as data.
+//! A command of a client: as data, and run.
 
 use std::fmt;
+use std::io::{self, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::shell;
+
+/// How often a command that runs is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,5 +32,80 @@ impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [self.program].into_iter().chain(self.args.iter().map(String::as_str));
         f.write_str(&shell::join(words))
+    }
+}
+
+/// Why a command did not do what it is for.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// There is no such program.
+    #[error("there is no program {0:?}")]
+    NoProgram(&'static str),
+    /// It could not be started or waited for.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It failed, and this is the beginning of what it said about it.
+    #[error("{0}: {1}")]
+    Failed(ExitStatus, String),
+    /// It did not end, and was ended.
+    #[error("it took longer than {} s", .0.as_secs())]
+    Slow(Duration),
+}
+
+impl CommandLine {
+    /// Runs it, with nothing on its input, for at most as long as `patience`.
+    pub fn run(&self, patience: Duration) -> Result<(), CommandError> {
+        let child = Command::new(self.program)
+            .args(&self.args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = child.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => CommandError::NoProgram(self.program),
+            _ => error.into(),
+        })?;
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline {
+            match child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(CommandError::Failed(status, last_words(&mut child))),
+                None => thread::sleep(LOOK),
+            }
+        }
+        child.kill()?;
+        child.wait()?;
+        Err(CommandError::Slow(patience))
+    }
+}
+
+/// The beginning of what it complained of.
+fn last_words(child: &mut Child) -> String {
+    let mut said = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        let _ = stderr.take(300).read_to_end(&mut said);
+    }
+    String::from_utf8_lossy(&said).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_ends_well_badly_late_or_was_never_there() {
+        let sh = |script: &str| CommandLine::new("sh", &["-c", script]);
+        let patience = Duration::from_secs(30);
+        assert!(sh("exit 0").run(patience).is_ok());
+        let failed = sh("echo no such thread >&2; exit 3").run(patience).unwrap_err();
+        assert!(
+            matches!(&failed, CommandError::Failed(status, said)
+            if status.code() == Some(3) && said == "no such thread"),
+            "{failed}"
+        );
+        let slow = sh("exec sleep 600").run(Duration::from_millis(50)).unwrap_err();
+        assert!(matches!(slow, CommandError::Slow(_)), "{slow}");
+        let none = CommandLine::new("no-such-program-of-ours", &[]).run(patience).unwrap_err();
+        assert!(matches!(none, CommandError::NoProgram(_)), "{none}");
     }
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
+use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, grouped_hooks, server};
 
@@ -32,6 +33,7 @@ pub(crate) static PROFILE: Profile = Profile {
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
     }),
+    launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: false,
 };

@@ -14,6 +14,7 @@ mod cursor;
 mod folders;
 mod gemini;
 pub mod hook;
+pub mod launch;
 mod opencode;
 mod profile;
 pub mod program;

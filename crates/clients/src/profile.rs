@@ -3,6 +3,7 @@
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
 use crate::hook::HookFormat;
+use crate::launch::Launch;
 use crate::settings::{Identity, SettingsError, SettingsFile};
 
 /// Everything that the rest of the program knows of one client.
@@ -22,6 +23,8 @@ pub struct Profile {
     pub left_to_do: fn(Scope) -> &'static [&'static str],
     /// How its hooks speak; nothing, where a plugin of ours calls the hooks of another client.
     pub hooks: Option<HookFormat>,
+    /// How it is started as a member; nothing, where it has no terminal to run in.
+    pub launch: Option<Launch>,
     /// The plugin that can be made for it instead, if it has such.
     pub plugin: Option<Plugin>,
     /// Whether a hook of it can start a turn when mail comes.

@@ -4,12 +4,14 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use atm_clients::AgentClient;
 use atm_office::pane::{Place, Server};
 use atm_office::people::members::MemberPlan;
-use atm_office::spawn::{Client, SpawnPlan, Started};
+use atm_office::spawn::{SpawnPlan, Started};
 use atm_wire::TeamName;
 use clap::{Args, ValueEnum};
 
+use crate::client_arg;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -50,8 +52,8 @@ struct How {
     #[arg(long)]
     prompt: Option<String>,
     /// The agent client [default: by the command's name]
-    #[arg(long, value_enum)]
-    client: Option<ClientArg>,
+    #[arg(long, value_parser = client_arg::which(|profile| profile.launch.is_some()))]
+    client: Option<AgentClient>,
     /// haiku, sonnet, opus, or a model's full id
     #[arg(long)]
     model: Option<String>,
@@ -73,14 +75,6 @@ struct How {
     /// What to run [default: the client's own program]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ClientArg {
-    Claude,
-    Codex,
-    Gemini,
-    Opencode,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -124,12 +118,7 @@ impl How {
                 plan_mode: self.plan_mode.then_some(true),
                 ..MemberPlan::new(name)
             },
-            client: self.client.map(|client| match client {
-                ClientArg::Claude => Client::Claude,
-                ClientArg::Codex => Client::Codex,
-                ClientArg::Gemini => Client::Gemini,
-                ClientArg::Opencode => Client::Opencode,
-            }),
+            client: self.client,
             command: self.command,
             place: self.place.map(|place| match place {
                 PlaceArg::Window => Place::Window,

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
+use crate::launch::{Launch, Role, words};
 use crate::profile::{Plugin, Profile};
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile};
 
@@ -39,6 +40,11 @@ pub(crate) static PROFILE: Profile = Profile {
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
+    }),
+    launch: Some(Launch {
+        arguments,
+        environment: &[("CLAUDECODE", "1"), ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1")],
+        has_short_models: true,
     }),
     plugin: Some(Plugin {
         manifest: plugin::MANIFEST,
@@ -96,4 +102,23 @@ fn hooks(identity: &Identity) -> Vec<Piece> {
         Piece::Hook { event: name, value: json!({ "matcher": "", "hooks": hooks }) }
     };
     EVENTS.iter().map(hook).collect()
+}
+
+/// It is a member of the team by its own means: a separate process.
+fn arguments(role: &Role<'_>) -> Vec<String> {
+    let id = format!("{}@{}", role.name, role.team);
+    let mut arguments = words(&["--agent-id", &id, "--agent-name", role.name.as_str()]);
+    let color = role.color.to_string();
+    arguments.extend(words(&["--team-name", role.team.as_str(), "--agent-color", &color]));
+    if let Some(session) = role.lead_session {
+        arguments.extend(words(&["--parent-session-id", session]));
+    }
+    arguments.extend(words(&["--agent-type", role.agent_type]));
+    if let Some(model) = role.model {
+        arguments.extend(words(&["--model", model]));
+    }
+    if role.plan_mode {
+        arguments.push("--plan-mode-required".to_owned());
+    }
+    arguments
 }

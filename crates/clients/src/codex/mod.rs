@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
+use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, grouped_hooks};
 
@@ -35,6 +36,7 @@ pub(crate) static PROFILE: Profile = Profile {
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
     }),
+    launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: false,
 };

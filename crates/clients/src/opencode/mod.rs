@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
+use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
 
@@ -23,6 +24,7 @@ pub(crate) static PROFILE: Profile = Profile {
     left_to_do,
     // Our plugin calls `atm hook` as Claude Code does, and takes its answers.
     hooks: None,
+    launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: false,
 };

@@ -1,12 +1,15 @@
 //! Members: starting, looking after, ending.
 
+use std::borrow::Cow;
+
+use atm_clients::{AgentClient, UnknownClient};
 use atm_office::OfficeError;
 use atm_office::people::dismiss::Dismissed;
 use atm_office::people::members::{MemberPlan, Presence};
-use atm_office::spawn::{Client, SpawnError, SpawnPlan};
+use atm_office::spawn::{SpawnError, SpawnPlan};
 use atm_store::watch::Stop;
 use atm_wire::{MemberName, TeamName};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -21,14 +24,46 @@ use crate::trouble::Trouble;
 /// How much of a screen stands in an answer that has mail, too.
 const SCREEN: usize = 6_000;
 
-#[derive(Debug, Default, Clone, Copy, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Backend {
-    #[default]
-    Claude,
-    Opencode,
-    Codex,
-    Gemini,
+/// An agent client that can be started as a member.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "&'static str")]
+struct Backend(AgentClient);
+
+impl Backend {
+    fn all() -> impl Iterator<Item = AgentClient> {
+        AgentClient::ALL.into_iter().filter(|client| client.profile().launch.is_some())
+    }
+}
+
+impl Default for Backend {
+    fn default() -> Self {
+        Self(AgentClient::Claude)
+    }
+}
+
+impl TryFrom<String> for Backend {
+    type Error = UnknownClient;
+
+    fn try_from(name: String) -> Result<Self, UnknownClient> {
+        Self::all().find(|client| client.as_str() == name).map(Self).ok_or(UnknownClient)
+    }
+}
+
+impl From<Backend> for &'static str {
+    fn from(backend: Backend) -> Self {
+        backend.0.as_str()
+    }
+}
+
+impl JsonSchema for Backend {
+    fn schema_name() -> Cow<'static, str> {
+        "Backend".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Self::all().map(AgentClient::as_str).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -69,14 +104,9 @@ impl Call for SpawnTeammate {
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         desk.must_lead(&team, "starting members")?;
-        let client = match self.backend_type {
-            Backend::Claude => Client::Claude,
-            Backend::Opencode => Client::Opencode,
-            Backend::Codex => Client::Codex,
-            Backend::Gemini => Client::Gemini,
-        };
-        // A model's name means something to one client only; the default is Claude's.
-        let model = Some(self.model).filter(|model| client == Client::Claude || *model != sonnet());
+        let Backend(client) = self.backend_type;
+        // The default means something only to clients that know models by such names.
+        let model = Some(self.model).filter(|model| client.has_short_models() || *model != sonnet());
         let spawning = &desk.settings.spawning;
         let mut on_exit = spawning.on_exit.clone();
         if !on_exit.is_empty() {

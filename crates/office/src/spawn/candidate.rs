@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use atm_clients::program;
+use atm_clients::launch::{self, Role};
+use atm_clients::{AgentClient, program};
 use atm_wire::team::{Member, Spawned};
 use atm_wire::{MemberName, TeamName};
 
-use super::client::{self, Client, Role};
 use super::{SpawnError, SpawnPlan};
 use crate::error::OfficeError;
 use crate::office::Office;
@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     pub(super) agent_id: String,
     pub(super) prompt: Option<String>,
     pub(super) cwd: PathBuf,
-    pub(super) client: Option<Client>,
+    pub(super) client: Option<AgentClient>,
     pub(super) given: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) command: Vec<String>,
@@ -43,11 +43,11 @@ impl Candidate {
 }
 
 /// Which client a plan means: the one that it names, the one that its command is, or the one of before.
-pub(super) fn client_of(plan: &SpawnPlan, before: Option<&Spawned>) -> Option<Client> {
+pub(super) fn client_of(plan: &SpawnPlan, before: Option<&Spawned>) -> Option<AgentClient> {
     let remembered = || before?.client.as_deref()?.parse().ok();
     match plan.command.as_slice() {
         [] => plan.client.or_else(remembered),
-        command => plan.client.or_else(|| Client::of_command(command)),
+        command => plan.client.or_else(|| AgentClient::of_command(command)),
     }
 }
 
@@ -64,7 +64,7 @@ impl Office {
         let client = client_of(plan, spawned);
         let remembered = spawned.filter(|_| plan.command.is_empty() && plan.client.is_none());
         let given = remembered.map_or(&plan.command, |spawned| &spawned.command).clone();
-        let command = client::command(client, &given, role);
+        let command = launch::command(client, &given, role);
         let program = command.first().ok_or(SpawnError::NothingToRun { who: who.clone() })?;
         let cwd = plan.member.cwd.clone().or_else(|| before?.cwd.clone().map(PathBuf::from));
         let cwd = cwd.unwrap_or_else(|| self.root.path().to_owned());
@@ -131,7 +131,7 @@ impl Office {
             ("ATM_STATE", self.state.path().into()),
         ];
         let clients =
-            client::variables(candidate.client).iter().map(|(name, value)| (*name, OsString::from(value)));
+            launch::environment(candidate.client).iter().map(|(name, value)| (*name, OsString::from(value)));
         let ours = ours.into_iter().chain(clients).map(|(name, value)| (name.to_owned(), value));
         let program = Program {
             command: candidate.command.clone(),

@@ -12,7 +12,6 @@
 
 mod backlog;
 mod candidate;
-mod client;
 mod error;
 pub mod exits;
 pub mod nudge;
@@ -20,6 +19,8 @@ pub mod nudge;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use atm_clients::AgentClient;
+use atm_clients::launch::Role;
 use atm_store::points;
 use atm_wire::message::Draft;
 use atm_wire::status::State;
@@ -28,7 +29,6 @@ use atm_wire::{Address, Color, MemberName, TeamName};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use client::Client;
 pub use error::SpawnError;
 pub(crate) use nudge::type_line;
 
@@ -40,7 +40,6 @@ use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
 use crate::people::members::MemberPlan;
 use crate::protocol::policy::content_of;
 use candidate::{Candidate, client_of};
-use client::Role;
 
 /// Members are started in tmux; the other names that the format has are refused.
 pub fn check_backend(name: &str) -> Result<(), OfficeError> {
@@ -58,7 +57,7 @@ pub struct SpawnPlan {
     /// Who, and with what; of one that returns, what is `None` stays as it was.
     pub member: MemberPlan,
     /// Which client; by its program, if it is not said.
-    pub client: Option<Client>,
+    pub client: Option<AgentClient>,
     /// What to run; the client's own program, if it is not said.
     pub command: Vec<String>,
     /// Where its pane goes.
@@ -121,14 +120,14 @@ impl Office {
         }
         let model = plan.member.model.clone().or_else(|| match client_of(plan, None) {
             // Whatever it chooses by itself, it is none of those that we know by name.
-            Some(client) if client != Client::Claude => Some(client.as_str().to_owned()),
+            Some(client) if !client.has_short_models() => Some(client.as_str().to_owned()),
             _ => None,
         });
         let mut member = MemberPlan { pane: Some("%0".to_owned()), model, ..plan.member.clone() };
         let draft = member.resolve(team, &config, self.now())?;
         let role = Role {
             team,
-            config: &config,
+            lead_session: config.lead_session_id.as_deref(),
             name: &draft.name,
             agent_type: &draft.agent_type,
             color: &draft.color,
@@ -169,7 +168,7 @@ impl Office {
         let color = member.color.clone().unwrap_or(Color::Blue);
         let role = Role {
             team,
-            config: &config,
+            lead_session: config.lead_session_id.as_deref(),
             name: &name,
             agent_type: member.agent_type.as_deref().unwrap_or("general-purpose"),
             color: &color,

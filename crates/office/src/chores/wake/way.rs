@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use atm_clients::AgentClient as Client;
 use atm_wire::team::{Manner, Member, TeamConfig};
 use atm_wire::{MemberName, TeamName};
 
@@ -11,7 +12,6 @@ use super::opencode::Opencode;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::PaneRef;
-use crate::spawn::Client;
 
 /// Who hears the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,101 @@
+//! Starting a client as a member of a team.
+
+use atm_wire::{Color, MemberName, TeamName};
+
+use crate::client::AgentClient;
+
+/// The member that is to be started.
+#[derive(Debug)]
+pub struct Role<'a> {
+    /// Its team.
+    pub team: &'a TeamName,
+    /// The conversation of the team's lead.
+    pub lead_session: Option<&'a str>,
+    /// Its name.
+    pub name: &'a MemberName,
+    /// What kind of agent it is.
+    pub agent_type: &'a str,
+    /// Its colour.
+    pub color: &'a Color,
+    /// Only if somebody chose one.
+    pub model: Option<&'a str>,
+    /// Whether it needs the lead's approval for its plans.
+    pub plan_mode: bool,
+}
+
+/// How a client is started as a member.
+#[derive(Debug)]
+pub struct Launch {
+    /// What it takes to be this member, and to use that member's model.
+    pub arguments: fn(&Role<'_>) -> Vec<String>,
+    /// Variables that it needs beside ours.
+    pub environment: &'static [(&'static str, &'static str)],
+    /// Whether it knows the models that a team's members have by their short names: haiku, sonnet, opus.
+    pub has_short_models: bool,
+}
+
+/// What to run: the client's own program, or the words that were given for it, and what it takes to be this member.
+pub fn command(client: Option<AgentClient>, given: &[String], role: &Role<'_>) -> Vec<String> {
+    let mut command = given.to_vec();
+    let Some(launch) = client.and_then(|client| client.profile().launch.as_ref()) else { return command };
+    if command.is_empty() {
+        command.extend(client.map(|client| client.as_str().to_owned()));
+    }
+    command.extend((launch.arguments)(role));
+    command
+}
+
+/// Variables that the client needs beside ours.
+pub fn environment(client: Option<AgentClient>) -> &'static [(&'static str, &'static str)] {
+    let launch = client.and_then(|client| client.profile().launch.as_ref());
+    launch.map_or(&[], |launch| launch.environment)
+}
+
+/// For clients that have no teams of their own: they are members through tools, hooks and wake-up.
+pub(crate) const PLAIN: Launch = Launch {
+    arguments: |role| role.model.map(|model| words(&["--model", model])).unwrap_or_default(),
+    environment: &[],
+    has_short_models: false,
+};
+
+/// Words of a command line.
+pub(crate) fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(client: Option<AgentClient>, given: &[&str], model: Option<&str>, plan_mode: bool) -> String {
+        let (team, name) = (TeamName::create("dev").unwrap(), MemberName::create("bob").unwrap());
+        let role = Role {
+            team: &team,
+            lead_session: Some("404c5e08"),
+            name: &name,
+            agent_type: "general-purpose",
+            color: &Color::Blue,
+            model,
+            plan_mode,
+        };
+        command(client, &words(given), &role).join(" ")
+    }
+
+    #[test]
+    fn claude_is_a_separate_process_of_the_team() {
+        let flags = "--agent-id bob@dev --agent-name bob --team-name dev --agent-color blue \
+                     --parent-session-id 404c5e08 --agent-type general-purpose";
+        assert_eq!(built(Some(AgentClient::Claude), &[], None, false), format!("claude {flags}"));
+        assert_eq!(
+            built(Some(AgentClient::Claude), &["/opt/claude", "--verbose"], Some("opus"), true),
+            format!("/opt/claude --verbose {flags} --model opus --plan-mode-required")
+        );
+    }
+
+    #[test]
+    fn others_run_as_they_are() {
+        assert_eq!(built(Some(AgentClient::Codex), &[], None, true), "codex");
+        assert_eq!(built(Some(AgentClient::Gemini), &[], Some("flash"), false), "gemini --model flash");
+        assert_eq!(built(None, &["sh", "agent.sh"], Some("opus"), true), "sh agent.sh");
+    }
+}
