@@ -33,6 +33,7 @@ pub(crate) static PROFILE: Profile = Profile {
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
     }),
+    wake: None,
     launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: false,

@@ -9,17 +9,19 @@
 mod claude;
 mod client;
 mod codex;
-mod command;
+pub mod command;
 mod cursor;
 mod folders;
 mod gemini;
 pub mod hook;
+pub mod http;
 pub mod launch;
 mod opencode;
 mod profile;
 pub mod program;
 pub mod settings;
 pub mod shell;
+pub mod wake;
 
 pub use client::{AgentClient, UnknownClient};
 pub use command::CommandLine;

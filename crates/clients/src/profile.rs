@@ -5,6 +5,7 @@ use crate::folders::{Folders, Scope};
 use crate::hook::HookFormat;
 use crate::launch::Launch;
 use crate::settings::{Identity, SettingsError, SettingsFile};
+use crate::wake::WakeMethod;
 
 /// Everything that the rest of the program knows of one client.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Profile {
     pub left_to_do: fn(Scope) -> &'static [&'static str],
     /// How its hooks speak; nothing, where a plugin of ours calls the hooks of another client.
     pub hooks: Option<HookFormat>,
+    /// How it takes up new mail while it is idle; nothing, where only a line typed into its terminal does it.
+    pub wake: Option<WakeMethod>,
     /// How it is started as a member; nothing, where it has no terminal to run in.
     pub launch: Option<Launch>,
     /// The plugin that can be made for it instead, if it has such.

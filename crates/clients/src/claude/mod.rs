@@ -3,6 +3,7 @@
 mod plugin;
 mod servers;
 
+use atm_wire::team::Manner;
 use serde_json::json;
 
 use crate::client::AgentClient;
@@ -11,6 +12,7 @@ use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch::{Launch, Role, words};
 use crate::profile::{Plugin, Profile};
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile};
+use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "claude";
 const VARIABLE: &str = "CLAUDE_CONFIG_DIR";
@@ -40,6 +42,11 @@ pub(crate) static PROFILE: Profile = Profile {
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
+    }),
+    wake: Some(WakeMethod {
+        manner: Manner::Poll,
+        title: "its own look into the inbox",
+        way: WakeWay::Polls,
     }),
     launch: Some(Launch {
         arguments,

@@ -1,13 +1,16 @@
 //! Codex.
 
+use atm_wire::team::Manner;
 use serde_json::json;
 
 use crate::client::AgentClient;
+use crate::command::CommandLine;
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, grouped_hooks};
+use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "codex";
 const VARIABLE: &str = "CODEX_HOME";
@@ -36,6 +39,7 @@ pub(crate) static PROFILE: Profile = Profile {
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
     }),
+    wake: Some(WakeMethod { manner: Manner::Codex, title: "codex queue", way: WakeWay::Command(queue) }),
     launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: false,
@@ -66,6 +70,11 @@ fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
         HookEvent::Stop => hook::block("block", &text),
         event => hook::additional_context(event.name(), &text),
     }
+}
+
+/// Puts a line into an idle terminal. A success means that it is stored, not that it was seen.
+fn queue(session: &str, line: &str) -> CommandLine {
+    CommandLine::new(NAME, &["queue", "--thread", session, "--message", line])
 }
 
 fn left_to_do(scope: Scope) -> &'static [&'static str] {

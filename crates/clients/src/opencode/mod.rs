@@ -1,7 +1,10 @@
 //! `OpenCode`. It has no hooks but plugins: ours calls `atm hook`.
 
+mod server;
+
 use std::path::PathBuf;
 
+use atm_wire::team::Manner;
 use serde_json::json;
 
 use crate::client::AgentClient;
@@ -9,6 +12,7 @@ use crate::folders::{Folders, Scope};
 use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
+use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "opencode";
 const CONFIG_VARIABLE: &str = "XDG_CONFIG_HOME";
@@ -24,6 +28,11 @@ pub(crate) static PROFILE: Profile = Profile {
     left_to_do,
     // Our plugin calls `atm hook` as Claude Code does, and takes its answers.
     hooks: None,
+    wake: Some(WakeMethod {
+        manner: Manner::Opencode,
+        title: "the server of OpenCode",
+        way: WakeWay::Server(server::API),
+    }),
     launch: Some(launch::PLAIN),
     plugin: None,
     has_rewake_hook: false,

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use atm_clients::AgentClient as Client;
+use atm_clients::AgentClient;
+use atm_clients::wake::{WakeMethod, WakeWay};
 use atm_wire::team::{Manner, Member, TeamConfig};
 use atm_wire::{MemberName, TeamName};
 
 use super::WakeError;
-use super::codex::Codex;
-use super::opencode::Opencode;
+use super::command::ByCommand;
+use super::server::ByServer;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::pane::PaneRef;
@@ -101,16 +102,23 @@ impl Office {
                 Box::new(ByItself("a hook of its client does it, while it waits with `atm wake wait`"))
             }
             Manner::None | Manner::Auto => Box::new(ByItself("it is not to be woken")),
-            Manner::Codex => {
-                Box::new(Codex { office: self, team, name, session: known("session", &waking.session)? })
-            }
-            Manner::Opencode => Box::new(Opencode {
-                who: who(),
-                session: known("session", &waking.session)?,
-                server: known("server", &waking.server)?,
-            }),
             Manner::Pane => {
                 Box::new(TypedLine { office: self, team, name, pane: self.pane_of(team, config, name)? })
+            }
+            manner => {
+                let method = WakeMethod::all().find(|method| method.manner == manner);
+                let method = method.ok_or_else(|| WakeError::NoWay { who: who() })?;
+                let (title, session) = (method.title, known("session", &waking.session)?);
+                match &method.way {
+                    WakeWay::Polls => Box::new(ByItself(title)),
+                    WakeWay::Command(command) => {
+                        Box::new(ByCommand { office: self, team, name, session, title, command: *command })
+                    }
+                    WakeWay::Server(api) => {
+                        let server = known("server", &waking.server)?;
+                        Box::new(ByServer { who: who(), session, server, title, api })
+                    }
+                }
             }
         };
         Ok((manner, way))
@@ -122,19 +130,23 @@ fn told(config: &TeamConfig, member: &Member) -> Option<Manner> {
     let spawned = member.spawned.as_ref();
     let client = spawned.and_then(|spawned| {
         let named = spawned.client.as_deref().and_then(|client| client.parse().ok());
-        named.or_else(|| Client::of_command(&spawned.command))
+        named.or_else(|| AgentClient::of_command(&spawned.command))
     });
     let (session, server) = (member.waking.session.is_some(), member.waking.server.is_some());
-    match client {
-        Some(Client::Claude) => Some(Manner::Poll),
-        Some(Client::Codex) if session => Some(Manner::Codex),
-        Some(Client::Opencode) if session && server => Some(Manner::Opencode),
-        _ if PaneRef::of(member).is_some() => Some(Manner::Pane),
-        None if session && server => Some(Manner::Opencode),
-        // Only a client leads by a conversation, and a team whose format has no version is not of our making.
-        None if config.lead_session_id.is_some() && config.schema_version.is_none() => Some(Manner::Poll),
-        _ => None,
+    let is_possible = |method: &&WakeMethod| method.is_possible(session, server);
+    let own = client.and_then(|client: AgentClient| client.profile().wake.as_ref()).filter(is_possible);
+    let pane = || PaneRef::of(member).map(|_| Manner::Pane);
+    if let Some(manner) = own.map(|method| method.manner).or_else(pane) {
+        return Some(manner);
     }
+    if client.is_some() {
+        return None;
+    }
+    // Where the client is not known, a server can only be that of one who is woken by it.
+    let by_server = WakeMethod::all().find(|method| method.needs_server()).filter(is_possible);
+    // Only a client leads by a conversation, and a team whose format has no version is not of our making.
+    let is_of_a_client = config.lead_session_id.is_some() && config.schema_version.is_none();
+    by_server.map(|method| method.manner).or(is_of_a_client.then_some(Manner::Poll))
 }
 
 #[cfg(test)]

@@ -9,13 +9,34 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// No answer that we ask for is longer.
 const LONGEST: u64 = 1 << 20;
 
+/// A request to a client's server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// What is asked for.
+    pub path: String,
+    /// JSON, or nothing.
+    pub body: String,
+}
+
+impl Request {
+    pub(crate) fn get(path: String) -> Self {
+        Self { method: "GET", path, body: String::new() }
+    }
+
+    pub(crate) fn post(path: String, body: String) -> Self {
+        Self { method: "POST", path, body }
+    }
+}
+
 /// A server on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Local(SocketAddr);
+pub struct Local(SocketAddr);
 
 impl Local {
     /// Understands `http://127.0.0.1:4096`; anything that is not on this machine is none.
-    pub(super) fn parse(url: &str) -> Option<Self> {
+    pub fn parse(url: &str) -> Option<Self> {
         let place = url.strip_prefix("http://")?.trim_end_matches('/');
         let (host, port) = place.rsplit_once(':')?;
         let port: u16 = port.parse().ok().filter(|port| *port != 0)?;
@@ -28,7 +49,8 @@ impl Local {
     }
 
     /// The answer to a request: its status and its body.
-    pub(super) fn ask(self, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
+    pub fn ask(self, request: &Request) -> std::io::Result<(u16, String)> {
+        let Request { method, path, body } = request;
         let mut stream = TcpStream::connect_timeout(&self.0, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
