@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::check::SelfCheck;
 use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
@@ -24,6 +25,7 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[],
     settings,
     left_to_do,
+    check: SelfCheck::Impossible,
     hooks: Some(HookFormat {
         events: &EVENTS,
         recognises,
@@ -32,6 +34,7 @@ pub(crate) static PROFILE: Profile = Profile {
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
     }),
+    conversations: None,
     wake: None,
     launch: None,
     plugin: None,

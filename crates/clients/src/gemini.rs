@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
+use crate::check::SelfCheck;
 use crate::client::AgentClient;
+use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch;
@@ -25,6 +27,7 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[],
     settings,
     left_to_do,
+    check: SelfCheck::List { args: &["mcp", "list"], explain },
     hooks: Some(HookFormat {
         events: &EVENTS,
         recognises: |input, event| input.has_name(event, &["BeforeAgent", "AfterAgent", "AfterTool"]),
@@ -32,6 +35,10 @@ pub(crate) static PROFILE: Profile = Profile {
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
+    }),
+    conversations: Some(Conversations {
+        place: |folders| folders.below(Scope::User, None, ".gemini").join("tmp"),
+        format: ConversationFormat::JsonLines(session_in),
     }),
     wake: None,
     launch: Some(launch::PLAIN),
@@ -56,6 +63,16 @@ fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
     }
     let named = EVENTS.iter().find(|(named, _)| *named == event);
     hook::additional_context(named.map_or(event.name(), |(_, name)| name), &text)
+}
+
+fn explain(said: &str) -> Option<&'static str> {
+    said.contains("Disabled").then_some("you do not trust this folder (/permissions)")
+}
+
+/// `session-TIME-ID.jsonl`, where the id is the beginning of the session's.
+fn session_in(file_name: &str) -> Option<&str> {
+    let name = file_name.strip_prefix("session-")?.strip_suffix(".jsonl")?;
+    name.rsplit_once('-').map(|(_, session)| session)
 }
 
 fn left_to_do(_: Scope) -> &'static [&'static str] {

@@ -6,10 +6,12 @@
 //! become is computed, and written by the caller; what to run in order to wake a client is data, and whether it is run
 //! is the office's decision.
 
-mod claude;
+pub mod check;
+pub mod claude;
 mod client;
 mod codex;
 pub mod command;
+pub mod conversations;
 mod cursor;
 mod folders;
 mod gemini;

@@ -1,6 +1,8 @@
 //! What is known of a client, as data. The compiler sees to it that every client answers every question.
 
+use crate::check::SelfCheck;
 use crate::client::AgentClient;
+use crate::conversations::Conversations;
 use crate::folders::{Folders, Scope};
 use crate::hook::HookFormat;
 use crate::launch::Launch;
@@ -22,8 +24,12 @@ pub struct Profile {
     pub settings: fn(Scope, &Folders, &Identity) -> Vec<SettingsFile>,
     /// What the user has to do after the installation, which we never do for them: trust is theirs to give.
     pub left_to_do: fn(Scope) -> &'static [&'static str],
+    /// How it is asked whether what we set up works.
+    pub check: SelfCheck,
     /// How its hooks speak; nothing, where a plugin of ours calls the hooks of another client.
     pub hooks: Option<HookFormat>,
+    /// Where its conversations are; nothing, where that is not known.
+    pub conversations: Option<Conversations>,
     /// How it takes up new mail while it is idle; nothing, where only a line typed into its terminal does it.
     pub wake: Option<WakeMethod>,
     /// How it is started as a member; nothing, where it has no terminal to run in.

@@ -2,11 +2,14 @@
 
 mod plugin;
 mod servers;
+pub mod versions;
 
 use atm_wire::team::Manner;
 use serde_json::json;
 
+use crate::check::SelfCheck;
 use crate::client::AgentClient;
+use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch::{Launch, Role, words};
@@ -34,6 +37,7 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[VARIABLE],
     settings,
     left_to_do,
+    check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
     hooks: Some(HookFormat {
         events: &EVENTS,
         // What nobody else claims is taken for its own.
@@ -42,6 +46,10 @@ pub(crate) static PROFILE: Profile = Profile {
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
+    }),
+    conversations: Some(Conversations {
+        place: |folders| folders.below(Scope::User, Some(VARIABLE), ".claude").join("projects"),
+        format: ConversationFormat::JsonLines(|name| name.strip_suffix(".jsonl")),
     }),
     wake: Some(WakeMethod {
         manner: Manner::Poll,

@@ -1,10 +1,13 @@
 //! Codex.
 
+mod app_server;
+
 use atm_wire::team::Manner;
 use serde_json::json;
 
 use crate::client::AgentClient;
 use crate::command::CommandLine;
+use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::launch;
@@ -31,6 +34,7 @@ pub(crate) static PROFILE: Profile = Profile {
     variables: &[VARIABLE],
     settings,
     left_to_do,
+    check: app_server::CHECK,
     hooks: Some(HookFormat {
         events: &EVENTS,
         recognises,
@@ -38,6 +42,10 @@ pub(crate) static PROFILE: Profile = Profile {
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
         answer: hook_answer,
+    }),
+    conversations: Some(Conversations {
+        place: |folders| folders.below(Scope::User, Some(VARIABLE), ".codex").join("sessions"),
+        format: ConversationFormat::JsonLines(thread_in),
     }),
     wake: Some(WakeMethod { manner: Manner::Codex, title: "codex queue", way: WakeWay::Command(queue) }),
     launch: Some(launch::PLAIN),
@@ -75,6 +83,14 @@ fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
 /// Puts a line into an idle terminal. A success means that it is stored, not that it was seen.
 fn queue(session: &str, line: &str) -> CommandLine {
     CommandLine::new(NAME, &["queue", "--thread", session, "--message", line])
+}
+
+/// `rollout-TIME-THREAD.jsonl`, where the thread is a UUID.
+fn thread_in(file_name: &str) -> Option<&str> {
+    const UUID: usize = 36;
+    let name = file_name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
+    let thread = name.get(name.len().checked_sub(UUID)?..)?;
+    name.len().checked_sub(UUID + 1).filter(|dash| name.as_bytes()[*dash] == b'-').map(|_| thread)
 }
 
 fn left_to_do(scope: Scope) -> &'static [&'static str] {

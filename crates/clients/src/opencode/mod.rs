@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use atm_wire::team::Manner;
 use serde_json::json;
 
+use crate::check::SelfCheck;
 use crate::client::AgentClient;
+use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::launch;
 use crate::profile::Profile;
@@ -15,6 +17,7 @@ use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
 use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "opencode";
+const DATA_VARIABLE: &str = "XDG_DATA_HOME";
 const CONFIG_VARIABLE: &str = "XDG_CONFIG_HOME";
 /// The plugin that takes the place of hooks.
 const PLUGIN: &str = include_str!("plugin.js");
@@ -23,11 +26,13 @@ pub(crate) static PROFILE: Profile = Profile {
     client: AgentClient::Opencode,
     name: NAME,
     title: "OpenCode",
-    variables: &[CONFIG_VARIABLE],
+    variables: &[CONFIG_VARIABLE, DATA_VARIABLE],
     settings,
     left_to_do,
+    check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
     // Our plugin calls `atm hook` as Claude Code does, and takes its answers.
     hooks: None,
+    conversations: Some(Conversations { place: database, format: ConversationFormat::Sqlite }),
     wake: Some(WakeMethod {
         manner: Manner::Opencode,
         title: "the server of OpenCode",
@@ -66,6 +71,10 @@ fn config_in(folder: PathBuf) -> PathBuf {
 fn plugin(identity: &Identity) -> String {
     let arguments = serde_json::Value::from(identity.arguments()).to_string();
     PLUGIN.replace("/* arguments */ []", &arguments)
+}
+
+fn database(folders: &Folders) -> PathBuf {
+    folders.below(Scope::User, Some(DATA_VARIABLE), ".local/share").join(NAME).join("opencode.db")
 }
 
 fn left_to_do(_: Scope) -> &'static [&'static str] {

@@ -282,7 +282,7 @@ fn has_ours(hook: &Value) -> bool {
 }
 
 /// Whether a hook calls us.
-pub fn is_our_hook(hook: &Value) -> bool {
+pub(crate) fn is_our_hook(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
     let mut words: Vec<&str> = command.split(' ').collect();
     words.extend(hook.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str));

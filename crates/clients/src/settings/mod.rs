@@ -13,8 +13,7 @@ use crate::command::CommandLine;
 use crate::hook::HookEvent;
 pub use error::SettingsError;
 pub use identity::{Identity, Place};
-pub use json::is_our_hook;
-pub(crate) use json::{Dialect, Document, Piece};
+pub(crate) use json::{Dialect, Document, Piece, is_our_hook};
 
 /// The name of our server in every client's settings, which is also that of our program.
 pub const SERVER: &str = "atm";
