@@ -56,6 +56,11 @@ impl AgentClient {
         self.profile().launch.as_ref().is_some_and(|launch| launch.has_short_models)
     }
 
+    /// Whether it can be told at its start what it may do without asking.
+    pub fn has_permission_modes(self) -> bool {
+        self.profile().launch.as_ref().is_some_and(|launch| launch.permission_option.is_some())
+    }
+
     /// The client that a command starts, if it is one of these.
     pub fn of_command(command: &[String]) -> Option<Self> {
         let program = command.first()?.rsplit('/').next()?;

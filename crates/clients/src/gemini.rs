@@ -7,7 +7,7 @@ use crate::client::AgentClient;
 use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
-use crate::launch;
+use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, grouped_hooks, server};
 
@@ -41,7 +41,7 @@ pub(crate) static PROFILE: Profile = Profile {
         format: ConversationFormat::JsonLines(session_in),
     }),
     wake: None,
-    launch: Some(launch::PLAIN),
+    launch: Some(Launch { permission_option: Some("--approval-mode"), ..launch::PLAIN }),
     plugin: None,
     has_rewake_hook: false,
 };

@@ -21,6 +21,8 @@ pub struct Role<'a> {
     pub model: Option<&'a str>,
     /// Whether it needs the lead's approval for its plans.
     pub plan_mode: bool,
+    /// What it may do without asking, in its client's own word; only if somebody chose it.
+    pub permission_mode: Option<&'a str>,
 }
 
 /// How a client is started as a member.
@@ -32,6 +34,8 @@ pub struct Launch {
     pub environment: &'static [(&'static str, &'static str)],
     /// Whether it knows the models that a team's members have by their short names: haiku, sonnet, opus.
     pub has_short_models: bool,
+    /// The option that says what it may do without asking, if it has one.
+    pub permission_option: Option<&'static str>,
 }
 
 /// What to run: the client's own program, or the words that were given for it, and what it takes to be this member.
@@ -42,6 +46,9 @@ pub fn command(client: Option<AgentClient>, given: &[String], role: &Role<'_>) -
         command.extend(client.map(|client| client.as_str().to_owned()));
     }
     command.extend((launch.arguments)(role));
+    if let (Some(option), Some(mode)) = (launch.permission_option, role.permission_mode) {
+        command.extend(words(&[option, mode]));
+    }
     command
 }
 
@@ -56,6 +63,7 @@ pub(crate) const PLAIN: Launch = Launch {
     arguments: |role| role.model.map(|model| words(&["--model", model])).unwrap_or_default(),
     environment: &[],
     has_short_models: false,
+    permission_option: None,
 };
 
 /// Words of a command line.
@@ -77,6 +85,7 @@ mod tests {
             color: &Color::Blue,
             model,
             plan_mode,
+            permission_mode: Some("acceptEdits").filter(|_| plan_mode),
         };
         command(client, &words(given), &role).join(" ")
     }
@@ -88,13 +97,28 @@ mod tests {
         assert_eq!(built(Some(AgentClient::Claude), &[], None, false), format!("claude {flags}"));
         assert_eq!(
             built(Some(AgentClient::Claude), &["/opt/claude", "--verbose"], Some("opus"), true),
-            format!("/opt/claude --verbose {flags} --model opus --plan-mode-required")
+            format!(
+                "/opt/claude --verbose {flags} --model opus --plan-mode-required --permission-mode acceptEdits"
+            )
         );
     }
 
     #[test]
+    fn a_permission_mode_is_given_by_the_option_that_the_client_has() {
+        for (client, expected) in [
+            (AgentClient::Codex, "codex --ask-for-approval acceptEdits"),
+            (AgentClient::Gemini, "gemini --approval-mode acceptEdits"),
+            (AgentClient::Opencode, "opencode"),
+        ] {
+            assert_eq!(built(Some(client), &[], None, true), expected);
+            assert_eq!(client.has_permission_modes(), expected.contains("acceptEdits"), "{client}");
+        }
+    }
+
+    #[test]
     fn others_run_as_they_are() {
-        assert_eq!(built(Some(AgentClient::Codex), &[], None, true), "codex");
+        assert_eq!(built(Some(AgentClient::Codex), &[], None, false), "codex");
+        assert_eq!(built(Some(AgentClient::Opencode), &[], None, true), "opencode");
         assert_eq!(built(Some(AgentClient::Gemini), &[], Some("flash"), false), "gemini --model flash");
         assert_eq!(built(None, &["sh", "agent.sh"], Some("opus"), true), "sh agent.sh");
     }

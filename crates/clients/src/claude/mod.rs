@@ -60,6 +60,7 @@ pub(crate) static PROFILE: Profile = Profile {
         arguments,
         environment: &[("CLAUDECODE", "1"), ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1")],
         has_short_models: true,
+        permission_option: Some("--permission-mode"),
     }),
     plugin: Some(Plugin {
         manifest: plugin::MANIFEST,

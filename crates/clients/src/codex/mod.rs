@@ -10,7 +10,7 @@ use crate::command::CommandLine;
 use crate::conversations::{ConversationFormat, Conversations};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
-use crate::launch;
+use crate::launch::{self, Launch};
 use crate::profile::Profile;
 use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, grouped_hooks};
 use crate::wake::{WakeMethod, WakeWay};
@@ -48,7 +48,7 @@ pub(crate) static PROFILE: Profile = Profile {
         format: ConversationFormat::JsonLines(thread_in),
     }),
     wake: Some(WakeMethod { manner: Manner::Codex, title: "codex queue", way: WakeWay::Command(queue) }),
-    launch: Some(launch::PLAIN),
+    launch: Some(Launch { permission_option: Some("--ask-for-approval"), ..launch::PLAIN }),
     plugin: None,
     has_rewake_hook: false,
 };

@@ -133,6 +133,7 @@ impl Office {
             color: &draft.color,
             model: plan.member.model.as_deref(),
             plan_mode: plan.member.plan_mode == Some(true),
+            permission_mode: None,
         };
         let candidate = self.candidate(plan, &role, None)?;
         let pane = self.open(team, &candidate)?;
@@ -174,6 +175,7 @@ impl Office {
             color: &color,
             model: plan.member.model.as_deref().or(member.spawned.as_ref().and_then(|s| s.model.as_deref())),
             plan_mode: plan.member.plan_mode.or(member.plan_mode_required) == Some(true),
+            permission_mode: None,
         };
         let candidate = self.candidate(plan, &role, Some(member))?;
         let pane = self.open(team, &candidate)?;
