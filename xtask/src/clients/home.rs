@@ -27,12 +27,27 @@ pub(super) struct Home {
 impl Home {
     /// `atm` and `programs` are folders that go onto the path.
     pub(super) fn new(atm: &Path, programs: &Path) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("client-").tempdir_in(repo::target()?)?;
-        let home = Self { folder, path: repo::path_with([atm, programs])? };
-        fs::create_dir(home.work())?;
+        let home = Self::without_team(atm, programs)?;
         home.atm(&["team", "create", "dev"])?;
         home.atm(&["member", "add", "bob"])?;
         Ok(home)
+    }
+
+    pub(super) fn without_team(atm: &Path, programs: &Path) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("client-").tempdir_in(repo::target()?)?;
+        let home = Self { folder, path: repo::path_with([atm, programs])? };
+        fs::create_dir(home.work())?;
+        Ok(home)
+    }
+
+    /// Leaves the folder where it is, for a look at it afterwards.
+    pub(super) fn keep(&mut self) -> &Path {
+        self.folder.disable_cleanup(true);
+        self.folder.path()
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     fn work(&self) -> PathBuf {
@@ -61,8 +76,13 @@ impl Home {
 
     /// Our own command with `--json`: its answer.
     pub(super) fn atm(&self, args: &[&str]) -> Result<Value> {
+        self.atm_in("dev", args)
+    }
+
+    /// The same in another team.
+    pub(super) fn atm_in(&self, team: &str, args: &[&str]) -> Result<Value> {
         let mut command = self.command("atm");
-        let said = run(command.args(args).args(["--team", "dev", "--json"]))?;
+        let said = run(command.args(args).args(["--team", team, "--json"]))?;
         serde_json::from_str(&said).with_context(|| format!("no JSON: {said}"))
     }
 }
@@ -83,7 +103,7 @@ pub(super) fn run(command: &mut Command) -> Result<String> {
             child.wait()?;
             bail!("did not end in {} s: {shown}", PATIENCE.as_secs());
         }
-        thread::sleep(Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(10));
     };
     let said = text(stdout)?;
     ensure!(status.success(), "{status}: {shown}\n{said}{}", text(stderr)?);

@@ -1,14 +1,16 @@
 //! `cargo xtask clients`: sets `atm` up in the real clients, each in an empty home, and sees whether it works: the
-//! client's own check of the server, and a turn with a model of ours that has to be told of new mail.
+//! client's own check of the server, and a turn with a model of ours that has to be told of new mail. Its delivery part
+//! compares what atm says about mail with what the model of a real Claude Code was sent.
 
 mod client;
+mod delivery;
 mod home;
 mod model;
 mod npm;
 mod report;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -24,7 +26,7 @@ const MAIL: &str = "the build is red since noon";
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Put the results into docs/CLIENTS.md
-    #[arg(long, conflicts_with = "only")]
+    #[arg(long, conflicts_with_all = ["only", "version", "role"])]
     write: bool,
     /// This client only: claude, codex, gemini or opencode
     #[arg(long, value_name = "NAME", value_parser = CLIENTS.map(|client| client.name))]
@@ -35,15 +37,51 @@ pub(crate) struct Args {
     /// Use this binary instead of a fresh build
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// The delivery part only: what Claude Code's model was sent, beside what atm says
+    #[arg(long, conflicts_with_all = ["only", "newest"])]
+    delivery: bool,
+    /// Print the delivery part as JSON, with every message
+    #[arg(long, requires = "delivery")]
+    json: bool,
+    #[command(flatten)]
+    choice: delivery::Choice,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let programs = npm::install(args.newest)?;
     let atm = match &args.binary {
         Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
         None => build()?,
     };
     let atm = atm.parent().context("a program is in a folder")?;
+    let document = repo::root()?.join("docs").join("CLIENTS.md");
+    let works = args.delivery || {
+        let rows = set_up(args, atm)?;
+        print!("{}", report::table(&rows));
+        if args.write {
+            report::write(&document, "clients", "cargo xtask clients --write", &report::table(&rows))?;
+        }
+        rows.iter().all(Row::works)
+    };
+    let delivers = args.only.is_some() || args.newest || {
+        let report = delivery::run(&args.choice, atm)?;
+        if args.json {
+            println!("{:#}", report.json());
+        } else {
+            print!("{}", report.table());
+        }
+        if args.write {
+            report::write(&document, "delivery", "cargo xtask clients --delivery --write", &report.table())?;
+        }
+        report.is_true()
+    };
+    ensure!(works, "not everything works");
+    ensure!(delivers, "a client did not run, or atm said something that is not so");
+    Ok(())
+}
+
+/// Sets atm up in all clients.
+fn set_up(args: &Args, atm: &Path) -> Result<Vec<Row>> {
+    let programs = npm::install(args.newest)?;
     let mut rows = Vec::new();
     for client in
         CLIENTS.into_iter().filter(|client| args.only.as_ref().is_none_or(|only| only == client.name))
@@ -51,12 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         eprintln!("clients: {}", client.title);
         rows.push(try_out(client, &Home::new(atm, &programs)?));
     }
-    print!("{}", report::table(&rows));
-    if args.write {
-        report::write(&repo::root()?.join("docs").join("CLIENTS.md"), &rows)?;
-    }
-    ensure!(rows.iter().all(Row::works), "not everything works");
-    Ok(())
+    Ok(rows)
 }
 
 fn build() -> Result<PathBuf> {

@@ -58,7 +58,7 @@ fn serve(stream: &TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<()> {
     )
 }
 
-fn read_body(reader: &mut impl BufRead) -> io::Result<String> {
+pub(super) fn read_body(reader: &mut impl BufRead) -> io::Result<String> {
     let (mut length, mut chunked) = (0, false);
     loop {
         let mut line = String::new();

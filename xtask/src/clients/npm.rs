@@ -31,6 +31,20 @@ pub(super) fn install(newest: bool) -> Result<PathBuf> {
     Ok(programs)
 }
 
+/// Installs one version of Claude Code; gives the folder with the program.
+pub(super) fn install_claude(version: &str) -> Result<PathBuf> {
+    let folder = repo::target()?.join("clients-claude").join(version);
+    let programs = folder.join("node_modules").join(".bin");
+    let (marker, package) = (folder.join("installed"), format!("@anthropic-ai/claude-code@{version}"));
+    if !marker.exists() {
+        eprintln!("clients: npm install {package} (some hundred megabytes)");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        npm(&folder, &programs, &[package])?;
+        fs::write(&marker, version).with_context(|| format!("cannot write {}", marker.display()))?;
+    }
+    Ok(programs)
+}
+
 fn npm(folder: &Path, programs: &Path, packages: &[String]) -> Result<()> {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])

@@ -7,9 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context, Error, Result, anyhow};
 
-const BEGIN: &str = "<!-- clients:begin -->";
-const END: &str = "<!-- clients:end -->";
-
 /// What was seen of one client.
 pub(super) struct Row {
     pub(super) client: &'static str,
@@ -62,24 +59,28 @@ fn shown(cell: &Result<String>) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
-/// Puts the table into the document, between the markers.
-pub(super) fn write(document: &Path, rows: &[Row]) -> Result<()> {
+/// Puts a table into the document, between the markers of that name.
+pub(super) fn write(document: &Path, name: &str, command: &str, table: &str) -> Result<()> {
     let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output().context("there is no `date`")?;
     let date = String::from_utf8_lossy(&date.stdout);
     let system = Command::new("uname").arg("-s").output().context("there is no `uname`")?;
     let system = String::from_utf8_lossy(&system.stdout);
-    let results =
-        format!("By `cargo xtask clients --write`, {} on {}:\n\n{}", date.trim(), system.trim(), table(rows));
+    let results = format!("By `{command}`, {} on {}:\n\n{table}", date.trim(), system.trim());
     let old = fs::read_to_string(document).with_context(|| format!("cannot read {}", document.display()))?;
-    let new = between_markers(&old, &results)
-        .with_context(|| format!("{} needs the lines {BEGIN} and {END}", document.display()))?;
+    let (begin, end) = markers(name);
+    let new = between(&old, &begin, &end, &results)
+        .with_context(|| format!("{} needs the lines {begin} and {end}", document.display()))?;
     fs::write(document, new).with_context(|| format!("cannot write {}", document.display()))
 }
 
-fn between_markers(old: &str, results: &str) -> Option<String> {
-    let (before, rest) = old.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n\n{results}\n{END}{after}"))
+fn markers(name: &str) -> (String, String) {
+    (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"))
+}
+
+fn between(old: &str, begin: &str, end: &str, results: &str) -> Option<String> {
+    let (before, rest) = old.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n\n{results}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -113,13 +114,15 @@ mod tests {
     fn results_replace_results_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let document = folder.path().join("CLIENTS.md");
-        fs::write(&document, format!("top\n{BEGIN}\nold\n{END}\nbottom\n")).unwrap();
-        write(&document, &[row()]).unwrap();
+        let (begin, end) = markers("clients");
+        fs::write(&document, format!("top\n{begin}\nold\n{end}\nbottom\n")).unwrap();
+        let write = || write(&document, "clients", "cargo xtask clients", &table(&[row()]));
+        write().unwrap();
         let new = fs::read_to_string(&document).unwrap();
         assert!(new.starts_with("top\n") && new.ends_with("\nbottom\n") && !new.contains("old"), "{new}");
-        write(&document, &[row()]).unwrap();
+        write().unwrap();
         assert_eq!(fs::read_to_string(&document).unwrap(), new);
         fs::write(&document, "no markers").unwrap();
-        assert!(write(&document, &[row()]).is_err());
+        assert!(write().is_err());
     }
 }

@@ -1,0 +1,302 @@
+//! The course of one row: mail to an idle client, the same words twice, mail in the middle of turns, and a client
+//! that is killed in a turn; with atm's answers compared to the model's requests all along.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::patience::{comes_true, wait_for};
+use super::request::write_directive;
+use super::session::{Role, Session};
+use super::tally::Group;
+
+/// A separate process shows its first mail once it has started.
+const START: Duration = Duration::from_secs(90);
+/// Mail reaches an idle client within a poll or two; on a busy machine, later.
+const ARRIVAL: Duration = Duration::from_secs(20);
+/// For how long atm is asked about mail that a turn holds up: several polls of the client.
+const HELD: Duration = Duration::from_secs(4);
+/// A client writes its transcript before it asks the model: this much ahead, `seen` is not false.
+const AHEAD: Duration = Duration::from_secs(2);
+/// How long atm may take to find what is in the conversation, or what is lost.
+const PROOF: Duration = Duration::from_secs(5);
+
+pub(super) struct Course {
+    session: Session,
+    /// How many messages each phase sends.
+    each: usize,
+    mail: Vec<Mail>,
+    /// Ids that atm called seen.
+    seen: HashSet<String>,
+    numbers: u32,
+    pub(super) findings: Findings,
+}
+
+/// Messages with the same words.
+struct Mail {
+    words: String,
+    group: Group,
+}
+
+/// What atm said that is not true, or only half of the truth.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) wrong: Vec<String>,
+    /// How often a client that runs was called offline, or mail to it queued.
+    pub(super) called_offline: usize,
+    /// What atm says of the recipient after its client was killed.
+    pub(super) state_after_kill: String,
+    /// How long it took to list the mail that died with the client; nothing if it was not listed.
+    pub(super) noticed_after: Option<Duration>,
+}
+
+impl Course {
+    pub(super) fn new(session: Session, each: usize) -> Self {
+        let (mail, seen) = (Vec::new(), HashSet::new());
+        Self { session, each, mail, seen, numbers: 0, findings: Findings::default() }
+    }
+
+    /// Runs all phases; gives what became of the mail.
+    pub(super) fn run(&mut self) -> Result<Vec<Group>> {
+        self.first()?;
+        self.idle()?;
+        self.same_words()?;
+        self.in_turn("slow answer", "hold")?;
+        self.in_turn("tool call", "tool")?;
+        self.killed()?;
+        self.settle_accounts()
+    }
+
+    pub(super) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// The first message, which a separate process starts with.
+    fn first(&mut self) -> Result<()> {
+        self.send_new("first", "")?;
+        let limit = if self.session.role == Role::Member { START } else { ARRIVAL };
+        let arrived = self.arrive("first", limit)?;
+        ensure!(
+            arrived,
+            "the first mail did not come in {} s: {}",
+            limit.as_secs(),
+            self.session.terminal.screen()
+        );
+        self.prove("first")
+    }
+
+    fn idle(&mut self) -> Result<()> {
+        for _ in 0..self.each {
+            self.await_idle()?;
+            self.send_new("idle, one by one", "")?;
+            self.arrive("idle, one by one", ARRIVAL)?;
+        }
+        self.prove("idle, one by one")?;
+        self.await_idle()?;
+        for _ in 0..self.each {
+            self.send_new("idle, at once", "")?;
+        }
+        self.arrive("idle, at once", ARRIVAL)?;
+        self.prove("idle, at once")
+    }
+
+    fn same_words(&mut self) -> Result<()> {
+        self.await_idle()?;
+        let words = self.send_new("same words", "")?;
+        self.arrive("same words", ARRIVAL)?;
+        self.sample()?;
+        self.await_idle()?;
+        self.send("same words", &words)?;
+        self.arrive("same words", ARRIVAL)?;
+        self.prove("same words")?;
+        self.await_idle()?;
+        let words = self.send_new("same words at once", "")?;
+        self.send("same words at once", &words)?;
+        self.arrive("same words at once", ARRIVAL)?;
+        self.prove("same words at once")
+    }
+
+    fn in_turn(&mut self, phase: &'static str, kind: &str) -> Result<()> {
+        let number = self.hold_up(phase, kind)?;
+        self.session.model.release(number)?;
+        self.arrive(phase, ARRIVAL)?;
+        self.prove(phase)
+    }
+
+    fn killed(&mut self) -> Result<()> {
+        self.hold_up("killed", "hold")?;
+        self.session.terminal.kill()?;
+        self.sample()
+    }
+
+    /// Sends mail into a turn that does not end, and watches what atm says about it.
+    fn hold_up(&mut self, phase: &'static str, kind: &str) -> Result<u32> {
+        self.await_idle()?;
+        self.numbers += 1;
+        let number = self.numbers;
+        self.send_new(phase, &write_directive(kind, number))?;
+        let session = &self.session;
+        wait_for(&format!("a turn that waits ({phase})"), ARRIVAL, || Ok(session.model.is_holding(number)))
+            .with_context(|| session.terminal.screen())?;
+        for _ in 1..self.each {
+            self.send_new(phase, "")?;
+        }
+        let words = self.send_new(phase, "")?;
+        self.send(phase, &words)?;
+        let end = Instant::now() + HELD;
+        while Instant::now() < end {
+            self.sample()?;
+        }
+        self.check_presence()?;
+        Ok(number)
+    }
+
+    fn send_new(&mut self, phase: &'static str, directive: &str) -> Result<String> {
+        let words = format!("mail number {:03} of this row", self.mail.len());
+        let text = if directive.is_empty() { words.clone() } else { format!("{directive} {words}") };
+        self.mail.push(Mail { words: words.clone(), group: Group { phase, ..Group::default() } });
+        self.post(&words, &text)?;
+        Ok(words)
+    }
+
+    fn send(&mut self, phase: &'static str, words: &str) -> Result<()> {
+        debug_assert!(self.mail.iter().any(|mail| mail.words == words && mail.group.phase == phase));
+        self.post(words, words)
+    }
+
+    fn post(&mut self, words: &str, text: &str) -> Result<()> {
+        let (to, from) = self.session.role.names();
+        // The summary is shown beside the text: it must not have the same words.
+        let answer = self.session.atm(&["send", to, text, "--summary", "mail", "--as", from])?;
+        let id = answer["id"].as_str().context("send gave no id")?.to_owned();
+        if answer["status"] != "delivered" || answer["warnings"].as_array().is_some_and(|all| !all.is_empty())
+        {
+            self.findings.called_offline += 1;
+            self.findings
+                .wrong
+                .push(format!("{words}: send said {} {}", answer["status"], answer["warnings"]));
+        }
+        let mail = self.mail.iter_mut().find(|mail| mail.words == words).context("unknown words")?;
+        mail.group.ids.push(id);
+        Ok(())
+    }
+
+    /// Waits until all mail of the phase is in the conversation. What does not come counts as lost in the end.
+    fn arrive(&self, phase: &str, limit: Duration) -> Result<bool> {
+        let session = &self.session;
+        let of_phase = || self.mail.iter().filter(|mail| mail.group.phase == phase);
+        comes_true(limit, || Ok(of_phase().all(|mail| session.shown(&mail.words) >= mail.group.ids.len())))
+    }
+
+    fn await_idle(&mut self) -> Result<()> {
+        let session = &self.session;
+        wait_for("the client is idle", ARRIVAL, || Ok(session.is_idle()))
+            .with_context(|| session.terminal.screen())
+    }
+
+    /// Gives atm time to find what is in the conversation.
+    fn prove(&mut self, phase: &str) -> Result<()> {
+        let end = Instant::now() + PROOF;
+        loop {
+            self.sample()?;
+            let of_phase = self.mail.iter().filter(|mail| mail.group.phase == phase);
+            let proved =
+                |mail: &Mail| mail.group.seen >= self.session.shown(&mail.words).min(mail.group.ids.len());
+            if of_phase.into_iter().all(proved) || Instant::now() >= end {
+                break;
+            }
+        }
+        self.check_presence()
+    }
+
+    /// Asks atm about all mail, and compares each new `seen` with the conversation.
+    fn sample(&mut self) -> Result<()> {
+        for mail in &mut self.mail {
+            for id in &mail.group.ids {
+                if self.seen.contains(id) {
+                    continue;
+                }
+                let Some(evidence) = seen(&self.session.atm(&["track", id])?) else { continue };
+                self.seen.insert(id.clone());
+                mail.group.seen += 1;
+                let claimed = mail.group.seen;
+                let session = &self.session;
+                if !comes_true(AHEAD, || Ok(session.shown(&mail.words) >= claimed))? {
+                    let ahead = claimed - session.shown(&mail.words);
+                    mail.group.false_seen = mail.group.false_seen.max(ahead);
+                    let (words, phase) = (&mail.words, mail.group.phase);
+                    self.findings.wrong.push(format!("{words} ({phase}), {id}: falsely seen by {evidence}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_presence(&mut self) -> Result<()> {
+        let state = self.state()?;
+        if state == "offline" {
+            self.findings.called_offline += 1;
+            self.findings.wrong.push("members said offline of a client that runs".to_owned());
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Result<String> {
+        let (to, _) = self.session.role.names();
+        let members = self.session.atm(&["members"])?;
+        let member = members.as_array().into_iter().flatten().find(|member| member["name"] == to);
+        Ok(member.and_then(|member| member["state"].as_str()).unwrap_or("not a member").to_owned())
+    }
+
+    /// After the end of the client: what is lost, and does atm know?
+    fn settle_accounts(&mut self) -> Result<Vec<Group>> {
+        self.findings.state_after_kill = self.state()?;
+        let start = Instant::now();
+        while !self.lost_is_pending()? && start.elapsed() < PROOF {}
+        self.findings.noticed_after = self.lost_is_pending()?.then(|| start.elapsed());
+        self.sample()?;
+        for mail in &self.mail {
+            let tally = mail.group.tally();
+            let ids = mail.group.ids.join(", ");
+            if tally.missed > 0 {
+                let line =
+                    format!("{} ({}), {ids}: in the conversation, not seen", mail.words, mail.group.phase);
+                self.findings.wrong.push(line);
+            }
+            if tally.unnoticed > 0 {
+                let line = format!("{} ({}), {ids}: lost, not pending", mail.words, mail.group.phase);
+                self.findings.wrong.push(line);
+            }
+        }
+        Ok(self.mail.iter().map(|mail| mail.group.clone()).collect())
+    }
+
+    /// Counts what is shown, unread and pending; says whether everything that is lost is pending.
+    fn lost_is_pending(&mut self) -> Result<bool> {
+        let pending = ids(&self.session.atm(&["pending"])?, "id", |_| true);
+        let inbox = Value::Array(self.session.inbox()?);
+        let unread = ids(&inbox, "messageId", |entry| entry["read"] == false);
+        for mail in &mut self.mail {
+            let group = &mut mail.group;
+            group.shown = self.session.shown(&mail.words);
+            group.unread = group.ids.iter().filter(|id| unread.contains(*id)).count();
+            let is_gone = |id: &&String| !unread.contains(*id) && !self.seen.contains(*id);
+            group.pending = group.ids.iter().filter(is_gone).filter(|id| pending.contains(*id)).count();
+        }
+        Ok(self.mail.iter().all(|mail| mail.group.tally().unnoticed == 0))
+    }
+}
+
+/// The evidence for `seen`, if atm says so.
+fn seen(track: &Value) -> Option<String> {
+    let stages = track["stages"].as_array()?;
+    let stage = stages.iter().find(|stage| stage["stage"] == "seen")?;
+    Some(stage["evidence"].to_string())
+}
+
+fn ids(list: &Value, key: &str, is_wanted: impl Fn(&Value) -> bool) -> HashSet<String> {
+    let wanted = list.as_array().into_iter().flatten().filter(|entry| is_wanted(entry));
+    wanted.filter_map(|entry| entry[key].as_str()).map(ToOwned::to_owned).collect()
+}

@@ -1,0 +1,122 @@
+//! The rows as a table and as JSON.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::course::Findings;
+use super::session::Role;
+use super::tally::{Group, Tally};
+
+/// What was seen of one version in one role.
+pub(super) struct Row {
+    pub(super) version: String,
+    pub(super) role: Role,
+    /// Or why it did not run.
+    pub(super) outcome: Result<Outcome>,
+}
+
+pub(super) struct Outcome {
+    pub(super) groups: Vec<Group>,
+    pub(super) findings: Findings,
+}
+
+impl Row {
+    pub(super) fn is_true(&self) -> bool {
+        self.outcome.as_ref().is_ok_and(|outcome| {
+            Tally::sum(&outcome.groups).is_true() && outcome.findings.called_offline == 0
+        })
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let mut row = json!({ "version": self.version, "role": self.role.word() });
+        match &self.outcome {
+            Err(error) => row["failed"] = format!("{error:#}").into(),
+            Ok(outcome) => {
+                let findings = &outcome.findings;
+                row["total"] = Tally::sum(&outcome.groups).json();
+                row["called_offline"] = findings.called_offline.into();
+                row["state_after_kill"] = findings.state_after_kill.as_str().into();
+                row["noticed_after_ms"] = findings
+                    .noticed_after
+                    .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+                    .into();
+                row["wrong"] = findings.wrong.clone().into();
+                let group = |group: &Group| json!({ "phase": group.phase, "ids": group.ids, "shown": group.shown, "tally": group.tally().json() });
+                row["mail"] = outcome.groups.iter().map(group).collect();
+            }
+        }
+        row
+    }
+}
+
+/// The rows as a Markdown table.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut table = String::from(
+        "| version | role | sent | in the conversation once | shown twice | tracked `seen` | missed | false `seen` | \
+         still unread | lost, noticed | lost, not noticed | called offline |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        let _ = write!(table, "| {} | {} |", row.version, row.role.name());
+        match &row.outcome {
+            Err(error) => {
+                let reason = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
+                let _ = writeln!(table, " did not run: {} |", reason.replace('|', "\\|"));
+            }
+            Ok(outcome) => {
+                let t = Tally::sum(&outcome.groups);
+                let cells = [
+                    t.sent,
+                    t.once,
+                    t.doubled,
+                    t.seen,
+                    t.missed,
+                    t.false_seen,
+                    t.unread,
+                    t.noticed,
+                    t.unnoticed,
+                    outcome.findings.called_offline,
+                ];
+                for cell in cells {
+                    let _ = write!(table, " {cell} |");
+                }
+                table.push('\n');
+            }
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    fn row(outcome: Result<Outcome>) -> Row {
+        Row { version: "1.0".to_owned(), role: Role::Lead, outcome }
+    }
+
+    #[test]
+    fn a_row_has_its_numbers_or_its_reason() {
+        let group = Group { ids: vec!["a".to_owned()], shown: 1, seen: 1, ..Group::default() };
+        let good = row(Ok(Outcome { groups: vec![group], findings: Findings::default() }));
+        let bad = row(Err(anyhow!("no | tmux\nhere")));
+        assert!(good.is_true() && !bad.is_true());
+        let table = table(&[good, bad]);
+        assert!(table.contains("| 1.0 | lead | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |\n"), "{table}");
+        assert!(table.ends_with("| 1.0 | lead | did not run: no \\| tmux here |\n"), "{table}");
+    }
+
+    #[test]
+    fn the_json_names_every_group_and_what_was_wrong() {
+        let group = Group { phase: "idle", ids: vec!["a".to_owned()], shown: 1, ..Group::default() };
+        let findings = Findings { wrong: vec!["missed".to_owned()], ..Findings::default() };
+        let row = row(Ok(Outcome { groups: vec![group], findings }));
+        let json = row.json();
+        assert_eq!((&json["total"]["missed"], &json["wrong"][0]), (&json!(1), &json!("missed")));
+        assert_eq!((&json["mail"][0]["phase"], &json["noticed_after_ms"]), (&json!("idle"), &Value::Null));
+    }
+}

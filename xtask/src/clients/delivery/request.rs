@@ -1,0 +1,192 @@
+//! One request of a client to the model: whose conversation it is, what is in it, and what the script answers.
+
+use serde_json::{Value, json};
+
+/// First prompt of the in-process member. It tells the member's requests from its lead's, which come from the
+/// same process.
+pub(super) const MEMBER_PROMPT: &str = "Wait for mail (first prompt of the member).";
+/// First prompt of a lead.
+pub(super) const LEAD_PROMPT: &str = "Start the member bob.";
+/// The name that a lead gives its team, in versions whose teams have one.
+pub(super) const TEAM: &str = "crew";
+
+/// Whose conversation a request continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Speaker {
+    /// The process's own conversation.
+    Main,
+    /// The in-process member's.
+    Member,
+}
+
+/// What the script needs to know of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) speaker: Speaker,
+    /// All text that the model did not write itself.
+    pub(super) heard: String,
+    /// The part of it that came since the model's last answer.
+    new: String,
+    /// The tool that the last answer called.
+    called: Option<String>,
+    has_team_tool: bool,
+}
+
+/// What the model does.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Ends the turn.
+    Words,
+    /// Ends the turn when it is released.
+    Hold(u32),
+    /// Calls a tool.
+    Tool { name: &'static str, input: Value },
+    /// Calls a shell that runs until it is released.
+    Wait(u32),
+}
+
+impl Request {
+    /// Nothing for requests beside the conversation (titles, suggestions), which offer no tools.
+    pub(super) fn parse(body: &Value) -> Option<Self> {
+        let tools: Vec<&str> =
+            body["tools"].as_array()?.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        let messages = body["messages"].as_array().filter(|_| !tools.is_empty())?;
+        let is_ours = |message: &&Value| message["role"] == "assistant";
+        let first = messages.iter().position(|message| is_ours(&message)).unwrap_or(messages.len());
+        let last = messages.iter().rposition(|message| is_ours(&message));
+        let text = |messages: &[Value]| {
+            messages
+                .iter()
+                .filter(|message| !is_ours(message))
+                .map(|message| words(&message["content"]))
+                .collect()
+        };
+        let opening: String = text(&messages[..first]);
+        let called = last.and_then(|last| {
+            messages[last]["content"].as_array()?.iter().rev().find_map(|block| block["name"].as_str())
+        });
+        Some(Self {
+            speaker: if opening.contains(MEMBER_PROMPT) { Speaker::Member } else { Speaker::Main },
+            heard: text(messages),
+            new: text(&messages[last.map_or(0, |last| last + 1)..]),
+            called: called.map(ToOwned::to_owned),
+            has_team_tool: tools.contains(&"TeamCreate"),
+        })
+    }
+
+    pub(super) fn answer(&self) -> Answer {
+        let starts = self.speaker == Speaker::Main && self.new.contains(LEAD_PROMPT);
+        if starts && self.has_team_tool {
+            let input = json!({ "team_name": TEAM, "description": "a team" });
+            return Answer::Tool { name: "TeamCreate", input };
+        }
+        if starts || (self.called.as_deref() == Some("TeamCreate") && !self.heard.contains("bob@")) {
+            let input = json!({ "name": "bob", "team_name": TEAM, "subagent_type": "general-purpose",
+                                "description": "a member", "prompt": MEMBER_PROMPT });
+            return Answer::Tool { name: "Agent", input };
+        }
+        if let Some(number) = directive(&self.new, "hold") {
+            return Answer::Hold(number);
+        }
+        directive(&self.new, "tool").map_or(Answer::Words, Answer::Wait)
+    }
+}
+
+/// How mail asks for a long turn.
+pub(super) fn write_directive(name: &str, number: u32) -> String {
+    format!("[{name} {number}]")
+}
+
+fn directive(text: &str, name: &str) -> Option<u32> {
+    let (_, rest) = text.rsplit_once(&format!("[{name} "))?;
+    rest.split_once(']')?.0.parse().ok()
+}
+
+/// The text of a message's content, also where a tool's result holds it.
+fn words(content: &Value) -> String {
+    match content {
+        Value::String(text) => format!("{text}\n"),
+        Value::Array(blocks) => blocks.iter().map(words).collect(),
+        Value::Object(block) => {
+            ["text", "content"].iter().filter_map(|key| block.get(*key)).map(words).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(tools: &[&str], messages: &Value) -> Option<Request> {
+        let tools: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
+        Request::parse(&json!({ "tools": tools, "messages": messages }))
+    }
+
+    #[test]
+    fn the_model_hears_all_but_its_own_words() {
+        let messages = json!([
+            { "role": "user", "content": "one" },
+            { "role": "assistant", "content": [{ "type": "text", "text": "mine" },
+                                               { "type": "tool_use", "name": "Bash", "input": { "command": "x" } }] },
+            { "role": "user", "content": [{ "type": "tool_result", "content": [{ "type": "text", "text": "two" }] },
+                                          { "type": "text", "text": "three" }] },
+            { "role": "system", "content": "four" },
+        ]);
+        let request = request(&["Bash"], &messages).unwrap();
+        assert_eq!(request.heard, "one\ntwo\nthree\nfour\n");
+        assert_eq!(request.new, "two\nthree\nfour\n");
+        assert_eq!((request.speaker, request.called.as_deref()), (Speaker::Main, Some("Bash")));
+    }
+
+    #[test]
+    fn titles_and_other_requests_without_tools_are_no_part_of_the_conversation() {
+        assert_eq!(request(&[], &json!([{ "role": "user", "content": "[hold 1]" }])), None);
+        assert_eq!(Request::parse(&json!({ "messages": [] })), None);
+    }
+
+    #[test]
+    fn the_members_requests_are_told_from_its_leads_by_the_first_prompt() {
+        let first = json!([{ "role": "user", "content": MEMBER_PROMPT }]);
+        assert_eq!(request(&["Bash"], &first).unwrap().speaker, Speaker::Member);
+        let lead = json!([{ "role": "user", "content": LEAD_PROMPT },
+                          { "role": "assistant", "content": "" },
+                          { "role": "user", "content": MEMBER_PROMPT }]);
+        assert_eq!(request(&["Bash"], &lead).unwrap().speaker, Speaker::Main);
+    }
+
+    #[test]
+    fn a_lead_makes_its_team_where_there_is_a_tool_for_it_and_starts_one_member() {
+        let name = |answer: Answer| match answer {
+            Answer::Tool { name, .. } => name,
+            _ => "",
+        };
+        let prompt = json!({ "role": "user", "content": LEAD_PROMPT });
+        let call =
+            |tool: &str| json!({ "role": "assistant", "content": [{ "type": "tool_use", "name": tool }] });
+        let result =
+            |text: &str| json!({ "role": "user", "content": [{ "type": "tool_result", "content": text }] });
+        let old = ["TeamCreate", "Agent"];
+        let answer = |tools: &[&str], messages: Value| name(request(tools, &messages).unwrap().answer());
+        assert_eq!(answer(&["Agent"], json!([prompt])), "Agent");
+        assert_eq!(answer(&["Agent"], json!([prompt, call("Agent"), result("agent_id: bob@crew")])), "");
+        assert_eq!(answer(&old, json!([prompt])), "TeamCreate");
+        assert_eq!(answer(&old, json!([prompt, call("TeamCreate"), result("done")])), "Agent");
+        let both =
+            json!([prompt, call("TeamCreate"), result("done"), call("Agent"), result("agent_id: bob@crew")]);
+        assert_eq!(answer(&old, both), "");
+    }
+
+    #[test]
+    fn mail_asks_for_a_long_turn_once() {
+        let mail = json!({ "role": "user", "content": format!("mail {}", write_directive("hold", 3)) });
+        assert_eq!(request(&["Bash"], &json!([mail])).unwrap().answer(), Answer::Hold(3));
+        let later =
+            json!([mail, { "role": "assistant", "content": "Ok" }, { "role": "user", "content": "more" }]);
+        assert_eq!(request(&["Bash"], &later).unwrap().answer(), Answer::Words);
+        let tool = json!([{ "role": "user", "content": "[tool 4]" }]);
+        assert_eq!(request(&["Bash"], &tool).unwrap().answer(), Answer::Wait(4));
+        let no = json!([{ "role": "user", "content": "[tool four]" }]);
+        assert_eq!(request(&["Bash"], &no).unwrap().answer(), Answer::Words);
+    }
+}

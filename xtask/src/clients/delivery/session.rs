@@ -1,0 +1,204 @@
+//! A real client in one of its roles, with an empty home, a team and the scripted model.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::model::ScriptedModel;
+use super::patience::{check_interrupt, comes_true};
+use super::request::{LEAD_PROMPT, Speaker, TEAM};
+use super::terminal::Terminal;
+use crate::clients::home::{self, Home};
+use crate::repo;
+
+/// No real key: the client wants to see one.
+const KEY: &str = "sk-scripted-0123456789abcdefghijklmnopqrstuvwxyz";
+const LEAD_SESSION: &str = "11111111-2222-4333-8444-555555555555";
+/// Clients are slow to start on a busy machine.
+const START: Duration = Duration::from_secs(90);
+/// Longer than any client's poll.
+pub(super) const QUIET: Duration = Duration::from_millis(1500);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Role {
+    /// The lead of a team of its own
+    Lead,
+    /// A member in a process of its own
+    Member,
+    /// A member inside its lead's process
+    InProcess,
+}
+
+impl Role {
+    pub(super) const ALL: [Self; 3] = [Self::Lead, Self::Member, Self::InProcess];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Lead => "lead",
+            Self::Member => "separate-process member",
+            Self::InProcess => "in-process member",
+        }
+    }
+
+    /// As on the command line.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Lead => "lead",
+            Self::Member => "member",
+            Self::InProcess => "in-process",
+        }
+    }
+
+    /// Who gets the mail, and who sends it.
+    pub(super) fn names(self) -> (&'static str, &'static str) {
+        if self == Self::Lead { ("team-lead", "bob") } else { ("bob", "team-lead") }
+    }
+
+    pub(super) fn speaker(self) -> Speaker {
+        if self == Self::InProcess { Speaker::Member } else { Speaker::Main }
+    }
+}
+
+pub(super) struct Session {
+    pub(super) role: Role,
+    pub(super) team: String,
+    pub(super) model: ScriptedModel,
+    pub(super) terminal: Terminal,
+    /// Last: it is removed after the client has ended.
+    pub(super) home: Home,
+}
+
+impl Session {
+    pub(super) fn start(version: &str, role: Role, programs: &Path, home: Home) -> Result<Self> {
+        let said = home::run(home.command("claude").arg("--version"))?;
+        ensure!(said.starts_with(version), "says that it is {}", said.trim());
+        let model = ScriptedModel::start(&home.file("work"))?;
+        prepare(&home, version)?;
+        let mut words = vec![programs.join("claude").into_os_string()];
+        if role == Role::Member {
+            home.atm_in(TEAM, &["team", "create", TEAM])?;
+            home.atm_in(TEAM, &["member", "add", "bob"])?;
+            let options = ["--agent-id", &format!("bob@{TEAM}"), "--agent-name", "bob", "--team-name", TEAM];
+            words.extend(options.map(OsString::from));
+            let options = ["--agent-color", "blue", "--parent-session-id", LEAD_SESSION];
+            words.extend(options.into_iter().chain(["--agent-type", "general-purpose"]).map(OsString::from));
+        } else {
+            words.push(LEAD_PROMPT.into());
+        }
+        let name = format!("{}-{}", version.replace('.', "-"), role.word());
+        let mut variables = environment(&home, programs, &model)?;
+        if role == Role::Member {
+            variables.push(("CLAUDECODE", "1".into()));
+        }
+        let terminal = Terminal::start(&name, &home.file("work"), &variables, &words)?;
+        let mut session = Self { role, team: TEAM.to_owned(), model, terminal, home };
+        if role != Role::Member {
+            session.await_team()?;
+        }
+        Ok(session)
+    }
+
+    /// Waits until the lead has its team and member, and both are idle.
+    fn await_team(&mut self) -> Result<()> {
+        let teams = self.home.file(".claude/teams");
+        let mut found = None;
+        let has_member = comes_true(START, || {
+            ensure!(self.terminal.is_running(), "the client ended: {}", self.terminal.screen());
+            found = team_with_member(&teams);
+            Ok(found.is_some())
+        })?;
+        let Some(team) = found.filter(|_| has_member) else {
+            bail!("no team with a member after {} s: {}", START.as_secs(), self.terminal.screen());
+        };
+        self.team = team;
+        let model = &self.model;
+        // The lead takes a turn when its member has gone idle.
+        let is_idle = comes_true(START, || {
+            let told = model.count(Speaker::Main, "idle_notification") > 0;
+            Ok(told && model.is_quiet(Speaker::Main, QUIET) && model.is_quiet(Speaker::Member, QUIET))
+        })?;
+        ensure!(
+            is_idle,
+            "lead and member are not idle after {} s: {}",
+            START.as_secs(),
+            self.terminal.screen()
+        );
+        Ok(())
+    }
+
+    /// Our own command, in this team.
+    pub(super) fn atm(&self, args: &[&str]) -> Result<Value> {
+        check_interrupt()?;
+        self.home.atm_in(&self.team, args)
+    }
+
+    /// How often these words are in the recipient's conversation.
+    pub(super) fn shown(&self, words: &str) -> usize {
+        self.model.count(self.role.speaker(), words)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.model.is_quiet(self.role.speaker(), QUIET)
+    }
+
+    /// The recipient's inbox, as it is on disk.
+    pub(super) fn inbox(&self) -> Result<Vec<Value>> {
+        let (to, _) = self.role.names();
+        let file =
+            self.home.file(".claude/teams").join(&self.team).join("inboxes").join(format!("{to}.json"));
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("no JSON in {}", file.display()))
+    }
+}
+
+/// What the client asks its user at the first start, answered.
+fn prepare(home: &Home, version: &str) -> Result<()> {
+    let work = home.file("work").canonicalize()?;
+    let trusted = json!({ "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true });
+    let answers = json!({
+        "hasCompletedOnboarding": true, "lastOnboardingVersion": version, "theme": "dark",
+        "hasSeenAutoDefaultNudge": true, "hasSeenAutoDefaultNotice": true,
+        "customApiKeyResponses": { "approved": [&KEY[KEY.len() - 20..]], "rejected": [] },
+        "projects": { work.to_string_lossy(): trusted },
+    });
+    let settings = json!({
+        "permissions": { "defaultMode": "acceptEdits", "disableAutoMode": "disable",
+                         "allow": ["Bash", "Agent", "Task", "TeamCreate"] },
+        "teammateMode": "in-process", "promptSuggestionEnabled": false,
+    });
+    fs::create_dir_all(home.file(".claude"))?;
+    fs::write(home.file(".claude.json"), answers.to_string())?;
+    fs::write(home.file(".claude/settings.json"), settings.to_string())?;
+    Ok(())
+}
+
+fn environment(home: &Home, programs: &Path, model: &ScriptedModel) -> Result<Vec<(&'static str, OsString)>> {
+    Ok(vec![
+        ("HOME", home.folder().into()),
+        ("PATH", repo::path_with([programs])?),
+        ("TERM", "xterm-256color".into()),
+        ("LANG", "C.UTF-8".into()),
+        ("ANTHROPIC_BASE_URL", model.url.clone().into()),
+        ("ANTHROPIC_API_KEY", KEY.into()),
+        ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1".into()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+        ("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false".into()),
+        ("DISABLE_AUTOUPDATER", "1".into()),
+        // Nobody listens there: whatever is not on this machine cannot be reached.
+        ("HTTPS_PROXY", "http://127.0.0.1:9".into()),
+        ("NO_PROXY", "127.0.0.1".into()),
+    ])
+}
+
+fn team_with_member(teams: &Path) -> Option<String> {
+    fs::read_dir(teams).ok()?.flatten().find_map(|folder| {
+        let config: Value =
+            serde_json::from_slice(&fs::read(folder.path().join("config.json")).ok()?).ok()?;
+        let has_member = config["members"].as_array()?.iter().any(|member| member["name"] == "bob");
+        has_member.then(|| folder.file_name().to_string_lossy().into_owned())
+    })
+}

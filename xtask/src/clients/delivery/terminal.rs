@@ -1,0 +1,97 @@
+//! A client in a terminal of its own: a private tmux server, which ends with this value.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::patience::wait_for;
+
+pub(super) struct Terminal {
+    server: String,
+    /// The client; `None` once it was killed.
+    process: Option<Pid>,
+}
+
+impl Terminal {
+    /// Runs the program with these variables and no others.
+    pub(super) fn start(
+        name: &str,
+        folder: &Path,
+        environment: &[(&str, OsString)],
+        words: &[OsString],
+    ) -> Result<Self> {
+        let mut terminal =
+            Self { server: format!("atm-clients-{}-{name}", std::process::id()), process: None };
+        let mut command = terminal.tmux();
+        // A client that ends leaves its last words on the screen.
+        command.args([
+            "-f",
+            "/dev/null",
+            "start-server",
+            ";",
+            "set-option",
+            "-g",
+            "remain-on-exit",
+            "on",
+            ";",
+        ]);
+        command.args(["new-session", "-d", "-x", "150", "-y", "50", "-c"]).arg(folder).args(["env", "-i"]);
+        for (name, value) in environment {
+            let mut pair = OsString::from(format!("{name}="));
+            pair.push(value);
+            command.arg(pair);
+        }
+        let output = command.args(words).output().context("needs tmux")?;
+        ensure!(output.status.success(), "tmux: {}", String::from_utf8_lossy(&output.stderr).trim());
+        let process = terminal.ask(&["display-message", "-p", "#{pane_pid}"])?;
+        terminal.process = Some(Pid::from_raw(process.trim().parse().context("tmux names no process")?));
+        Ok(terminal)
+    }
+
+    fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").args(["-L", &self.server]).stdin(Stdio::null());
+        command
+    }
+
+    fn ask<S: AsRef<OsStr>>(&self, words: &[S]) -> Result<String> {
+        let output = self.tmux().args(words).output().context("needs tmux")?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The last lines on the screen.
+    pub(super) fn screen(&self) -> String {
+        let screen = self.ask(&["capture-pane", "-p"]).unwrap_or_default();
+        let lines: Vec<&str> = screen.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines[lines.len().saturating_sub(12)..].join(" / ")
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.process.is_some_and(|process| kill(process, None).is_ok())
+    }
+
+    /// Kills the client, as a crash would; returns when it is gone.
+    pub(super) fn kill(&mut self) -> Result<()> {
+        let Some(process) = self.process else { return Ok(()) };
+        // Gone already is what we want.
+        let _ = kill(process, Signal::SIGKILL);
+        wait_for("the killed client is gone", Duration::from_secs(10), || Ok(kill(process, None).is_err()))?;
+        self.process = None;
+        Ok(())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Not by `kill`, which gives up when the user interrupts.
+        if let Some(process) = self.process {
+            let _ = kill(process, Signal::SIGKILL);
+        }
+        let _ = self.ask(&["kill-server"]);
+    }
+}
