@@ -26,7 +26,8 @@ pub struct Traces {
     pub said: Option<Said>,
     /// When it last gave a heartbeat, if that is not too many messages ago.
     pub heartbeat: Option<i64>,
-    /// When it last took mail, or was told some in its conversation. Archiving is done by others.
+    /// When it last took mail, or was told some in its conversation. Archiving is done by others, and what was found taken
+    /// at the first look was taken at a time that nobody knows.
     pub took: Option<i64>,
     /// When the newest health check was sent that it has not answered.
     pub unanswered: Option<i64>,
@@ -64,9 +65,10 @@ impl Ledger {
                     "SELECT max(s.at) FROM stages s WHERE s.rank IN (30, 40)
                      AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)
                      AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'
+                     AND s.evidence NOT LIKE '{\"what\":\"' || ?3 || '%'
                      AND s.evidence ->> 'no_later_than' IS NULL",
                 )?
-                .query_row(params![number, Evidence::ARCHIVED], |row| row.get(0))?;
+                .query_row(params![number, Evidence::ARCHIVED, Evidence::FOUND], |row| row.get(0))?;
             traces.unanswered = db
                 .prepare_cached(
                     "SELECT max(sent_at) FROM messages WHERE inbox = ?1 AND kind = 'health_check'

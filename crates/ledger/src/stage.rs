@@ -165,6 +165,9 @@ impl Evidence {
     /// What the evidence of a message begins with that was moved into the archive. It is no stage: it is how we know why
     /// the message is not in the inbox.
     pub const ARCHIVED: &str = "archived";
+    /// What the evidence begins with of a stage that a message had when it was found: it was reached before, at a time
+    /// that nobody knows.
+    pub const FOUND: &str = "found";
 
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -11,6 +11,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::OfficeError;
 use crate::mail::equals::Memory;
 use crate::people::nearest::nearest;
+use crate::people::probe::{ProcessProbe, SystemProbe};
 
 /// The person at the keyboard: sends without being a member, and can always be answered.
 pub const USER: &str = "user";
@@ -43,6 +44,7 @@ pub struct Office {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) times: LockTimes,
     pub(crate) books: Books,
+    pub(crate) probe: Arc<dyn ProcessProbe>,
 }
 
 impl Office {
@@ -50,7 +52,21 @@ impl Office {
     pub fn new(root: Root, state: State) -> Self {
         let state = state.with_root(&root);
         let books = Books::new(state.ledger());
-        Self { root, state, clock: Arc::new(SystemClock), times: LockTimes::default(), books }
+        Self {
+            root,
+            state,
+            clock: Arc::new(SystemClock),
+            times: LockTimes::default(),
+            books,
+            probe: Arc::new(SystemProbe),
+        }
+    }
+
+    /// With another view of the machine's processes.
+    #[must_use]
+    pub fn with_probe(mut self, probe: impl ProcessProbe + 'static) -> Self {
+        self.probe = Arc::new(probe);
+        self
     }
 
     /// With another clock.

@@ -7,6 +7,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
+use crate::people::presence::{Judgement, Surroundings};
 
 /// One team, as its configuration was when the handle was made.
 ///
@@ -17,9 +18,9 @@ use crate::office::{Office, USER};
 /// # use atm_store::{Root, State};
 /// # let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
 /// let name = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
-/// let team = office.team(&name)?;
+/// let mut team = office.team(&name)?;
 /// assert_eq!(team.lead()?.as_str(), "team-lead");
-/// assert_eq!(team.members()?[0].name, "team-lead");
+/// assert_eq!(team.members()[0].name, "team-lead");
 /// # Ok(())
 /// # }
 /// ```
@@ -30,6 +31,8 @@ pub struct Team<'a> {
     folder: TeamFolder,
     config: TeamConfig,
     lead: Option<MemberName>,
+    /// What was found to run, once somebody asked.
+    pub(crate) around: Surroundings,
 }
 
 impl Office {
@@ -38,7 +41,8 @@ impl Office {
         let folder = self.folder(name)?;
         let config = folder.load()?;
         let lead = self.lead_of(name, &config).ok();
-        Ok(Team { office: self, name: name.clone(), folder, config, lead })
+        let around = Surroundings::of(&config);
+        Ok(Team { office: self, name: name.clone(), folder, config, lead, around })
     }
 }
 
@@ -67,6 +71,7 @@ impl<'a> Team<'a> {
     pub fn reload(&mut self) -> Result<(), OfficeError> {
         self.config = self.folder.load()?;
         self.lead = self.office.lead_of(&self.name, &self.config).ok();
+        self.around = Surroundings::of(&self.config);
         Ok(())
     }
 
@@ -101,6 +106,27 @@ impl<'a> Team<'a> {
             return Ok(mailbox);
         }
         Err(self.office.no_member(&self.name, &self.config, name.as_str()))
+    }
+
+    /// Whether a member is there, and why we say so. Processes are looked at once for each handle.
+    pub fn judge(&self, member: &Member) -> Judgement {
+        self.office.judge(&self.name, &self.config, member, &self.around)
+    }
+
+    /// Why a member counts as off, if it does: the question that sending, retrying and waking ask. One that the
+    /// configuration does not call inactive is not, and costs nothing to ask about.
+    pub fn why_off(&self, member: &Member) -> Option<String> {
+        self.office.why_off(&self.name, &self.config, member, &self.around)
+    }
+
+    /// A running process that can be tied to a member, in words.
+    pub fn life_of(&self, member: &Member) -> Option<String> {
+        self.office.life_of(&self.name, &self.config, member, &self.around)
+    }
+
+    /// A running process that says that it is `name` of this team, member or not.
+    pub fn agent_named(&self, name: &MemberName) -> Option<u64> {
+        self.office.agent_named(&self.name, name.as_str(), &self.around)
     }
 
     /// Under which the ledger keeps the mail of a name.

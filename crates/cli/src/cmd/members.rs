@@ -38,11 +38,11 @@ pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<
         let lead = if member.lead { " (lead)" } else { "" };
         vec![
             format!("{}{lead}", paint.name(&member.name, member.color.as_deref())),
-            state(paint, member.state),
+            doing(state(paint, member.state), member),
             member.unread.to_string(),
             member.pending.to_string(),
             ago(now, member.oldest_pending),
-            ago(now, member.last_seen),
+            member.last_seen.map_or_else(|| "never".to_owned(), |at| ago(now, Some(at))),
             safe::line(member.model.as_deref().unwrap_or("-")).into_owned(),
             safe::line(&member.why).into_owned(),
         ]
@@ -52,6 +52,14 @@ pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<
         rows,
     ))?;
     Ok(())
+}
+
+/// The state, and what it does where that says more.
+fn doing(state: String, member: &MemberView) -> String {
+    match &member.activity {
+        Some(activity) if activity.starts_with("waiting") => format!("{state} ({})", safe::line(activity)),
+        _ => state,
+    }
 }
 
 pub(super) fn ago(now: Stamp, at: Option<Stamp>) -> String {

@@ -38,7 +38,8 @@ pub(crate) struct Spawn {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The same name inherits the inbox. Unread mail of before is tagged, so that it is acted on; shutdown requests of
-before are set aside. What is not said anew is as it was: command, client, model, prompt, folder.")]
+before are set aside. What is not said anew is as it was: command, client, model, permission mode, prompt, folder.
+The prompt of before is told again only if no unread mail waits.")]
 pub(crate) struct Respawn {
     /// Who
     name: String,
@@ -63,6 +64,9 @@ struct How {
     /// It needs the lead's leave for its plans
     #[arg(long)]
     plan_mode: bool,
+    /// What it may do without asking, for Claude Code: default, acceptEdits, plan, bypassPermissions, …
+    #[arg(long, value_name = "MODE")]
+    permission_mode: Option<String>,
     /// Where its pane goes [default: window]
     #[arg(long, value_enum)]
     place: Option<PlaceArg>,
@@ -116,6 +120,7 @@ impl How {
                 model: self.model,
                 cwd: self.cwd.map(|cwd| context.cwd.join(cwd)),
                 plan_mode: self.plan_mode.then_some(true),
+                permission_mode: self.permission_mode,
                 ..MemberPlan::new(name)
             },
             client: self.client,

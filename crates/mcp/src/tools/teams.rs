@@ -63,14 +63,15 @@ impl Call for TeamDelete {
         let team = desk.team(self.team_name.as_deref())?;
         desk.must_lead(&team, "deleting it")?;
         // Members that have ended by now are recorded as offline.
-        let _ = desk.office().notice_exits(&team);
-        let config = desk.config(&team)?;
-        let lead = desk.office().lead_of(&team, &config).ok();
-        let is_lead = |name: &str| lead.as_ref().is_some_and(|lead| lead.as_str() == name);
-        let active: Vec<&str> = config
+        let mut handle = desk.office().team(&team)?;
+        let _ = handle.notice_exits();
+        let lead = handle.lead().ok();
+        let is_lead = |name: &str| lead.is_some_and(|lead| lead.as_str() == name);
+        let active: Vec<&str> = handle
+            .config()
             .members
             .iter()
-            .filter(|member| !is_lead(&member.name) && !member.is_offline())
+            .filter(|member| !is_lead(&member.name) && handle.why_off(member).is_none())
             .map(|member| member.name.as_str())
             .collect();
         if !active.is_empty() {

@@ -1,14 +1,14 @@
 //! Sending: who it goes to, what is written, what the sender is told.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
-use atm_store::{Appended, Mailbox, fresh_id};
+use atm_store::{Appended, fresh_id};
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::Content;
-use atm_wire::team::TeamConfig;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
@@ -17,6 +17,7 @@ use crate::mail::summary::summarize;
 use crate::mail::tag;
 use crate::office::{Office, USER};
 use crate::protocol::policy;
+use crate::team::Team;
 
 /// A message that somebody wants sent.
 #[derive(Debug, Clone)]
@@ -156,7 +157,7 @@ impl Office {
         content: Content,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        let addressed = self.address(team, from, letter, content, options)?;
+        let addressed = self.address(&mut Routes::new(self), team, from, letter, content, options)?;
         let mut sent = self.deliver(vec![addressed], options.strict);
         // One letter in, one answer out.
         sent.pop().unwrap_or(Err(OfficeError::EmptyMessage))
@@ -167,6 +168,18 @@ impl Office {
     /// The outer error means that nothing was written; the answers stand in the order of the letters.
     pub fn send_all(
         &self,
+        team: &TeamName,
+        from: &MemberName,
+        letters: &[Letter],
+        options: SendOptions,
+    ) -> Result<Vec<Result<Sent, OfficeError>>, (usize, OfficeError)> {
+        self.send_all_by(&mut Routes::new(self), team, from, letters, options)
+    }
+
+    /// The same, with teams that may be loaded already.
+    pub(crate) fn send_all_by<'a>(
+        &'a self,
+        routes: &mut Routes<'a>,
         team: &TeamName,
         from: &MemberName,
         letters: &[Letter],
@@ -187,7 +200,7 @@ impl Office {
             .zip(contents)
             .enumerate()
             .map(|(index, (letter, content))| {
-                self.address(team, from, letter, content, options).map_err(|error| (index, error))
+                self.address(routes, team, from, letter, content, options).map_err(|error| (index, error))
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(self.deliver(addressed, options.strict))
@@ -207,8 +220,9 @@ impl Office {
         Ok(Some(self.mailbox(team, from).deciding()?))
     }
 
-    pub(crate) fn address(
-        &self,
+    pub(crate) fn address<'a>(
+        &'a self,
+        routes: &mut Routes<'a>,
         team: &TeamName,
         from: &MemberName,
         letter: &Letter,
@@ -219,14 +233,11 @@ impl Office {
             return Err(OfficeError::EmptyMessage);
         }
         let target = letter.to.team.as_ref().unwrap_or(team);
-        let config = self.folder(target)?.load()?;
-        self.check_policy(team, from, (target, &config), &letter.to.name, &content)?;
-        let mailbox = self.mailbox(target, &letter.to.name);
+        let there = routes.team(target)?;
+        self.check_policy(team, from, (target, there.config()), &letter.to.name, &content)?;
         let mut warnings = Vec::new();
-        let delivery =
-            self.whereabouts(target, &config, &letter.to.name, &mailbox, options.create, &mut warnings)?;
-        let home = if target == team { None } else { Some(self.folder(team)?.load()?) };
-        let sender = home.as_ref().unwrap_or(&config).member(from.as_str());
+        let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
+        let sender = routes.team(team)?.config().member(from.as_str());
         if sender.is_none() && from.as_str() != USER {
             warnings.push(format!("{from} is not a member of team {team}"));
         }
@@ -273,30 +284,56 @@ impl Office {
             warnings,
         })
     }
+}
 
-    /// Whether the recipient is there; an error if nobody knows that name.
-    fn whereabouts(
-        &self,
-        team: &TeamName,
-        config: &TeamConfig,
-        to: &MemberName,
-        mailbox: &Mailbox,
-        create: bool,
-        warnings: &mut Vec<String>,
-    ) -> Result<Delivery, OfficeError> {
-        match config.member(to.as_str()) {
-            _ if to.as_str() == USER => Ok(Delivery::Delivered),
-            Some(member) if member.is_offline() => {
-                warnings.push(format!("{to} is offline (isActive is false): the message is queued"));
-                Ok(Delivery::Queued)
-            }
-            Some(_) => Ok(Delivery::Delivered),
-            None if create || mailbox.exists() => {
-                warnings.push(format!("{to} is not a member of team {team}: the message is queued"));
-                Ok(Delivery::Queued)
-            }
-            None => Err(self.no_member(team, config, to.as_str())),
+/// The teams that the letters of one call come from and go to, each loaded once.
+#[derive(Debug)]
+pub(crate) struct Routes<'a> {
+    office: &'a Office,
+    teams: HashMap<TeamName, Team<'a>>,
+}
+
+impl<'a> Routes<'a> {
+    pub(crate) fn new(office: &'a Office) -> Self {
+        Self { office, teams: HashMap::new() }
+    }
+
+    /// A team, loaded when it is first asked for.
+    pub(crate) fn team(&mut self, name: &TeamName) -> Result<&Team<'a>, OfficeError> {
+        Ok(match self.teams.entry(name.clone()) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => place.insert(self.office.team(name)?),
+        })
+    }
+}
+
+/// Whether the recipient is there; an error if nobody knows that name. Processes are looked at only where the
+/// configuration calls it inactive, or does not know it.
+fn whereabouts(
+    team: &Team<'_>,
+    to: &MemberName,
+    create: bool,
+    warnings: &mut Vec<String>,
+) -> Result<Delivery, OfficeError> {
+    let name = team.name();
+    match team.config().member(to.as_str()) {
+        _ if to.as_str() == USER => Ok(Delivery::Delivered),
+        Some(member) if team.why_off(member).is_some() => {
+            warnings.push(format!("{to} is offline (isActive is false): the message is queued"));
+            Ok(Delivery::Queued)
         }
+        Some(_) => Ok(Delivery::Delivered),
+        None if create || team.mailbox(to).exists() => match team.agent_named(to) {
+            Some(pid) => {
+                warnings.push(format!("{to} is not a member of team {name}, and its process {pid} runs"));
+                Ok(Delivery::Delivered)
+            }
+            None => {
+                warnings.push(format!("{to} is not a member of team {name}: the message is queued"));
+                Ok(Delivery::Queued)
+            }
+        },
+        None => Err(team.office().no_member(name, team.config(), to.as_str())),
     }
 }
 

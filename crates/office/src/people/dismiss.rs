@@ -25,21 +25,22 @@ impl Office {
     /// Takes a member out of its team. One that runs must have approved its shutdown, unless it goes by `force`.
     pub fn dismiss(&self, team: &TeamName, name: &MemberName, force: bool) -> Result<Dismissed, OfficeError> {
         // If tmux cannot be asked, the file's word stands.
-        let _ = self.notice_exits(team);
-        let config = self.folder(team)?.load()?;
-        let member = self.member(team, &config, name)?;
+        let mut handle = self.team(team)?;
+        let _ = handle.notice_exits();
+        let member = handle.member(name)?;
+        let is_off = handle.why_off(member).is_some();
         let refuse = |why: &str| Err(OfficeError::NotYours { who: name.to_string(), why: why.to_owned() });
-        if self.leads(team, &config, name) {
+        if self.leads(team, handle.config(), name) {
             return refuse("the lead does not leave its team");
         }
-        if !force && !member.is_offline() && !self.has_approved_shutdown(team, member)? {
+        if !force && !is_off && !self.has_approved_shutdown(team, member)? {
             return refuse("it runs, and has not approved its shutdown");
         }
         let mut warnings = Vec::new();
         match self.kill(team, name) {
             Ok(_) => {}
             Err(OfficeError::Spawn(SpawnError::NotOurs { .. })) => {
-                if force && !member.is_offline() {
+                if force && !is_off {
                     warnings.push(format!("{name} was not started by atm: if it runs, it still does"));
                 }
             }

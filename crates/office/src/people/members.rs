@@ -12,7 +12,8 @@ use crate::chores::wake;
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
-use crate::people::presence::{Judgement, Surroundings, judge};
+use crate::people::presence::{Judgement, judge};
+use crate::team::Team;
 
 pub use crate::people::presence::Presence;
 
@@ -37,6 +38,8 @@ pub struct MemberPlan {
     pub inactive: bool,
     /// Whether it needs the lead's leave for its plans, if that is said.
     pub plan_mode: Option<bool>,
+    /// What its client may do without asking, in the client's own word, if we start it.
+    pub permission_mode: Option<String>,
     /// How we start it, if we do.
     pub spawned: Option<Spawned>,
 }
@@ -126,6 +129,8 @@ pub struct MemberView {
     pub agent_id: String,
     /// Whether it is there.
     pub state: Presence,
+    /// What it does, where its client says so.
+    pub activity: Option<String>,
     /// Why we say so, what decides first.
     pub evidence: Vec<String>,
     /// What decides.
@@ -222,42 +227,44 @@ impl Office {
 
     /// All members with what waits for them.
     pub fn members(&self, team: &TeamName) -> Result<Vec<MemberView>, OfficeError> {
+        let mut team = self.team(team)?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
-        let _ = self.notice_exits(team);
-        let config = self.folder(team)?.load()?;
-        self.complete_accepted(team, None);
-        let mut around = Surroundings::of(&config);
+        let _ = team.notice_exits();
+        self.complete_accepted(team.name(), None);
+        Ok(team.members())
+    }
+}
+
+impl Team<'_> {
+    /// All members with what waits for them, as the files are.
+    pub fn members(&mut self) -> Vec<MemberView> {
         let mut inboxes = HashMap::new();
-        let names = config.members.iter().filter_map(|member| member.checked_name().ok());
-        for name in names.chain(self.inbox_names(team)) {
-            if !inboxes.contains_key(name.as_str()) {
-                let listing = self.mailbox(team, &name).list();
-                around.hear(listing.as_ref().map_or(&[], |listing| &listing.messages));
-                inboxes.insert(name.to_string(), listing);
-            }
+        for name in self.names() {
+            let listing = self.mailbox(&name).list();
+            self.around.hear(listing.as_ref().map_or(&[], |listing| &listing.messages));
+            inboxes.insert(name.to_string(), listing);
         }
-        let now = self.now();
-        Ok(config
-            .members
-            .iter()
-            .map(|member| {
-                let signs = self.signs(team, &config, member, &around);
-                let mut view = member_view(team, &config, member, judge(&signs, now), signs.last_heard());
-                match inboxes.get(&member.name) {
-                    Some(Ok(listing)) => view.count(listing),
-                    Some(Err(error)) => view.warnings.push(error.to_string()),
-                    None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
-                }
-                view
-            })
-            .collect())
+        let (office, now) = (self.office(), self.office().now());
+        let lead = self.config().lead().map(|lead| lead.name.as_str());
+        let view = |member: &Member| {
+            let signs = office.signs(self.name(), self.config(), member, &self.around);
+            let leads = lead == Some(member.name.as_str());
+            let mut view = member_view(self.name(), member, leads, judge(&signs, now), signs.last_heard());
+            match inboxes.get(&member.name) {
+                Some(Ok(listing)) => view.count(listing),
+                Some(Err(error)) => view.warnings.push(error.to_string()),
+                None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
+            }
+            view
+        };
+        self.config().members.iter().map(view).collect()
     }
 }
 
 fn member_view(
     team: &TeamName,
-    config: &TeamConfig,
     member: &Member,
+    leads: bool,
     judged: Judgement,
     last_seen: Option<Stamp>,
 ) -> MemberView {
@@ -266,6 +273,7 @@ fn member_view(
         agent_id: member.agent_id.clone().unwrap_or_else(|| format!("{}@{team}", member.name)),
         state: judged.state,
         why: judged.why(),
+        activity: judged.activity,
         evidence: judged.evidence.into_iter().map(|trace| trace.what).collect(),
         unread: 0,
         pending: 0,
@@ -274,7 +282,7 @@ fn member_view(
         agent_type: member.agent_type.clone(),
         model: member.model.clone(),
         color: member.color.as_ref().map(ToString::to_string),
-        lead: config.lead().is_some_and(|lead| lead.name == member.name),
+        lead: leads,
         warnings: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! Teams, their members, who leads and who is there.
 
+pub(crate) mod agents;
 pub mod alias;
 pub mod dismiss;
 pub mod join;
@@ -7,5 +8,7 @@ pub mod lead;
 pub mod members;
 pub mod nearest;
 pub mod presence;
+pub mod probe;
 pub mod process;
+pub(crate) mod sessions;
 pub mod teams;

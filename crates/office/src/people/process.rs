@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 
 use atm_wire::team::LeadProcess;
 
+use super::probe::{ProcessProbe, SystemProbe};
+
 /// What became of a recorded process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -18,14 +20,19 @@ pub enum Fate {
     Elsewhere,
 }
 
-/// What became of a lead's process.
+/// What became of a lead's process on this machine.
 pub fn fate(process: &LeadProcess) -> Option<Fate> {
+    fate_by(&SystemProbe, process)
+}
+
+/// What became of a lead's process, as `probe` has it.
+pub(crate) fn fate_by(probe: &dyn ProcessProbe, process: &LeadProcess) -> Option<Fate> {
     let pid = process.pid?;
-    if process.pid_space.as_deref().is_some_and(|space| space != pid_space()) {
+    if process.pid_space.as_deref().is_some_and(|space| space != probe.pid_space()) {
         return Some(Fate::Elsewhere);
     }
     let same_start = |start: &str| process.proc_start.as_deref().is_none_or(|recorded| recorded == start);
-    Some(match look(pid) {
+    Some(match probe.started(pid) {
         Some(start) if start.is_empty() || same_start(&start) => Fate::Runs,
         Some(_) => Fate::Replaced,
         None => Fate::Gone,
@@ -34,7 +41,7 @@ pub fn fate(process: &LeadProcess) -> Option<Fate> {
 
 /// A record of a process of this machine, in the spelling that clients use. `None` if there is no such process.
 pub(crate) fn record(pid: u64, claimed_at: i64) -> Option<serde_json::Value> {
-    let start = look(pid)?;
+    let start = started(pid)?;
     let mut record = serde_json::json!({ "pid": pid, "pidSpace": pid_space(), "claimedAt": claimed_at });
     if !start.is_empty() {
         record["procStart"] = start.into();
@@ -44,7 +51,7 @@ pub(crate) fn record(pid: u64, claimed_at: i64) -> Option<serde_json::Value> {
 
 /// When a process started, as the system spells it: in the kernel's ticks, else as `ps` says; empty where nothing says.
 /// `None` if it does not run.
-fn look(pid: u64) -> Option<String> {
+pub(super) fn started(pid: u64) -> Option<String> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => {
             // The name, in brackets, may hold anything; the fields come behind it.
@@ -67,7 +74,7 @@ fn look(pid: u64) -> Option<String> {
 }
 
 /// Where a process number means something: the machine, and where there are such, the namespace.
-fn pid_space() -> String {
+pub(super) fn pid_space() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| {
         let said = Command::new("hostname").stdin(Stdio::null()).output().ok()?;
         Some(String::from_utf8_lossy(&said.stdout).into_owned())

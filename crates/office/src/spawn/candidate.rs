@@ -18,10 +18,13 @@ pub(super) struct Candidate {
     pub(super) name: MemberName,
     pub(super) agent_id: String,
     pub(super) prompt: Option<String>,
+    /// It was told this prompt when it was started before.
+    pub(super) knows_prompt: bool,
     pub(super) cwd: PathBuf,
     pub(super) client: Option<AgentClient>,
     pub(super) given: Vec<String>,
     pub(super) model: Option<String>,
+    pub(super) permission_mode: Option<String>,
     pub(super) command: Vec<String>,
     pub(super) place: Place,
     pub(super) server: Server,
@@ -36,6 +39,7 @@ impl Candidate {
             command: self.given.clone(),
             client: self.client.map(|client| client.as_str().to_owned()),
             model: self.model.clone(),
+            permission_mode: self.permission_mode.clone(),
             place: Some(self.place.as_str().to_owned()),
             exit: None,
         }
@@ -51,6 +55,16 @@ pub(super) fn client_of(plan: &SpawnPlan, before: Option<&Spawned>) -> Option<Ag
     }
 }
 
+/// A mode is one word of a client that has modes; which ones there are is for the client to say.
+fn check_mode(mode: &str, client: Option<AgentClient>) -> Result<(), SpawnError> {
+    let is_word = !mode.is_empty() && mode.chars().all(|letter| letter.is_ascii_alphanumeric());
+    if is_word && client.is_some_and(AgentClient::has_permission_modes) {
+        return Ok(());
+    }
+    let client = client.map_or_else(|| "this command".to_owned(), |client| client.as_str().to_owned());
+    Err(SpawnError::NoPermissionMode { client, mode: mode.to_owned() })
+}
+
 impl Office {
     /// Checks what is to be run, before anything happens.
     pub(super) fn candidate(
@@ -64,6 +78,9 @@ impl Office {
         let client = client_of(plan, spawned);
         let remembered = spawned.filter(|_| plan.command.is_empty() && plan.client.is_none());
         let given = remembered.map_or(&plan.command, |spawned| &spawned.command).clone();
+        if let Some(mode) = &plan.member.permission_mode {
+            check_mode(mode, client)?;
+        }
         let command = launch::command(client, &given, role);
         let program = command.first().ok_or(SpawnError::NothingToRun { who: who.clone() })?;
         let cwd = plan.member.cwd.clone().or_else(|| before?.cwd.clone().map(PathBuf::from));
@@ -85,10 +102,12 @@ impl Office {
             name: role.name.clone(),
             agent_id: who,
             prompt,
+            knows_prompt: before.is_some() && plan.member.prompt.is_none(),
             cwd,
             client,
             given,
             model: role.model.map(ToOwned::to_owned),
+            permission_mode: role.permission_mode.map(ToOwned::to_owned),
             command,
             place: plan.place.unwrap_or(if was_split { Place::Split } else { Place::Window }),
             server: server.unwrap_or_else(|| Server::Named("atm".to_owned())),

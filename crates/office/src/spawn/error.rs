@@ -29,6 +29,14 @@ pub enum SpawnError {
         /// Who.
         who: String,
     },
+    /// The client is not started with such a mode.
+    #[error("{client} takes no permission mode {mode:?}")]
+    NoPermissionMode {
+        /// Which client.
+        client: String,
+        /// What was asked for.
+        mode: String,
+    },
     /// The name is taken, by one that is off.
     #[error("{who} is a member already, and off")]
     IsMember {
@@ -71,7 +79,7 @@ impl SpawnError {
     /// The exit code for this error.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Self::NothingToRun { .. } => ExitCode::Usage,
+            Self::NothingToRun { .. } | Self::NoPermissionMode { .. } => ExitCode::Usage,
             Self::NoProgram { .. }
             | Self::NoFolder { .. }
             | Self::Off { .. }
@@ -97,6 +105,7 @@ impl SpawnError {
             Self::NoProgram { .. } => "no_such_program",
             Self::NoFolder { .. } => "no_such_folder",
             Self::NothingToRun { .. } => "nothing_to_run",
+            Self::NoPermissionMode { .. } => "no_permission_mode",
             Self::IsMember { .. } => "exists",
             Self::Runs { .. } => "runs",
             Self::Off { .. } => "off",
@@ -121,6 +130,10 @@ impl SpawnError {
             Self::NoProgram { .. } => "name it with its path, or put it on your PATH".to_owned(),
             Self::NoFolder { .. } => "--cwd names a folder that is there".to_owned(),
             Self::NothingToRun { .. } => "give --client, or the command behind `--`".to_owned(),
+            Self::NoPermissionMode { .. } => {
+                "--permission-mode is one word, for Claude Code; other clients have settings of their own"
+                    .to_owned()
+            }
             Self::IsMember { who } => {
                 let name = who.split('@').next().unwrap_or(who);
                 format!("`atm respawn {name}` starts it, with its inbox")

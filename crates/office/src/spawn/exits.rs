@@ -1,5 +1,9 @@
 //! Members whose program has ended: noticed at the next look, and entered as off.
 
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use atm_store::TeamFolder;
 use atm_wire::status::State;
 use atm_wire::team::{Member, Spawned, TeamConfig};
@@ -12,6 +16,11 @@ use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use crate::pane::{Backend, Exit, Life, PaneRef, Server, Tmux};
+use crate::people::presence::{Surroundings, ended};
+use crate::team::Team;
+
+/// For how long a program may go on after its pane was closed.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A member whose program has ended.
 #[derive(Debug, Clone, Serialize)]
@@ -51,8 +60,8 @@ pub struct Peek {
 /// A member that we started and have not seen end, and its pane's fate.
 struct Watched {
     name: String,
-    /// It is entered as off already: it said so itself.
-    off: bool,
+    /// It announced its end itself.
+    announced: bool,
     pane: PaneRef,
     life: Life,
 }
@@ -71,7 +80,7 @@ impl Watched {
             Life::NoServer => (format!("the tmux server of its {} is gone", self.pane), State::Error),
         };
         // Who was asked to end, and said yes, has done what it should.
-        Some((how, if self.off { State::Complete } else { state }))
+        Some((how, if self.announced { State::Complete } else { state }))
     }
 }
 
@@ -79,22 +88,16 @@ impl Office {
     /// Looks whether the members that we started still run, and enters those as off that do not. Costs nothing in a
     /// team where nobody was started.
     pub fn notice_exits(&self, team: &TeamName) -> Result<Vec<Ended>, OfficeError> {
-        let folder = self.folder(team)?;
-        if watched(&folder.load()?)?.iter().all(|watched| watched.end().is_none()) {
-            return Ok(Vec::new());
-        }
-        // One that is just being started looks like one that was never started: wait for whoever does it.
-        let _turn = folder.turn(&self.state, self.times)?;
-        self.bury(team, &folder)
+        self.team(team)?.notice_exits()
     }
 
     /// The same in our turn.
     pub(super) fn bury(&self, team: &TeamName, folder: &TeamFolder) -> Result<Vec<Ended>, OfficeError> {
         let mut ended = Vec::new();
-        for watched in watched(&folder.load()?)? {
+        for watched in self.watched(&folder.load()?)? {
             if let Some((how, state)) = watched.end() {
                 let name = MemberName::parse(&watched.name)?;
-                self.set_off(team, &name, watched.off, &how)?;
+                self.set_off(team, &name, &how)?;
                 close(&watched.pane);
                 self.say_in_report(team, &name, state, &how);
                 ended.push(Ended { name: watched.name, how });
@@ -116,11 +119,15 @@ impl Office {
         let backend = Tmux::on(Server::Socket(pane.socket.clone()));
         let life = backend.alive(&pane).map_err(SpawnError::from)?;
         let killed = matches!(life, Life::Alive { .. });
-        if killed {
+        if let Life::Alive { pid, .. } = life {
+            let agent = self.agent_named(team, name.as_str(), &Surroundings::default());
+            let ending = [Some(u64::from(pid)), agent].into_iter().flatten();
+            let ending: Vec<_> = ending.filter_map(|pid| Some((pid, self.probe.started(pid)?))).collect();
             // First the pane: should we die now, the next look finds it gone.
             backend.close(&pane).map_err(SpawnError::from)?;
+            self.await_end(&ending);
             let how = "it was ended by `atm kill`";
-            let entered = self.set_off(team, name, member.is_offline(), how);
+            let entered = self.set_off(team, name, how);
             entered.after(|| Done::MemberEnded(name.clone()))?;
             self.say_in_report(team, name, State::Complete, how);
         }
@@ -143,7 +150,8 @@ impl Office {
         }
         self.notice_exits(team)?;
         let config = self.folder(team)?.load()?;
-        let mut running = config.members.iter().filter(|member| !member.is_offline()).filter_map(PaneRef::of);
+        let mut running =
+            config.members.iter().filter(|member| ended(member).is_none()).filter_map(PaneRef::of);
         running.next().ok_or_else(|| {
             let why = "none of its members runs in a pane that we opened".to_owned();
             SpawnError::Off { who: format!("team {team}"), why }.into()
@@ -156,20 +164,34 @@ impl Office {
         self.pane_of(team, &config, name)
     }
 
-    /// Enters a member as off, and how it ended; of one that is off, only that.
-    pub(super) fn set_off(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        is_off: bool,
-        how: &str,
-    ) -> Result<(), OfficeError> {
-        let how_path = Spawned::PATH.into_iter().chain(["exit"]).collect();
-        let mut fields: Vec<(Vec<&str>, Value)> = vec![(how_path, how.into())];
-        if !is_off {
-            fields.push((vec!["isActive"], false.into()));
-            fields.push((vec!["shutdownAt"], self.now().to_string().into()));
+    /// Waits until processes have ended whose pane was closed, so that the next look does not find them still going.
+    /// One that does not listen to that is killed.
+    fn await_end(&self, processes: &[(u64, String)]) {
+        let runs = |(pid, start): &&(u64, String)| self.probe.started(*pid).as_ref() == Some(start);
+        let begun = Instant::now();
+        let mut is_forced = false;
+        while let Some((pid, _)) = processes.iter().find(runs) {
+            let waited = begun.elapsed();
+            if waited > PATIENCE && !is_forced {
+                is_forced = true;
+                // If that cannot be done, the next look shows that it still runs.
+                let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).stdin(Stdio::null()).output();
+            } else if waited > 2 * PATIENCE {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Enters a member as off, and how and when it ended. The end counts from now, also for one that was between two
+    /// turns or had announced it: what it said before is no sign that it is back.
+    pub(super) fn set_off(&self, team: &TeamName, name: &MemberName, how: &str) -> Result<(), OfficeError> {
+        let how_path = Spawned::PATH.into_iter().chain(["exit"]).collect();
+        let fields: Vec<(Vec<&str>, Value)> = vec![
+            (how_path, how.into()),
+            (vec!["isActive"], false.into()),
+            (vec!["shutdownAt"], self.now().to_string().into()),
+        ];
         Ok(self.folder(team)?.set_member_below(name.as_str(), &fields)?)
     }
 
@@ -180,25 +202,48 @@ impl Office {
     }
 }
 
-/// The members that we started and have not seen end, with what their panes say.
-fn watched(config: &TeamConfig) -> Result<Vec<Watched>, OfficeError> {
-    let not_seen = |member: &&Member| {
-        !member.is_offline() || member.spawned.as_ref().is_some_and(|spawned| spawned.exit.is_none())
-    };
-    let (members, panes): (Vec<&Member>, Vec<PaneRef>) = config
-        .members
-        .iter()
-        .filter(not_seen)
-        .filter_map(|member| Some((member, PaneRef::of(member)?)))
-        .unzip();
-    let lives = Tmux::lives(&panes).map_err(SpawnError::from)?;
-    let watched = members.into_iter().zip(panes).zip(lives);
-    Ok(watched
-        .map(|((member, pane), life)| Watched {
-            name: member.name.clone(),
-            off: member.is_offline(),
-            pane,
-            life,
-        })
-        .collect())
+impl Office {
+    /// The members that we started and have not seen end, with what their panes say.
+    fn watched(&self, config: &TeamConfig) -> Result<Vec<Watched>, OfficeError> {
+        let not_seen = |member: &&Member| ended(member).is_none();
+        let (members, panes): (Vec<&Member>, Vec<PaneRef>) = config
+            .members
+            .iter()
+            .filter(not_seen)
+            .filter_map(|member| Some((member, PaneRef::of(member)?)))
+            .unzip();
+        let lives = self.probe.panes(&panes).map_err(SpawnError::from)?;
+        let watched = members.into_iter().zip(panes).zip(lives);
+        Ok(watched
+            .map(|((member, pane), life)| Watched {
+                name: member.name.clone(),
+                announced: has_announced_end(member),
+                pane,
+                life,
+            })
+            .collect())
+    }
+}
+
+impl Team<'_> {
+    /// Looks whether the members that we started still run, and enters those as off that do not. Costs nothing in a
+    /// team where nobody was started.
+    pub fn notice_exits(&mut self) -> Result<Vec<Ended>, OfficeError> {
+        let office = self.office();
+        if office.watched(self.config())?.iter().all(|watched| watched.end().is_none()) {
+            return Ok(Vec::new());
+        }
+        // One that is just being started looks like one that was never started: wait for whoever does it.
+        let turn = self.folder().turn(&office.state, office.times)?;
+        let ended = office.bury(self.name(), self.folder());
+        drop(turn);
+        self.reload()?;
+        ended
+    }
+}
+
+/// Whether a member said itself that it ends. `isActive` alone does not: clients write it between two turns.
+fn has_announced_end(member: &Member) -> bool {
+    let since_start = |end| member.spawned_at.is_none_or(|start| end >= start);
+    member.is_offline() && member.shutdown_at.is_some_and(since_start)
 }

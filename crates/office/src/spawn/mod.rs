@@ -34,10 +34,11 @@ pub(crate) use nudge::type_line;
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
-use crate::mail::send::{Letter, SendOptions};
+use crate::mail::send::{Letter, Routes, SendOptions};
 use crate::office::Office;
 use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
 use crate::people::members::MemberPlan;
+use crate::people::presence::{Surroundings, ended};
 use crate::protocol::policy::content_of;
 use candidate::{Candidate, client_of};
 
@@ -118,6 +119,7 @@ impl Office {
         if let Some(member) = config.member(&plan.member.name) {
             return Err(taken(team, member).into());
         }
+        self.check_no_other(team, &plan.member.name)?;
         let model = plan.member.model.clone().or_else(|| match client_of(plan, None) {
             // Whatever it chooses by itself, it is none of those that we know by name.
             Some(client) if !client.has_short_models() => Some(client.as_str().to_owned()),
@@ -133,7 +135,7 @@ impl Office {
             color: &draft.color,
             model: plan.member.model.as_deref(),
             plan_mode: plan.member.plan_mode == Some(true),
-            permission_mode: None,
+            permission_mode: plan.member.permission_mode.as_deref(),
         };
         let candidate = self.candidate(plan, &role, None)?;
         let pane = self.open(team, &candidate)?;
@@ -165,6 +167,9 @@ impl Office {
         if !member.is_offline() || pane.is_some() {
             return Err(taken(team, member).into());
         }
+        if let Some(why) = self.life_of(team, &config, member, &Surroundings::of(&config)) {
+            return Err(SpawnError::Runs { who: format!("{}@{team}", member.name), why }.into());
+        }
         let name = member.checked_name()?;
         let color = member.color.clone().unwrap_or(Color::Blue);
         let role = Role {
@@ -175,7 +180,11 @@ impl Office {
             color: &color,
             model: plan.member.model.as_deref().or(member.spawned.as_ref().and_then(|s| s.model.as_deref())),
             plan_mode: plan.member.plan_mode.or(member.plan_mode_required) == Some(true),
-            permission_mode: None,
+            permission_mode: plan
+                .member
+                .permission_mode
+                .as_deref()
+                .or(member.spawned.as_ref().and_then(|s| s.permission_mode.as_deref())),
         };
         let candidate = self.candidate(plan, &role, Some(member))?;
         let pane = self.open(team, &candidate)?;
@@ -199,6 +208,17 @@ impl Office {
         }
         points::reached("registered");
         self.go(team, plan, &candidate, &pane)
+    }
+
+    /// Refuses to start a second client of one name, whoever started the first: they would read each other's mail.
+    fn check_no_other(&self, team: &TeamName, name: &str) -> Result<(), OfficeError> {
+        match self.agent_named(team, name, &Surroundings::default()) {
+            Some(pid) => {
+                let why = format!("process {pid} runs with its --agent-id");
+                Err(SpawnError::Runs { who: format!("{name}@{team}"), why }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Mail, then the program. If that fails, the member is there, off, with its mail.
@@ -231,12 +251,13 @@ impl Office {
         if started.is_err() {
             close(pane);
             // If that cannot be entered, the next look finds the pane gone.
-            let _ = self.set_off(team, &candidate.name, false, "it could not be started");
+            let _ = self.set_off(team, &candidate.name, "it could not be started");
         }
         started.after(|| Done::MemberAdded(candidate.name.clone()))
     }
 
-    /// Makes the inbox, tags what waits there, and writes the prompt, unless it still lies there unread.
+    /// Makes the inbox, tags what waits there, and writes the prompt, unless it still lies there unread. One that returns
+    /// to unread mail has that to act on: the prompt of before would come as new work, behind what is newer.
     fn first_words(
         &self,
         team: &TeamName,
@@ -255,15 +276,23 @@ impl Office {
         let Some(prompt) = candidate.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty()) else {
             return Ok((offered, warnings));
         };
-        let lies_there = mailbox.list()?.messages.into_iter().any(|message| {
-            !message.read && message.outer_type.as_deref() == Some(SYSTEM_INIT) && message.text == prompt
-        });
-        if !lies_there {
+        let unread: Vec<_> = mailbox.list()?.messages.into_iter().filter(|message| !message.read).collect();
+        let lies_there = unread
+            .iter()
+            .any(|message| message.outer_type.as_deref() == Some(SYSTEM_INIT) && message.text == prompt);
+        let has_backlog = candidate.knows_prompt && !unread.is_empty();
+        if !lies_there && !has_backlog {
             let to = Address { name: candidate.name.clone(), team: None };
             let letter = Letter { summary: Some("Initial prompt".to_owned()), ..Letter::new(to, prompt) };
             let system = MemberName::parse(SYSTEM)?;
-            let mut addressed =
-                self.address(team, &system, &letter, content_of(&letter), SendOptions::default())?;
+            let mut addressed = self.address(
+                &mut Routes::new(self),
+                team,
+                &system,
+                &letter,
+                content_of(&letter),
+                SendOptions::default(),
+            )?;
             addressed.draft = Draft {
                 color: Some(Color::System.to_string()),
                 kind: Some(SYSTEM_INIT.to_owned()),
@@ -288,12 +317,11 @@ impl Office {
             config.member(name.as_str()).ok_or_else(|| self.no_member(team, config, name.as_str()))?;
         let who = format!("{name}@{team}");
         let pane = PaneRef::of(member).ok_or_else(|| SpawnError::NotOurs { who: who.clone() })?;
-        if member.is_offline() {
-            let exit = member.spawned.as_ref().and_then(|spawned| spawned.exit.clone());
-            let why = exit.unwrap_or_else(|| "isActive is false in config.json".to_owned());
-            return Err(SpawnError::Off { who, why }.into());
+        // `isActive: false` alone means that it is between two turns.
+        match ended(member) {
+            Some(how) => Err(SpawnError::Off { who, why: how.to_owned() }.into()),
+            None => Ok(pane),
         }
-        Ok(pane)
     }
 }
 

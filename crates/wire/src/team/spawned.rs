@@ -79,6 +79,9 @@ pub struct Spawned {
     /// The model that was chosen for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What its client may do without asking, in the client's own word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
     /// `window` or `split`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use atm_ledger::{Recorded, Stage, StageRecord};
 use atm_wire::message::{Delivery, Priority};
-use atm_wire::team::TeamConfig;
 use atm_wire::{Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::office::{Office, USER};
+use crate::team::Team;
 use crate::trail::pending::{Waiting, Why};
 
 /// In a policy's list: whoever leads the team.
@@ -114,10 +114,10 @@ impl Office {
         dry_run: bool,
     ) -> Result<Vec<Retried>, OfficeError> {
         let waiting = self.pending(team)?;
-        let config = self.folder(team)?.load()?;
+        let handle = self.team(team)?;
         let mut retried = Vec::new();
         for Waiting { message, .. } in waiting {
-            let taken = self.retry_one(team, &config, policies, &message.id, dry_run);
+            let taken = self.retry_one(&handle, policies, &message.id, dry_run);
             let taken = if retried.is_empty() {
                 taken?
             } else {
@@ -131,21 +131,21 @@ impl Office {
     /// Takes the step that is due for a message, if one is.
     fn retry_one(
         &self,
-        team: &TeamName,
-        config: &TeamConfig,
+        handle: &Team<'_>,
         policies: &Policies,
         id: &str,
         dry_run: bool,
     ) -> Result<Option<Retried>, OfficeError> {
+        let (team, config) = (handle.name(), handle.config());
         let recorded = self.recorded(Some(team), id)?;
-        if self.next_step(team, config, policies, &recorded)?.is_none() {
+        if self.next_step(handle, policies, &recorded)?.is_none() {
             return Ok(None);
         }
         let name = MemberName::parse(&recorded.inbox.name)?;
         // Decided again in the turn, by what is known then: somebody may have taken the step meanwhile.
         let _turn = if dry_run { None } else { Some(self.mailbox(team, &name).retrying()?) };
         let recorded = self.recorded(Some(team), &recorded.id)?;
-        let Some((step, draft, stages)) = self.next_step(team, config, policies, &recorded)? else {
+        let Some((step, draft, stages)) = self.next_step(handle, policies, &recorded)? else {
             return Ok(None);
         };
         if !dry_run {
@@ -157,18 +157,19 @@ impl Office {
     /// The step that is due for a message, with what it takes to take it.
     fn next_step(
         &self,
-        team: &TeamName,
-        config: &TeamConfig,
+        handle: &Team<'_>,
         policies: &Policies,
         message: &Recorded,
     ) -> Result<Option<(Step, Draft, Vec<StageRecord>)>, OfficeError> {
         let stages = self.books.with(|ledger| ledger.stages(message))?;
-        let why = self.why_it_waits(team, config, message, &stages).filter(|_| message.stage < Stage::Acked);
+        let why = self
+            .why_it_waits(handle.name(), handle.config(), message, &stages)
+            .filter(|_| message.stage < Stage::Acked);
         let Some(why) = why.filter(|why| !matches!(why, Why::AckAwaited | Why::AckOverdue)) else {
             return Ok(None);
         };
         let Some(draft) = self.draft_of(message)? else { return Ok(None) };
-        let Some(back) = back_since(config, message, &stages) else { return Ok(None) };
+        let Some(back) = back_since(handle, message, &stages) else { return Ok(None) };
         let policy = policies.of(draft.ours.priority);
         let step = due(policy, &stages, draft.delivery, self.now().since(back), why);
         Ok(step.map(|step| (step, draft, stages)))
@@ -176,8 +177,8 @@ impl Office {
 }
 
 /// Since when the recipient is back; `None` while it is off.
-fn back_since(config: &TeamConfig, message: &Recorded, stages: &[StageRecord]) -> Option<Stamp> {
-    let member = config.member(&message.inbox.name).filter(|member| !member.is_offline())?;
+fn back_since(team: &Team<'_>, message: &Recorded, stages: &[StageRecord]) -> Option<Stamp> {
+    let member = team.config().member(&message.inbox.name).filter(|member| team.why_off(member).is_none())?;
     let sent = Stamp::from_millis(message.sent_at);
     let taken =
         stages.iter().find(|record| record.stage == Stage::Taken).map(|record| Stamp::from_millis(record.at));

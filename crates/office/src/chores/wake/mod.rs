@@ -95,17 +95,15 @@ impl Office {
         dry_run: bool,
     ) -> Result<Woken, OfficeError> {
         // If tmux or the ledger cannot be asked, what the files say stands.
-        let _ = self.notice_exits(team);
-        let config = self.folder(team)?.load()?;
-        let member =
-            config.member(name.as_str()).ok_or_else(|| self.no_member(team, &config, name.as_str()))?;
+        let mut handle = self.team(team)?;
+        let _ = handle.notice_exits();
+        let (config, member) = (handle.config(), handle.member(name)?);
         self.complete_accepted(team, Some(name));
         let count = unread(&self.mailbox(team, name))?.len();
-        if member.is_offline() {
-            let why = "isActive is false in config.json".to_owned();
+        if let Some(why) = handle.why_off(member) {
             return Err(SpawnError::Off { who: format!("{name}@{team}"), why }.into());
         }
-        let (manner, way) = self.way_of(team, &config, member, name)?;
+        let (manner, way) = self.way_of(team, config, member, name)?;
         let asleep = |why: &str, unread| Woken {
             team: team.clone(),
             name: name.clone(),

@@ -1,33 +1,52 @@
-//! Looking for traces of members: in the configuration, in panes, in mail and in the ledger. Nothing is changed.
+//! Looking for traces of members: in the configuration, in panes and processes, in mail and in the ledger. Nothing is
+//! changed.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use atm_ledger::InboxKey;
 use atm_wire::payload::{Content, Payload, classify};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Message, Stamp, TeamName};
 
+use super::judge;
 use super::rules::{Pane, Signs, Word};
+use super::{Judgement, Presence};
 use crate::office::Office;
-use crate::pane::{Life, PaneRef, Tmux};
-use crate::people::process::{Fate, fate};
+use crate::pane::{Life, PaneRef};
+use crate::people::probe::ProcessProbe;
+use crate::people::process::{Fate, fate_by};
+use crate::people::sessions::{self, Session};
 
-/// What is asked once for all members.
+/// What is asked once for all members, and only if somebody wants to know.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
-    /// By the member's name.
-    panes: HashMap<String, Pane>,
-    lead_process: Option<(Fate, u64)>,
+    /// The member that leads.
+    lead: Option<String>,
+    /// The panes to ask about, by the member's name.
+    refs: Vec<(String, PaneRef)>,
+    /// What is known of panes, by the member's name.
+    panes: OnceLock<HashMap<String, Pane>>,
+    lead_process: OnceLock<Option<(Fate, u64)>>,
+    /// Sessions that run.
+    sessions: OnceLock<Vec<Session>>,
+    /// The processes that run as a member, by `NAME@TEAM`.
+    agents: OnceLock<HashMap<String, u64>>,
     /// The last word of each sender that stands in an inbox.
     words: HashMap<String, Word>,
 }
 
 impl Surroundings {
-    /// Asks what is asked once: the panes' servers, the lead's process.
+    /// Nothing is asked yet.
     pub(crate) fn of(config: &TeamConfig) -> Self {
-        let lead_process =
-            config.lead_process.as_ref().and_then(|process| Some((fate(process)?, process.pid?)));
-        Self { panes: panes(config), lead_process, words: HashMap::new() }
+        // What was seen to have ended is not asked again.
+        let runs = config.members.iter().filter(|member| ended(member).is_none());
+        let refs = runs.filter_map(|member| Some((member.name.clone(), PaneRef::of(member)?))).collect();
+        Self { lead: config.lead().map(|lead| lead.name.clone()), refs, ..Self::default() }
+    }
+
+    fn is_lead(&self, member: &Member) -> bool {
+        self.lead.as_deref() == Some(member.name.as_str())
     }
 
     /// Takes note of who said what in an inbox.
@@ -48,6 +67,34 @@ impl Surroundings {
             }
         }
     }
+
+    /// What is known of a member's pane.
+    fn pane(&self, probe: &dyn ProcessProbe, member: &Member) -> Option<Pane> {
+        if let Some(how) = ended(member) {
+            return Some(Pane::Silent(how.to_owned()));
+        }
+        let asked = self.panes.get_or_init(|| ask_panes(probe, &self.refs));
+        let foreign = || {
+            let pane = member.tmux_pane_id.as_deref().filter(|pane| pane.starts_with('%'))?;
+            // A number alone says nothing: servers give the same ones, and after a restart to others.
+            Some(Pane::Silent(format!(
+                "runs in pane {pane}, which atm did not open and cannot tell from others"
+            )))
+        };
+        asked.get(&member.name).cloned().or_else(foreign)
+    }
+
+    fn lead_process(&self, probe: &dyn ProcessProbe, config: &TeamConfig) -> Option<(Fate, u64)> {
+        let recorded = || {
+            config.lead_process.as_ref().and_then(|process| Some((fate_by(probe, process)?, process.pid?)))
+        };
+        *self.lead_process.get_or_init(recorded)
+    }
+}
+
+/// How a member ended that we started, if it did and was not started since.
+pub(crate) fn ended(member: &Member) -> Option<&str> {
+    member.spawned.as_ref().filter(|_| member.is_offline()).and_then(|spawned| spawned.exit.as_deref())
 }
 
 impl Office {
@@ -77,8 +124,14 @@ impl Office {
             is_active: member.is_active,
             started: member.spawned_at.or(member.joined_at),
             ended: member.shutdown_at,
-            pane: around.panes.get(&member.name).cloned(),
-            process: process(config, member, around),
+            pane: around.pane(&*self.probe, member),
+            process: self.recorded_process(config, member, around),
+            session: self.session_of(config, member, around).map(|session| {
+                // What a lead does says nothing of a member that lives in it.
+                let activity = session.activity.clone().filter(|_| !may_live_in_lead(member));
+                (session.describe(), activity)
+            }),
+            agent: self.agent_of(team, member, around).map(describe_agent),
             word: word.map(|word| Word { at: word.at.min(now), ..word }),
             heartbeat: stamp(traces.heartbeat),
             took: stamp(traces.took),
@@ -86,65 +139,159 @@ impl Office {
             stalled: stamp(traces.stalled),
         }
     }
+
+    /// Whether a member is there, and why we say so.
+    pub(crate) fn judge(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        member: &Member,
+        around: &Surroundings,
+    ) -> Judgement {
+        judge(&self.signs(team, config, member, around), self.now())
+    }
+
+    /// Why a member counts as off, if it does. One that its configuration does not call inactive does not, and costs
+    /// nothing to ask about.
+    pub(crate) fn why_off(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        member: &Member,
+        around: &Surroundings,
+    ) -> Option<String> {
+        if !member.is_offline() || self.life_of(team, config, member, around).is_some() {
+            return None;
+        }
+        let judged = self.judge(team, config, member, around);
+        (judged.state == Presence::Offline).then(|| judged.why())
+    }
+
+    /// A running process that can be tied to a member, in words. What is cheap to ask is asked first.
+    pub(crate) fn life_of(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        member: &Member,
+        around: &Surroundings,
+    ) -> Option<String> {
+        if let Some((Fate::Runs, what)) = self.recorded_process(config, member, around) {
+            return Some(what);
+        }
+        if let Some(session) = self.session_of(config, member, around) {
+            return Some(session.describe());
+        }
+        if let Some(pid) = self.agent_of(team, member, around) {
+            return Some(describe_agent(pid));
+        }
+        match around.pane(&*self.probe, member) {
+            Some(Pane::Runs(what)) => Some(what),
+            _ => None,
+        }
+    }
+
+    /// The process that runs as `name` of a team, whether that is a member or not.
+    pub(crate) fn agent_named(&self, team: &TeamName, name: &str, around: &Surroundings) -> Option<u64> {
+        let agents = around.agents.get_or_init(|| {
+            let root = self.root.path();
+            let ours = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+            let is_here = |root: &std::path::PathBuf| root.canonicalize().is_ok_and(|root| root == ours);
+            let agents = self.probe.agents().into_iter();
+            agents
+                .filter(|agent| agent.root.as_ref().is_none_or(is_here))
+                .map(|agent| (agent.id, agent.pid))
+                .collect()
+        });
+        agents.get(&format!("{name}@{team}")).copied()
+    }
+
+    fn agent_of(&self, team: &TeamName, member: &Member, around: &Surroundings) -> Option<u64> {
+        let found = self.agent_named(team, &member.name, around);
+        found.or_else(|| around.agents.get()?.get(member.agent_id.as_deref()?).copied())
+    }
+
+    /// The session that runs for a member: its own, or its lead's if it lives in that one.
+    fn session_of<'a>(
+        &self,
+        config: &TeamConfig,
+        member: &Member,
+        around: &'a Surroundings,
+    ) -> Option<&'a Session> {
+        let leads = around.is_lead(member);
+        let own = member.waking.session.as_deref();
+        let of_lead = config.lead_session_id.as_deref().filter(|_| leads || may_live_in_lead(member));
+        let process = config.lead_process.as_ref().and_then(|process| process.pid).filter(|_| leads);
+        if own.is_none() && of_lead.is_none() && process.is_none() {
+            return None;
+        }
+        let live = around.sessions.get_or_init(|| sessions::live(self.root.path(), &*self.probe));
+        let is_ids = |session: &&Session| [own, of_lead].contains(&Some(session.id.as_str()));
+        // `/clear` begins another conversation in the same process.
+        let by_process = || live.iter().find(|session| Some(session.pid) == process);
+        live.iter().find(is_ids).or_else(by_process)
+    }
+
+    /// The process that the configuration records: the lead's own, which is also that of members who live in it.
+    fn recorded_process(
+        &self,
+        config: &TeamConfig,
+        member: &Member,
+        around: &Surroundings,
+    ) -> Option<(Fate, String)> {
+        let leads = around.is_lead(member);
+        if !leads && !lives_in_lead(member) {
+            return None;
+        }
+        let (fate, pid) = around.lead_process(&*self.probe, config)?;
+        if !leads && fate == Fate::Runs && !may_live_in_lead(member) {
+            return None;
+        }
+        let whose = if leads {
+            format!("its process {pid}")
+        } else {
+            format!("the lead's process {pid}, in which it lives,")
+        };
+        let what = match fate {
+            Fate::Runs => "runs",
+            Fate::Gone => "is gone",
+            Fate::Replaced => "is gone, and its number is another's now",
+            Fate::Elsewhere => "is of another machine or container, and cannot be asked from here",
+        };
+        Some((fate, format!("{whose} {what}")))
+    }
 }
 
-/// Whose process is recorded: the lead's own, and that of members who live in it.
-fn process(config: &TeamConfig, member: &Member, around: &Surroundings) -> Option<(Fate, String)> {
-    let (life, pid) = around.lead_process?;
-    let leads = config.lead().is_some_and(|lead| lead.name == member.name);
-    let lives_in_lead = member.backend_type.as_deref() == Some("in-process")
-        && member.tmux_pane_id.as_deref() == Some("in-process");
-    let whose = match (leads, lives_in_lead) {
-        (true, _) => format!("its process {pid}"),
-        (false, true) => format!("the lead's process {pid}, in which it lives,"),
-        (false, false) => return None,
-    };
-    let what = match life {
-        Fate::Runs => "runs",
-        Fate::Gone => "is gone",
-        Fate::Replaced => "is gone, and its number is another's now",
-        Fate::Elsewhere => "is of another machine or container, and cannot be asked from here",
-    };
-    Some((life, format!("{whose} {what}")))
+fn lives_in_lead(member: &Member) -> bool {
+    member.backend_type.as_deref() == Some("in-process")
+        && member.tmux_pane_id.as_deref() == Some("in-process")
+}
+
+/// Clients write no `isActive` for members inside a lead: where it is false, somebody ended that member, and its
+/// lead's process says nothing about it.
+fn may_live_in_lead(member: &Member) -> bool {
+    lives_in_lead(member) && !member.is_offline()
+}
+
+/// A process that runs as a member, in words.
+fn describe_agent(pid: u64) -> String {
+    format!("process {pid} runs with its --agent-id")
 }
 
 /// What became of the panes that members run in: each server is asked once.
-fn panes(config: &TeamConfig) -> HashMap<String, Pane> {
-    let mut found = HashMap::new();
-    // What was seen to have ended is not asked again.
-    for member in config.members.iter().filter(|member| member.is_offline()) {
-        if let Some(how) = member.spawned.as_ref().and_then(|spawned| spawned.exit.clone()) {
-            found.insert(member.name.clone(), Pane::Silent(how));
-        }
+fn ask_panes(probe: &dyn ProcessProbe, refs: &[(String, PaneRef)]) -> HashMap<String, Pane> {
+    let panes: Vec<PaneRef> = refs.iter().map(|(_, pane)| pane.clone()).collect();
+    if panes.is_empty() {
+        return HashMap::new();
     }
-    let (names, refs): (Vec<&str>, Vec<PaneRef>) = config
-        .members
-        .iter()
-        .filter(|member| !found.contains_key(&member.name))
-        .filter_map(|member| Some((member.name.as_str(), PaneRef::of(member)?)))
-        .unzip();
-    let lives = if refs.is_empty() { Ok(Vec::new()) } else { Tmux::lives(&refs) };
-    match lives {
+    match probe.panes(&panes) {
         Ok(lives) => {
-            for ((name, pane), life) in names.iter().zip(&refs).zip(lives) {
-                found.insert((*name).to_owned(), said(pane, &life));
-            }
+            refs.iter().zip(lives).map(|((name, pane), life)| (name.clone(), said(pane, &life))).collect()
         }
         Err(error) => {
-            for (name, pane) in names.iter().zip(&refs) {
-                found.insert((*name).to_owned(), Pane::Silent(format!("{pane} could not be asked: {error}")));
-            }
+            let silent = |pane| Pane::Silent(format!("{pane} could not be asked: {error}"));
+            refs.iter().map(|(name, pane)| (name.clone(), silent(pane))).collect()
         }
     }
-    for member in &config.members {
-        let foreign = member.tmux_pane_id.as_deref().filter(|pane| pane.starts_with('%'));
-        if let Some(pane) = foreign.filter(|_| !found.contains_key(&member.name)) {
-            // A number alone says nothing: servers give the same ones, and after a restart to others.
-            let what = format!("runs in pane {pane}, which atm did not open and cannot tell from others");
-            found.insert(member.name.clone(), Pane::Silent(what));
-        }
-    }
-    found
 }
 
 fn said(pane: &PaneRef, life: &Life) -> Pane {

@@ -1,8 +1,8 @@
 //! Who is there, and how we know.
 //!
 //! Nobody tells us who runs: it is told from traces, some of which are stale. `gather` looks for them, `rules`
-//! weighs them by strength and age. Sending does not ask here: it goes
-//! by the configuration alone.
+//! weighs them by strength and age. All that depends on somebody being there asks here; a send only where the
+//! configuration calls its recipient inactive, or does not know it.
 
 mod gather;
 mod rules;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::error::OfficeError;
 use crate::office::Office;
 
-pub(crate) use gather::Surroundings;
+pub(crate) use gather::{Surroundings, ended};
 
 pub(crate) use rules::{CHECK_PATIENCE, judge};
 
@@ -74,6 +74,8 @@ pub struct Trace {
 pub struct Judgement {
     /// The state.
     pub state: Presence,
+    /// What it does, where its client says so: `working`, `idle`, `waiting for …`.
+    pub activity: Option<String>,
     /// The traces, what decides first.
     pub evidence: Vec<Trace>,
 }
@@ -102,11 +104,10 @@ impl Office {
     /// Whether a member is there, and why we say so.
     pub fn presence(&self, team: &TeamName, name: &MemberName) -> Result<PresenceView, OfficeError> {
         self.reconcile(team)?;
+        let mut team = self.team(team)?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
-        let _ = self.notice_exits(team);
-        let config = self.folder(team)?.load()?;
-        let member = self.member(team, &config, name)?;
-        let judgement = judge(&self.signs(team, &config, member, &Surroundings::of(&config)), self.now());
-        Ok(PresenceView { name: name.to_string(), team: team.to_string(), judgement })
+        let _ = team.notice_exits();
+        let judgement = team.judge(team.member(name)?);
+        Ok(PresenceView { name: name.to_string(), team: team.name().to_string(), judgement })
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! | question, in this order | answer |
 //! |---|---|
-//! | does its process run? (its own pane; for a lead the recorded process; for a member inside its lead, the lead's) | gone: offline, whatever else says. Runs: it is there, whatever `isActive` says |
+//! | does a process run that can be tied to it? (its own pane; for a lead the recorded process; for a member inside its lead, the lead's; its session; a process with its `--agent-id`) | it is there, whatever else says |
+//! | is its own pane, or the recorded process, gone? | offline |
 //! | is `isActive` false? | offline, unless it was heard of since it ended (`shutdownAt`) and within 15 minutes; where no end is recorded, within 2 minutes |
-//! | is `isActive` true? | it is there, unless it was started more than a day ago and not heard of for a day: unknown |
+//! | is `isActive` true? | it is there, unless it was heard of before, and neither started nor heard of for a day: unknown. One that was never heard of keeps what the configuration claims |
 //! | nothing of these | heard of within 15 minutes: it is there; else unknown |
 //! | if it is there: is a health check older than 30 s, and nothing heard since? or did a sweep find it stalled, and nothing was heard since? | stalled |
-//! | if it is there: was its last word an idle notification, and did it take no mail since? | idle; else online |
+//! | if it is there: does its session say what it does? | idle or online accordingly |
+//! | if its process runs: is `isActive` false? | idle: separate-process clients write that at the end of every turn |
+//! | if it is there: was its last word an idle notification, and did it take no mail since? | idle (not while a separate process says `isActive: true`: it is in a turn); else online |
 //!
 //! Heard of: it sent something, which nobody else does in its name, or it took mail. Taking alone does not count
 //! against `isActive: false`: others empty inboxes too.
@@ -18,6 +21,7 @@ use atm_wire::Stamp;
 
 use super::{Judgement, Presence, Trace, Weight};
 use crate::people::process::Fate;
+use crate::people::sessions::Activity;
 
 /// How long a health check may go without an answer.
 pub(crate) const CHECK_PATIENCE: Duration = Duration::from_secs(30);
@@ -63,6 +67,10 @@ pub(crate) struct Signs {
     pub(crate) pane: Option<Pane>,
     /// The recorded process: its own if it leads, its lead's if it lives in that one.
     pub(crate) process: Option<(Fate, String)>,
+    /// A session of its client's that runs, in words, and what it does.
+    pub(crate) session: Option<(String, Option<Activity>)>,
+    /// A process that runs with its `--agent-id`, in words.
+    pub(crate) agent: Option<String>,
     /// The last thing it said.
     pub(crate) word: Option<Word>,
     /// When it last gave a heartbeat.
@@ -88,6 +96,8 @@ enum Running {
 enum By {
     Pane,
     Process,
+    Session,
+    Agent,
     Flag,
     Heard,
     Nothing,
@@ -97,7 +107,7 @@ enum By {
 pub(crate) fn judge(signs: &Signs, now: Stamp) -> Judgement {
     let (running, by) = signs.running(now);
     let stalled = signs.stalled_at(now);
-    let idle = signs.idle_since();
+    let idle = signs.idle(by);
     let state = match running {
         Running::No => Presence::Offline,
         Running::CannotTell => Presence::Unknown,
@@ -105,10 +115,26 @@ pub(crate) fn judge(signs: &Signs, now: Stamp) -> Judgement {
         Running::Yes if idle.is_some() => Presence::Idle,
         Running::Yes => Presence::Online,
     };
-    let mut evidence = signs.traces(running, by, state);
+    let mut evidence = signs.traces(running, by, state, idle);
     // What decides stands first; the order is kept otherwise.
     evidence.sort_by_key(|trace| trace.weight != Weight::Decides);
-    Judgement { state, evidence }
+    let activity = if running == Running::Yes { signs.activity() } else { None };
+    Judgement { state, activity, evidence }
+}
+
+impl By {
+    /// A process that can be tied to the member.
+    fn is_process(self) -> bool {
+        matches!(self, Self::Pane | Self::Process | Self::Session | Self::Agent)
+    }
+}
+
+/// What says that a member has nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Idle {
+    Session,
+    Flag,
+    Word,
 }
 
 impl Signs {
@@ -118,11 +144,14 @@ impl Signs {
     }
 
     fn running(&self, now: Stamp) -> (Running, By) {
+        // First all that runs: a member may have been started again by other means than those that ended.
         match (&self.pane, &self.process) {
-            (Some(Pane::Gone(_)), _) => return (Running::No, By::Pane),
             (Some(Pane::Runs(_)), _) => return (Running::Yes, By::Pane),
-            (_, Some((Fate::Gone | Fate::Replaced, _))) => return (Running::No, By::Process),
             (_, Some((Fate::Runs, _))) => return (Running::Yes, By::Process),
+            _ if self.session.is_some() => return (Running::Yes, By::Session),
+            _ if self.agent.is_some() => return (Running::Yes, By::Agent),
+            (Some(Pane::Gone(_)), _) => return (Running::No, By::Pane),
+            (_, Some((Fate::Gone | Fate::Replaced, _))) => return (Running::No, By::Process),
             _ => {}
         }
         let said = self.word.as_ref().map(|word| word.at);
@@ -136,8 +165,10 @@ impl Signs {
                 };
                 if back.is_some() { (Running::Yes, By::Heard) } else { (Running::No, By::Flag) }
             }
-            Some(true) => match heard.max(self.started) {
-                Some(last) if !within(Some(last), FLAG_GOOD_FOR) => (Running::CannotTell, By::Heard),
+            Some(true) => match heard {
+                Some(last) if !within(Some(last).max(self.started), FLAG_GOOD_FOR) => {
+                    (Running::CannotTell, By::Heard)
+                }
                 _ => (Running::Yes, By::Flag),
             },
             None if within(heard, RECENT) => (Running::Yes, By::Heard),
@@ -153,13 +184,33 @@ impl Signs {
         overdue.filter(silent_since).or(self.stalled.filter(silent_since))
     }
 
-    /// Since when it has nothing to do, by its own word.
-    fn idle_since(&self) -> Option<Stamp> {
+    /// Whether it has nothing to do, and what says so.
+    fn idle(&self, by: By) -> Option<Idle> {
+        match self.session.as_ref().and_then(|(_, activity)| activity.as_ref()) {
+            Some(Activity::Idle) => return Some(Idle::Session),
+            Some(Activity::Busy | Activity::Waiting(_)) => return None,
+            Some(Activity::Other(_)) | None => {}
+        }
+        match self.is_active {
+            Some(false) if by.is_process() => return Some(Idle::Flag),
+            // Such a client keeps the flag current at both ends of a turn.
+            Some(true) if self.agent.is_some() => return None,
+            _ => {}
+        }
         let word = self.word.as_ref().filter(|word| word.kind == "idle_notification")?;
-        self.took.is_none_or(|took| took <= word.at).then_some(word.at)
+        self.took.is_none_or(|took| took <= word.at).then_some(Idle::Word)
     }
 
-    fn traces(&self, running: Running, by: By, state: Presence) -> Vec<Trace> {
+    /// What it does, where its client says so.
+    fn activity(&self) -> Option<String> {
+        let of_session = self.session.as_ref().and_then(|(_, activity)| activity.as_ref());
+        of_session.map(Activity::describe).or_else(|| {
+            self.agent.as_ref()?;
+            self.is_active.map(|is_active| if is_active { "working" } else { "idle" }.to_owned())
+        })
+    }
+
+    fn traces(&self, running: Running, by: By, state: Presence, idle: Option<Idle>) -> Vec<Trace> {
         let mut traces = Vec::new();
         let mut add = |what: String, at: Option<Stamp>, weight| traces.push(Trace { what, at, weight });
         let decided = |one: By| if one == by { Weight::Decides } else { Weight::Beside };
@@ -181,10 +232,21 @@ impl Signs {
             Some((Fate::Elsewhere, what)) => add(what.clone(), None, Weight::Beside),
             None => {}
         }
+        if let Some((what, _)) = &self.session {
+            add(what.clone(), None, decided(By::Session));
+        }
+        if let Some(what) = &self.agent {
+            add(what.clone(), None, decided(By::Agent));
+        }
         match self.is_active {
             Some(true) => {
                 let what = "isActive is true in config.json".to_owned();
                 add(what, self.started, against(Running::Yes, By::Flag));
+            }
+            Some(false) if running == Running::Yes && by.is_process() => {
+                let decides = state == Presence::Idle && idle == Some(Idle::Flag);
+                let weight = if decides { Weight::Decides } else { Weight::Beside };
+                add("isActive is false in config.json: it is between two turns".to_owned(), None, weight);
             }
             Some(false) => {
                 let weight = against(Running::No, By::Flag);
@@ -195,24 +257,34 @@ impl Signs {
             }
             None => add("config.json does not say isActive".to_owned(), None, decided(By::Nothing)),
         }
-        self.words(by, state, &mut add);
+        let says_idle = state == Presence::Idle && idle == Some(Idle::Word);
+        self.words(by, state, says_idle, &mut add);
         traces
     }
 
     /// What was heard of it.
-    fn words(&self, by: By, state: Presence, add: &mut impl FnMut(String, Option<Stamp>, Weight)) {
+    fn words(
+        &self,
+        by: By,
+        state: Presence,
+        says_idle: bool,
+        add: &mut impl FnMut(String, Option<Stamp>, Weight),
+    ) {
         let heard = if by == By::Heard { Weight::Decides } else { Weight::Beside };
         let is = |wanted: Presence, otherwise| if state == wanted { Weight::Decides } else { otherwise };
         if let Some(word) = &self.word {
             let detail = word.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
             let (what, weight) = match word.kind.as_str() {
-                "idle_notification" => ("said that it is idle", is(Presence::Idle, heard)),
+                "idle_notification" if says_idle => ("said that it is idle", Weight::Decides),
+                "idle_notification" => ("said that it is idle", heard),
                 "heartbeat" => ("gave a heartbeat", heard),
                 _ => ("sent mail", heard),
             };
             add(format!("{what}{detail} at {}", word.at), Some(word.at), weight);
-        } else if by == By::Heard && self.took.is_none() {
-            add("nothing was heard of it".to_owned(), None, heard);
+        } else if self.took.is_none() && self.is_active == Some(true) {
+            // The configuration's claim stands, with what it is worth.
+            let weight = if by == By::Flag { Weight::Decides } else { Weight::Beside };
+            add("never heard from".to_owned(), None, weight);
         }
         let is_word = self.word.as_ref().is_some_and(|word| word.kind == "heartbeat");
         if let Some(at) = self.heartbeat.filter(|_| !is_word) {
@@ -233,112 +305,4 @@ impl Signs {
 }
 
 #[cfg(test)]
-#[expect(clippy::unnecessary_wraps, reason = "every sign is optional")]
-mod tests {
-    use super::*;
-
-    const NOW: i64 = 1_794_768_000_000;
-
-    /// So many minutes ago.
-    fn ago(minutes: i64) -> Option<Stamp> {
-        Some(Stamp::from_millis(NOW - minutes * 60_000))
-    }
-
-    fn word(kind: &str, minutes: i64) -> Option<Word> {
-        ago(minutes).map(|at| Word { at, kind: kind.to_owned(), detail: None })
-    }
-
-    fn runs() -> Option<Pane> {
-        Some(Pane::Runs("its pane runs".to_owned()))
-    }
-
-    fn process(life: Fate) -> Option<(Fate, String)> {
-        Some((life, "the process".to_owned()))
-    }
-
-    #[test]
-    fn no_single_stale_flag_decides() {
-        use Presence::{Idle, Offline, Online, Stalled, Unknown};
-        let on = || Signs { is_active: Some(true), started: ago(60), ..Signs::default() };
-        let off = || Signs { is_active: Some(false), ended: ago(60), ..Signs::default() };
-        let day = 24 * 60;
-        let cases: Vec<(&str, Signs, Presence)> = vec![
-            ("nothing is known", Signs::default(), Unknown),
-            ("the flag alone", on(), Online),
-            ("the flag, undated", Signs { started: None, ..on() }, Online),
-            ("an old flag", Signs { started: ago(day + 1), ..on() }, Unknown),
-            ("an old flag, confirmed", Signs { started: ago(9 * day), took: ago(day), ..on() }, Online),
-            ("off", off(), Offline),
-            ("off, and heard of before", Signs { word: word("message", 61), ..off() }, Offline),
-            ("off, and heard of since", Signs { word: word("message", 5), ..off() }, Online),
-            ("off, and heard of since, long ago", Signs { word: word("message", 16), ..off() }, Offline),
-            ("off, and its inbox was emptied", Signs { took: ago(1), ..off() }, Offline),
-            (
-                "off without a date, heard of",
-                Signs { ended: None, word: word("message", 2), ..off() },
-                Online,
-            ),
-            ("off without a date, silent", Signs { ended: None, word: word("message", 3), ..off() }, Offline),
-            ("off, and its pane runs", Signs { pane: runs(), ..off() }, Online),
-            ("on, and its pane is gone", Signs { pane: Some(Pane::Gone("x".into())), ..on() }, Offline),
-            ("on, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..on() }, Online),
-            ("off, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..off() }, Offline),
-            ("process runs", Signs { process: process(Fate::Runs), ..Signs::default() }, Online),
-            ("on, process gone", Signs { process: process(Fate::Gone), ..on() }, Offline),
-            ("on, the number is another's", Signs { process: process(Fate::Replaced), ..on() }, Offline),
-            ("on, process elsewhere", Signs { process: process(Fate::Elsewhere), ..on() }, Online),
-            ("no flag, heard of", Signs { word: word("message", 15), ..Signs::default() }, Online),
-            ("no flag, took mail", Signs { took: ago(15), ..Signs::default() }, Online),
-            ("no flag, silent", Signs { word: word("message", 16), ..Signs::default() }, Unknown),
-            ("idle is its last word", Signs { word: word("idle_notification", 5), ..on() }, Idle),
-            (
-                "idle, then took mail",
-                Signs { word: word("idle_notification", 5), took: ago(4), ..on() },
-                Online,
-            ),
-            (
-                "took mail, then idle",
-                Signs { word: word("idle_notification", 5), took: ago(6), ..on() },
-                Idle,
-            ),
-            ("idle, and off since", Signs { word: word("idle_notification", 61), ..off() }, Offline),
-            ("checked just now", Signs { unanswered: ago(0), ..on() }, Online),
-            ("checked, no answer", Signs { unanswered: ago(1), ..on() }, Stalled),
-            (
-                "checked, heard of since",
-                Signs { unanswered: ago(2), word: word("heartbeat", 1), ..on() },
-                Online,
-            ),
-            ("checked, off", Signs { unanswered: ago(2), ..off() }, Offline),
-            (
-                "idle, checked, no answer",
-                Signs { unanswered: ago(2), word: word("idle_notification", 5), ..on() },
-                Stalled,
-            ),
-            ("found stalled", Signs { stalled: ago(9), ..on() }, Stalled),
-            (
-                "found stalled, heard of since",
-                Signs { stalled: ago(9), word: word("message", 1), ..on() },
-                Online,
-            ),
-            (
-                "stalled, pane gone",
-                Signs { stalled: ago(9), pane: Some(Pane::Gone("x".into())), ..on() },
-                Offline,
-            ),
-        ];
-        for (case, signs, state) in cases {
-            let judged = judge(&signs, Stamp::from_millis(NOW));
-            assert_eq!(judged.state, state, "{case}: {judged:?}");
-            assert_eq!(judged.evidence[0].weight, Weight::Decides, "{case} has no reason: {judged:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_believed_is_shown_as_overruled() {
-        let signs = Signs { is_active: Some(false), pane: runs(), ..Signs::default() };
-        let judged = judge(&signs, Stamp::from_millis(NOW));
-        assert_eq!(judged.why(), "its pane runs");
-        assert_eq!(judged.evidence[1].weight, Weight::Overruled, "{judged:?}");
-    }
-}
+mod tests;

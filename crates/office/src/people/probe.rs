@@ -1,0 +1,56 @@
+//! What presence asks of the machine: which processes run, as whom, and what became of panes.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::{agents, process};
+use crate::pane::{Life, PaneError, PaneRef, Tmux};
+
+/// A process whose command line says which member it is: `--agent-id NAME@TEAM`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// `NAME@TEAM`.
+    pub id: String,
+    /// The process.
+    pub pid: u64,
+    /// The shared tree that it works with, where that can be seen: teams of two trees may have the same name.
+    pub root: Option<PathBuf>,
+}
+
+/// What can be asked about processes. Tests replace it.
+pub trait ProcessProbe: fmt::Debug + Send + Sync {
+    /// When a process started, as the system spells it; empty where nothing says. `None` if it does not run, or only
+    /// waits to be reaped.
+    fn started(&self, pid: u64) -> Option<String>;
+
+    /// Where a process number means something: the machine, and where there are such, the namespace.
+    fn pid_space(&self) -> String;
+
+    /// The processes that run as a member of some team.
+    fn agents(&self) -> Vec<Agent>;
+
+    /// What became of panes that we opened.
+    fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError>;
+}
+
+/// This machine: `/proc`, or where there is none, `ps`; and tmux.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemProbe;
+
+impl ProcessProbe for SystemProbe {
+    fn started(&self, pid: u64) -> Option<String> {
+        process::started(pid)
+    }
+
+    fn pid_space(&self) -> String {
+        process::pid_space()
+    }
+
+    fn agents(&self) -> Vec<Agent> {
+        agents::running()
+    }
+
+    fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
+        if panes.is_empty() { Ok(Vec::new()) } else { Tmux::lives(panes) }
+    }
+}

@@ -1,0 +1,176 @@
+//! Sessions that Claude Code registers: `sessions/<pid>.json` below the shared tree, one for each plain session and lead.
+//!
+//! The registry is no public contract: it is only read, every key may be missing, and a file may be empty while it is
+//! written. An entry outlives a killed process, so it counts only if that process runs and started when the entry says.
+//! Keys for a session's socket lie beside the entries and are never opened.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::probe::ProcessProbe;
+
+/// A longer word of a client's is cut: it is shown to people.
+const AT_MOST: usize = 60;
+
+/// A session whose process runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Session {
+    /// Its process.
+    pub(crate) pid: u64,
+    /// The conversation.
+    pub(crate) id: String,
+    /// What it does, where the client says so.
+    pub(crate) activity: Option<Activity>,
+}
+
+impl Session {
+    /// That it runs, in words.
+    pub(crate) fn describe(&self) -> String {
+        let doing = self.activity.as_ref().map(|activity| format!(", {}", activity.describe()));
+        let short: String = self.id.chars().take(8).collect();
+        format!("session {short} runs (process {}{})", self.pid, doing.unwrap_or_default())
+    }
+}
+
+/// What a session does, by its client's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// It is in a turn.
+    Busy,
+    /// It waits for its user's next words.
+    Idle,
+    /// It waits for something else: a permission, an answer.
+    Waiting(Option<String>),
+    /// A word that we do not know.
+    Other(String),
+}
+
+impl Activity {
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Busy => "working".to_owned(),
+            Self::Idle => "idle".to_owned(),
+            Self::Waiting(None) => "waiting".to_owned(),
+            Self::Waiting(Some(what)) => format!("waiting for {what}"),
+            Self::Other(word) => word.clone(),
+        }
+    }
+}
+
+/// The sessions below `root` whose processes run.
+pub(crate) fn live(root: &Path, probe: &dyn ProcessProbe) -> Vec<Session> {
+    let entries = fs::read_dir(root.join("sessions")).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
+            read(pid, &fs::read_to_string(entry.path()).ok()?, probe)
+        })
+        .collect()
+}
+
+/// A session by its entry, if its process is the one that wrote it.
+fn read(pid: u64, text: &str, probe: &dyn ProcessProbe) -> Option<Session> {
+    let entry: Value = serde_json::from_str(text).ok()?;
+    let word = |key: &str| entry.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
+    if entry.get("pid").and_then(Value::as_u64).is_some_and(|said| said != pid) {
+        return None;
+    }
+    // Without its start, the number may be another process's by now: that proves nothing.
+    let start = match entry.get("procStart")? {
+        Value::String(start) => start.clone(),
+        Value::Number(start) => start.to_string(),
+        _ => return None,
+    };
+    if probe.started(pid).is_none_or(|now| now != start) {
+        return None;
+    }
+    let cut = |word: &str| word.chars().take(AT_MOST).collect::<String>();
+    let activity = word("status").map(|status| match status {
+        "busy" => Activity::Busy,
+        "idle" => Activity::Idle,
+        "waiting" => Activity::Waiting(word("waitingFor").map(cut)),
+        other => Activity::Other(cut(other)),
+    });
+    Some(Session { pid, id: word("sessionId").unwrap_or_default().to_owned(), activity })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::probe::Agent;
+    use super::*;
+    use crate::pane::{Life, PaneError, PaneRef};
+
+    /// A machine on which process 4242 runs, and started at 322905.
+    #[derive(Debug)]
+    struct One;
+
+    impl ProcessProbe for One {
+        fn started(&self, pid: u64) -> Option<String> {
+            (pid == 4242).then(|| "322905".to_owned())
+        }
+
+        fn pid_space(&self) -> String {
+            String::new()
+        }
+
+        fn agents(&self) -> Vec<Agent> {
+            Vec::new()
+        }
+
+        fn panes(&self, _: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn an_entry_counts_if_its_process_runs_and_started_when_it_says() {
+        let alive = |activity| Some(Session { pid: 4242, id: "0b7e".into(), activity });
+        let rows = [
+            (r#"{"pid":4242,"sessionId":"0b7e","procStart":"322905"}"#, alive(None)),
+            (r#"{"sessionId":"0b7e","procStart":322905,"status":"busy"}"#, alive(Some(Activity::Busy))),
+            (r#"{"sessionId":"0b7e","procStart":"322905","status":"idle"}"#, alive(Some(Activity::Idle))),
+            (
+                r#"{"sessionId":"0b7e","procStart":"322905","status":"waiting","waitingFor":"permission"}"#,
+                alive(Some(Activity::Waiting(Some("permission".into())))),
+            ),
+            (
+                r#"{"sessionId":"0b7e","procStart":"322905","status":"waiting","waitingFor":7}"#,
+                alive(Some(Activity::Waiting(None))),
+            ),
+            (
+                r#"{"sessionId":"0b7e","procStart":"322905","status":"shell"}"#,
+                alive(Some(Activity::Other("shell".into()))),
+            ),
+            (r#"{"procStart":"322905"}"#, Some(Session { pid: 4242, ..Session::default() })),
+            // The number is another process's by now, or nothing says that it is not.
+            (r#"{"pid":4242,"sessionId":"0b7e","procStart":"1"}"#, None),
+            (r#"{"pid":4242,"sessionId":"0b7e"}"#, None),
+            (r#"{"pid":7,"sessionId":"0b7e","procStart":"322905"}"#, None),
+            ("", None),
+            ("[]", None),
+            ("{", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(read(4242, text, &One), expected, "{text}");
+        }
+        assert_eq!(read(7, r#"{"sessionId":"0b7e","procStart":"322905"}"#, &One), None, "it does not run");
+    }
+
+    #[test]
+    fn only_entries_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(live(folder.path(), &One).is_empty(), "there is no registry");
+        let sessions = folder.path().join("sessions");
+        fs::create_dir(&sessions).unwrap();
+        let entry = r#"{"sessionId":"0b7e","procStart":"322905"}"#;
+        for name in ["4242.json", "4242.json.key", "4242.0b7e.key", "x.json", "17.json"] {
+            fs::write(sessions.join(name), entry).unwrap();
+        }
+        fs::write(sessions.join("18.json"), "").unwrap();
+        assert_eq!(live(folder.path(), &One).len(), 1);
+    }
+}
