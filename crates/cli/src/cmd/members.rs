@@ -42,7 +42,7 @@ pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<
             member.unread.to_string(),
             member.pending.to_string(),
             ago(now, member.oldest_pending),
-            member.last_seen.map_or_else(|| "never".to_owned(), |at| ago(now, Some(at))),
+            ago(now, member.last_seen),
             safe::line(member.model.as_deref().unwrap_or("-")).into_owned(),
             safe::line(&member.why).into_owned(),
         ]

@@ -62,9 +62,9 @@ fn the_nearest_right_name_is_offered() {
     [exit 3]
     $ atm -t Dev members
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
-    alice             Online  0       0        -       -     sonnet  isActive is true in config.json
-    bob               Online  0       0        -       -     sonnet  isActive is true in config.json
+    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    alice             Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    bob               Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     $ atm broadcast hello --to alice,bop
     2> error: team dev has no member "bop"
     2>   hint: did you mean bob? (--create makes an inbox for a new name)

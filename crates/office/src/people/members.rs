@@ -129,8 +129,6 @@ pub struct MemberView {
     pub agent_id: String,
     /// Whether it is there.
     pub state: Presence,
-    /// What it does, where its client says so.
-    pub activity: Option<String>,
     /// Why we say so, what decides first.
     pub evidence: Vec<String>,
     /// What decides.
@@ -155,6 +153,8 @@ pub struct MemberView {
     pub color: Option<String>,
     /// Whether it leads the team.
     pub lead: bool,
+    /// What it does, where its client says so.
+    pub activity: Option<String>,
     /// What is wrong with its mail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -97,7 +97,7 @@ impl Office {
         for watched in self.watched(&folder.load()?)? {
             if let Some((how, state)) = watched.end() {
                 let name = MemberName::parse(&watched.name)?;
-                self.set_off(team, &name, &how)?;
+                self.set_off(team, &name, watched.announced, &how)?;
                 close(&watched.pane);
                 self.say_in_report(team, &name, state, &how);
                 ended.push(Ended { name: watched.name, how });
@@ -127,7 +127,7 @@ impl Office {
             backend.close(&pane).map_err(SpawnError::from)?;
             self.await_end(&ending);
             let how = "it was ended by `atm kill`";
-            let entered = self.set_off(team, name, how);
+            let entered = self.set_off(team, name, has_announced_end(member), how);
             entered.after(|| Done::MemberEnded(name.clone()))?;
             self.say_in_report(team, name, State::Complete, how);
         }
@@ -183,15 +183,21 @@ impl Office {
         }
     }
 
-    /// Enters a member as off, and how and when it ended. The end counts from now, also for one that was between two
-    /// turns or had announced it: what it said before is no sign that it is back.
-    pub(super) fn set_off(&self, team: &TeamName, name: &MemberName, how: &str) -> Result<(), OfficeError> {
+    /// Enters a member as off, and how it ended. Its end counts from now, also if it was between two turns, so that what
+    /// it said before is no sign that it is back; one that announced its end did so in time.
+    pub(super) fn set_off(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        has_announced: bool,
+        how: &str,
+    ) -> Result<(), OfficeError> {
         let how_path = Spawned::PATH.into_iter().chain(["exit"]).collect();
-        let fields: Vec<(Vec<&str>, Value)> = vec![
-            (how_path, how.into()),
-            (vec!["isActive"], false.into()),
-            (vec!["shutdownAt"], self.now().to_string().into()),
-        ];
+        let mut fields: Vec<(Vec<&str>, Value)> = vec![(how_path, how.into())];
+        if !has_announced {
+            fields.push((vec!["isActive"], false.into()));
+            fields.push((vec!["shutdownAt"], self.now().to_string().into()));
+        }
         Ok(self.folder(team)?.set_member_below(name.as_str(), &fields)?)
     }
 

@@ -251,7 +251,7 @@ impl Office {
         if started.is_err() {
             close(pane);
             // If that cannot be entered, the next look finds the pane gone.
-            let _ = self.set_off(team, &candidate.name, "it could not be started");
+            let _ = self.set_off(team, &candidate.name, false, "it could not be started");
         }
         started.after(|| Done::MemberAdded(candidate.name.clone()))
     }

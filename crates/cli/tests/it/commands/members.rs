@@ -32,7 +32,7 @@ fn members_are_added_changed_and_removed() {
     made team dev in [ROOT]/teams/dev
     $ atm members
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
+    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     $ atm member add alice --type reviewer --model opus --prompt 'You review.' --member-color '#00ff7f' --cwd /work
     added alice@dev
     $ atm member add bob --pane %14 --inactive
@@ -42,8 +42,8 @@ fn members_are_added_changed_and_removed() {
     [exit 4]
     $ atm members
     NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json
-    alice             Online   0       0        -       -     opus    isActive is true in config.json
+    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    alice             Online   0       0        -       -     opus    isActive is true in config.json; never heard from
     bob               Offline  0       0        -       -     sonnet  isActive is false in config.json
     $ atm member set bob --active true --model haiku
     changed bob@dev
@@ -55,9 +55,9 @@ fn members_are_added_changed_and_removed() {
     [exit 3]
     $ atm members | sed 's/shutdownAt.*/shutdownAt …/'
     NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json
+    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json; never heard from
     alice             Offline  0       0        -       -     opus    isActive is false in config.json; shutdownAt …
-    bob               Online   0       0        -       -     haiku   isActive is true in config.json
+    bob               Online   0       0        -       -     haiku   isActive is true in config.json; never heard from
     $ atm member remove bob
     removed bob@dev
     $ atm member remove bob
@@ -167,7 +167,8 @@ fn what_waits_for_whom_is_counted() {
         "agentId": "team-lead@dev",
         "state": "online",
         "evidence": [
-          "isActive is true in config.json"
+          "isActive is true in config.json",
+          "never heard from"
         ],
         "unread": 0,
         "pending": 0,
@@ -176,7 +177,8 @@ fn what_waits_for_whom_is_counted() {
         "agentType": "team-lead",
         "model": "sonnet",
         "color": "yellow",
-        "lead": true
+        "lead": true,
+        "activity": null
       },
       {
         "name": "alice",
@@ -193,7 +195,8 @@ fn what_waits_for_whom_is_counted() {
         "agentType": "general-purpose",
         "model": "sonnet",
         "color": "blue",
-        "lead": false
+        "lead": false,
+        "activity": null
       },
       {
         "name": "bob",
@@ -210,7 +213,8 @@ fn what_waits_for_whom_is_counted() {
         "agentType": "general-purpose",
         "model": "sonnet",
         "color": "green",
-        "lead": false
+        "lead": false,
+        "activity": null
       }
     ]
     "#);

@@ -64,7 +64,7 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     folder         [ROOT]/teams/dev
 
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
+    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     $ atm -t night-shift team show
     team           night-shift
     description    night-shift
@@ -74,7 +74,7 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     folder         [ROOT]/teams/night-shift
 
     NAME        STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    owl (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json
+    owl (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     ");
 }
 
@@ -362,11 +362,13 @@ fn answers_are_documents_when_asked_for() {
       "lead": "team-lead",
       "members": [
         {
+          "activity": null,
           "agentId": "team-lead@dev",
           "agentType": "team-lead",
           "color": "yellow",
           "evidence": [
-            "isActive is true in config.json"
+            "isActive is true in config.json",
+            "never heard from"
           ],
           "lastSeen": null,
           "lead": true,

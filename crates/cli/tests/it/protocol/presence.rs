@@ -216,7 +216,7 @@ fn a_pane_tells_whatever_the_flag_says() {
     tmux.start(&pane, &program).unwrap();
     edit(&team, |config| config["members"][2]["isActive"] = json!(false));
     let (now, why) = state(&world, "bob");
-    assert_eq!(now, "online", "{why}");
+    assert_eq!(now, "idle", "{why}");
     assert!(why.contains(&format!("pane {} of ", pane.id)) && why.contains(" runs (process "), "{why}");
 
     tmux.close(&pane).unwrap();

@@ -16,19 +16,22 @@ fn help_about_members_in_panes() {
       [COMMAND]...  What to run [default: the client's own program]
 
     Options:
-          --prompt <PROMPT>       What it is told first
-          --client <CLIENT>       The agent client [default: by the command's name] [possible values:
-                                  claude, codex, gemini, opencode]
-          --model <MODEL>         haiku, sonnet, opus, or a model's full id
-          --cwd <DIR>             Where it works [default: here; of one that returns, where it did]
-          --plan-mode             It needs the lead's leave for its plans
-          --place <PLACE>         Where its pane goes [default: window] [possible values: window, split]
-          --backend <BACKEND>     What it runs in: tmux [default: tmux]
-          --socket <PATH>         The tmux server's socket [default: the server that you are in, else
-                                  atm's own]
-          --type <TYPE>           What kind of agent it is [default: general-purpose]
-          --member-color <COLOR>  blue, green, yellow, magenta, cyan, red, … or #rrggbb [default: the
-                                  next in turn]
+          --prompt <PROMPT>         What it is told first
+          --client <CLIENT>         The agent client [default: by the command's name] [possible values:
+                                    claude, codex, gemini, opencode]
+          --model <MODEL>           haiku, sonnet, opus, or a model's full id
+          --cwd <DIR>               Where it works [default: here; of one that returns, where it did]
+          --plan-mode               It needs the lead's leave for its plans
+          --permission-mode <MODE>  What it may do without asking, for Claude Code: default,
+                                    acceptEdits, plan, bypassPermissions, …
+          --place <PLACE>           Where its pane goes [default: window] [possible values: window,
+                                    split]
+          --backend <BACKEND>       What it runs in: tmux [default: tmux]
+          --socket <PATH>           The tmux server's socket [default: the server that you are in, else
+                                    atm's own]
+          --type <TYPE>             What kind of agent it is [default: general-purpose]
+          --member-color <COLOR>    blue, green, yellow, magenta, cyan, red, … or #rrggbb [default: the
+                                    next in turn]
 
     The member's pane is on the tmux server that you are in, else on one of atm's own (`atm attach`
     shows it).
@@ -44,20 +47,25 @@ fn help_about_members_in_panes() {
       [COMMAND]...  What to run [default: the client's own program]
 
     Options:
-          --prompt <PROMPT>    What it is told first
-          --client <CLIENT>    The agent client [default: by the command's name] [possible values:
-                               claude, codex, gemini, opencode]
-          --model <MODEL>      haiku, sonnet, opus, or a model's full id
-          --cwd <DIR>          Where it works [default: here; of one that returns, where it did]
-          --plan-mode          It needs the lead's leave for its plans
-          --place <PLACE>      Where its pane goes [default: window] [possible values: window, split]
-          --backend <BACKEND>  What it runs in: tmux [default: tmux]
-          --socket <PATH>      The tmux server's socket [default: the server that you are in, else atm's
-                               own]
+          --prompt <PROMPT>         What it is told first
+          --client <CLIENT>         The agent client [default: by the command's name] [possible values:
+                                    claude, codex, gemini, opencode]
+          --model <MODEL>           haiku, sonnet, opus, or a model's full id
+          --cwd <DIR>               Where it works [default: here; of one that returns, where it did]
+          --plan-mode               It needs the lead's leave for its plans
+          --permission-mode <MODE>  What it may do without asking, for Claude Code: default,
+                                    acceptEdits, plan, bypassPermissions, …
+          --place <PLACE>           Where its pane goes [default: window] [possible values: window,
+                                    split]
+          --backend <BACKEND>       What it runs in: tmux [default: tmux]
+          --socket <PATH>           The tmux server's socket [default: the server that you are in, else
+                                    atm's own]
 
     The same name inherits the inbox. Unread mail of before is tagged, so that it is acted on; shutdown
     requests of
-    before are set aside. What is not said anew is as it was: command, client, model, prompt, folder.
+    before are set aside. What is not said anew is as it was: command, client, model, permission mode,
+    prompt, folder.
+    The prompt of before is told again only if no unread mail waits.
     == End a member: close its pane
 
     Usage: atm kill [OPTIONS] <NAME>
