@@ -52,6 +52,8 @@ pub struct Proof {
 pub struct Reading {
     /// Which.
     pub source: Source,
+    /// For whose mail it was read. A conversation can be that of several members, each of whom reads it on its own.
+    pub reader: InboxKey,
     /// From where. Nothing is recorded if the source was read further since.
     pub from: u64,
     /// Up to where: the next reading begins there.
@@ -86,10 +88,11 @@ pub struct Look<'a> {
 }
 
 impl Ledger {
-    /// Up to where each of these sources was read, in their order.
-    pub fn positions(&self, sources: &[Source]) -> Result<Vec<u64>, LedgerError> {
+    /// Up to where each of these sources was read for somebody's mail, in their order.
+    pub fn positions(&self, reader: &InboxKey, sources: &[Source]) -> Result<Vec<u64>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<u64>> {
-            sources.iter().map(|source| position(&self.db, source)).collect()
+            let reader = render(reader);
+            sources.iter().map(|source| position(&self.db, source, &reader)).collect()
         };
         query().map_err(|source| self.failed(source))
     }
@@ -99,7 +102,8 @@ impl Ledger {
         let write = || -> rusqlite::Result<Recording> {
             let transaction = self.change()?;
             for reading in readings {
-                if position(&transaction, &reading.source)? != reading.from {
+                let reader = render(&reading.reader);
+                if position(&transaction, &reading.source, &reader)? != reading.from {
                     return Ok(Recording::Moved);
                 }
                 for proof in &reading.proofs {
@@ -107,10 +111,10 @@ impl Ledger {
                 }
                 transaction
                     .prepare_cached(
-                        "INSERT INTO sources (source, position) VALUES (?1, ?2)
-                         ON CONFLICT (source) DO UPDATE SET position = ?2",
+                        "INSERT INTO sources (source, reader, position) VALUES (?1, ?2, ?3)
+                         ON CONFLICT (source, reader) DO UPDATE SET position = ?3",
                     )?
-                    .execute(params![reading.source.0, reading.to.cast_signed()])?;
+                    .execute(params![reading.source.0, reader, reading.to.cast_signed()])?;
             }
             transaction.commit()?;
             Ok(Recording::Done)
@@ -192,10 +196,17 @@ pub struct TeamInbox {
     pub has_open: bool,
 }
 
-fn position(db: &Connection, source: &Source) -> rusqlite::Result<u64> {
+fn render(reader: &InboxKey) -> String {
+    format!("{}\n{}\n{}", reader.team, reader.name, reader.root)
+}
+
+/// Where nothing is known of this reader, an earlier version may have read the source for all.
+fn position(db: &Connection, source: &Source, reader: &str) -> rusqlite::Result<u64> {
     let position: Option<i64> = db
-        .prepare_cached("SELECT position FROM sources WHERE source = ?1")?
-        .query_row([&source.0], |row| row.get(0))
+        .prepare_cached(
+            "SELECT position FROM sources WHERE source = ?1 AND reader IN (?2, '') ORDER BY reader DESC LIMIT 1",
+        )?
+        .query_row([&source.0, reader], |row| row.get(0))
         .optional()?;
     Ok(position.and_then(|position| u64::try_from(position).ok()).unwrap_or(0))
 }
@@ -255,7 +266,7 @@ mod tests {
     }
 
     fn reading(inode: u64, from: u64, to: u64, proofs: Vec<Proof>) -> Reading {
-        Reading { source: Source::file(Path::new(SOURCE), inode), from, to, proofs }
+        Reading { source: Source::file(Path::new(SOURCE), inode), reader: key(), from, to, proofs }
     }
 
     fn stage(ledger: &Ledger, id: &str) -> Stage {
@@ -269,7 +280,7 @@ mod tests {
         let first = reading(7, 0, 100, vec![proof("a", 10, Some("e1/0"))]);
         assert_eq!(ledger.record_readings(&[first]).unwrap(), Recording::Done);
         assert_eq!(stage(&ledger, "a"), Stage::Seen);
-        assert_eq!(ledger.positions(&[Source::file(Path::new(SOURCE), 7)]).unwrap(), [100]);
+        assert_eq!(ledger.positions(&key(), &[Source::file(Path::new(SOURCE), 7)]).unwrap(), [100]);
         // The same place again, for another message, and the same entry in another file.
         let again = reading(7, 100, 100, vec![proof("b", 10, None)]);
         let copied = reading(8, 0, 50, vec![proof("b", 3, Some("e1/0"))]);
@@ -292,7 +303,7 @@ mod tests {
         let late = reading(7, 0, 100, vec![proof("b", 10, None)]);
         assert_eq!(ledger.record_readings(&[fresh, late]).unwrap(), Recording::Moved);
         assert_eq!([stage(&ledger, "a"), stage(&ledger, "b")], [Stage::Written, Stage::Written]);
-        assert_eq!(ledger.positions(&[Source::file(Path::new(SOURCE), 8)]).unwrap(), [0]);
+        assert_eq!(ledger.positions(&key(), &[Source::file(Path::new(SOURCE), 8)]).unwrap(), [0]);
     }
 
     #[test]

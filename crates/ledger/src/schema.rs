@@ -153,9 +153,14 @@ CREATE TABLE equals (
     PRIMARY KEY (inbox, gone, id)
 ) STRICT, WITHOUT ROWID;
 ", "
--- Up to where each source of proofs was read, and which occurrences in it have proved a message.
-CREATE TABLE sources (source TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO sources (source, position) SELECT inode || ':' || path, offset FROM transcripts;
+-- Up to where each source of proofs was read, for whose mail, and which occurrences in it have proved a message.
+CREATE TABLE sources (
+    source TEXT NOT NULL,
+    reader TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (source, reader)
+) STRICT, WITHOUT ROWID;
+INSERT INTO sources (source, reader, position) SELECT inode || ':' || path, '', offset FROM transcripts;
 DROP TABLE transcripts;
 CREATE TABLE proofs (
     source TEXT NOT NULL,

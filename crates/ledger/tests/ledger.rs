@@ -214,7 +214,7 @@ fn a_ledger_of_the_first_version_goes_on_as_before() {
     drop(db);
     let mut ledger = desk.open();
     let read_before = atm_ledger::Source::file(std::path::Path::new("/p/s.jsonl"), 7);
-    assert_eq!(ledger.positions(&[read_before]).unwrap(), [70]);
+    assert_eq!(ledger.positions(&bob, &[read_before]).unwrap(), [70]);
     assert_eq!(ledger.waiting(&bob).unwrap(), [("b".to_owned(), "draft of b".to_owned())]);
     let evidence = Evidence::certain("renamed");
     ledger.written(&bob, &[("b".into(), Stage::Written)], 20, &evidence, None).unwrap();

@@ -143,7 +143,7 @@ impl Office {
         }
         for found in transcripts {
             let source = Source::file(&found.path, found.inode);
-            let from = ledger.positions(std::slice::from_ref(&source))?.first().copied().unwrap_or(0);
+            let from = ledger.positions(&inbox, std::slice::from_ref(&source))?.first().copied().unwrap_or(0);
             if from == found.length {
                 continue;
             }
@@ -152,7 +152,7 @@ impl Office {
                 .changed(format!("{from} bytes of it, without the message"), format!("{to} bytes, with it"))
                 .in_file(&found.path);
             let proofs = self.find_proofs(&inbox, from, &evidence, &told, &mut open);
-            ledger.record_readings(&[Reading { source, from, to, proofs }])?;
+            ledger.record_readings(&[Reading { source, reader: inbox.clone(), from, to, proofs }])?;
         }
         Ok(())
     }
