@@ -5,7 +5,7 @@
 //! ledger keeps is the occurrence's position and, where the entry has one, its own id: a client that resumes a
 //! conversation copies entries into a new file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use rusqlite::{OptionalExtension, params};
@@ -18,6 +18,9 @@ use crate::record::{number_of, reach, revive};
 use crate::row::InboxKey;
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
+
+/// The signature of inboxes whose team is gone. No file looks like this.
+const CLOSED: &str = "closed";
 
 /// A file that proofs are read from: another file at the same path is another source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +42,8 @@ pub struct Proof {
     pub id: String,
     /// Where it stands in its source.
     pub position: u64,
-    /// The id that the source itself gives to the occurrence; the same one in a copy of the source.
+    /// The id that the source itself gives to the entry, a slash, and the occurrence's place in it; the same in a copy of
+    /// the source.
     pub entry: Option<String>,
     /// When it happened, in milliseconds since the epoch.
     pub at: i64,
@@ -93,6 +97,24 @@ impl Ledger {
         let query = || -> rusqlite::Result<Vec<u64>> {
             let reader = render(reader);
             sources.iter().map(|source| position(&self.db, source, &reader)).collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// Which occurrences of these entries have proved something, by whichever source.
+    pub fn used_entries(&self, entries: &[&str]) -> Result<HashSet<String>, LedgerError> {
+        let query = || -> rusqlite::Result<HashSet<String>> {
+            let mut find =
+                self.db.prepare_cached("SELECT entry FROM proofs WHERE entry >= ?1 AND entry < ?2")?;
+            let mut used = HashSet::new();
+            for entry in entries {
+                // All that begins with the entry and a slash, which `0` follows.
+                let found = find.query_map([format!("{entry}/"), format!("{entry}0")], |row| row.get(0))?;
+                for name in found {
+                    used.insert(name?);
+                }
+            }
+            Ok(used)
         };
         query().map_err(|source| self.failed(source))
     }
@@ -162,18 +184,25 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// The teams in which something is not seen yet.
-    pub fn teams_with_open(&self, root: &str) -> Result<Vec<String>, LedgerError> {
+    /// The teams that are not known to be gone.
+    pub fn teams_not_closed(&self, root: &str) -> Result<Vec<String>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<String>> {
             self.filed()?
-                .prepare_cached(
-                    "SELECT DISTINCT team FROM inboxes WHERE root = ?1
-                     AND id IN (SELECT DISTINCT inbox FROM messages WHERE rank < 40)",
-                )?
-                .query_map([root], |row| row.get(0))?
+                .prepare_cached("SELECT DISTINCT team FROM inboxes WHERE root = ?1 AND signature IS NOT ?2")?
+                .query_map([root, CLOSED], |row| row.get(0))?
                 .collect()
         };
         query().map_err(|source| self.failed(source))
+    }
+
+    /// The team is gone, and all that its mail became is recorded.
+    pub fn close_team(&mut self, root: &str, team: &str) -> Result<(), LedgerError> {
+        let write = || -> rusqlite::Result<usize> {
+            self.db
+                .prepare_cached("UPDATE inboxes SET signature = ?3 WHERE root = ?1 AND team = ?2")?
+                .execute(params![root, team, CLOSED])
+        };
+        write().map(drop).map_err(|source| self.failed(source))
     }
 
     /// Whether anything of a team is on record.
@@ -194,6 +223,13 @@ pub struct TeamInbox {
     pub signature: Option<String>,
     /// Something in it is not seen yet.
     pub has_open: bool,
+}
+
+impl TeamInbox {
+    /// Its team is gone, and all that its mail became is recorded.
+    pub fn is_closed(&self) -> bool {
+        self.signature.as_deref() == Some(CLOSED)
+    }
 }
 
 fn render(reader: &InboxKey) -> String {
@@ -286,6 +322,7 @@ mod tests {
         let copied = reading(8, 0, 50, vec![proof("b", 3, Some("e1/0"))]);
         assert_eq!(ledger.record_readings(&[again, copied]).unwrap(), Recording::Done);
         assert_eq!(stage(&ledger, "b"), Stage::Written);
+        assert_eq!(ledger.used_entries(&["e1", "e2", "e"]).unwrap(), HashSet::from(["e1/0".to_owned()]));
         // Two occurrences in one entry are two proofs.
         let two = vec![proof("b", 60, Some("e2/0")), proof("c", 61, Some("e2/1"))];
         ledger.record_readings(&[reading(8, 50, 90, two)]).unwrap();
@@ -332,6 +369,11 @@ mod tests {
         );
         let inboxes = ledger.team_inboxes("/root", "demo").unwrap();
         assert_eq!(inboxes["bob"], TeamInbox { signature: Some("two".into()), has_open: true });
-        assert_eq!(ledger.teams_with_open("/root").unwrap(), ["demo"]);
+        assert_eq!(ledger.teams_not_closed("/root").unwrap(), ["demo"]);
+        ledger.close_team("/root", "demo").unwrap();
+        assert!(
+            ledger.teams_not_closed("/root").unwrap().is_empty()
+                && ledger.knows_team("/root", "demo").unwrap()
+        );
     }
 }

@@ -196,6 +196,16 @@ impl std::fmt::Display for Receipt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature(Vec<Option<(u64, u64, i64, i64)>>);
 
+impl Signature {
+    /// When one of the files was last written, in milliseconds since the epoch.
+    pub fn changed_at(&self) -> Option<i64> {
+        let millis = |(_, _, seconds, nanos): &(u64, u64, i64, i64)| {
+            seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000)
+        };
+        self.0.iter().flatten().map(millis).max()
+    }
+}
+
 impl std::fmt::Display for Signature {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         for file in &self.0 {

@@ -195,6 +195,11 @@ impl State {
         self.queue_named(shared, "aliases")
     }
 
+    /// What was found out about this file or folder, and can be found out again.
+    pub(crate) fn scratch(&self, shared: &Path, kind: &str) -> PathBuf {
+        self.queue_named(shared, kind)
+    }
+
     fn queue_named(&self, shared: &Path, kind: &str) -> PathBuf {
         let real = shared.parent().and_then(|folder| folder.canonicalize().ok());
         let folder = real.as_deref().or(shared.parent()).unwrap_or(Path::new(""));

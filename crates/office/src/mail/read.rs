@@ -11,7 +11,7 @@ use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::trail::reconcile::{READ, UNREAD, found};
+use crate::trail::look::{READ, UNREAD, found};
 use crate::view::MessageView;
 
 /// Mail that is handed out. Until [`Reading::confirm`] it stays unread: whoever dies in between finds it again.

@@ -235,6 +235,7 @@ impl Office {
         let target = letter.to.team.as_ref().unwrap_or(team);
         let there = routes.team(target)?;
         self.check_policy(team, from, (target, there.config()), &letter.to.name, &content)?;
+        self.remember_lead(target, there.config());
         let mut warnings = Vec::new();
         let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
         let sender = routes.team(team)?.config().member(from.as_str());

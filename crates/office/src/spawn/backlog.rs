@@ -18,6 +18,7 @@ impl Office {
     pub(super) fn offer_backlog(&self, team: &TeamName, name: &MemberName) -> Result<usize, OfficeError> {
         let mailbox = self.mailbox(team, name);
         self.complete_accepted(team, Some(name));
+        self.offer_lost(team, name)?;
         let unread: Vec<Message> = mailbox.list()?.messages.into_iter().filter(|m| !m.read).collect();
         let mut tagged = unread.iter().filter(|message| tag::is_tagged(&message.text)).count();
         if mailbox.layout() == Layout::Log || !self.books.exist() {

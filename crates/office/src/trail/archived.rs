@@ -14,7 +14,7 @@ use crate::mail::inbox::{Filter, Look};
 use crate::office::Office;
 use crate::trail::effects;
 use crate::trail::intake::Outline;
-use crate::trail::reconcile::{READ, UNREAD, found};
+use crate::trail::look::{READ, UNREAD, found};
 use crate::view::MessageView;
 
 /// How many messages of the archive are put into the ledger at a time.

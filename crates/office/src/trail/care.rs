@@ -8,7 +8,6 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::trail::transcript::transcripts_of;
 
 pub use atm_ledger::{Recorded, Stage};
 
@@ -65,7 +64,7 @@ impl Office {
 
     /// The files of a member's conversation, the one that went on last at the end.
     pub fn conversations_of(&self, team: &TeamName, config: &TeamConfig, name: &str) -> Vec<PathBuf> {
-        let mut transcripts = transcripts_of(self.root.path(), config, team.as_str(), name);
+        let mut transcripts = self.conversations(team, Some(config)).of(name).to_vec();
         transcripts.sort_by_key(|transcript| transcript.changed_at);
         transcripts.into_iter().map(|transcript| transcript.path).collect()
     }

@@ -119,8 +119,7 @@ impl Office {
 
     /// The conversation that a message belongs to, oldest first.
     pub fn thread(&self, team: Option<&TeamName>, id: &str) -> Result<Vec<Remembered>, OfficeError> {
-        self.catch_up(team)?;
-        let message = self.recorded(team, id)?;
+        let message = self.recorded_after_look(team, id)?;
         let thread = self.books.with(|ledger| ledger.thread(&message))?;
         Ok(thread.into_iter().map(Into::into).collect())
     }

@@ -3,14 +3,15 @@
 
 use std::collections::HashSet;
 
-use atm_ledger::{InboxKey, LedgerError};
+use atm_ledger::{InboxKey, Ledger, LedgerError};
 use atm_store::{Mailbox, Warning};
 use atm_wire::Message;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::protocol::signed;
 use crate::trail::effects;
-use crate::trail::reconcile::{found, note_signers};
+use crate::trail::look::found_late;
 
 /// How many messages are taken in at once.
 const BATCH: usize = 500;
@@ -95,13 +96,14 @@ impl Office {
         if unknown.is_empty() {
             return Ok(());
         }
-        let file = mailbox.file();
+        let (file, changed_at) = (mailbox.file(), mailbox.signature().changed_at());
         let take = |batch: &mut Batch| {
             let messages = std::mem::take(&mut batch.messages);
             batch.text = 0;
             let taken = self.books.with(|ledger| {
                 let new: Vec<&Message> = messages.iter().collect();
-                let observed: Vec<_> = new.iter().map(|message| found(message, now, &file)).collect();
+                let observed: Vec<_> =
+                    new.iter().map(|message| found_late(message, now, changed_at, &file)).collect();
                 ledger.observe(inbox, &observed, None, now)?;
                 note_signers(ledger, inbox, &new, now)?;
                 new.iter().try_for_each(|message| effects::record(ledger, inbox, message, now))
@@ -123,4 +125,18 @@ impl Office {
         take(&mut last);
         last.trouble.map_or(Ok(()), |error| Err(error.into()))
     }
+}
+
+/// Who signs is remembered: clients empty the inboxes that would show it.
+fn note_signers(
+    ledger: &mut Ledger,
+    inbox: &InboxKey,
+    new: &[&Message],
+    now: i64,
+) -> Result<(), LedgerError> {
+    for message in new.iter().filter(|message| signed::is_signed(message)) {
+        let sender = InboxKey { name: message.from.clone(), ..inbox.clone() };
+        ledger.note_fact(&sender, signed::SIGNS, now)?;
+    }
+    Ok(())
 }

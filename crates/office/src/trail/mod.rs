@@ -2,13 +2,16 @@
 
 pub mod archived;
 pub mod care;
+pub(crate) mod closing;
 pub mod complete;
 pub(crate) mod effects;
+mod frame;
 pub mod history;
 pub(crate) mod intake;
-pub(crate) mod judge;
+pub mod look;
 pub mod pending;
 pub(crate) mod putback;
-pub(crate) mod reconcile;
+pub(crate) mod seen;
 pub mod track;
 pub(crate) mod transcript;
+pub(crate) mod turns;

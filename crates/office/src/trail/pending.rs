@@ -1,18 +1,15 @@
 //! What waits for whom, and why we think so.
 
 use atm_ledger::{Recorded, Stage, StageRecord};
-use atm_store::Root;
-use atm_wire::team::{Member, TeamConfig};
+use atm_wire::team::TeamConfig;
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::trail::history::Remembered;
-use crate::trail::transcript;
+use crate::trail::turns::{Fate, Turns};
 
-/// A turn that began this long after a message was taken, and does not have it, shows that it was lost.
-const LOST_AFTER_MS: i64 = 5_000;
 /// What was taken longer ago is not looked for in conversations any more.
 const LATELY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// More than this is not a list any more.
@@ -61,10 +58,12 @@ impl Office {
         let lately = now - LATELY_MS;
         let found = self.books.with(|ledger| ledger.pending(&root, team.as_str(), lately, AT_MOST))?;
         let config = self.folder(team)?.load()?;
+        let turns = Turns::new(self, team, &config);
         let mut waiting = Vec::new();
         for message in found {
             let stages = self.books.with(|ledger| ledger.stages(&message))?;
-            if let Some(why) = self.why_it_waits(team, &config, &message, &stages) {
+            let fate = || turns.fate(&message.inbox.name, &message.id, &stages);
+            if let Some(why) = why((message.stage, message.ack_by), &stages, now, fate) {
                 let waited_ms = now - message.sent_at;
                 waiting.push(Waiting { message: message.into(), why, waited_ms });
             }
@@ -80,28 +79,8 @@ impl Office {
         message: &Recorded,
         stages: &[StageRecord],
     ) -> Option<Why> {
-        let conversation = || Conversation::of(&self.root, config, team, &message.inbox.name);
-        why((message.stage, message.ack_by), stages, self.now().as_millis(), conversation)
-    }
-}
-
-/// What a recipient's conversation can tell about mail that was taken.
-#[derive(Debug, Clone, Copy, Default)]
-struct Conversation {
-    /// When its last turn began.
-    last_turn: Option<i64>,
-    /// It may still go on: there is one, and its owner is not off.
-    is_open: bool,
-}
-
-impl Conversation {
-    fn of(root: &Root, config: &TeamConfig, team: &TeamName, name: &str) -> Self {
-        let transcripts = transcript::transcripts_of(root.path(), config, team.as_str(), name);
-        let is_off = config.member(name).is_none_or(Member::is_offline);
-        Self {
-            last_turn: transcripts.iter().filter_map(transcript::Transcript::last_turn).max(),
-            is_open: !transcripts.is_empty() && !is_off,
-        }
+        let fate = || Turns::new(self, team, config).fate(&message.inbox.name, &message.id, stages);
+        why((message.stage, message.ack_by), stages, self.now().as_millis(), fate)
     }
 }
 
@@ -109,7 +88,7 @@ fn why(
     (stage, ack_by): (Stage, Option<i64>),
     stages: &[StageRecord],
     now: i64,
-    conversation: impl Fn() -> Conversation,
+    fate: impl Fn() -> Fate,
 ) -> Option<Why> {
     let at = |stage| stages.iter().find(|record| record.stage == stage).map(|record| record.at);
     match stage {
@@ -126,16 +105,15 @@ fn why(
     if stage != Stage::Taken {
         return at(Stage::Queued).map(|_| Why::NoSignOfWork);
     }
-    let taken = at(Stage::Taken)?;
-    let conversation = conversation();
-    if conversation.last_turn.is_some_and(|turn| turn > taken + LOST_AFTER_MS) {
-        return Some(Why::LostByClient);
-    }
-    if at(Stage::Queued).is_some() {
-        return Some(Why::NoSignOfWork);
-    }
     let is_unproved = stages.iter().any(|record| record.evidence.unproved);
-    (is_unproved && !conversation.is_open).then_some(Why::TakenUnproved)
+    match fate() {
+        Fate::Lost => Some(Why::LostByClient),
+        // Its client will show it: whoever offered it now would double it.
+        Fate::Held => None,
+        _ if at(Stage::Queued).is_some() => Some(Why::NoSignOfWork),
+        Fate::Unknown if is_unproved => Some(Why::TakenUnproved),
+        Fate::Unknown | Fate::OnOffer => None,
+    }
 }
 
 impl Why {
@@ -171,22 +149,18 @@ mod tests {
 
     #[test]
     fn the_conversation_decides_and_where_there_is_none_it_stays_open() {
-        let silent = Conversation::default();
-        let in_a_turn = Conversation { last_turn: Some(999_000), is_open: true };
-        let later = Conversation { last_turn: Some(1_010_000), is_open: true };
-        let dead = Conversation { is_open: false, ..in_a_turn };
         let rows = [
-            (true, silent, Some(Why::TakenUnproved)),
-            (true, in_a_turn, None),
-            (true, dead, Some(Why::TakenUnproved)),
-            (true, later, Some(Why::LostByClient)),
-            (false, silent, None),
-            (false, in_a_turn, None),
-            (false, later, Some(Why::LostByClient)),
+            (true, Fate::Unknown, Some(Why::TakenUnproved)),
+            (true, Fate::Held, None),
+            (true, Fate::OnOffer, None),
+            (true, Fate::Lost, Some(Why::LostByClient)),
+            (false, Fate::Unknown, None),
+            (false, Fate::Held, None),
+            (false, Fate::Lost, Some(Why::LostByClient)),
         ];
-        for (is_unproved, conversation, expected) in rows {
-            let why = why((Stage::Taken, None), &taken(is_unproved), 2_000_000, || conversation);
-            assert_eq!(why, expected, "{is_unproved} {conversation:?}");
+        for (is_unproved, fate, expected) in rows {
+            let why = why((Stage::Taken, None), &taken(is_unproved), 2_000_000, || fate);
+            assert_eq!(why, expected, "{is_unproved} {fate:?}");
         }
     }
 }

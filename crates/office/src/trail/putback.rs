@@ -10,7 +10,7 @@ use atm_wire::Draft;
 
 use crate::mail::outbox::parse_draft;
 use crate::office::Office;
-use crate::trail::reconcile::UNREAD;
+use crate::trail::look::UNREAD;
 
 /// So many times. After that somebody means it, or does not know better: a person has to see to it.
 pub(crate) const AT_MOST: usize = 3;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, Recorded, Stage};
+use atm_store::TeamFolder;
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
@@ -54,8 +55,7 @@ impl Track {
 impl Office {
     /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
     pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
-        self.catch_up(team)?;
-        let message = self.recorded(team, id)?;
+        let message = self.recorded_after_look(team, id)?;
         let stages = self.books.with(|ledger| ledger.stages(&message))?;
         Ok(Track {
             id: message.id,
@@ -101,13 +101,46 @@ impl Office {
     /// Brings the ledger up to date: for one team, or for all.
     pub(crate) fn catch_up(&self, team: Option<&TeamName>) -> Result<(), OfficeError> {
         match team {
-            Some(team) => self.reconcile(team),
-            None => self
-                .teams()?
-                .iter()
-                .filter(|team| team.trouble.is_none())
-                .try_for_each(|t| self.reconcile(&t.name)),
+            Some(team) => self.look(team).map(drop),
+            None => {
+                for team in TeamFolder::list(&self.root)? {
+                    // One team that cannot be read does not keep the others from being looked at.
+                    if let Err(error) = self.look(&team)
+                        && self.folder(&team).is_ok_and(|folder| folder.load().is_ok())
+                    {
+                        return Err(error);
+                    }
+                }
+                self.close_deleted_teams()
+            }
         }
+    }
+
+    /// A message as it is on record, after a look at its team: at all of them only if nobody knows which one that is.
+    pub(crate) fn recorded_after_look(
+        &self,
+        team: Option<&TeamName>,
+        id: &str,
+    ) -> Result<Recorded, OfficeError> {
+        let before = match team {
+            Some(team) => {
+                self.look(team)?;
+                self.recorded(Some(team), id)?
+            }
+            None => match self.recorded(None, id) {
+                Err(OfficeError::NotRecorded { .. }) => {
+                    self.catch_up(None)?;
+                    return self.recorded(None, id);
+                }
+                recorded => recorded?,
+            },
+        };
+        if team.is_some_and(|team| team.as_str() == before.inbox.team) {
+            return Ok(before);
+        }
+        let home = TeamName::parse(&before.inbox.team)?;
+        self.look(&home)?;
+        self.recorded(Some(&home), &before.id)
     }
 
     pub(crate) fn recorded(&self, team: Option<&TeamName>, id: &str) -> Result<Recorded, OfficeError> {

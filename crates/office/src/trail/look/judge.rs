@@ -19,14 +19,16 @@ use std::collections::{HashMap, HashSet};
 use atm_ledger::Known;
 use atm_wire::team::TeamConfig;
 
+use super::gather::GatheredInbox;
 use crate::trail::intake::Outline;
+use crate::trail::putback::AT_MOST;
 
 /// After this long, what we were about to take out and is still there will not be taken out.
 const REMOVED_WITHIN_MS: i64 = 60_000;
 
 /// How the owner of an inbox takes mail out of it, if it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub(super) enum Reader {
     /// All that is there, in one write.
     Whole,
     /// One message, or one kind, after the other.
@@ -35,7 +37,7 @@ pub(crate) enum Reader {
 
 impl Reader {
     /// How this member does.
-    pub(crate) fn of(config: &TeamConfig, name: &str) -> Self {
+    pub(super) fn of(config: &TeamConfig, name: &str) -> Self {
         let leads = config.lead().is_some_and(|lead| lead.name == name);
         let pane = config.member(name).and_then(|member| member.tmux_pane_id.as_deref());
         if pane == Some("in-process") && !leads { Self::OneByOne } else { Self::Whole }
@@ -44,7 +46,7 @@ impl Reader {
 
 /// What became of a message that was in the inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+enum Verdict {
     /// It is there, unread.
     StillThere,
     /// It is there, and was marked as read.
@@ -61,7 +63,7 @@ pub(crate) enum Verdict {
 
 /// What stands in an inbox.
 #[derive(Debug)]
-pub(crate) struct Standing<'a> {
+struct Standing<'a> {
     messages: &'a [Outline],
     /// Whether each is read.
     flags: HashMap<&'a str, bool>,
@@ -71,7 +73,7 @@ pub(crate) struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    pub(crate) fn new(messages: &'a [Outline], is_there: bool) -> Self {
+    fn new(messages: &'a [Outline], is_there: bool) -> Self {
         let flags = messages.iter().map(|message| (message.id(), message.is_read())).collect();
         Self { messages, flags, prints: OnceCell::new(), is_there }
     }
@@ -82,14 +84,61 @@ impl<'a> Standing<'a> {
     }
 }
 
+/// What a look found out about the messages that should be in an inbox.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Findings {
+    pub(super) marked: Vec<String>,
+    pub(super) taken: Vec<String>,
+    pub(super) unproved: Vec<String>,
+    /// Put back too often.
+    pub(super) held: Vec<String>,
+    pub(super) not_removed: Vec<String>,
+    /// Each with how often it was put back before.
+    pub(super) undone: Vec<(String, usize)>,
+    /// When it happened to each, as far as the file says.
+    pub(super) happened_at: HashMap<String, i64>,
+}
+
+/// What became of all messages that should be in an inbox. One that was put back too often is not undone but held.
+pub(super) fn judge_inbox(gathered: &GatheredInbox, now: i64) -> Findings {
+    let standing = Standing::new(&gathered.messages, gathered.exists);
+    let mut findings = Findings::default();
+    for message in &gathered.known {
+        let id = || message.id.clone();
+        if was_not_removed(message, &standing, now) {
+            findings.not_removed.push(id());
+        }
+        match judge(message, &standing, gathered.reader) {
+            Verdict::StillThere | Verdict::RemovedByUs => continue,
+            Verdict::MarkedRead => findings.marked.push(id()),
+            _ if !gathered.is_whole => continue,
+            Verdict::Taken => findings.taken.push(id()),
+            Verdict::TakenUnproved => findings.unproved.push(id()),
+            Verdict::Undone => {
+                let times = gathered.restored.get(&message.id).copied().unwrap_or(0);
+                if times < AT_MOST {
+                    findings.undone.push((id(), times));
+                } else {
+                    findings.held.push(id());
+                }
+            }
+        }
+        // A file that was written before the message was sent, or after now, is of another clock.
+        if let Some(at) = gathered.changed_at.filter(|at| (message.sent_at..=now).contains(at)) {
+            findings.happened_at.insert(id(), at);
+        }
+    }
+    findings
+}
+
 /// Whether we were about to take a message out, and did not.
-pub(crate) fn was_not_removed(message: &Known, standing: &Standing, now: i64) -> bool {
+fn was_not_removed(message: &Known, standing: &Standing, now: i64) -> bool {
     let is_late = |since: i64| now.saturating_sub(since) > REMOVED_WITHIN_MS;
     message.removing_since.is_some_and(is_late) && standing.flags.contains_key(message.id.as_str())
 }
 
 /// What became of a message that the ledger has as written and not taken.
-pub(crate) fn judge(message: &Known, standing: &Standing, reader: Reader) -> Verdict {
+fn judge(message: &Known, standing: &Standing, reader: Reader) -> Verdict {
     match (standing.flags.get(message.id.as_str()), message.removing_since) {
         (Some(true), _) => Verdict::MarkedRead,
         (Some(false), _) => Verdict::StillThere,

@@ -1,0 +1,142 @@
+//! What a recipient's conversations gained, and what that proves.
+
+use std::collections::HashSet;
+
+use atm_ledger::{Evidence, InboxKey, Known, Proof, Reading, Recording, Source, Stage};
+use atm_wire::{MemberName, TeamName};
+
+use super::{ATTEMPTS, Reached};
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::trail::intake::{Outline, outline};
+use crate::trail::seen::{Candidate, Seen, entry_ids, judge_seen};
+use crate::trail::transcript::{Shown, Transcript};
+
+/// What one conversation gained since it was last read.
+#[derive(Debug)]
+pub(in crate::trail) struct Gain {
+    source: Source,
+    transcript: Transcript,
+    from: u64,
+    to: u64,
+    shown: Vec<Shown>,
+}
+
+impl Office {
+    /// Reads what conversations gained.
+    pub(in crate::trail) fn read_conversations(
+        &self,
+        inbox: &InboxKey,
+        transcripts: &[Transcript],
+    ) -> Result<Vec<Gain>, OfficeError> {
+        if transcripts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sources: Vec<Source> =
+            transcripts.iter().map(|found| Source::file(&found.path, found.inode)).collect();
+        let positions = self.books.with(|ledger| ledger.positions(inbox, &sources))?;
+        let mut gains = Vec::new();
+        for ((source, transcript), from) in sources.into_iter().zip(transcripts).zip(positions) {
+            if from == transcript.length {
+                continue;
+            }
+            // A conversation that cannot be read now is for the next look.
+            let Ok(gained) = transcript.read_since(from) else { continue };
+            if gained.end != from {
+                let transcript = transcript.clone();
+                gains.push(Gain { source, transcript, from, to: gained.end, shown: gained.shown });
+            }
+        }
+        Ok(gains)
+    }
+
+    /// Records which open messages are in what the conversations gained. The inbox was looked at after they were read.
+    pub(in crate::trail) fn prove_seen(
+        &self,
+        team: &TeamName,
+        inbox: &InboxKey,
+        transcripts: &[Transcript],
+        mut gains: Vec<Gain>,
+    ) -> Result<Vec<Reached>, OfficeError> {
+        for _ in 0..ATTEMPTS {
+            if gains.is_empty() {
+                return Ok(Vec::new());
+            }
+            let readings = self.judge_gains(team, inbox, &gains)?;
+            match self.books.with(|ledger| ledger.record_readings(&readings))? {
+                Recording::Done => {
+                    let proofs = readings.into_iter().flat_map(|reading| reading.proofs);
+                    let reached =
+                        |proof: Proof| Reached { to: inbox.name.clone(), id: proof.id, stage: Stage::Seen };
+                    return Ok(proofs.map(reached).collect());
+                }
+                Recording::Moved => gains = self.read_conversations(inbox, transcripts)?,
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn judge_gains(
+        &self,
+        team: &TeamName,
+        inbox: &InboxKey,
+        gains: &[Gain],
+    ) -> Result<Vec<Reading>, OfficeError> {
+        let shows_mail = gains.iter().any(|gain| !gain.shown.is_empty());
+        let (mut open, mut used) = (Vec::new(), HashSet::new());
+        if shows_mail {
+            let unread = self.unread_in(team, inbox);
+            // What is accepted only may have been written by a sender that has not said so yet, and taken since.
+            let known = self.books.with(|ledger| ledger.known(inbox, Stage::Accepted, Stage::Seen))?;
+            let candidate = |known: &Known| {
+                let is_unread = unread.contains(&known.id);
+                Candidate::new(&known.id, &known.sender, &known.text, known.sent_at, is_unread)
+            };
+            open = known.iter().map(candidate).collect();
+            let entries: Vec<&str> = gains.iter().flat_map(|gain| entry_ids(&gain.shown)).collect();
+            used = self.books.with(|ledger| ledger.used_entries(&entries))?;
+        }
+        let now = self.now().as_millis();
+        let judge = |gain: &Gain| {
+            let verdict = judge_seen(&gain.shown, &mut open, &mut used, (gain.transcript.changed_at, now));
+            Reading {
+                source: gain.source.clone(),
+                reader: inbox.clone(),
+                from: gain.from,
+                to: verdict.again_from.unwrap_or(gain.to),
+                proofs: verdict.seen.into_iter().map(|seen| gain.proof(inbox, seen)).collect(),
+            }
+        };
+        Ok(gains.iter().map(judge).collect())
+    }
+
+    /// The ids of what lies unread in an inbox. One that is gone, or cannot be read, holds nothing back.
+    fn unread_in(&self, team: &TeamName, inbox: &InboxKey) -> HashSet<String> {
+        let Ok(name) = MemberName::parse(&inbox.name) else { return HashSet::new() };
+        let (messages, _) = outline(&self.mailbox(team, &name)).unwrap_or_default();
+        messages
+            .iter()
+            .filter(|message| !message.is_read())
+            .map(|message| Outline::id(message).to_owned())
+            .collect()
+    }
+}
+
+impl Gain {
+    fn proof(&self, inbox: &InboxKey, seen: Seen) -> Proof {
+        let evidence = Evidence::certain("in the recipient's conversation")
+            .changed(
+                format!("{} bytes of it, without the message", self.from),
+                format!("{} bytes, with it", self.to),
+            )
+            .in_file(&self.transcript.path);
+        Proof {
+            inbox: inbox.clone(),
+            id: seen.id,
+            position: seen.position,
+            entry: seen.entry,
+            at: seen.at,
+            evidence: if seen.is_bound { evidence.no_later_than() } else { evidence },
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a look compares: the messages that should be in an inbox, and what stands there. Nothing here holds the ledger
+//! while a file is read.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use atm_ledger::{InboxKey, Known, Observed, Stage};
+use atm_store::Warning;
+use atm_wire::{MemberName, TeamName};
+
+use super::judge::Reader;
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::trail::intake::{Outline, outline};
+
+/// What the ledger knows of an inbox, read before its file.
+#[derive(Debug)]
+pub(super) struct KnownInbox {
+    /// What it looked like from outside at the last look.
+    pub(super) signature: Option<String>,
+    /// What should be in it, unread.
+    pub(super) messages: Vec<Known>,
+    /// What it looked like before anything was read.
+    looks_like: String,
+}
+
+/// An inbox as it stands, beside what is known of it.
+#[derive(Debug)]
+pub(super) struct GatheredInbox {
+    pub(super) key: InboxKey,
+    pub(super) known_signature: Option<String>,
+    /// What should be in it, unread, and was not archived.
+    pub(super) known: Vec<Known>,
+    /// How often those that are not there were put back before.
+    pub(super) restored: HashMap<String, usize>,
+    /// What the archive says about those that are there.
+    pub(super) archived: Vec<Observed>,
+    pub(super) messages: Vec<Outline>,
+    /// There is such a file. Who drains one leaves an empty one.
+    pub(super) exists: bool,
+    /// It was neither broken nor replaced while it was read. Otherwise it does not show what is gone.
+    pub(super) is_whole: bool,
+    pub(super) signature: String,
+    /// When it was last written, in milliseconds since the epoch.
+    pub(super) changed_at: Option<i64>,
+    pub(super) file: PathBuf,
+    pub(super) reader: Reader,
+}
+
+impl Office {
+    /// What is known of an inbox; nothing if it looks as it did at the last look.
+    pub(super) fn known_inbox(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+    ) -> Result<Option<KnownInbox>, OfficeError> {
+        let key = self.inbox_key(team, name);
+        let looks_like = self.mailbox(team, name).signature().to_string();
+        let signature = self.books.with(|ledger| ledger.signature(&key))?;
+        if signature.as_deref() == Some(&looks_like) {
+            return Ok(None);
+        }
+        // Before the file: what is known was written before, so its absence means something.
+        let messages = self.books.with(|ledger| ledger.outlines(&key, Stage::Written, Stage::Taken))?;
+        Ok(Some(KnownInbox { signature, messages, looks_like }))
+    }
+
+    /// Reads the inbox, and what belongs to it.
+    pub(super) fn gather_inbox(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        known: KnownInbox,
+    ) -> Result<GatheredInbox, OfficeError> {
+        let (key, mailbox) = (self.inbox_key(team, name), self.mailbox(team, name));
+        let (messages, warnings) = outline(&mailbox)?;
+        let is_broken = warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
+        let signature = mailbox.signature();
+        let mut expected = known.messages;
+        let archived = self.take_archived(team, name, &mut expected, &messages)?;
+        let there: HashSet<&str> = messages.iter().map(Outline::id).collect();
+        let mut restored = HashMap::new();
+        let gone = expected.iter().filter(|message| message.ours && !there.contains(message.id.as_str()));
+        for message in gone {
+            let times = self.books.with(|ledger| ledger.times_restored(&key, &message.id))?;
+            restored.insert(message.id.clone(), times);
+        }
+        let reader = if expected.is_empty() {
+            Reader::OneByOne
+        } else {
+            self.folder(team)?.load().map_or(Reader::OneByOne, |config| Reader::of(&config, name.as_str()))
+        };
+        Ok(GatheredInbox {
+            key,
+            known_signature: known.signature,
+            known: expected,
+            restored,
+            archived,
+            exists: mailbox.exists(),
+            is_whole: !is_broken && signature.to_string() == known.looks_like,
+            signature: known.looks_like,
+            changed_at: signature.changed_at(),
+            file: mailbox.file(),
+            reader,
+            messages,
+        })
+    }
+}

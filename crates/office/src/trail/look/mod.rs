@@ -1,0 +1,141 @@
+//! The look: brings the ledger up to date with what files and conversations show. Every reader goes through it.
+//!
+//! For each inbox that changed: what is known is read from the ledger, then `gather` reads files, with no lock of the
+//! ledger held; `judge` decides what became of each message, as a pure function; `record` writes it, unless another process
+//! recorded a later look in between: then all of it is done again. Conversations go the same way, with `seen` as their
+//! judge, and are read before the inbox: what lies unread there afterwards cannot be what they show.
+//!
+//! A look also writes mail that was accepted by a sender that died. With nothing new it costs a stat of each file.
+
+pub(super) mod conversation;
+mod gather;
+mod judge;
+mod record;
+
+use std::collections::HashMap;
+
+use atm_ledger::{InboxKey, Recording, Stage, TeamInbox};
+use atm_wire::{MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::trail::transcript::Conversations;
+
+pub(crate) use record::{READ, UNREAD, found, found_late};
+
+/// How often a look is made again that others were quicker than. What is left is for whoever looks next.
+const ATTEMPTS: usize = 4;
+
+/// What a look found out.
+#[derive(Debug, Default)]
+pub struct Looked {
+    /// The stages that messages reached, as far as they were not on record.
+    pub reached: Vec<Reached>,
+}
+
+/// A stage that a message reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// For whom it is.
+    pub to: String,
+    /// Which message.
+    pub id: String,
+    /// The stage.
+    pub stage: Stage,
+}
+
+impl Office {
+    /// Looks at everything of a team that changed since the last look, and finishes what was left undone. Of a team whose
+    /// folder is gone it finds out what became of its mail.
+    pub fn look(&self, team: &TeamName) -> Result<Looked, OfficeError> {
+        let folder = match self.folder(team) {
+            Ok(folder) => folder,
+            Err(missing) => {
+                return if self.close_team(team)? { Ok(Looked::default()) } else { Err(missing) };
+            }
+        };
+        self.complete_accepted(team, None);
+        let root = self.root_key();
+        let known = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
+        let mut names = folder.inbox_names();
+        names.extend(known.keys().filter_map(|name| MemberName::parse(name).ok()));
+        let is_changed = |name: &MemberName| {
+            let signature = known.get(name.as_str()).and_then(|inbox| inbox.signature.as_deref());
+            signature != Some(self.mailbox(team, name).signature().to_string().as_str())
+        };
+        let mut looked = Looked::default();
+        if known.values().any(|inbox| inbox.has_open) || names.iter().any(is_changed) {
+            let config = folder.load()?;
+            names.extend(config.members.iter().filter_map(|member| member.checked_name().ok()));
+            names.sort();
+            names.dedup();
+            let conversations = self.conversations(team, Some(&config));
+            for name in &names {
+                self.look_at_member(&root, team, name, &known, &conversations, &mut looked)?;
+            }
+        }
+        self.books.tidy();
+        Ok(looked)
+    }
+
+    /// The conversation first, then the inbox, then what both prove.
+    fn look_at_member(
+        &self,
+        root: &str,
+        team: &TeamName,
+        name: &MemberName,
+        known: &HashMap<String, TeamInbox>,
+        conversations: &Conversations,
+        looked: &mut Looked,
+    ) -> Result<(), OfficeError> {
+        let inbox = InboxKey { root: root.to_owned(), team: team.to_string(), name: name.to_string() };
+        let has_open = known.get(name.as_str()).is_some_and(|inbox| inbox.has_open);
+        let transcripts = conversations.of(name.as_str());
+        let mut before = if has_open { self.read_conversations(&inbox, transcripts)? } else { Vec::new() };
+        let reached = self.look_at_inbox(team, name)?;
+        // What the inbox shows for the first time may be in the conversation already.
+        if !has_open && !reached.is_empty() {
+            before = self.read_conversations(&inbox, transcripts)?;
+        }
+        looked.reached.extend(reached);
+        looked.reached.extend(self.prove_seen(team, &inbox, transcripts, before)?);
+        Ok(())
+    }
+
+    /// Brings the ledger up to date with one inbox.
+    pub(crate) fn look_at_inbox(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+    ) -> Result<Vec<Reached>, OfficeError> {
+        for _ in 0..ATTEMPTS {
+            let Some(known) = self.known_inbox(team, name)? else { return Ok(Vec::new()) };
+            let gathered = self.gather_inbox(team, name, known)?;
+            let findings = judge::judge_inbox(&gathered, self.now().as_millis());
+            let (recording, reached) = self.record_inbox(team, name, &gathered, &findings)?;
+            if recording == Recording::Done {
+                return Ok(reached);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The same as a look, for those who only need it done.
+    pub fn reconcile(&self, team: &TeamName) -> Result<(), OfficeError> {
+        self.look(team).map(drop)
+    }
+
+    /// Looks at one inbox, if it changed since the last look.
+    pub fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        self.look_at_inbox(team, name).map(drop)
+    }
+
+    /// The name of this tree in the ledger and in archives.
+    pub fn root_key(&self) -> String {
+        InboxKey::new(self.root.path(), "", "").root
+    }
+
+    pub(crate) fn inbox_key(&self, team: &TeamName, name: &MemberName) -> InboxKey {
+        InboxKey::new(self.root.path(), team.as_str(), name.as_str())
+    }
+}

@@ -1,0 +1,134 @@
+//! Conversations as clients keep them: JSON Lines, one entry a line.
+//!
+//! They are private: nothing of them is kept but the fact that a message is in one, where, and when. `find` says whose a
+//! conversation is, `owners` remembers it, `registry` and `remembered` know the sessions of a team's lead.
+
+mod entry;
+mod find;
+mod owners;
+mod registry;
+mod remembered;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use atm_wire::json::Object;
+
+pub(crate) use entry::Shown;
+pub(crate) use find::Conversations;
+
+/// How much of a conversation is read in one look; the rest is for the next.
+const AT_A_TIME: u64 = 256 << 20;
+/// How much of a conversation's end is searched for the last turn. Where a turn is longer than that, it is not known when
+/// it began.
+const LAST_TURN_WITHIN: u64 = 4 << 20;
+
+/// A conversation's file as it stands now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Transcript {
+    pub(crate) path: PathBuf,
+    pub(crate) inode: u64,
+    pub(crate) length: u64,
+    /// When the conversation last went on, in milliseconds since the epoch.
+    pub(crate) changed_at: i64,
+}
+
+/// What a conversation gained.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gained {
+    /// The entries that show mail.
+    pub(crate) shown: Vec<Shown>,
+    /// How far it was read.
+    pub(crate) end: u64,
+}
+
+impl Transcript {
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(Self {
+            path: path.to_owned(),
+            inode: found.ino(),
+            length: found.len(),
+            changed_at: millis(&found),
+        })
+    }
+
+    /// What it gained since `from`: the entries that show mail. A line that is not ended may still be growing.
+    pub(crate) fn read_since(&self, from: u64) -> io::Result<Gained> {
+        let mut gained = Gained { shown: Vec::new(), end: if from > self.length { 0 } else { from } };
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(gained.end))?;
+        let mut reader = BufReader::with_capacity(1 << 16, file.take(AT_A_TIME));
+        let is_inside = self.is_inside();
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            if line.last() != Some(&b'\n') {
+                break;
+            }
+            if memchr::memmem::find(&line, b"<teammate-message ").is_some() {
+                gained.shown.extend(Shown::parse(&String::from_utf8_lossy(&line), gained.end, is_inside));
+            }
+            gained.end += line.len() as u64;
+            line.clear();
+        }
+        Ok(gained)
+    }
+
+    /// When the last turn began, in milliseconds since the epoch. A client that takes mail in the middle of a turn keeps it
+    /// until that turn ends.
+    pub(crate) fn last_turn(&self) -> Option<i64> {
+        let mut file = File::open(&self.path).ok()?;
+        let start = self.length.saturating_sub(LAST_TURN_WITHIN);
+        file.seek(SeekFrom::Start(start)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(LAST_TURN_WITHIN).read_to_end(&mut bytes).ok()?;
+        let is_inside = self.is_inside();
+        let text = String::from_utf8_lossy(&bytes);
+        let (at, entry) = text.lines().rev().enumerate().find_map(|(at, line)| {
+            let entry = line.contains("\"user\"").then(|| Object::parse(line).ok()).flatten()?;
+            entry::begins_turn(&entry, is_inside).then_some((at, entry))
+        })?;
+        // An entry that does not say its time was written when the file was, if nothing came after it.
+        entry::time_of(&entry).or_else(|| (at == 0).then_some(self.changed_at))
+    }
+
+    /// Whether it is that of a member that runs inside its lead.
+    fn is_inside(&self) -> bool {
+        self.path.parent().is_some_and(|folder| folder.ends_with("subagents"))
+    }
+}
+
+fn millis(found: &fs::Metadata) -> i64 {
+    found.mtime().saturating_mul(1000).saturating_add(found.mtime_nsec() / 1_000_000)
+}
+
+/// A session's id is foreign text: it must not lead anywhere else.
+fn is_plain(session: &str) -> bool {
+    !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_still_grows_is_left_for_the_next_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let mail = |text: &str| {
+            let content = format!("<teammate-message teammate_id=\\\"a\\\">\\n{text}\\n</teammate-message>");
+            format!(r#"{{"type":"user","message":{{"content":"{content}"}}}}"#)
+        };
+        let first = mail("one");
+        fs::write(&path, format!("{{\"type\":\"x\"}}\n{first}\n{}", mail("two"))).unwrap();
+        let gained = Transcript::at(&path).unwrap().read_since(0).unwrap();
+        assert_eq!(gained.shown.iter().map(|shown| shown.position).collect::<Vec<_>>(), [13]);
+        assert_eq!(gained.end, 13 + first.len() as u64 + 1);
+        fs::write(&path, format!("{{\"type\":\"x\"}}\n{first}\n{}\n", mail("two"))).unwrap();
+        let later = Transcript::at(&path).unwrap();
+        assert_eq!(later.read_since(gained.end).unwrap().shown.len(), 1);
+        assert_eq!(later.read_since(later.length + 1).unwrap().shown.len(), 2, "it is another file");
+    }
+}

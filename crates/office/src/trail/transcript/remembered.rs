@@ -1,0 +1,139 @@
+//! What it takes to find the conversations of a team's lead, kept beside the team: its folder may be deleted before
+//! anybody looks, and after `/clear` the configuration names a session that is over.
+
+use std::path::Path;
+
+use atm_store::Scratch;
+use atm_wire::TeamName;
+use atm_wire::team::TeamConfig;
+use serde::{Deserialize, Serialize};
+
+use super::is_plain;
+use super::registry::{Registered, registered};
+use crate::office::Office;
+
+/// So many sessions of one lead are remembered, the newest.
+const AT_MOST: usize = 32;
+
+/// The lead of a team, and its sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Remembered {
+    /// Who leads.
+    pub(super) lead: Option<String>,
+    /// The sessions that it had, the newest last.
+    pub(super) sessions: Vec<String>,
+    /// Its process: number, and start in the kernel's words.
+    process: Option<(u64, Option<String>)>,
+}
+
+impl Remembered {
+    /// What the configuration adds.
+    fn learn(&mut self, config: &TeamConfig) {
+        if let Some(lead) = config.lead() {
+            self.lead = Some(lead.name.clone());
+        }
+        if let Some(session) = &config.lead_session_id {
+            self.add(session);
+        }
+        if let Some(process) = &config.lead_process
+            && let Some(pid) = process.pid
+        {
+            self.process = Some((pid, process.proc_start.clone()));
+        }
+    }
+
+    /// What the clients' register adds: the process of a session that is known, and the session that this process has now.
+    fn follow(&mut self, register: &[Registered]) {
+        if self.process.is_none() {
+            let leads = |entry: &&Registered| self.sessions.contains(&entry.session);
+            self.process = register.iter().find(leads).map(|entry| (entry.pid, entry.start.clone()));
+        }
+        let Some((pid, start)) = self.process.clone() else { return };
+        // Where one of them does not say when it started, the number decides.
+        let is_same = |entry: &&Registered| {
+            entry.pid == pid
+                && match (&entry.start, &start) {
+                    (Some(listed), Some(known)) => listed == known,
+                    _ => true,
+                }
+        };
+        if let Some(entry) = register.iter().find(is_same) {
+            self.add(&entry.session);
+        }
+    }
+
+    fn add(&mut self, session: &str) {
+        if is_plain(session) && !self.sessions.iter().any(|known| known == session) {
+            self.sessions.push(session.to_owned());
+            let surplus = self.sessions.len().saturating_sub(AT_MOST);
+            self.sessions.drain(..surplus);
+        }
+    }
+}
+
+impl Office {
+    /// Remembers what the configuration says about the lead's conversation, unless that is remembered already.
+    pub(crate) fn remember_lead(&self, team: &TeamName, config: &TeamConfig) {
+        self.remembered_lead(team, Some(config), None);
+    }
+
+    /// What is known about the lead's conversations, brought up to date and remembered. A team that is gone has no
+    /// configuration.
+    pub(super) fn remembered_lead(
+        &self,
+        team: &TeamName,
+        config: Option<&TeamConfig>,
+        root: Option<&Path>,
+    ) -> Remembered {
+        let scratch = Scratch::of_team(&self.root, team, &self.state);
+        let before: Remembered =
+            scratch.read().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut now = before.clone();
+        if let Some(config) = config {
+            now.learn(config);
+        }
+        if let Some(root) = root {
+            now.follow(&registered(root));
+        }
+        if now != before
+            && !now.sessions.is_empty()
+            && let Ok(bytes) = serde_json::to_vec(&now)
+        {
+            // If it cannot be kept, it is found out again while the team is there.
+            let _ = scratch.replace(&bytes);
+        }
+        now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(pid: u64, start: Option<&str>, session: &str) -> Registered {
+        Registered { pid, start: start.map(ToOwned::to_owned), session: session.to_owned() }
+    }
+
+    #[test]
+    fn a_session_after_clear_is_the_leads_by_its_process() {
+        let known = || Remembered { sessions: vec!["s1".into()], ..Remembered::default() };
+        // The register still had the session that the configuration names, and shows another one later.
+        let mut lead = known();
+        lead.follow(&[listed(7, Some("70"), "s1"), listed(8, Some("80"), "x")]);
+        assert_eq!(lead.sessions, ["s1"]);
+        lead.follow(&[listed(8, Some("80"), "x"), listed(7, Some("70"), "s2")]);
+        assert_eq!(lead.sessions, ["s1", "s2"]);
+        // Another process with that number.
+        lead.follow(&[listed(7, Some("99"), "s3")]);
+        assert_eq!(lead.sessions, ["s1", "s2"]);
+        // Newest clients name the process in the configuration.
+        let mut named = Remembered { process: Some((7, Some("70".into()))), ..known() };
+        named.follow(&[listed(7, Some("70"), "s2")]);
+        assert_eq!(named.sessions, ["s1", "s2"]);
+        // Nobody is listed.
+        let mut alone = known();
+        alone.follow(&[listed(8, None, "x")]);
+        assert_eq!(alone, known());
+    }
+}

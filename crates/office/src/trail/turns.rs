@@ -1,0 +1,232 @@
+//! Mail that a client took and that is not in its conversation: the client still holds it, or it is lost.
+//!
+//! A client that takes mail in the middle of a turn keeps it in memory until the turn ends, however long that is. Only a
+//! later turn that began without it shows that it was lost, or the end of the client. Mail that lies in the inbox, because
+//! it was offered again, is still to be shown.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+
+use atm_ledger::{Evidence, InboxKey, Known, Stage, StageRecord};
+use atm_wire::message::Delivery;
+use atm_wire::team::TeamConfig;
+use atm_wire::{Draft, MemberName, TeamName};
+
+use crate::error::OfficeError;
+use crate::mail::outbox::parse_draft;
+use crate::mail::tag;
+use crate::office::Office;
+use crate::people::presence::{Presence, Surroundings, judge};
+use crate::trail::intake::{Outline, outline};
+use crate::trail::transcript::{Conversations, Transcript};
+
+/// A turn that began this long after a message was taken, and does not have it, shows that it was lost: what is written
+/// within a moment has no order.
+const LATER_MS: i64 = 5_000;
+
+/// Whether a recipient's client runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Client {
+    /// It runs.
+    Running,
+    /// It ended, with all that it had in memory.
+    Ended,
+    /// Nothing says.
+    Unknown,
+}
+
+/// What a recipient's conversation can tell about mail that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conversation {
+    /// There is one.
+    pub(crate) is_known: bool,
+    /// When its last turn began.
+    pub(crate) last_turn: Option<i64>,
+    /// Whether its client runs.
+    pub(crate) client: Client,
+}
+
+/// What became of mail that was taken and is not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is in the inbox again, unread.
+    OnOffer,
+    /// The client has it and will show it.
+    Held,
+    /// The client does not have it any more.
+    Lost,
+    /// There is no conversation to tell.
+    Unknown,
+}
+
+/// What became of a message with these stages. Whoever offered it again began its way anew.
+pub(crate) fn judge_taken(stages: &[StageRecord], is_unread: bool, conversation: Conversation) -> Fate {
+    let in_hand =
+        |record: &&StageRecord| matches!(record.stage, Stage::Taken | Stage::Queued | Stage::Restored);
+    let since = stages.iter().filter(in_hand).map(|record| record.at).max();
+    let is_later = |turn: i64| since.is_some_and(|since| turn > since.saturating_add(LATER_MS));
+    if is_unread {
+        Fate::OnOffer
+    } else if conversation.last_turn.is_some_and(is_later) {
+        Fate::Lost
+    } else if !conversation.is_known {
+        Fate::Unknown
+    } else if conversation.client == Client::Ended {
+        Fate::Lost
+    } else {
+        Fate::Held
+    }
+}
+
+/// What the conversations of a team tell about mail that was taken; each is asked once, and only if somebody wants to know.
+pub(crate) struct Turns<'a> {
+    office: &'a Office,
+    team: &'a TeamName,
+    config: &'a TeamConfig,
+    conversations: OnceCell<Conversations>,
+    around: OnceCell<Surroundings>,
+    asked: RefCell<HashMap<String, (Conversation, HashSet<String>)>>,
+}
+
+impl<'a> Turns<'a> {
+    pub(crate) fn new(office: &'a Office, team: &'a TeamName, config: &'a TeamConfig) -> Self {
+        let (conversations, around) = (OnceCell::new(), OnceCell::new());
+        Self { office, team, config, conversations, around, asked: RefCell::default() }
+    }
+
+    /// What became of a message that was taken from somebody's inbox and is not seen.
+    pub(crate) fn fate(&self, name: &str, id: &str, stages: &[StageRecord]) -> Fate {
+        let mut asked = self.asked.borrow_mut();
+        let (conversation, unread) =
+            asked.entry(name.to_owned()).or_insert_with(|| (self.conversation(name), self.unread(name)));
+        judge_taken(stages, unread.contains(id), *conversation)
+    }
+
+    fn conversation(&self, name: &str) -> Conversation {
+        let all = self.conversations.get_or_init(|| self.office.conversations(self.team, Some(self.config)));
+        let transcripts = all.of(name);
+        Conversation {
+            is_known: !transcripts.is_empty(),
+            last_turn: transcripts.iter().filter_map(Transcript::last_turn).max(),
+            client: self.client(name),
+        }
+    }
+
+    fn client(&self, name: &str) -> Client {
+        let Some(member) = self.config.member(name) else { return Client::Unknown };
+        let around = self.around.get_or_init(|| Surroundings::of(self.config));
+        let signs = self.office.signs(self.team, self.config, member, around);
+        match judge(&signs, self.office.now()).state {
+            Presence::Online | Presence::Idle | Presence::Stalled => Client::Running,
+            Presence::Offline => Client::Ended,
+            Presence::Unknown => Client::Unknown,
+        }
+    }
+
+    fn unread(&self, name: &str) -> HashSet<String> {
+        let Ok(name) = MemberName::parse(name) else { return HashSet::new() };
+        let (messages, _) = outline(&self.office.mailbox(self.team, &name)).unwrap_or_default();
+        let unread = messages.iter().filter(|message| !message.is_read());
+        unread.map(|message| Outline::id(message).to_owned()).collect()
+    }
+}
+
+impl Office {
+    /// Offers mail again that a client took and lost when it ended: for one that returns. Says how many.
+    pub(crate) fn offer_lost(&self, team: &TeamName, name: &MemberName) -> Result<usize, OfficeError> {
+        if !self.books.exist() {
+            return Ok(0);
+        }
+        self.look(team)?;
+        let config = self.folder(team)?.load()?;
+        let inbox = self.inbox_key(team, name);
+        let turns = Turns::new(self, team, &config);
+        let taken = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Taken, Stage::Held))?;
+        let mut offered = 0;
+        for Known { id, .. } in taken {
+            let stages = self.stages_of(&inbox, &id)?;
+            let draft = self.books.with(|ledger| ledger.draft(&inbox, &id))?;
+            let Some(draft) = draft.as_deref().and_then(parse_draft) else { continue };
+            if turns.fate(name.as_str(), &id, &stages) != Fate::Lost {
+                continue;
+            }
+            self.mailbox(team, name).offer(&with_tag(draft))?;
+            let evidence = Evidence::certain("its reader's client ended without showing it: offered again");
+            let now = self.now().as_millis();
+            self.books.with(|ledger| ledger.advance(&inbox, &id, Stage::Queued, now, &evidence))?;
+            offered += 1;
+        }
+        Ok(offered)
+    }
+
+    fn stages_of(&self, inbox: &InboxKey, id: &str) -> Result<Vec<StageRecord>, OfficeError> {
+        Ok(self.books.with(|ledger| {
+            let found = ledger.find(&inbox.root, id, false)?;
+            let message = found.into_iter().find(|message| message.inbox == *inbox);
+            message.map_or(Ok(Vec::new()), |message| ledger.stages(&message))
+        })?)
+    }
+}
+
+fn with_tag(draft: Draft) -> Draft {
+    let why = format!("taken by your client after {}, and not shown to you before it ended", draft.timestamp);
+    Draft { text: tag::tagged(&why, &draft.text), delivery: Delivery::Queued, ..draft }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reached(stages: &[(Stage, i64)]) -> Vec<StageRecord> {
+        let record = |(stage, at): &(Stage, i64)| StageRecord {
+            stage: *stage,
+            at: *at,
+            evidence: Evidence::likely("gone"),
+        };
+        stages.iter().map(record).collect()
+    }
+
+    #[test]
+    fn mail_is_lost_when_a_later_turn_began_without_it_or_the_client_ended() {
+        use Client::{Ended, Running, Unknown};
+        let conversation = |last_turn, client| Conversation { is_known: true, last_turn, client };
+        let silent = Conversation { is_known: false, last_turn: None, client: Ended };
+        let taken = 1_000_000;
+        let during = Some(taken - 60_000);
+        let later = Some(taken + 60_000);
+        let rows = [
+            // A turn that lasts for hours: nothing began since.
+            (conversation(during, Running), false, Fate::Held),
+            (conversation(during, Unknown), false, Fate::Held),
+            (conversation(Some(taken + 1_000), Running), false, Fate::Held),
+            (conversation(later, Running), false, Fate::Lost),
+            (conversation(during, Ended), false, Fate::Lost),
+            (conversation(None, Ended), false, Fate::Lost),
+            (silent, false, Fate::Unknown),
+            // It is in the inbox again.
+            (conversation(later, Running), true, Fate::OnOffer),
+            (conversation(during, Ended), true, Fate::OnOffer),
+        ];
+        for (conversation, is_unread, expected) in rows {
+            let stages = reached(&[(Stage::Written, 1), (Stage::Taken, taken)]);
+            assert_eq!(
+                judge_taken(&stages, is_unread, conversation),
+                expected,
+                "{conversation:?} {is_unread}"
+            );
+        }
+    }
+
+    /// A second offer was taken in the middle of a turn: the turn between the two does not show that it was lost.
+    #[test]
+    fn what_was_offered_again_begins_anew() {
+        let stages = reached(&[(Stage::Taken, 1_000_000), (Stage::Queued, 2_000_000)]);
+        let after = |last_turn| {
+            let conversation =
+                Conversation { is_known: true, last_turn: Some(last_turn), client: Client::Running };
+            judge_taken(&stages, false, conversation)
+        };
+        assert_eq!(after(1_500_000), Fate::Held);
+        assert_eq!(after(2_500_000), Fate::Lost);
+    }
+}

@@ -1,0 +1,66 @@
+//! Small files of our own that save work and can be deleted at any time: what was found out about the conversations that
+//! clients keep.
+//!
+//! A scratch file is replaced whole, by rename, and not synced: a reader finds the old one, the new one or none. Of two
+//! processes that replace it at once, one wins, and the other's work is done again by whoever needs it.
+
+use std::path::PathBuf;
+
+use atm_wire::TeamName;
+
+use crate::disk;
+use crate::error::{IoContext, StoreError};
+use crate::files::Staged;
+use crate::paths::{Root, State, create_private_folders};
+
+/// One such file.
+#[derive(Debug, Clone)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Whose the conversations below a root are.
+    pub fn of_owners(root: &Root, state: &State) -> Self {
+        Self { path: state.scratch(&root.path().join("projects"), "owners") }
+    }
+
+    /// How the conversations of a team are found, also when its folder is gone.
+    pub fn of_team(root: &Root, team: &TeamName, state: &State) -> Self {
+        Self { path: state.scratch(&root.teams().join(team.file_stem()), "conversations") }
+    }
+
+    /// What it says, if it is there and can be read.
+    pub fn read(&self) -> Option<Vec<u8>> {
+        disk::read(&self.path).ok()
+    }
+
+    /// Puts `bytes` in its place.
+    pub fn replace(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        if let Some(folder) = self.path.parent() {
+            create_private_folders(folder)?;
+        }
+        let (staged, file) = Staged::begin_beside(&self.path)?;
+        disk::write_all(&file, bytes).doing("write", staged.temp())?;
+        staged.commit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_replaced_whole_and_its_loss_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, state) = (Root::new(folder.path().join("root")), State::new(folder.path().join("state")));
+        let scratch = Scratch::of_team(&root, &"demo".parse().unwrap(), &state);
+        assert_eq!(scratch.read(), None);
+        scratch.replace(b"one").unwrap();
+        scratch.replace(b"two").unwrap();
+        assert_eq!(scratch.read().as_deref(), Some(&b"two"[..]));
+        assert_ne!(scratch.path, Scratch::of_owners(&root, &state).path);
+        std::fs::remove_dir_all(state.path()).unwrap();
+        assert_eq!(scratch.read(), None);
+    }
+}
