@@ -1,4 +1,4 @@
-//! The list of agent clients. It is the only one: whoever needs some of them filters it by what their profiles say.
+//! The list of agent clients. It is the only one: code that needs some of them filters it by what their profiles say.
 
 use std::fmt;
 use std::str::FromStr;

@@ -198,7 +198,7 @@ pub enum OfficeError {
     /// A field of something new breaks a rule.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// Not for you: only its recipient, or whoever was asked, may do that.
+    /// Only a message's recipient, or the member that was asked, may do that.
     #[error("{who} may not: {why}")]
     NotYours {
         /// Who tried.

@@ -25,7 +25,7 @@
 //!
 //! # Sending, reading, tracking
 //!
-//! A message that [`send`](Office::send) accepted is written, whoever dies. Reading has two steps, so that nothing is
+//! A message that [`send`](Office::send) accepted is written, whichever process dies. Reading has two steps, so that nothing is
 //! marked that was not shown: [`begin_read`](Office::begin_read) hands out, [`confirm`](mail::read::Reading::confirm) marks.
 //! [`track`](Office::track) tells the stages of a message, each with its evidence.
 //!
@@ -57,7 +57,7 @@
 //!
 //! # Waiting
 //!
-//! [`wait_for_mail`](Office::wait_for_mail) sleeps on file events until somebody has unread mail, whoever writes it;
+//! [`wait_for_mail`](Office::wait_for_mail) sleeps on file events until a member has unread mail, whatever program writes it;
 //! [`wait_for_stage`](Office::wait_for_stage) until a message came as far as is wanted; [`watch`](Office::watch) is a
 //! stream that consumes nothing.
 //!

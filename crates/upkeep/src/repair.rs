@@ -34,7 +34,7 @@ pub enum Trouble {
     },
     /// A team whose lead has ended.
     Orphaned {
-        /// Whoever leads.
+        /// Its lead.
         lead: String,
         /// How we know that it has ended.
         why: String,
@@ -138,7 +138,7 @@ fn duplicates(
     Ok(troubles)
 }
 
-/// A lead whose recorded process has ended is entered as off, so that its mail waits for whoever joins.
+/// A lead whose recorded process has ended is recorded as offline, so that its mail waits for the next lead.
 fn orphaned(
     office: &Office,
     team: &TeamName,

@@ -4,7 +4,7 @@ use atm_ledger::InboxKey;
 use uuid::Uuid;
 
 /// The id of the letter that `purpose` demands because of the message `id` in `inbox`. The ledger refuses an id that it
-/// knows, so the letter is sent once, whoever repeats the step.
+/// knows, so the letter is sent once, whichever process repeats the step.
 pub(crate) fn letter_id(inbox: &InboxKey, id: &str, purpose: &str) -> String {
     let InboxKey { root, team, name } = inbox;
     let text = format!("{root}\n{team}\n{name}\n{purpose}\n{id}");

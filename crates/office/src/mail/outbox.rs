@@ -1,4 +1,4 @@
-//! The ledger's accepted messages as the store's outbox: whoever has the turn at an inbox writes for all.
+//! The ledger's accepted messages as the store's outbox: the holder of an inbox's queue writes for all senders.
 
 use std::collections::{HashMap, HashSet};
 
@@ -159,7 +159,7 @@ impl Outbox for Accepted<'_> {
             };
             let reached: Vec<(String, Stage)> = ids.iter().cloned().zip(drafts.iter().map(stage)).collect();
             ledger.written(self.inbox, &reached, now, &evidence, witnesses.as_deref())?;
-            // What these answer is answered now, also when whoever sent them died before it could say so.
+            // What these answer is answered now, also when their sender died before it could record that.
             for draft in drafts.iter().flatten() {
                 let message = as_message(draft);
                 match self.contents.get(draft.id.as_str()) {

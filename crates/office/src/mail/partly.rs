@@ -1,6 +1,6 @@
 //! What an operation of several steps had done when a later step failed.
 //!
-//! An error alone means that nothing was changed. Where something was, the error says what: whoever asked has to know
+//! An error alone means that nothing was changed. Where something was, the error says what: the caller has to know
 //! what is there now before it tries again.
 
 use std::fmt;

@@ -14,7 +14,7 @@ use crate::office::Office;
 use crate::trail::look::{READ, UNREAD, found};
 use crate::view::MessageView;
 
-/// Mail that is handed out. Until [`Reading::confirm`] it stays unread: whoever dies in between finds it again.
+/// Mail that is handed out. Until [`Reading::confirm`] it stays unread: after a crash it is handed out again.
 ///
 /// While it lives, other readers of the same inbox wait; writers do not.
 #[derive(Debug)]

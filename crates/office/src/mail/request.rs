@@ -109,7 +109,7 @@ fn open_request<'a>(
     request: &str,
 ) -> Result<&'a Recorded, OfficeError> {
     let refuse = |why: String| OfficeError::NotYours { who: who.to_string(), why };
-    // The first message about a request is the request; whoever it was for is the one who is asked.
+    // The first message about a request is the request; its recipient is the one that is asked.
     let asked = about.iter().find(|message| message.inbox.team == team.as_str());
     match asked {
         None => Err(refuse(format!("there is no request {request:?}"))),

@@ -1,8 +1,8 @@
 //! Who may send which payload: one table, for every way of sending.
 //!
 //! A name is a claim, not a proof (see SECURITY.md); the table keeps agents from deciding what is not theirs to decide,
-//! by mistake or because a message told them to. The person at the keyboard is no exception: whoever gives no name
-//! sends as `user`, an agent too. A person who means to act for the lead says so with `--as`.
+//! by mistake or because a message told them to. The person at the keyboard is no exception: a caller without a
+//! name sends as `user`, an agent too. A person who means to act for the lead says so with `--as`.
 
 use std::collections::HashSet;
 
@@ -27,9 +27,9 @@ pub enum May {
     Lead,
     /// The lead, or whatever starts members.
     Starter,
-    /// Whoever was asked, to whoever asked, once, and for nobody else: the type of the request that it answers.
+    /// The recipient of an open request, to its sender, once: the type of the request that it answers.
     Asked(&'static str),
-    /// The lead, as whoever was asked.
+    /// The lead, as the recipient of an open request.
     AskedLead(&'static str),
     /// Agents' own clients alone.
     Client,

@@ -65,7 +65,7 @@ impl Office {
         let config = self.folder(team)?.load()?;
         self.member(team, &config, who)?;
         let lead = self.lead_of(team, &config)?;
-        // Whoever reads a log looks for other keys than a client does.
+        // Readers of the log layout use other keys than clients do.
         let in_log = self.mailbox(team, &lead).layout() == Layout::Log;
         let completed = idle.task.clone().filter(|_| in_log && idle.reason == IdleReason::TaskComplete);
         let payload = IdleNotification {

@@ -60,7 +60,7 @@ impl Office {
         if member.is_some() {
             let off = MemberChange { active: Some(false), ..MemberChange::default() };
             if let Err(error) = self.set_member(team, who, &off) {
-                sent.warnings.push(format!("{who} could not be put down as off: {error}"));
+                sent.warnings.push(format!("{who} could not be recorded as offline: {error}"));
             }
         }
         Ok(sent)

@@ -47,8 +47,8 @@ impl Office {
         if stale.is_empty() {
             return Ok(Vec::new());
         }
-        // First the ledger: what it calls expired is not put back when it is gone from the file. Whoever dies in
-        // between finds the entry again.
+        // First the ledger: what is recorded as expired is not put back when it is gone from the file. After a crash in
+        // between, the entry is found again.
         let inbox = self.inbox_key(team, name);
         let now = self.now().as_millis();
         let why = format!("set aside: a shutdown request from before {name} was started at {spawned_at}");

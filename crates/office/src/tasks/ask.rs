@@ -1,4 +1,4 @@
-//! How far is it? A question to whoever has a task, and the answer.
+//! Progress of a task: the request to its owner, and the answer.
 
 use atm_wire::payload::{Content, Payload, TaskStatusResponse, classify};
 use atm_wire::task::{Status, TaskId};
@@ -36,7 +36,7 @@ impl Tasks<'_> {
         Ok((request, owner, sent))
     }
 
-    /// Says how far a task is: to whoever asked, or else to the lead.
+    /// Reports how far a task is: to the member that asked, or else to the lead.
     pub fn answer(&self, who: &MemberName, id: TaskId, progress: &Progress) -> Result<Sent, OfficeError> {
         let task = self.get(id)?;
         let request = match &progress.request {

@@ -32,7 +32,7 @@ pub enum TaskError {
         /// The end of the lease, if it has one.
         until: Option<Stamp>,
     },
-    /// Whoever wanted to keep it does not have it.
+    /// A member wanted to renew a claim that it does not hold.
     #[error("task {id} is not {who}'s")]
     NotHeld {
         /// Which.

@@ -11,7 +11,7 @@ use crate::cases::{Ordeal, Trial};
 use crate::checks::{ensure, everything_parses, no_litter, only_added, untouched};
 use crate::world::{World, who};
 
-/// What a sender is told of one letter.
+/// The answer that a sender gets about one letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It is there.

@@ -1,4 +1,4 @@
-//! Claiming a task: whoever is told that it is his has it, and nobody else does.
+//! Claiming a task: a member whose claim succeeded holds it, and nobody else does.
 
 use std::fs;
 use std::time::Duration;

@@ -143,7 +143,7 @@ fn move_out(
     let moved = mailbox.archive(writer, &mut |messages| {
         let chosen = rule.chosen(messages, now);
         let ids: Vec<&str> = chosen.iter().map(|at| messages[*at].id.as_str()).collect();
-        // Before they are out of the inbox: whoever looks then must know that nobody took them. If this fails, they
+        // Recorded before they leave the inbox, so that a look in between does not count them as taken. If this fails, they
         // are still found in the archive.
         let _ = office.record_removal(team, name, &ids);
         chosen

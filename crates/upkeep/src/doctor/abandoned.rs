@@ -26,7 +26,7 @@ pub(super) fn examine(office: &Office, findings: &mut Vec<Finding>) {
         safe: true,
         remedy: Some(Remedy::ClearAbandoned(what)),
     };
-    // What cannot be looked at is found by whoever restores or installs next.
+    // What cannot be inspected is found by the next restore or install.
     let restores =
         backup::abandoned_restores(office.root(), office.state(), office.lock_times()).unwrap_or_default();
     for path in &restores {

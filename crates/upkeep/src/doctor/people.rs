@@ -96,7 +96,7 @@ fn stuck_active(team: &TeamName, member: &Member, file: &Path, findings: &mut Ve
 }
 
 /// A member's pane, and whether we opened it. One that a client opened is looked for on the server
-/// of whoever owns the team's file.
+/// of the user that owns the team's file.
 fn pane_of(member: &Member, file: &Path) -> Option<(PaneRef, bool)> {
     if let Some(pane) = PaneRef::of(member) {
         return Some((pane, true));

@@ -123,7 +123,7 @@ impl Install {
                 commands.extend(own_command::plan(own_command, program, &file, &who, installing)?);
                 continue;
             }
-            // A project's links were made by whoever made the project.
+            // A project's links were made by the project's author.
             let file = if self.project { file.within(&context.cwd) } else { file };
             steps.push(self.plan(file, &target)?);
         }

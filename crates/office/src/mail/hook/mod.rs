@@ -29,9 +29,9 @@ const IDLE: &str = "idle_notification";
 /// Whose conversation, and which.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// The team of whoever has it.
+    /// The owner's team.
     pub team: TeamName,
-    /// Whoever has it.
+    /// Its owner.
     pub who: MemberName,
     /// The client's name for it.
     pub session: String,
@@ -151,7 +151,7 @@ impl Office {
             return Ok(Hooked::default());
         }
         let turn = mailbox.turn()?;
-        // Whoever had the turn before us may have presented it.
+        // The previous holder of the lock may have presented it.
         let before = Record::read(&note)?;
         let mut record = before.clone().unwrap_or_default();
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
@@ -184,7 +184,7 @@ impl Office {
             }
             return Ok(Hooked { handover: None, warnings });
         }
-        // Whoever dies before it is presented must not leave a conversation behind that seems to rest.
+        // A crash before it is presented must not leave a record of a conversation at rest.
         if let Some(before) = before.filter(|before| before.rests && !record.rests) {
             Record { rests: false, ..before }.write(&note)?;
         }
