@@ -15,11 +15,11 @@ use super::tally::Group;
 /// A separate process shows its first mail once it has started.
 const START: Duration = Duration::from_secs(90);
 /// Mail reaches an idle client within a poll or two; on a busy machine, later.
-const ARRIVAL: Duration = Duration::from_secs(20);
+const ARRIVAL: Duration = Duration::from_secs(60);
 /// For how long atm is asked about mail that a turn holds up: several polls of the client.
 const HELD: Duration = Duration::from_secs(4);
 /// A client writes its transcript before it asks the model: this much ahead, `seen` is not false.
-const AHEAD: Duration = Duration::from_secs(2);
+const AHEAD: Duration = Duration::from_secs(5);
 /// How long atm may take to find what is in the conversation, or what is lost.
 const PROOF: Duration = Duration::from_secs(5);
 
@@ -40,10 +40,20 @@ struct Mail {
     group: Group,
 }
 
-/// What atm said that is not true, or only half of the truth.
+/// An answer of atm that is not true.
+#[derive(Debug, Clone)]
+pub(super) struct Wrong {
+    pub(super) what: &'static str,
+    pub(super) phase: &'static str,
+    pub(super) ids: Vec<String>,
+    /// What atm said.
+    pub(super) said: String,
+}
+
+/// What was found beside the numbers.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    pub(super) wrong: Vec<String>,
+    pub(super) wrong: Vec<Wrong>,
     /// How often a client that runs was called offline, or mail to it queued.
     pub(super) called_offline: usize,
     /// What atm says of the recipient after its client was killed.
@@ -120,6 +130,8 @@ impl Course {
 
     fn in_turn(&mut self, phase: &'static str, kind: &str) -> Result<()> {
         let number = self.hold_up(phase, kind)?;
+        // What the client is still going to show must not be offered again.
+        self.session.atm(&["retry"])?;
         self.session.model.release(number)?;
         self.arrive(phase, ARRIVAL)?;
         self.prove(phase)
@@ -149,7 +161,7 @@ impl Course {
         while Instant::now() < end {
             self.sample()?;
         }
-        self.check_presence()?;
+        self.check_presence(phase)?;
         Ok(number)
     }
 
@@ -171,23 +183,26 @@ impl Course {
         // The summary is shown beside the text: it must not have the same words.
         let answer = self.session.atm(&["send", to, text, "--summary", "mail", "--as", from])?;
         let id = answer["id"].as_str().context("send gave no id")?.to_owned();
-        if answer["status"] != "delivered" || answer["warnings"].as_array().is_some_and(|all| !all.is_empty())
-        {
-            self.findings.called_offline += 1;
-            self.findings
-                .wrong
-                .push(format!("{words}: send said {} {}", answer["status"], answer["warnings"]));
-        }
         let mail = self.mail.iter_mut().find(|mail| mail.words == words).context("unknown words")?;
+        let warned = answer["warnings"].as_array().is_some_and(|warnings| !warnings.is_empty());
+        if answer["status"] != "delivered" || warned {
+            self.findings.called_offline += 1;
+            let said = format!("{} {}", answer["status"], answer["warnings"]);
+            let (what, phase) = ("send warned of a client that runs", mail.group.phase);
+            self.findings.wrong.push(Wrong { what, phase, ids: vec![id.clone()], said });
+        }
         mail.group.ids.push(id);
         Ok(())
     }
 
-    /// Waits until all mail of the phase is in the conversation. What does not come counts as lost in the end.
+    /// Waits until all mail of the phase is in the conversation, or will not come any more, which counts as lost in
+    /// the end.
     fn arrive(&self, phase: &str, limit: Duration) -> Result<bool> {
         let session = &self.session;
-        let of_phase = || self.mail.iter().filter(|mail| mail.group.phase == phase);
-        comes_true(limit, || Ok(of_phase().all(|mail| session.shown(&mail.words) >= mail.group.ids.len())))
+        let is_shown = |mail: &Mail| session.shown(&mail.words) >= mail.group.ids.len();
+        let is_all = || self.mail.iter().filter(|mail| mail.group.phase == phase).all(is_shown);
+        comes_true(limit, || Ok(is_all() || session.is_at_rest()))?;
+        Ok(is_all())
     }
 
     fn await_idle(&mut self) -> Result<()> {
@@ -197,7 +212,7 @@ impl Course {
     }
 
     /// Gives atm time to find what is in the conversation.
-    fn prove(&mut self, phase: &str) -> Result<()> {
+    fn prove(&mut self, phase: &'static str) -> Result<()> {
         let end = Instant::now() + PROOF;
         loop {
             self.sample()?;
@@ -208,7 +223,7 @@ impl Course {
                 break;
             }
         }
-        self.check_presence()
+        self.check_presence(phase)
     }
 
     /// Asks atm about all mail, and compares each new `seen` with the conversation.
@@ -226,19 +241,20 @@ impl Course {
                 if !comes_true(AHEAD, || Ok(session.shown(&mail.words) >= claimed))? {
                     let ahead = claimed - session.shown(&mail.words);
                     mail.group.false_seen = mail.group.false_seen.max(ahead);
-                    let (words, phase) = (&mail.words, mail.group.phase);
-                    self.findings.wrong.push(format!("{words} ({phase}), {id}: falsely seen by {evidence}"));
+                    let (what, phase) = ("falsely seen", mail.group.phase);
+                    self.findings.wrong.push(Wrong { what, phase, ids: vec![id.clone()], said: evidence });
                 }
             }
         }
         Ok(())
     }
 
-    fn check_presence(&mut self) -> Result<()> {
+    fn check_presence(&mut self, phase: &'static str) -> Result<()> {
         let state = self.state()?;
         if state == "offline" {
             self.findings.called_offline += 1;
-            self.findings.wrong.push("members said offline of a client that runs".to_owned());
+            let what = "members called a client that runs offline";
+            self.findings.wrong.push(Wrong { what, phase, ids: Vec::new(), said: state });
         }
         Ok(())
     }
@@ -258,16 +274,13 @@ impl Course {
         self.findings.noticed_after = self.lost_is_pending()?.then(|| start.elapsed());
         self.sample()?;
         for mail in &self.mail {
-            let tally = mail.group.tally();
-            let ids = mail.group.ids.join(", ");
-            if tally.missed > 0 {
-                let line =
-                    format!("{} ({}), {ids}: in the conversation, not seen", mail.words, mail.group.phase);
-                self.findings.wrong.push(line);
-            }
-            if tally.unnoticed > 0 {
-                let line = format!("{} ({}), {ids}: lost, not pending", mail.words, mail.group.phase);
-                self.findings.wrong.push(line);
+            let (tally, phase) = (mail.group.tally(), mail.group.phase);
+            let wrong =
+                [("in the conversation, not seen", tally.missed), ("lost, not pending", tally.unnoticed)];
+            for (what, _) in wrong.into_iter().filter(|(_, count)| *count > 0) {
+                let last = mail.group.ids.last().context("a group has mail")?;
+                let said = self.session.atm(&["track", last])?["stages"].to_string();
+                self.findings.wrong.push(Wrong { what, phase, ids: mail.group.ids.clone(), said });
             }
         }
         Ok(self.mail.iter().map(|mail| mail.group.clone()).collect())

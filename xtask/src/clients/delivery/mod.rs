@@ -74,7 +74,7 @@ pub(super) fn run(choice: &Choice, atm: &Path) -> Result<Report> {
             eprintln!("clients: Claude Code {version} as {}", role.name());
             let outcome = try_out(&version, *role, choice, atm);
             patience::check_interrupt()?;
-            for line in outcome.iter().flat_map(|outcome| &outcome.findings.wrong) {
+            for line in outcome.iter().flat_map(|outcome| report::summary(&outcome.findings.wrong)) {
                 eprintln!("clients:   {line}");
             }
             rows.push(Row { version: version.clone(), role: *role, outcome });

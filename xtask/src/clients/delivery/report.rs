@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::course::Findings;
+use super::course::{Findings, Wrong};
 use super::session::Role;
 use super::tally::{Group, Tally};
 
@@ -42,13 +42,30 @@ impl Row {
                     .noticed_after
                     .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
                     .into();
-                row["wrong"] = findings.wrong.clone().into();
+                let wrong = |wrong: &Wrong| json!({ "what": wrong.what, "phase": wrong.phase, "ids": wrong.ids, "said": wrong.said });
+                row["wrong"] = findings.wrong.iter().map(wrong).collect();
                 let group = |group: &Group| json!({ "phase": group.phase, "ids": group.ids, "shown": group.shown, "tally": group.tally().json() });
                 row["mail"] = outcome.groups.iter().map(group).collect();
             }
         }
         row
     }
+}
+
+/// A line for each kind of wrong answer and phase, with one message as an example.
+pub(super) fn summary(wrong: &[Wrong]) -> Vec<String> {
+    let mut kinds: Vec<(&Wrong, usize)> = Vec::new();
+    for one in wrong {
+        match kinds.iter_mut().find(|(kind, _)| (kind.what, kind.phase) == (one.what, one.phase)) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((one, 1)),
+        }
+    }
+    let line = |(one, count): (&Wrong, usize)| {
+        let example = one.ids.first().map_or("", String::as_str);
+        format!("{}: {} ({count} times, like {example}): {}", one.phase, one.what, one.said)
+    };
+    kinds.into_iter().map(line).collect()
 }
 
 /// The rows as a Markdown table.
@@ -111,12 +128,24 @@ mod tests {
     }
 
     #[test]
+    fn wrong_answers_are_summed_up_by_kind_and_phase() {
+        let wrong =
+            |phase| Wrong { what: "missed", phase, ids: vec!["a".to_owned()], said: "taken".to_owned() };
+        let lines = summary(&[wrong("idle"), wrong("killed"), wrong("idle")]);
+        assert_eq!(
+            lines,
+            ["idle: missed (2 times, like a): taken", "killed: missed (1 times, like a): taken"]
+        );
+    }
+
+    #[test]
     fn the_json_names_every_group_and_what_was_wrong() {
         let group = Group { phase: "idle", ids: vec!["a".to_owned()], shown: 1, ..Group::default() };
-        let findings = Findings { wrong: vec!["missed".to_owned()], ..Findings::default() };
+        let wrong = Wrong { what: "missed", phase: "idle", ids: Vec::new(), said: "taken".to_owned() };
+        let findings = Findings { wrong: vec![wrong], ..Findings::default() };
         let row = row(Ok(Outcome { groups: vec![group], findings }));
         let json = row.json();
-        assert_eq!((&json["total"]["missed"], &json["wrong"][0]), (&json!(1), &json!("missed")));
+        assert_eq!((&json["total"]["missed"], &json["wrong"][0]["what"]), (&json!(1), &json!("missed")));
         assert_eq!((&json["mail"][0]["phase"], &json["noticed_after_ms"]), (&json!("idle"), &Value::Null));
     }
 }

@@ -18,10 +18,14 @@ use crate::repo;
 /// No real key: the client wants to see one.
 const KEY: &str = "sk-scripted-0123456789abcdefghijklmnopqrstuvwxyz";
 const LEAD_SESSION: &str = "11111111-2222-4333-8444-555555555555";
+/// Mail is offered again early, and only once, so that a course can see whether that doubles any.
+const ATM_SETTINGS: &str = "[delivery]\nretry_after = [\"1s\", \"1h\"]\n";
 /// Clients are slow to start on a busy machine.
 const START: Duration = Duration::from_secs(90);
 /// Longer than any client's poll.
 pub(super) const QUIET: Duration = Duration::from_millis(1500);
+/// Mail that is neither unread nor shown after this time of rest is not held for a next turn.
+const REST: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Role {
@@ -145,6 +149,13 @@ impl Session {
         self.model.is_quiet(self.role.speaker(), QUIET)
     }
 
+    /// Whether the client has nothing left to show.
+    pub(super) fn is_at_rest(&self) -> bool {
+        // Old clients write in place: what cannot be read now can be read the next time.
+        let is_read = || self.inbox().is_ok_and(|inbox| inbox.iter().all(|entry| entry["read"] != false));
+        self.model.is_quiet(self.role.speaker(), REST) && is_read()
+    }
+
     /// The recipient's inbox, as it is on disk.
     pub(super) fn inbox(&self) -> Result<Vec<Value>> {
         let (to, _) = self.role.names();
@@ -170,6 +181,8 @@ fn prepare(home: &Home, version: &str) -> Result<()> {
                          "allow": ["Bash", "Agent", "Task", "TeamCreate"] },
         "teammateMode": "in-process", "promptSuggestionEnabled": false,
     });
+    fs::create_dir_all(home.file(".config/atm"))?;
+    fs::write(home.file(".config/atm/config.toml"), ATM_SETTINGS)?;
     fs::create_dir_all(home.file(".claude"))?;
     fs::write(home.file(".claude.json"), answers.to_string())?;
     fs::write(home.file(".claude/settings.json"), settings.to_string())?;

@@ -3,13 +3,17 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::patience::wait_for;
+
+/// A large process takes its time to die on a busy machine.
+const GONE: Duration = Duration::from_secs(30);
 
 pub(super) struct Terminal {
     server: String,
@@ -72,7 +76,7 @@ impl Terminal {
     }
 
     pub(super) fn is_running(&self) -> bool {
-        self.process.is_some_and(|process| kill(process, None).is_ok())
+        self.process.is_some_and(is_alive)
     }
 
     /// Kills the client, as a crash would; returns when it is gone.
@@ -80,7 +84,7 @@ impl Terminal {
         let Some(process) = self.process else { return Ok(()) };
         // Gone already is what we want.
         let _ = kill(process, Signal::SIGKILL);
-        wait_for("the killed client is gone", Duration::from_secs(10), || Ok(kill(process, None).is_err()))?;
+        wait_for("the killed client is gone", GONE, || Ok(!is_alive(process)))?;
         self.process = None;
         Ok(())
     }
@@ -91,7 +95,17 @@ impl Drop for Terminal {
         // Not by `kill`, which gives up when the user interrupts.
         if let Some(process) = self.process {
             let _ = kill(process, Signal::SIGKILL);
+            let deadline = Instant::now() + GONE;
+            while is_alive(process) && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(20));
+            }
         }
         let _ = self.ask(&["kill-server"]);
     }
+}
+
+/// A process that waits for its parent to take notice of its end is not.
+fn is_alive(process: Pid) -> bool {
+    let state = || Command::new("ps").args(["-o", "stat=", "-p", &process.to_string()]).output();
+    kill(process, None).is_ok() && !state().is_ok_and(|state| state.stdout.trim_ascii().starts_with(b"Z"))
 }
