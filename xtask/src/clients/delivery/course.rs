@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::findings::Findings;
 use super::patience::{comes_true, wait_for};
 use super::request::write_directive;
 use super::session::{Role, Session};
@@ -16,12 +17,17 @@ use super::tally::Group;
 const START: Duration = Duration::from_secs(90);
 /// Mail reaches an idle client within a poll or two; on a busy machine, later.
 const ARRIVAL: Duration = Duration::from_secs(60);
+/// A send that fails is tried again for this long.
+const SENDING: Duration = Duration::from_secs(10);
 /// For how long atm is asked about mail that a turn holds up: several polls of the client.
 const HELD: Duration = Duration::from_secs(4);
 /// A client writes its transcript before it asks the model: this much ahead, `seen` is not false.
 const AHEAD: Duration = Duration::from_secs(5);
 /// How long atm may take to find what is in the conversation, or what is lost.
 const PROOF: Duration = Duration::from_secs(5);
+
+/// The time after the client's end.
+const END: &str = "afterwards";
 
 pub(super) struct Course {
     session: Session,
@@ -40,28 +46,6 @@ struct Mail {
     group: Group,
 }
 
-/// An answer of atm that is not true.
-#[derive(Debug, Clone)]
-pub(super) struct Wrong {
-    pub(super) what: &'static str,
-    pub(super) phase: &'static str,
-    pub(super) ids: Vec<String>,
-    /// What atm said.
-    pub(super) said: String,
-}
-
-/// What was found beside the numbers.
-#[derive(Debug, Default)]
-pub(super) struct Findings {
-    pub(super) wrong: Vec<Wrong>,
-    /// How often a client that runs was called offline, or mail to it queued.
-    pub(super) called_offline: usize,
-    /// What atm says of the recipient after its client was killed.
-    pub(super) state_after_kill: String,
-    /// How long it took to list the mail that died with the client; nothing if it was not listed.
-    pub(super) noticed_after: Option<Duration>,
-}
-
 impl Course {
     pub(super) fn new(session: Session, each: usize) -> Self {
         let (mail, seen) = (Vec::new(), HashSet::new());
@@ -70,12 +54,16 @@ impl Course {
 
     /// Runs all phases; gives what became of the mail.
     pub(super) fn run(&mut self) -> Result<Vec<Group>> {
-        self.first()?;
-        self.idle()?;
-        self.same_words()?;
-        self.in_turn("slow answer", "hold")?;
-        self.in_turn("tool call", "tool")?;
-        self.killed()?;
+        if self.session.role == Role::LeadExit {
+            self.exits()?;
+        } else {
+            self.first()?;
+            self.idle()?;
+            self.same_words()?;
+            self.in_turn("slow answer", "hold")?;
+            self.in_turn("tool call", "tool")?;
+            self.killed()?;
+        }
         self.settle_accounts()
     }
 
@@ -131,7 +119,7 @@ impl Course {
     fn in_turn(&mut self, phase: &'static str, kind: &str) -> Result<()> {
         let number = self.hold_up(phase, kind)?;
         // What the client is still going to show must not be offered again.
-        self.session.atm(&["retry"])?;
+        self.findings.ask(&self.session, phase, &["retry"])?;
         self.session.model.release(number)?;
         self.arrive(phase, ARRIVAL)?;
         self.prove(phase)
@@ -141,6 +129,19 @@ impl Course {
         self.hold_up("killed", "hold")?;
         self.session.terminal.kill()?;
         self.sample()
+    }
+
+    /// Atm is not asked before the end: it has to find out afterwards, when the team may be gone.
+    fn exits(&mut self) -> Result<()> {
+        for _ in 0..self.each {
+            self.await_idle()?;
+            self.send_new("before the exit", "")?;
+            self.arrive("before the exit", ARRIVAL)?;
+        }
+        self.await_idle()?;
+        self.send_new("at the exit", "")?;
+        self.session.terminal.enter("/exit")?;
+        self.session.terminal.await_end()
     }
 
     /// Sends mail into a turn that does not end, and watches what atm says about it.
@@ -180,16 +181,22 @@ impl Course {
 
     fn post(&mut self, words: &str, text: &str) -> Result<()> {
         let (to, from) = self.session.role.names();
-        // The summary is shown beside the text: it must not have the same words.
-        let answer = self.session.atm(&["send", to, text, "--summary", "mail", "--as", from])?;
-        let id = answer["id"].as_str().context("send gave no id")?.to_owned();
         let mail = self.mail.iter_mut().find(|mail| mail.words == words).context("unknown words")?;
+        let phase = mail.group.phase;
+        let mut answer = Value::Null;
+        // The summary is shown beside the text: it must not have the same words.
+        let send = ["send", to, text, "--summary", "mail", "--as", from];
+        let is_sent = comes_true(SENDING, || {
+            answer = self.findings.ask(&self.session, phase, &send)?;
+            Ok(answer["id"].is_string())
+        })?;
+        ensure!(is_sent, "cannot send: {:?}", self.findings.wrong.last());
+        let id = answer["id"].as_str().context("send gave no id")?.to_owned();
         let warned = answer["warnings"].as_array().is_some_and(|warnings| !warnings.is_empty());
         if answer["status"] != "delivered" || warned {
             self.findings.called_offline += 1;
             let said = format!("{} {}", answer["status"], answer["warnings"]);
-            let (what, phase) = ("send warned of a client that runs", mail.group.phase);
-            self.findings.wrong.push(Wrong { what, phase, ids: vec![id.clone()], said });
+            self.findings.add("send warned of a client that runs", phase, &[id.clone()], said);
         }
         mail.group.ids.push(id);
         Ok(())
@@ -233,7 +240,8 @@ impl Course {
                 if self.seen.contains(id) {
                     continue;
                 }
-                let Some(evidence) = seen(&self.session.atm(&["track", id])?) else { continue };
+                let answer = self.findings.ask(&self.session, mail.group.phase, &["track", id])?;
+                let Some(evidence) = seen(&answer) else { continue };
                 self.seen.insert(id.clone());
                 mail.group.seen += 1;
                 let claimed = mail.group.seen;
@@ -241,8 +249,7 @@ impl Course {
                 if !comes_true(AHEAD, || Ok(session.shown(&mail.words) >= claimed))? {
                     let ahead = claimed - session.shown(&mail.words);
                     mail.group.false_seen = mail.group.false_seen.max(ahead);
-                    let (what, phase) = ("falsely seen", mail.group.phase);
-                    self.findings.wrong.push(Wrong { what, phase, ids: vec![id.clone()], said: evidence });
+                    self.findings.add("falsely seen", mail.group.phase, &[id.clone()], evidence);
                 }
             }
         }
@@ -250,25 +257,25 @@ impl Course {
     }
 
     fn check_presence(&mut self, phase: &'static str) -> Result<()> {
-        let state = self.state()?;
+        let state = self.state(phase)?;
         if state == "offline" {
             self.findings.called_offline += 1;
-            let what = "members called a client that runs offline";
-            self.findings.wrong.push(Wrong { what, phase, ids: Vec::new(), said: state });
+            self.findings.add("members called a client that runs offline", phase, &[], state);
         }
         Ok(())
     }
 
-    fn state(&self) -> Result<String> {
+    fn state(&mut self, phase: &'static str) -> Result<String> {
         let (to, _) = self.session.role.names();
-        let members = self.session.atm(&["members"])?;
+        let members = self.findings.ask(&self.session, phase, &["members"])?;
         let member = members.as_array().into_iter().flatten().find(|member| member["name"] == to);
-        Ok(member.and_then(|member| member["state"].as_str()).unwrap_or("not a member").to_owned())
+        Ok(member.and_then(|member| member["state"].as_str()).unwrap_or("not listed").to_owned())
     }
 
     /// After the end of the client: what is lost, and does atm know?
     fn settle_accounts(&mut self) -> Result<Vec<Group>> {
-        self.findings.state_after_kill = self.state()?;
+        self.findings.state_at_end =
+            if self.session.has_team() { self.state(END)? } else { "no team".to_owned() };
         let start = Instant::now();
         while !self.lost_is_pending()? && start.elapsed() < PROOF {}
         self.findings.noticed_after = self.lost_is_pending()?.then(|| start.elapsed());
@@ -279,16 +286,31 @@ impl Course {
                 [("in the conversation, not seen", tally.missed), ("lost, not pending", tally.unnoticed)];
             for (what, _) in wrong.into_iter().filter(|(_, count)| *count > 0) {
                 let last = mail.group.ids.last().context("a group has mail")?;
-                let said = self.session.atm(&["track", last])?["stages"].to_string();
-                self.findings.wrong.push(Wrong { what, phase, ids: mail.group.ids.clone(), said });
+                let track = self.findings.ask(&self.session, phase, &["track", last])?;
+                self.findings.add(what, phase, &mail.group.ids, track["stages"].to_string());
             }
         }
         Ok(self.mail.iter().map(|mail| mail.group.clone()).collect())
     }
 
+    fn pending(&mut self) -> Result<HashSet<String>> {
+        Ok(ids(&self.findings.ask(&self.session, END, &["pending"])?, "id", |_| true))
+    }
+
+    /// What atm has given up, which is how it notices the loss of mail in a team that is deleted.
+    fn failed(&mut self) -> Result<HashSet<String>> {
+        let mut failed = HashSet::new();
+        for id in self.mail.iter().flat_map(|mail| &mail.group.ids) {
+            if self.findings.ask(&self.session, END, &["track", id])?["stage"] == "failed" {
+                failed.insert(id.clone());
+            }
+        }
+        Ok(failed)
+    }
+
     /// Counts what is shown, unread and pending; says whether everything that is lost is pending.
     fn lost_is_pending(&mut self) -> Result<bool> {
-        let pending = ids(&self.session.atm(&["pending"])?, "id", |_| true);
+        let pending = if self.session.has_team() { self.pending()? } else { self.failed()? };
         let inbox = Value::Array(self.session.inbox()?);
         let unread = ids(&inbox, "messageId", |entry| entry["read"] == false);
         for mail in &mut self.mail {

@@ -2,6 +2,7 @@
 //! member against a scripted model, with atm's stages compared to what the model was really sent.
 
 mod course;
+mod findings;
 mod model;
 mod patience;
 mod report;
@@ -74,6 +75,9 @@ pub(super) fn run(choice: &Choice, atm: &Path) -> Result<Report> {
             eprintln!("clients: Claude Code {version} as {}", role.name());
             let outcome = try_out(&version, *role, choice, atm);
             patience::check_interrupt()?;
+            if let Err(error) = &outcome {
+                eprintln!("clients:   did not run: {error:#}");
+            }
             for line in outcome.iter().flat_map(|outcome| report::summary(&outcome.findings.wrong)) {
                 eprintln!("clients:   {line}");
             }

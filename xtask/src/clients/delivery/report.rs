@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::course::{Findings, Wrong};
+use super::findings::{Findings, Wrong};
 use super::session::Role;
 use super::tally::{Group, Tally};
 
@@ -24,9 +24,9 @@ pub(super) struct Outcome {
 
 impl Row {
     pub(super) fn is_true(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(|outcome| {
-            Tally::sum(&outcome.groups).is_true() && outcome.findings.called_offline == 0
-        })
+        self.outcome
+            .as_ref()
+            .is_ok_and(|outcome| Tally::sum(&outcome.groups).is_true() && outcome.findings.wrong.is_empty())
     }
 
     pub(super) fn json(&self) -> Value {
@@ -36,8 +36,9 @@ impl Row {
             Ok(outcome) => {
                 let findings = &outcome.findings;
                 row["total"] = Tally::sum(&outcome.groups).json();
+                row["failures"] = findings.failures.into();
                 row["called_offline"] = findings.called_offline.into();
-                row["state_after_kill"] = findings.state_after_kill.as_str().into();
+                row["state_at_end"] = findings.state_at_end.as_str().into();
                 row["noticed_after_ms"] = findings
                     .noticed_after
                     .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
@@ -72,8 +73,8 @@ pub(super) fn summary(wrong: &[Wrong]) -> Vec<String> {
 pub(super) fn table(rows: &[Row]) -> String {
     let mut table = String::from(
         "| version | role | sent | in the conversation once | shown twice | tracked `seen` | missed | false `seen` | \
-         still unread | lost, noticed | lost, not noticed | called offline |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+         still unread | lost, noticed | lost, not noticed | called offline | commands failed |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for row in rows {
         let _ = write!(table, "| {} | {} |", row.version, row.role.name());
@@ -95,6 +96,7 @@ pub(super) fn table(rows: &[Row]) -> String {
                     t.noticed,
                     t.unnoticed,
                     outcome.findings.called_offline,
+                    outcome.findings.failures,
                 ];
                 for cell in cells {
                     let _ = write!(table, " {cell} |");
@@ -123,7 +125,7 @@ mod tests {
         let bad = row(Err(anyhow!("no | tmux\nhere")));
         assert!(good.is_true() && !bad.is_true());
         let table = table(&[good, bad]);
-        assert!(table.contains("| 1.0 | lead | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |\n"), "{table}");
+        assert!(table.contains("| 1.0 | lead | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n"), "{table}");
         assert!(table.ends_with("| 1.0 | lead | did not run: no \\| tmux here |\n"), "{table}");
     }
 

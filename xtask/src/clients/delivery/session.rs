@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::model::ScriptedModel;
-use super::patience::{check_interrupt, comes_true};
+use super::patience::comes_true;
 use super::request::{LEAD_PROMPT, Speaker, TEAM};
 use super::terminal::Terminal;
 use crate::clients::home::{self, Home};
@@ -35,16 +35,19 @@ pub(super) enum Role {
     Member,
     /// A member inside its lead's process
     InProcess,
+    /// A lead that exits in order, whereupon new versions delete the team
+    LeadExit,
 }
 
 impl Role {
-    pub(super) const ALL: [Self; 3] = [Self::Lead, Self::Member, Self::InProcess];
+    pub(super) const ALL: [Self; 4] = [Self::Lead, Self::Member, Self::InProcess, Self::LeadExit];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Lead => "lead",
             Self::Member => "separate-process member",
             Self::InProcess => "in-process member",
+            Self::LeadExit => "lead that exits",
         }
     }
 
@@ -54,12 +57,16 @@ impl Role {
             Self::Lead => "lead",
             Self::Member => "member",
             Self::InProcess => "in-process",
+            Self::LeadExit => "lead-exit",
         }
     }
 
     /// Who gets the mail, and who sends it.
     pub(super) fn names(self) -> (&'static str, &'static str) {
-        if self == Self::Lead { ("team-lead", "bob") } else { ("bob", "team-lead") }
+        match self {
+            Self::Lead | Self::LeadExit => ("team-lead", "bob"),
+            Self::Member | Self::InProcess => ("bob", "team-lead"),
+        }
     }
 
     pub(super) fn speaker(self) -> Speaker {
@@ -134,10 +141,9 @@ impl Session {
         Ok(())
     }
 
-    /// Our own command, in this team.
-    pub(super) fn atm(&self, args: &[&str]) -> Result<Value> {
-        check_interrupt()?;
-        self.home.atm_in(&self.team, args)
+    /// Whether the team's folder is still there.
+    pub(super) fn has_team(&self) -> bool {
+        self.home.file(".claude/teams").join(&self.team).is_dir()
     }
 
     /// How often these words are in the recipient's conversation.
@@ -156,11 +162,14 @@ impl Session {
         self.model.is_quiet(self.role.speaker(), REST) && is_read()
     }
 
-    /// The recipient's inbox, as it is on disk.
+    /// The recipient's inbox, as it is on disk; empty when the team is deleted.
     pub(super) fn inbox(&self) -> Result<Vec<Value>> {
         let (to, _) = self.role.names();
         let file =
             self.home.file(".claude/teams").join(&self.team).join("inboxes").join(format!("{to}.json"));
+        if !self.has_team() {
+            return Ok(Vec::new());
+        }
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| format!("no JSON in {}", file.display()))
     }

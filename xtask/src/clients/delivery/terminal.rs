@@ -79,6 +79,18 @@ impl Terminal {
         self.process.is_some_and(is_alive)
     }
 
+    /// Types a line at the client's prompt.
+    pub(super) fn enter(&self, line: &str) -> Result<()> {
+        self.ask(&["send-keys", "-l", line])?;
+        wait_for(&format!("{line} on the screen"), GONE, || Ok(self.screen().contains(line)))?;
+        self.ask(&["send-keys", "Enter"]).map(drop)
+    }
+
+    /// Waits until the client has ended by itself.
+    pub(super) fn await_end(&self) -> Result<()> {
+        wait_for("the end of the client", GONE, || Ok(!self.is_running())).with_context(|| self.screen())
+    }
+
     /// Kills the client, as a crash would; returns when it is gone.
     pub(super) fn kill(&mut self) -> Result<()> {
         let Some(process) = self.process else { return Ok(()) };
