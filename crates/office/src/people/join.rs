@@ -12,6 +12,7 @@ use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use crate::pane::{Life, PaneRef, Tmux};
 use crate::people::members::MemberPlan;
+use crate::people::presence::ended;
 use crate::people::process::{self, Fate};
 
 /// Who adopts a team.
@@ -96,7 +97,7 @@ impl Office {
 
 /// Whether a team's lead runs, as far as that is recorded, and how that is known.
 pub fn lead_runs(config: &TeamConfig) -> Result<(bool, String), OfficeError> {
-    if let Some(pane) = config.lead().filter(|lead| !lead.is_offline()).and_then(PaneRef::of) {
+    if let Some(pane) = config.lead().filter(|lead| ended(lead).is_none()).and_then(PaneRef::of) {
         let life = Tmux::lives(std::slice::from_ref(&pane)).map_err(crate::spawn::SpawnError::from)?;
         if matches!(life.as_slice(), [Life::Alive { .. }]) {
             return Ok((true, format!("{pane} runs")));

@@ -245,6 +245,7 @@ impl Team<'_> {
             inboxes.insert(name.to_string(), listing);
         }
         let (office, now) = (self.office(), self.office().now());
+        office.trace_all(self.name(), self.config(), &self.around);
         let lead = self.config().lead().map(|lead| lead.name.as_str());
         let view = |member: &Member| {
             let signs = office.signs(self.name(), self.config(), member, &self.around);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use atm_ledger::InboxKey;
+use atm_ledger::{InboxKey, Traces};
 use atm_wire::payload::{Content, Payload, classify};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Message, Stamp, TeamName};
@@ -32,6 +32,8 @@ pub(crate) struct Surroundings {
     sessions: OnceLock<Vec<Session>>,
     /// The processes that run as a member, by `NAME@TEAM`.
     agents: OnceLock<HashMap<String, u64>>,
+    /// What the ledger knows, by the member's name, if everybody was asked about at once.
+    traces: OnceLock<HashMap<String, Traces>>,
     /// The last word of each sender that stands in an inbox.
     words: HashMap<String, Word>,
 }
@@ -106,9 +108,10 @@ impl Office {
         member: &Member,
         around: &Surroundings,
     ) -> Signs {
-        let inbox = InboxKey::new(self.root.path(), team.as_str(), &member.name);
-        let traces =
-            if self.books.exist() { self.books.with(|ledger| ledger.traces(&inbox)).ok() } else { None };
+        let traces = match around.traces.get() {
+            Some(all) => all.get(&member.name).cloned(),
+            None => self.traces(team, std::slice::from_ref(member)).remove(&member.name),
+        };
         let traces = traces.unwrap_or_default();
         let now = self.now();
         // Other programs' clocks may be ahead of ours.
@@ -138,6 +141,28 @@ impl Office {
             unanswered: stamp(traces.unanswered),
             stalled: stamp(traces.stalled),
         }
+    }
+
+    /// Asks the ledger about everybody at once.
+    pub(crate) fn trace_all(&self, team: &TeamName, config: &TeamConfig, around: &Surroundings) {
+        around.traces.get_or_init(|| self.traces(team, &config.members));
+    }
+
+    /// What the ledger knows of members. If it cannot be asked, that is nothing.
+    fn traces(&self, team: &TeamName, members: &[Member]) -> HashMap<String, Traces> {
+        if !self.books.exist() {
+            return HashMap::new();
+        }
+        let root = self.root_key();
+        let inbox = |member: &Member| InboxKey {
+            root: root.clone(),
+            team: team.to_string(),
+            name: member.name.clone(),
+        };
+        let asked = self.books.with(|ledger| {
+            members.iter().map(|member| Ok((member.name.clone(), ledger.traces(&inbox(member))?))).collect()
+        });
+        asked.unwrap_or_default()
     }
 
     /// Whether a member is there, and why we say so.
