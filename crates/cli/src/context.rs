@@ -66,6 +66,12 @@ impl Context {
         }
     }
 
+    /// The team, if one was named, for a question about its history: it may be gone.
+    pub(crate) fn remembered_team(&self) -> Result<Option<TeamName>, Failure> {
+        let Some(named) = self.team_named()? else { return Ok(None) };
+        Ok(Some(self.office.choose_remembered_team(&named, &self.cwd)?))
+    }
+
     /// The team of who sends: the one that is meant or, where nothing says which, the recipient's.
     pub(crate) fn team_towards(&self, to: &Address) -> Result<TeamName, Failure> {
         match (self.team(), &to.team) {

@@ -80,7 +80,7 @@ impl MailStream {
 
     fn look(&mut self) -> Result<Vec<MessageView>, OfficeError> {
         for watched in &self.boxes {
-            self.office.complete_accepted(&self.team, Some(&watched.name));
+            self.office.look_for(&self.team, &watched.name);
         }
         self.list_new()
     }

@@ -15,7 +15,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.named_team()?;
+        let team = context.remembered_team()?;
         let log = context.office.log(team.as_ref(), self.last)?;
         let out = &mut context.out;
         if out.json {

@@ -42,7 +42,7 @@ impl Search {
         let search = atm_office::trail::history::Search {
             party: None,
             words: self.words.join(" "),
-            team: context.named_team()?,
+            team: context.remembered_team()?,
             from: self.from,
             to: self.to,
             r#type: self.r#type,

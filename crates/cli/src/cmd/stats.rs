@@ -30,7 +30,7 @@ impl Stats {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
         let since = time("--since", Some(&self.since), now)?.unwrap_or(now);
-        let team = context.named_team()?;
+        let team = context.remembered_team()?;
         let stats = context.office.stats(team.as_ref(), since, PARTS)?;
         if let Some(path) = &self.svg {
             private::write(path, &chart(&stats))?;

@@ -15,7 +15,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.named_team()?;
+        let team = context.remembered_team()?;
         let thread = context.office.thread(team.as_ref(), &self.id)?;
         let out = &mut context.out;
         if out.json {

@@ -15,7 +15,7 @@ pub(crate) struct Track {
 
 impl Track {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.named_team()?;
+        let team = context.remembered_team()?;
         let track = context.office.track(team.as_ref(), &self.id)?;
         if context.out.json {
             context.out.document(&track)?;
@@ -31,8 +31,12 @@ pub(super) fn show(out: &mut Out, track: &atm_office::trail::track::Track) -> Re
     let summary = track.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
     let head = format!("{} → {}@{}{summary}", track.from, track.to, track.team);
     out.line(format!("{}  {}", out.paint.bold(&safe::line(&head)), out.paint.dim(&safe::line(&track.id))))?;
+    out.line(format!("  {}  sent", track.timestamp))?;
     for stage in &track.stages {
         let mut why = stage.evidence.what.clone();
+        if stage.evidence.no_later_than {
+            why = format!("{why}, then or earlier");
+        }
         if let Some(by) = &stage.evidence.by {
             why = format!("{why}, by {by}");
         }

@@ -58,7 +58,7 @@ impl Office {
     /// Looks into `who`'s inbox.
     pub fn inbox(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
-        self.complete_accepted(team, Some(who));
+        self.look_for(team, who);
         let listing = mailbox.list()?;
         // What the ledger knows to wait: not acknowledged, or taken without a sign of work. Without it the tags tell.
         let ask = filter.pending && self.books.exist();

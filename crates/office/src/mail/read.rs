@@ -109,7 +109,7 @@ impl Office {
         limit: usize,
     ) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
-        self.complete_accepted(team, Some(who));
+        self.look_for(team, who);
         let turn = mailbox.turn()?;
         self.hand_out(team, who, (from, limit), mailbox, Some(turn))
     }
@@ -117,7 +117,7 @@ impl Office {
     /// The same without marking anything, and without waiting for other readers.
     pub fn peek(&self, team: &TeamName, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
-        self.complete_accepted(team, Some(who));
+        self.look_for(team, who);
         self.hand_out(team, who, (None, limit), mailbox, None)
     }
 
@@ -147,7 +147,7 @@ impl Office {
         let mut seen = None;
         loop {
             // Each time: its sender may die while we wait. The watch looks every few seconds.
-            self.complete_accepted(team, Some(who));
+            self.look_for(team, who);
             let state = mailbox.signature();
             if seen.as_ref() != Some(&state) {
                 if mailbox.list()?.messages.iter().any(|message| !message.read) {

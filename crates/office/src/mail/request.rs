@@ -61,7 +61,7 @@ impl Office {
         mailbox.create().after(asked_before)?;
         let mut watch = FolderWatch::until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
-            self.complete_accepted(team, Some(who));
+            self.look_for(team, who);
             let answer = mailbox.list().after(asked_before)?.messages.into_iter().find(|message| {
                 message.from == asked.as_str()
                     && matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))

@@ -230,7 +230,10 @@ impl Office {
         let mut team = self.team(team)?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
         let _ = team.notice_exits();
-        self.complete_accepted(team.name(), None);
+        // Who is there can be told without a look, too. It makes no ledger where there is none.
+        if self.books.exist() {
+            let _ = self.look(team.name());
+        }
         Ok(team.members())
     }
 }

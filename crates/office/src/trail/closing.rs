@@ -3,6 +3,8 @@
 //! What is in one was seen. The rest will not be read any more, and has failed; its text is kept in the ledger. What is
 //! needed to find the conversations was remembered while the team was there: see `transcript/remembered`.
 
+use std::path::Path;
+
 use atm_ledger::{Evidence, InboxKey, Stage};
 use atm_store::TeamFolder;
 use atm_wire::TeamName;
@@ -12,6 +14,18 @@ use crate::office::{Office, USER};
 use crate::trail::transcript::Transcript;
 
 impl Office {
+    /// The team that is meant, for a question about its history: one that is gone counts if the ledger knows it.
+    pub fn choose_remembered_team(&self, wanted: &str, cwd: &Path) -> Result<TeamName, OfficeError> {
+        let missing = match self.choose_team(Some(wanted), cwd) {
+            Err(missing @ OfficeError::NoTeam { .. }) => missing,
+            chosen => return chosen,
+        };
+        let team = TeamName::parse(wanted)?;
+        let root = self.root_key();
+        let is_known = self.books.exist() && self.books.with(|ledger| ledger.knows_team(&root, wanted))?;
+        if is_known { Ok(team) } else { Err(missing) }
+    }
+
     /// Finds out what became of the mail of all teams that are gone.
     pub(crate) fn close_deleted_teams(&self) -> Result<(), OfficeError> {
         if !self.books.exist() {

@@ -19,6 +19,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::trail::putback::put_back;
 use crate::trail::transcript::Conversations;
 
 pub(crate) use record::{READ, UNREAD, found, found_late};
@@ -76,6 +77,29 @@ impl Office {
         }
         self.books.tidy();
         Ok(looked)
+    }
+
+    /// Looks for one reader, before its mail is listed: writes what was accepted for it, and puts back what was undone. Who
+    /// the mail is from, and what became of it otherwise, is left to a look at the team.
+    pub fn look_for(&self, team: &TeamName, who: &MemberName) {
+        self.complete_accepted(team, Some(who));
+        if self.books.exist() {
+            // What cannot be put back now is for whoever looks next.
+            let _ = self.restore_undone(team, who);
+        }
+    }
+
+    fn restore_undone(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        let known = self.known_inbox(team, name)?;
+        let Some(known) = known.filter(|known| known.messages.iter().any(|message| message.ours)) else {
+            return Ok(());
+        };
+        let gathered = self.gather_inbox(team, name, known)?;
+        let findings = judge::judge_inbox(&gathered, self.now().as_millis());
+        if !findings.undone.is_empty() {
+            put_back(self, &gathered.key, &self.hurried().mailbox(team, name), &findings.undone)?;
+        }
+        Ok(())
     }
 
     /// The conversation first, then the inbox, then what both prove.
