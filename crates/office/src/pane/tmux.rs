@@ -226,7 +226,7 @@ impl Backend for Tmux {
         args.extend(words(&["set-option", "-p", "-t", &pane.id, STARTED, "1", ";"]));
         if !program.on_exit.is_empty() {
             let told: Vec<&OsStr> = program.on_exit.iter().map(OsString::as_os_str).collect();
-            // What it says would be shown to whoever looks at another pane.
+            // Its output would be shown in another pane.
             let told = [shell_command(&told, false), b" >/dev/null 2>&1".to_vec()].concat();
             let run = [b"run-shell -b ".to_vec(), tmux_string(&told)].concat();
             args.extend(words(&["set-hook", "-p", "-t", &pane.id, "pane-died"]));

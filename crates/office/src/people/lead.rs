@@ -16,7 +16,7 @@ use atm_wire::{MemberName, TeamName};
 use crate::error::OfficeError;
 use crate::office::Office;
 
-/// The name under which a team is led that has no lead yet: whoever adopts it, or its session, gets this one.
+/// The name under which a team is led that has no lead yet: a session that adopts it gets this one.
 pub const DEFAULT: &str = LEAD_NAMES[0];
 
 /// Who leads a team. `has_inbox` is asked only if no member leads.
@@ -37,7 +37,7 @@ impl Office {
         Ok(MemberName::parse(lead)?)
     }
 
-    /// The name that the lead of this team has, or would have: a team without one is led by whoever has [`DEFAULT`].
+    /// The name that the lead of this team has, or would have: a team without one is led by [`DEFAULT`].
     pub fn lead_name(&self, team: &TeamName, config: &TeamConfig) -> Result<MemberName, OfficeError> {
         match self.lead_of(team, config) {
             Err(OfficeError::NoLead { .. }) => Ok(MemberName::parse(DEFAULT)?),

@@ -239,7 +239,7 @@ impl Team<'_> {
         if office.watched(self.config())?.iter().all(|watched| watched.end().is_none()) {
             return Ok(Vec::new());
         }
-        // One that is just being started looks like one that was never started: wait for whoever does it.
+        // One that is just being started looks like one that was never started: wait for its starter.
         let turn = self.folder().turn(&office.state, office.times)?;
         let ended = office.bury(self.name(), self.folder());
         drop(turn);

@@ -7,7 +7,7 @@
 //! 3. its prompt is written into its inbox, and the backlog of one that returns is tagged;
 //! 4. its program is started in the pane.
 //!
-//! All of it happens in the team's turn, so that whoever has the turn and finds a pane that waits for its program knows
+//! All of it happens under the team's lock, so that a holder of the lock that finds a pane without its program knows
 //! that its opener died (see [`exits`]).
 
 mod backlog;
@@ -210,7 +210,7 @@ impl Office {
         self.go(team, plan, &candidate, &pane)
     }
 
-    /// Refuses to start a second client of one name, whoever started the first: they would read each other's mail.
+    /// Refuses to start a second client of one name, whatever program started the first: they would read each other's mail.
     fn check_no_other(&self, team: &TeamName, name: &str) -> Result<(), OfficeError> {
         match self.agent_named(team, name, &Surroundings::default()) {
             Some(pid) => {
@@ -306,7 +306,7 @@ impl Office {
         Ok((offered, warnings))
     }
 
-    /// Where a member's pane is, for whoever wants to look or type; one that we did not start is not known for sure.
+    /// Where a member's pane is, to look at or type into; one that we did not start is not known for sure.
     pub(crate) fn pane_of(
         &self,
         team: &TeamName,

@@ -331,7 +331,7 @@ fn said(pane: &PaneRef, life: &Life) -> Pane {
     }
 }
 
-/// What a sweep sends in the lead's name, whoever runs it: no sign of the lead.
+/// What a sweep sends in the lead's name, whichever process runs it: no sign of the lead.
 fn is_chore(message: &Message) -> bool {
     message.text.starts_with('{') && ["health_check", "stall_alert"].contains(&&*message.kind())
 }
