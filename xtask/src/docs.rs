@@ -14,6 +14,12 @@ const RULES: &str = "docs/RULES.md";
 /// What a newcomer needs first: how to run it, and how to test it.
 const README_NAMES: [&str; 2] = ["cargo run", "cargo xtask test"];
 
+/// Documents that are worth reading only while they are short, with their limit in bytes.
+const SHORT: [(&str, usize); 2] = [("README.md", 14_000), ("ARCHITECTURE.md", 16_000)];
+
+/// The decisions, one page each.
+const DESIGN: &str = "docs/design";
+
 /// Writes what is generated, then checks.
 pub(crate) fn run() -> Result<()> {
     let rules = rules()?;
@@ -34,7 +40,8 @@ fn rules() -> Result<String> {
     String::from_utf8(output.stdout).context("the rules are not UTF-8")
 }
 
-/// Are the links right, and is what a newcomer needs named?
+/// Checks that links and named source files exist, that what a newcomer needs is named, that short documents are short,
+/// and that every decision is in the index.
 pub(crate) fn check() -> Result<()> {
     let root = repo::root()?;
     let mut documents = Vec::new();
@@ -45,7 +52,16 @@ pub(crate) fn check() -> Result<()> {
         let name = document.strip_prefix(root).unwrap_or(document).display();
         let broken = links(&text).into_iter().filter(|link| !resolves(root, document, &text, link));
         problems.extend(broken.map(|link| format!("{name}: the link `{link}` leads nowhere")));
+        let gone = source_files(&text).into_iter().filter(|file| !root.join(file).exists());
+        problems.extend(gone.map(|file| format!("{name}: there is no `{file}`")));
     }
+    for (name, limit) in SHORT {
+        let size = read(&root.join(name))?.len();
+        if size > limit {
+            problems.push(format!("{name}: {size} bytes, more than {limit}"));
+        }
+    }
+    problems.extend(unlisted_decisions(&root.join(DESIGN))?);
     let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
     let unnamed = README_NAMES.iter().filter(|command| !readme.contains(**command));
     problems.extend(unnamed.map(|command| format!("README.md: does not name `{command}`")));
@@ -96,18 +112,40 @@ fn links(text: &str) -> Vec<String> {
     targets.into_iter().filter_map(bare).filter(relative).collect()
 }
 
+/// The files of the workspace that a text names in code spans, from the root on.
+fn source_files(text: &str) -> Vec<&str> {
+    let spans = outside_code(text).flat_map(|line| line.split('`').skip(1).step_by(2));
+    let is_path = |span: &&str| {
+        span.starts_with("crates/") && span.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+    };
+    spans.filter(is_path).collect()
+}
+
+/// Pages of decisions that the index does not link to.
+fn unlisted_decisions(folder: &Path) -> Result<Vec<String>> {
+    let index = read(&folder.join("README.md"))?;
+    let listed: HashSet<String> = links(&index).into_iter().collect();
+    let mut pages = Vec::new();
+    collect(folder, &mut pages)?;
+    let names =
+        pages.iter().filter_map(|page| page.file_name()).map(|name| name.to_string_lossy().into_owned());
+    let unlisted = names.filter(|name| name != "README.md" && !listed.contains(name));
+    Ok(unlisted.map(|name| format!("{DESIGN}/README.md: does not list {name}")).collect())
+}
+
 /// The lines outside of code blocks, without their code spans.
 fn prose(text: &str) -> Vec<String> {
+    outside_code(text).map(|line| line.split('`').step_by(2).collect()).collect()
+}
+
+/// The lines outside of code blocks.
+fn outside_code(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
-            in_code = !in_code;
-        } else if !in_code {
-            lines.push(line.split('`').step_by(2).collect());
-        }
-    }
-    lines
+    text.lines().filter(move |line| {
+        let is_fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        in_code ^= is_fence;
+        !in_code && !is_fence
+    })
 }
 
 fn resolves(root: &Path, document: &Path, text: &str, link: &str) -> bool {
@@ -155,6 +193,26 @@ mod tests {
         let text = "See [a](docs/A.md), [`b`](B.md#part \"title\") and [web](https://example.org).\n\
                     `[no](span.md)`\n```\n[no](block.md)\n```\n[ref]: <C.md>\n";
         assert_eq!(links(text), ["docs/A.md", "B.md#part", "C.md"]);
+    }
+
+    #[test]
+    fn source_files_are_found_in_code_spans() {
+        let text =
+            "`crates/store/src/lib.rs`, `crates/<name>/src`, `crates/cli` and `flock`; crates/not/this.";
+        assert_eq!(source_files(text), ["crates/store/src/lib.rs", "crates/cli"]);
+    }
+
+    #[test]
+    fn a_decision_must_be_in_the_index() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("README.md"), "| [0001](0001-a.md) | A |\n").unwrap();
+        fs::write(folder.path().join("0001-a.md"), "# 0001: A\n").unwrap();
+        assert!(unlisted_decisions(folder.path()).unwrap().is_empty());
+        fs::write(folder.path().join("0002-b.md"), "# 0002: B\n").unwrap();
+        assert_eq!(
+            unlisted_decisions(folder.path()).unwrap(),
+            ["docs/design/README.md: does not list 0002-b.md"]
+        );
     }
 
     #[test]
