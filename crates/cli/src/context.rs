@@ -33,7 +33,8 @@ impl Context {
         let office = Office::new(
             Root::new(cwd.join(&settings.root.value)),
             State::new(cwd.join(&settings.state.value)),
-        );
+        )
+        .with_unread_after(settings.unread_after.value);
         let out = Out::new(global.json, global.quiet, settings.color.value);
         Ok(Self { office, settings, out, cwd, global: global.clone() })
     }

@@ -9,10 +9,12 @@ mod source;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use atm_office::ExitCode;
 use atm_office::chores::retry::Policies;
 use atm_office::chores::wake::Ladder;
+use atm_office::trail::pending::UNREAD_AFTER;
 use atm_store::TrustedFolders;
 use atm_upkeep::archive::Upkeep;
 use atm_wire::{Address, TeamName};
@@ -66,6 +68,8 @@ pub(crate) struct Settings {
     pub(crate) upkeep: Setting<Upkeep>,
     /// How long mail waits before each wake for it.
     pub(crate) ladder: Setting<Ladder>,
+    /// How long mail may lie unread by a member that is there, before it counts as pending.
+    pub(crate) unread_after: Setting<Duration>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -99,6 +103,7 @@ impl Settings {
             policies: default(Policies::default()),
             upkeep: default(Upkeep::default()),
             ladder: default(Ladder::default()),
+            unread_after: default(UNREAD_AFTER),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -137,6 +142,9 @@ impl Settings {
         }
         if let Some(wake) = &file.wake {
             put(&mut self.ladder, wake.ladder()?, origin());
+        }
+        if let Some(pending) = &file.pending {
+            put(&mut self.unread_after, pending.unread_after()?, origin());
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The office itself: where the files are, what time it is, how patient it is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use atm_store::{Group, LockTimes, Mailbox, Root, State, TeamFolder};
 use atm_wire::team::TeamConfig;
@@ -12,6 +13,7 @@ use crate::error::OfficeError;
 use crate::mail::equals::Memory;
 use crate::people::nearest::nearest;
 use crate::people::probe::{ProcessProbe, SystemProbe};
+use crate::trail::pending::UNREAD_AFTER;
 
 /// The person at the keyboard: sends without being a member, and can always be answered.
 pub const USER: &str = "user";
@@ -45,6 +47,7 @@ pub struct Office {
     pub(crate) times: LockTimes,
     pub(crate) books: Books,
     pub(crate) probe: Arc<dyn ProcessProbe>,
+    pub(crate) unread_after: Duration,
 }
 
 impl Office {
@@ -59,6 +62,7 @@ impl Office {
             times: LockTimes::default(),
             books,
             probe: Arc::new(SystemProbe),
+            unread_after: UNREAD_AFTER,
         }
     }
 
@@ -80,6 +84,13 @@ impl Office {
     #[must_use]
     pub fn with_lock_times(mut self, times: LockTimes) -> Self {
         self.times = times;
+        self
+    }
+
+    /// With another time that mail may lie unread by a member that is there, before it counts as pending.
+    #[must_use]
+    pub fn with_unread_after(mut self, after: Duration) -> Self {
+        self.unread_after = after;
         self
     }
 

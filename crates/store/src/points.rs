@@ -18,6 +18,9 @@ pub const ARCHIVE: [&str; 7] = [
     "archive_left",
 ];
 
+/// The points that a step of a chore passes: before it is carried out, and before that is recorded.
+pub const STEP: [&str; 2] = ["step_taken", "step_carried_out"];
+
 /// The points that packing a part of the archive passes.
 pub const PACK: [&str; 5] = ["part_closed", "part_staged", "part_packed", "part_dropped", "part_done"];
 

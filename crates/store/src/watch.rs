@@ -119,7 +119,24 @@ impl FolderWatch {
         !self.is_over()
     }
 
-    fn is_over(&self) -> bool {
+    /// Waits until something has changed; `false` if `deadline` came first, or it is over. Unlike [`wait`](Self::wait) it
+    /// does not end for a slow look of our own: the caller sets a deadline for that.
+    pub fn wait_for_change(&mut self, deadline: Option<Instant>) -> bool {
+        loop {
+            self.attach();
+            let left = deadline.map_or(SAFETY_LOOK, |at| at.saturating_duration_since(Instant::now()));
+            if left.is_zero() || self.is_over() {
+                return false;
+            }
+            if self.events.recv_timeout(left.min(SAFETY_LOOK)).is_ok() {
+                while self.events.try_recv().is_ok() {}
+                return !self.is_over();
+            }
+        }
+    }
+
+    /// Whether somebody said stop.
+    pub fn is_over(&self) -> bool {
         self.stop.is_stopped() || interrupt::ends_wait()
     }
 

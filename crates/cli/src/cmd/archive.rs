@@ -6,7 +6,7 @@ use atm_upkeep::archive::{self, Rule, Tended, Upkeep};
 use atm_wire::Address;
 use clap::Args;
 
-use super::tend;
+use super::each_inbox;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -46,12 +46,16 @@ impl Archive {
         let dry_run = self.dry_run;
         let words = move |tended: &Tended| {
             let verb = if dry_run { "would be archived" } else { "archived" };
-            let left = if dry_run { String::new() } else { format!(", {}", tend::left(tended)) };
-            let line =
-                format!("{}: {} {verb}{left}{}", tend::whose(tended), tended.archived, tend::packed(tended));
+            let left = if dry_run { String::new() } else { format!(", {}", each_inbox::left(tended)) };
+            let line = format!(
+                "{}: {} {verb}{left}{}",
+                each_inbox::whose(tended),
+                tended.archived,
+                each_inbox::packed(tended)
+            );
             (tended.archived > 0 || tended.packed > 0).then_some(line)
         };
-        tend::each(context, self.names, "archiving", words, |context, team, name, progress| {
+        each_inbox::each(context, self.names, "archiving", words, |context, team, name, progress| {
             if dry_run {
                 return archive::would_archive(&context.office, team, name, &rule);
             }

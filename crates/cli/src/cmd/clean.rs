@@ -7,7 +7,7 @@ use atm_upkeep::archive::{self, CLEAN_AFTER, Tended};
 use atm_wire::Address;
 use clap::Args;
 
-use super::tend;
+use super::each_inbox;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -38,11 +38,15 @@ impl Clean {
                 0 => String::new(),
                 swept => format!("; {swept} temp files of dead processes removed"),
             };
-            let line =
-                format!("{}: {} {verb}{}{swept}", tend::whose(tended), tended.archived, tend::packed(tended));
+            let line = format!(
+                "{}: {} {verb}{}{swept}",
+                each_inbox::whose(tended),
+                tended.archived,
+                each_inbox::packed(tended)
+            );
             (tended.archived + tended.packed + tended.swept > 0).then_some(line)
         };
-        tend::each(context, self.names, "cleaning", words, |context, team, name, progress| {
+        each_inbox::each(context, self.names, "cleaning", words, |context, team, name, progress| {
             if dry_run {
                 return archive::would_clean(&context.office, team, name, after);
             }

@@ -11,6 +11,7 @@ mod config;
 pub(crate) mod demo;
 mod doctor;
 mod duration;
+mod each_inbox;
 mod health;
 mod heartbeat;
 pub(crate) mod hook;
@@ -114,6 +115,8 @@ lazy::commands! {
     Pending(pending::Pending),
     /// Offer queued mail again that nobody acted on, then escalate it
     Retry(retry::Retry),
+    /// Do what is due by the clock: offer mail again, wake, check who is silent, archive
+    Tend(tend::Tend),
     /// Search everything ever sent or seen
     Search(search::Search),
     /// Show a conversation
@@ -195,6 +198,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Track(track) => track.run(context),
         Command::Pending(pending) => pending.run(context),
         Command::Retry(retry) => retry.run(context),
+        Command::Tend(tend) => tend.run(context),
         Command::Search(search) => search.run(context),
         Command::Thread(thread) => thread.run(context),
         Command::Log(log) => log.run(context),

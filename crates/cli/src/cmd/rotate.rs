@@ -5,7 +5,7 @@ use atm_upkeep::archive::{self, Tended};
 use atm_wire::Address;
 use clap::Args;
 
-use super::tend;
+use super::each_inbox;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -33,7 +33,7 @@ impl Rotate {
         let over = self.over.unwrap_or(upkeep.rotate_over);
         let force = self.force;
         let words = |tended: &Tended| {
-            let whose = tend::whose(tended);
+            let whose = each_inbox::whose(tended);
             let files: Vec<_> = tended
                 .rotated
                 .iter()
@@ -45,12 +45,12 @@ impl Rotate {
             let line = format!(
                 "{whose}: {} archived, {}{}",
                 tended.archived,
-                tend::left(tended),
-                tend::packed(tended)
+                each_inbox::left(tended),
+                each_inbox::packed(tended)
             );
             (tended.archived > 0).then_some(line)
         };
-        tend::each(context, self.names, "rotating", words, |context, team, name, progress| {
+        each_inbox::each(context, self.names, "rotating", words, |context, team, name, progress| {
             archive::rotate(&context.office, team, name, over, force, &upkeep, progress)
         })
     }

@@ -3,12 +3,10 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use atm_office::people::members::MemberView;
 use atm_office::protocol::signed;
-use atm_office::trail::pending::Waiting;
+use atm_office::view::TeamPicture;
 use atm_wire::TeamName;
 use clap::Args;
-use serde::Serialize;
 
 use super::duration::duration;
 use super::{members, pending};
@@ -32,49 +30,33 @@ pub(crate) struct Status {
     count: Option<usize>,
 }
 
-#[derive(Serialize)]
-struct Picture {
-    team: TeamName,
-    members: Vec<MemberView>,
-    pending: Vec<Waiting>,
-    lead_signs: bool,
-    warnings: Vec<String>,
+fn take(context: &Context, team: &TeamName) -> Result<TeamPicture, Failure> {
+    let mut picture = context.office.picture(team)?;
+    picture.warnings.extend(atm_upkeep::access::warnings(&context.office, team));
+    Ok(picture)
 }
 
-impl Picture {
-    fn take(context: &Context, team: &TeamName) -> Result<Self, Failure> {
-        let pending = context.office.pending(team)?;
-        let members = context.office.members(team)?;
-        let (lead_signs, warnings) =
-            (context.office.lead_signs(team)?, atm_upkeep::access::warnings(&context.office, team));
-        Ok(Self { team: team.clone(), members, pending, lead_signs, warnings })
+fn show(picture: &TeamPicture, context: &mut Context) -> Result<(), Failure> {
+    let out = &mut context.out;
+    out.line(format!("team {}", safe::line(picture.team.as_str())))?;
+    if picture.lead_signs {
+        out.line(signed::WARNING)?;
     }
-
-    /// What makes two pictures different: all but how long something waits.
-    fn essence(&self) -> String {
-        let waiting: Vec<_> = self.pending.iter().map(|w| (&w.message, w.why)).collect();
-        serde_json::to_string(&(&self.members, waiting, self.lead_signs, &self.warnings)).unwrap_or_default()
+    for warning in &picture.warnings {
+        out.line(safe::line(&format!("warning: {warning}")))?;
     }
-
-    fn show(&self, context: &mut Context) -> Result<(), Failure> {
-        let now = context.office.now();
-        let out = &mut context.out;
-        out.line(format!("team {}", safe::line(self.team.as_str())))?;
-        if self.lead_signs {
-            out.line(signed::WARNING)?;
-        }
-        for warning in &self.warnings {
-            out.line(safe::line(&format!("warning: {warning}")))?;
-        }
-        members::show(out, &self.members, now)?;
-        out.line("")?;
-        if self.pending.is_empty() {
-            out.line("nothing waits")?;
-        } else {
-            pending::show(out, &self.pending)?;
-        }
-        Ok(())
+    members::show(out, &picture.members, picture.as_of)?;
+    out.line("")?;
+    if picture.pending.is_empty() {
+        out.line(picture.looked.nothing())?;
+    } else {
+        pending::show(out, &picture.pending)?;
     }
+    // What is no mail: the table above has no place for it.
+    for attention in picture.attention.iter().filter(|attention| attention.message.is_none()) {
+        out.line(safe::line(&format!("attention: {}", attention.what)))?;
+    }
+    Ok(())
 }
 
 impl Status {
@@ -83,11 +65,11 @@ impl Status {
         if self.watch {
             return self.watch(context, &team);
         }
-        let picture = Picture::take(context, &team)?;
+        let picture = take(context, &team)?;
         if context.out.json {
             context.out.document(&picture)?;
         } else {
-            picture.show(context)?;
+            show(&picture, context)?;
         }
         Ok(0)
     }
@@ -100,7 +82,7 @@ impl Status {
         let mut left = self.count.unwrap_or(usize::MAX);
         let mut last = None;
         while left > 0 {
-            let picture = Picture::take(context, team)?;
+            let picture = take(context, team)?;
             let essence = picture.essence();
             if last.as_ref() != Some(&essence) {
                 if context.out.json {
@@ -111,7 +93,7 @@ impl Status {
                     } else if last.is_some() {
                         context.out.line("")?;
                     }
-                    picture.show(context)?;
+                    show(&picture, context)?;
                     context.out.finish()?;
                 }
                 last = Some(essence);

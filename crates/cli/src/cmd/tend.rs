@@ -1,96 +1,172 @@
-//! Going from inbox to inbox, for the commands of upkeep.
+//! `atm tend`
 
-use atm_office::OfficeError;
-use atm_upkeep::Progress;
-use atm_upkeep::archive::{Tended, inboxes_meant};
-use atm_wire::{Address, MemberName, TeamName};
+use std::time::{Duration, Instant};
 
+use atm_office::chores::health::Health;
+use atm_office::chores::retry::Retry;
+use atm_office::chores::wake::Waking;
+use atm_office::chores::{Chore, Leases, Outcome, StepReport, TeamPass};
+use atm_upkeep::archive::Archiving;
+use atm_wire::{Stamp, TeamName};
+use clap::Args;
+
+use super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
 
-/// Does `work` for each inbox that is meant, and shows what came of it. One that fails does not keep the others from
-/// being done; it decides the exit code.
-pub(super) fn each(
-    context: &mut Context,
-    names: Vec<Address>,
-    what: &str,
-    words: impl Fn(&Tended) -> Option<String>,
-    mut work: impl FnMut(&Context, &TeamName, &MemberName, Progress) -> Result<Tended, OfficeError>,
-) -> Result<i32, Failure> {
-    let mut code = 0;
-    let mut all = Vec::new();
-    let meant = meant(context, names)?;
-    let is_only_one = meant.len() == 1;
-    for (team, name) in meant {
-        let mut progress = context.out.progress(&format!("{what} {name}@{team}"));
-        let done = work(context, &team, &name, &mut |done, of| progress.at(done, of));
-        drop(progress);
-        all.push(match done {
-            Ok(tended) => tended,
-            Err(error) if is_only_one => return Err(error.into()),
-            Err(error) => {
-                code = i32::from(u8::from(error.exit_code()));
-                let (team, name) = (team.to_string(), name.to_string());
-                Tended { team, name, error: Some(error.to_string()), ..Tended::default() }
+/// Mail that no file event told of, and new teams, are found after this long.
+const SLOW_LOOK: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Once: takes every step that is due. Members whose program ended are entered as off; silent ones are asked, and their
+tasks released; tasks of people who left are free again; mail that nobody acts on is offered again, escalated, expired;
+members that wait and have new mail are woken; mail that was read is archived. `retry`, `health --sweep` and `wake --all`
+are parts of it by name, and share their settings: [delivery], [wake], [archive].
+
+Any number may run at once, also beside those: each step is taken once. If one dies over a step, the next goes on with it;
+a step that may have had an effect outside of our files (a wake) is not repeated, and `atm status` lists it.
+
+Exit codes: 0 all that was due is done; otherwise that of the first step that failed, after all others.
+
+Examples:
+  atm tend --dry-run            what is due
+  atm tend --all-teams          one pass, for cron
+  atm tend --watch              as it comes, until Ctrl-C")]
+pub(crate) struct Tend {
+    /// All teams
+    #[arg(long, conflicts_with = "team")]
+    all_teams: bool,
+    /// Go on: whenever something changes or a step is due, until you stop it (with --json, JSON Lines)
+    #[arg(long)]
+    watch: bool,
+    /// With --watch: stop after this long: 30s, 10m
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "watch")]
+    patience: Option<Duration>,
+    /// Only say what is due
+    #[arg(long, conflicts_with = "watch")]
+    dry_run: bool,
+}
+
+/// What one pass over all teams came to.
+#[derive(Default)]
+struct Passes {
+    teams: Vec<TeamPass>,
+    next: Option<Stamp>,
+    /// Of the first that failed.
+    exit: i32,
+}
+
+impl Tend {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        if self.watch {
+            return self.watch(context);
+        }
+        let passes = self.pass(context)?;
+        if context.out.json {
+            context.out.document(&passes.teams)?;
+            return Ok(passes.exit);
+        }
+        show(context, &passes.teams, self.all_teams)?;
+        if passes.teams.iter().all(|pass| pass.steps.is_empty()) && passes.exit == 0 {
+            context.out.note("nothing is due")?;
+        }
+        Ok(passes.exit)
+    }
+
+    fn watch(&self, context: &mut Context) -> Result<i32, Failure> {
+        let deadline = self.patience.map(|patience| Instant::now() + patience);
+        loop {
+            // The watch begins before the look, so that nothing falls between them.
+            let teams = self.teams(context)?;
+            let mut changes = context.office.teams_watch(&teams);
+            let passes = self.pass(context)?;
+            if context.out.json {
+                for pass in passes.teams.iter().filter(|pass| !pass.steps.is_empty()) {
+                    context.out.json_line(pass)?;
+                }
+            } else {
+                show(context, &passes.teams, self.all_teams)?;
+                context.out.finish()?;
             }
-        });
-    }
-    let out = &mut context.out;
-    for tended in &all {
-        let of = |what: &String| format!("{}@{}: {what}", tended.name, tended.team);
-        for warning in &tended.warnings {
-            out.warn(&of(warning))?;
-        }
-        if let Some(error) = tended.error.as_ref().filter(|_| !out.json) {
-            out.warn(&format!("{}; nothing was taken out of the inbox", of(error)))?;
+            let now = Instant::now();
+            let due = passes.next.map(|next| now + next.since(context.office.now()));
+            let look = [Some(now + SLOW_LOOK), due, deadline].into_iter().flatten().min();
+            changes.wait_for_change(look);
+            if changes.is_over() || deadline.is_some_and(|at| Instant::now() >= at) {
+                return Ok(0);
+            }
         }
     }
-    if out.json {
-        out.document(&all)?;
-        return Ok(code);
-    }
-    let lines: Vec<String> = all.iter().filter(|tended| tended.error.is_none()).filter_map(words).collect();
-    if lines.is_empty() && code == 0 {
-        out.note("nothing to do")?;
-    }
-    lines.iter().try_for_each(|line| out.line(line))?;
-    Ok(code)
-}
 
-/// The inboxes that are meant, all of which must be there before anything is done.
-fn meant(context: &Context, names: Vec<Address>) -> Result<Vec<(TeamName, MemberName)>, Failure> {
-    let office = &context.office;
-    if names.is_empty() {
-        let team = context.team()?;
-        let names = inboxes_meant(office, &team, &[])?;
-        return Ok(names.into_iter().map(|name| (team.clone(), name)).collect());
+    fn teams(&self, context: &Context) -> Result<Vec<TeamName>, Failure> {
+        if self.all_teams {
+            // One whose configuration cannot be read is for `atm doctor`.
+            let teams = context.office.teams()?.into_iter().filter(|team| team.trouble.is_none());
+            return Ok(teams.map(|team| team.name).collect());
+        }
+        Ok(vec![context.team()?])
     }
-    let mut found = Vec::new();
-    for address in names {
-        let Address { name, team } = context.resolve(address)?;
-        let team = team.map_or_else(|| context.team(), Ok)?;
-        found.extend(inboxes_meant(office, &team, &[name])?.into_iter().map(|name| (team.clone(), name)));
-    }
-    found.sort();
-    found.dedup();
-    Ok(found)
-}
 
-/// The inbox, for the start of a line.
-pub(super) fn whose(tended: &Tended) -> String {
-    safe::line(&format!("{}@{}", tended.name, tended.team)).into_owned()
-}
-
-/// What is left in the inbox.
-pub(super) fn left(tended: &Tended) -> String {
-    match tended.unread {
-        0 => format!("{} stay", tended.left),
-        unread => format!("{} stay, {unread} of them unread", tended.left),
+    /// Tends all teams. One that fails does not keep the others from being tended.
+    fn pass(&self, context: &mut Context) -> Result<Passes, Failure> {
+        let settings = &context.settings;
+        let (retry, waking) = (Retry(&settings.policies.value), Waking(&settings.ladder.value));
+        let archiving = Archiving(&settings.upkeep.value);
+        let chores: [&dyn Chore; 5] = [&Health, &Leases, &retry, &waking, &archiving];
+        let mut passes = Passes::default();
+        let mut warnings = Vec::new();
+        for team in self.teams(context)? {
+            if let Some(identity) = context.identity()? {
+                context.office.check_lead(&team, &identity.name, "a team is tended by its lead")?;
+            }
+            let pass = match context.office.tend(&team, &chores, self.dry_run) {
+                Err(error) if self.all_teams => {
+                    passes.note_exit(i32::from(u8::from(error.exit_code())));
+                    warnings.push(format!("team {team}: {error}"));
+                    continue;
+                }
+                pass => pass?,
+            };
+            for error in pass.steps.iter().filter_map(|report| report.error.as_ref()) {
+                passes.note_exit(i32::from(u8::from(error.exit_code())));
+            }
+            passes.next = [passes.next, pass.next].into_iter().flatten().min();
+            passes.teams.push(pass);
+        }
+        warnings.iter().try_for_each(|warning| context.out.warn(warning))?;
+        Ok(passes)
     }
 }
 
-/// What was packed, for the end of a line.
-pub(super) fn packed(tended: &Tended) -> String {
-    if tended.packed > 0 { "; the archive was packed".to_owned() } else { String::new() }
+impl Passes {
+    fn note_exit(&mut self, exit: i32) {
+        if self.exit == 0 {
+            self.exit = exit;
+        }
+    }
+}
+
+fn show(context: &mut Context, passes: &[TeamPass], names_teams: bool) -> Result<(), Failure> {
+    for pass in passes {
+        let team = if names_teams { format!("{}: ", pass.team) } else { String::new() };
+        for report in &pass.steps {
+            context.out.line(safe::line(&format!("{team}{}", words(report))))?;
+        }
+    }
+    Ok(())
+}
+
+fn words(report: &StepReport) -> String {
+    let what = &report.step.what;
+    match (report.outcome, &report.error) {
+        (Outcome::Due, _) => format!("due: {what}"),
+        (Outcome::Done, _) => format!("done: {what}"),
+        (Outcome::Failed, Some(error)) => format!("failed: {what}: {error}"),
+        (Outcome::Failed, None) => format!("failed: {what}"),
+        (Outcome::Unknown, _) => {
+            format!("outcome unknown: {what}; whoever did it died, and it is not repeated")
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What a settings file may hold, and what of it counts without anybody's trust.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use atm_office::chores::retry::{Policies, Policy};
 use atm_office::chores::wake::Ladder;
@@ -28,6 +29,7 @@ pub(super) struct File {
     pub(super) delivery: Option<Delivery>,
     pub(super) archive: Option<Archive>,
     pub(super) wake: Option<Wake>,
+    pub(super) pending: Option<Pending>,
 }
 
 impl File {
@@ -41,6 +43,7 @@ impl File {
     /// | `delivery.retry_after`, if it only lengthens the default | mail is offered again to its own recipient |
     /// | `[archive]` | mail that was read moves into the user's own archive; nothing is removed |
     /// | `[wake]` | when a member is woken for its own mail |
+    /// | `[pending]` | what is listed |
     ///
     /// and what is taken out:
     ///
@@ -79,6 +82,7 @@ impl File {
             (self.delivery.is_some(), "delivery"),
             (self.archive.is_some(), "archive"),
             (self.wake.is_some(), "wake"),
+            (self.pending.is_some(), "pending"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -99,6 +103,20 @@ impl Wake {
             .map(|after| after.iter().map(span).collect())
             .transpose()
             .map(|after| after.map(Ladder))
+    }
+}
+
+/// What counts as pending.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pending {
+    unread_after: Option<String>,
+}
+
+impl Pending {
+    pub(super) fn unread_after(&self) -> Result<Option<Duration>, String> {
+        let after = self.unread_after.as_ref().map(|after| parse_duration(after));
+        after.transpose().map_err(|error| format!("[pending]: {error}"))
     }
 }
 
@@ -259,6 +277,9 @@ pub(super) fn parse(text: &str) -> Result<File, Trouble> {
     }
     if let Some(wake) = &file.wake {
         wake.ladder().map_err(Trouble::plain)?;
+    }
+    if let Some(pending) = &file.pending {
+        pending.unread_after().map_err(Trouble::plain)?;
     }
     Ok(file)
 }

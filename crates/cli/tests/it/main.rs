@@ -8,6 +8,7 @@ mod answers;
 mod archive;
 mod backup;
 mod choosing_a_team;
+mod chores;
 mod closed_pipe;
 mod closed_streams;
 mod commands;

@@ -1,6 +1,7 @@
 //! What became of messages.
 
 use atm_office::trail::history::{Remembered, Search};
+use atm_office::trail::pending::UnknownStep;
 use atm_store::watch::Stop;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -75,8 +76,9 @@ impl Call for Pending {
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
-        let waiting = desk.office().pending(&team)?;
-        let entries = waiting
+        let look = desk.office().look_for_pending(&team)?;
+        let entries: Vec<Value> = look
+            .waiting
             .iter()
             .filter(|waiting| desk.may_see(&team, &waiting.message))
             .map(|waiting| {
@@ -86,8 +88,13 @@ impl Call for Pending {
                 entry
             })
             .collect();
+        // What others wait for is not shown to a member, and neither is what died over it.
+        let nothing = (entries.is_empty() && desk.bound().is_none()).then(|| look.looked.nothing());
+        let unknown: Vec<String> = look.unknown.iter().map(UnknownStep::words).collect();
+        let unknown = if desk.bound().is_none() { unknown } else { Vec::new() };
         let (entries, next) = page(entries, self.offset);
-        Ok(Answer::list(entries).noting(next.map(|next| format!("There is more: offset={next} goes on."))))
+        let more = next.map(|next| format!("There is more: offset={next} goes on."));
+        Ok(Answer::list(entries).noting(nothing.into_iter().chain(unknown).chain(more)))
     }
 }
 

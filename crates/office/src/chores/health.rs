@@ -1,8 +1,7 @@
 //! Looking after members that work: who is silent for too long is asked, and if no answer comes, its tasks go to others.
 //!
-//! Rules, run by `atm health --sweep`. The clock is the office's, so that a test runs days in milliseconds. A step is
-//! put down in the ledger before it is carried out, under ids that are made of it: a sweep that dies is finished by
-//! the next one, and nothing is sent twice. Sweeps of one team take turns.
+//! The letters of a step have ids that are made of it: one whose runner died is finished by the next, and nothing is
+//! sent twice.
 //!
 //! | a member | and | then |
 //! |---|---|---|
@@ -15,25 +14,27 @@
 
 use std::time::Duration;
 
-use atm_ledger::{HealthRow, InboxKey};
+use atm_ledger::{HealthRow, InboxKey, StepKey};
 use atm_wire::payload::{HealthCheck, Payload, StallAlert};
-use atm_wire::team::{Member, TeamConfig};
+use atm_wire::team::TeamConfig;
 use atm_wire::{Address, MemberName, Stamp, TeamName};
-use serde::Serialize;
-use uuid::Uuid;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::{Carried, Chore, Effect, MemberNow, Outcome, Parts, Site, Snapshot, StepReport, soonest};
 use crate::error::OfficeError;
+use crate::mail::derived::step_id;
 use crate::mail::partly::{After, Done};
 use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
-use crate::people::presence::{CHECK_PATIENCE, Presence, Surroundings, judge};
-use crate::tasks::{LeaseView, TaskFilter};
+use crate::people::presence::{CHECK_PATIENCE, Presence};
+use crate::tasks::LeaseView;
 
 /// How often a member should give a heartbeat while it works.
 pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(60);
 
 /// A step that is due, or was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
     /// It is asked whether it is alive.
@@ -68,28 +69,30 @@ impl Step {
     }
 }
 
+const NAME: &str = "health";
+
 const WELL: &str = "well";
 const CHECKED: &str = "checked";
 const STALLED: &str = "stalled";
 const UNRESPONSIVE: &str = "unresponsive";
 
 /// A step with the member that it is about.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Swept {
     /// Who.
     pub name: String,
     /// What was done.
     pub step: Step,
     /// The health check that was sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// The tasks that are free now.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
     /// How often it stalled since it was started.
     pub stalls: u32,
     /// What went wrong beside it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
@@ -134,158 +137,205 @@ fn current<'a>(row: Option<&'a HealthRow>, seen: &Seen) -> Option<&'a HealthRow>
     row.filter(|row| seen.started.is_none_or(|started| started.as_millis() <= row.at))
 }
 
+impl Seen {
+    fn of(member: &MemberNow, now: Stamp) -> Self {
+        Self {
+            overdue: member.leases.iter().any(|lease| is_overdue(lease, member.said, now)),
+            offline: member.presence == Presence::Offline,
+            said: member.said,
+            started: member.started,
+        }
+    }
+}
+
 /// Whether a claim has outlived what was last heard of its owner.
 fn is_overdue(lease: &LeaseView, said: Option<Stamp>, now: Stamp) -> bool {
-    let good_for = lease.expires_at.since(lease.claimed_at);
-    let quiet_since = said.map_or(lease.claimed_at, |said| said.max(lease.claimed_at));
+    let (quiet_since, good_for) = quiet(lease, said);
     now.since(quiet_since) > good_for
+}
+
+/// Since when nothing was heard of a claim's owner, and for how long that is allowed.
+fn quiet(lease: &LeaseView, said: Option<Stamp>) -> (Stamp, Duration) {
+    let quiet_since = said.map_or(lease.claimed_at, |said| said.max(lease.claimed_at));
+    (quiet_since, lease.expires_at.since(lease.claimed_at))
+}
+
+/// What a step is, with all that it takes to carry it out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Planned {
+    name: MemberName,
+    step: Step,
+    /// When it was decided.
+    at: Stamp,
+    /// The tasks that are released.
+    tasks: Vec<String>,
+    stalls: u32,
+}
+
+/// The chore. A step's subject is the member, its number the time of the step before it: of one state, one step leads on.
+#[derive(Debug)]
+pub struct Health;
+
+impl Health {
+    fn plan(member: &MemberNow, now: Stamp) -> Option<super::Step> {
+        let seen = Seen::of(member, now);
+        let step = due(member.row.as_ref(), &seen, now)?;
+        let before = current(member.row.as_ref(), &seen);
+        let is_stall = matches!(step, Step::Stall | Step::Unresponsive);
+        // Each has a time of its own, by which the step after it is numbered.
+        let after = member.row.as_ref().map_or(now, |row| Stamp::from_millis(row.at.saturating_add(1)));
+        let planned = Planned {
+            name: member.name.clone(),
+            step,
+            at: now.max(after),
+            tasks: if is_stall { member.open_tasks.clone() } else { Vec::new() },
+            stalls: before.map_or(0, |row| row.stalls) + u32::from(is_stall),
+        };
+        let what = format!("take step {:?} with {}", step.as_str(), member.name);
+        let number = member.row.as_ref().map_or(0, |row| row.at);
+        Some(super::Step::new((NAME, Effect::Files), member.name.as_str(), number, what, &planned))
+    }
+}
+
+impl Chore for Health {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn needs(&self) -> Parts {
+        Parts { people: true, ..Parts::default() }
+    }
+
+    fn due(&self, snapshot: &Snapshot, now: Stamp) -> Vec<super::Step> {
+        if snapshot.lead.is_none() {
+            return Vec::new();
+        }
+        snapshot.members.iter().filter_map(|member| Self::plan(member, now)).collect()
+    }
+
+    fn next(&self, snapshot: &Snapshot, now: Stamp) -> Option<Stamp> {
+        let later = |at: Stamp, span: Duration| at.saturating_add(span + Duration::from_millis(1));
+        let times = snapshot.members.iter().flat_map(|member| {
+            let checked = member.row.as_ref().filter(|row| row.step == CHECKED);
+            let checked = checked.map(|row| later(Stamp::from_millis(row.at), CHECK_PATIENCE));
+            let claims = member.leases.iter().map(|lease| {
+                let (quiet_since, good_for) = quiet(lease, member.said);
+                later(quiet_since, good_for)
+            });
+            claims.chain(checked).collect::<Vec<_>>()
+        });
+        soonest(times, now)
+    }
+
+    fn carry_out(&self, site: &Site, step: &super::Step) -> Result<Carried<Value>, OfficeError> {
+        let Ok(planned) = serde_json::from_value::<Planned>(step.details.clone()) else {
+            return Ok(Carried::Moot);
+        };
+        let inbox = site.office.inbox_key(site.team, &planned.name);
+        let row = site.office.books.with(|ledger| ledger.health(&inbox))?;
+        if row.as_ref().map_or(0, |row| row.at) != step.number {
+            // It was done, to the last record of it.
+            return Ok(Carried::Moot);
+        }
+        let config = site.office.folder(site.team)?.load()?;
+        let lead = site.office.lead_of(site.team, &config)?;
+        let sweep = Sweep { site, config: &config, lead, key: step.key(site.office, site.team), planned };
+        let swept = sweep.carry_out(&inbox)?;
+        Ok(Carried::Done(serde_json::to_value(swept).unwrap_or_default()))
+    }
 }
 
 impl Office {
     /// Takes every step that is due in a team, in the lead's name; with `dry_run` only says which.
     pub fn sweep(&self, team: &TeamName, dry_run: bool) -> Result<Vec<Swept>, OfficeError> {
-        let folder = self.folder(team)?;
-        let turn = if dry_run { None } else { Some(folder.sweeping(&self.state, self.times)?) };
-        self.reconcile(team)?;
+        self.lead_of(team, &self.folder(team)?.load()?)?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
         let _ = self.notice_exits(team);
-        let config = folder.load()?;
-        let lead = self.lead_of(team, &config)?;
-        let around = Surroundings::of(&config);
-        let mut swept = Vec::new();
-        for member in config.members.iter().filter(|member| member.name != lead.as_str()) {
-            let Ok(name) = member.checked_name() else { continue };
-            let sweep = Sweep { office: self, team, config: &config, lead: &lead, name, dry_run };
-            let taken = sweep.member(member, &around);
-            let steps = |swept: &[Swept]| swept.iter().map(Swept::words).collect();
-            let taken = if swept.is_empty() { taken } else { taken.after(|| Done::Steps(steps(&swept))) };
-            swept.extend(taken?);
+        let mut swept: Vec<Swept> = Vec::new();
+        for StepReport { step, outcome, error, .. } in self.tend_to(team, &[&Health], dry_run)?.steps {
+            let before = || Done::Steps(swept.iter().map(Swept::words).collect());
+            match error {
+                Some(error) if swept.is_empty() => return Err(error),
+                Some(error) => return Err(error).after(before),
+                None => swept.extend(match outcome {
+                    Outcome::Due => serde_json::from_value::<Planned>(step.details)
+                        .ok()
+                        .map(|planned| planned.swept(None)),
+                    Outcome::Done => serde_json::from_value(step.details).ok(),
+                    Outcome::Failed | Outcome::Unknown => None,
+                }),
+            }
         }
-        drop(turn);
         Ok(swept)
     }
 }
 
-/// A look at one member.
+/// A step with one member.
 struct Sweep<'a> {
-    office: &'a Office,
-    team: &'a TeamName,
+    site: &'a Site<'a>,
     config: &'a TeamConfig,
-    lead: &'a MemberName,
-    name: MemberName,
-    dry_run: bool,
+    lead: MemberName,
+    key: StepKey,
+    planned: Planned,
 }
 
 impl Sweep<'_> {
-    fn member(&self, member: &Member, around: &Surroundings) -> Result<Option<Swept>, OfficeError> {
-        let (office, inbox) = (self.office, self.office.inbox_key(self.team, &self.name));
-        let row = office.books.with(|ledger| ledger.health(&inbox))?;
-        if let Some(left) = row.as_ref().filter(|row| !row.finished && !self.dry_run) {
-            // Somebody died over it.
-            return self.carry_out(&inbox, left.clone()).map(Some);
-        }
-        let now = office.now();
-        let signs = office.signs(self.team, self.config, member, around);
-        let said = signs.word.as_ref().map(|word| word.at);
-        let seen = Seen {
-            overdue: self.leases()?.iter().any(|lease| is_overdue(lease, said, now)),
-            offline: judge(&signs, now).state == Presence::Offline,
-            said,
-            started: member.spawned_at.or(member.joined_at),
-        };
-        let Some(step) = due(row.as_ref(), &seen, now) else { return Ok(None) };
-        let stalls = current(row.as_ref(), &seen).map_or(0, |row| row.stalls);
-        let is_stall = matches!(step, Step::Stall | Step::Unresponsive);
-        let row = HealthRow {
-            step: step.leads_to().to_owned(),
-            at: now.as_millis(),
-            request: (step == Step::Check).then(|| format!("hc-{}", self.id(step, now, "request").simple())),
-            tasks: serde_json::to_string(&if is_stall { self.tasks()? } else { Vec::new() })
-                .unwrap_or_default(),
-            finished: false,
-            stalls: stalls + u32::from(is_stall),
-        };
-        if self.dry_run {
-            return Ok(Some(swept(&self.name, step, &row)));
-        }
-        office.books.with(|ledger| ledger.set_health(&inbox, &row))?;
-        self.carry_out(&inbox, row).map(Some)
-    }
-
-    /// Does what belongs to a step that is put down, and notes that it is done. Doing it twice changes nothing.
-    fn carry_out(&self, inbox: &InboxKey, row: HealthRow) -> Result<Swept, OfficeError> {
-        let (office, at) = (self.office, Stamp::from_millis(row.at));
-        let step = match row.step.as_str() {
-            CHECKED => Step::Check,
-            STALLED => Step::Stall,
-            UNRESPONSIVE => Step::Unresponsive,
-            _ => Step::Recover,
-        };
-        let mut swept = swept(&self.name, step, &row);
-        match step {
+    /// Does what belongs to the step, and records it. Doing it twice changes nothing.
+    fn carry_out(&self, inbox: &InboxKey) -> Result<Swept, OfficeError> {
+        let (office, team, planned) = (self.site.office, self.site.team, &self.planned);
+        let request =
+            (planned.step == Step::Check).then(|| format!("hc-{}", step_id(&self.key, "request").simple()));
+        let mut swept = planned.swept(request.clone());
+        match planned.step {
             Step::Check => {
-                let asked = HealthCheck { request_id: row.request.clone() };
-                let letter = self.letter(self.name.clone(), asked, step, at);
-                let sent = office.send(self.team, self.lead, &letter, SendOptions::default())?;
+                let asked = HealthCheck { request_id: request.clone() };
+                let letter = self.letter(planned.name.clone(), asked);
+                let sent = office.send(team, &self.lead, &letter, SendOptions::default())?;
                 swept.warnings.extend(sent.warnings);
             }
             Step::Stall | Step::Unresponsive => {
-                office.tasks(self.team)?.release_all(&self.name, office.now())?;
-                let stalled = Some(self.name.to_string());
-                let alert = StallAlert { stalled_agent: stalled, released_tasks: swept.tasks.clone() };
+                office.tasks(team)?.release_all(&planned.name, office.now())?;
+                let stalled = Some(planned.name.to_string());
+                let alert = StallAlert { stalled_agent: stalled, released_tasks: planned.tasks.clone() };
                 let others = self.config.members.iter().filter(|member| member.name != self.lead.as_str());
                 let letters: Vec<Letter> = others
                     .filter_map(|member| member.checked_name().ok())
-                    .map(|to| self.letter(to, alert.clone(), step, at))
+                    .map(|to| self.letter(to, alert.clone()))
                     .collect();
-                let told = office.send_all(self.team, self.lead, &letters, SendOptions::default());
-                let told = told.map_err(|(_, error)| error)?;
-                swept.warnings.extend(told.into_iter().filter_map(|told| Some(told.err()?.to_string())));
+                let sent = office.send_all(team, &self.lead, &letters, SendOptions::default());
+                let sent = sent.map_err(|(_, error)| error)?;
+                swept.warnings.extend(sent.into_iter().filter_map(|sent| Some(sent.err()?.to_string())));
             }
             Step::Recover => {}
         }
-        let done = HealthRow { finished: true, ..row };
-        office.books.with(|ledger| ledger.set_health(inbox, &done))?;
+        let row = HealthRow {
+            step: planned.step.leads_to().to_owned(),
+            at: planned.at.as_millis(),
+            request,
+            tasks: serde_json::to_string(&planned.tasks).unwrap_or_default(),
+            finished: true,
+            stalls: planned.stalls,
+        };
+        office.books.with(|ledger| ledger.set_health(inbox, &row))?;
         Ok(swept)
     }
 
-    fn letter(&self, to: MemberName, payload: impl Into<Payload>, step: Step, at: Stamp) -> Letter {
-        let id = self.id(step, at, to.as_str()).to_string();
+    fn letter(&self, to: MemberName, payload: impl Into<Payload>) -> Letter {
+        let id = step_id(&self.key, &format!("{} {to}", self.planned.step.as_str())).to_string();
         Letter { id: Some(id), ..Letter::new(Address { name: to, team: None }, payload.into().to_text()) }
-    }
-
-    /// An id that is the same for whoever carries out this step.
-    fn id(&self, step: Step, at: Stamp, what: &str) -> Uuid {
-        let root = self.office.root_key();
-        let (team, name, at) = (self.team, &self.name, at.as_millis());
-        let text = format!("{root}\n{team}\n{name}\n{}\n{at}\n{what}", step.as_str());
-        Uuid::new_v5(&Uuid::NAMESPACE_URL, text.as_bytes())
-    }
-
-    fn open_tasks(&self) -> Result<Vec<crate::tasks::TaskView>, OfficeError> {
-        let filter = TaskFilter { owner: Some(self.name.to_string()), ..TaskFilter::default() };
-        let mut tasks = self.office.tasks(self.team)?.list(&filter)?.tasks;
-        tasks.retain(|task| task.status != atm_wire::task::Status::Completed);
-        Ok(tasks)
-    }
-
-    fn leases(&self) -> Result<Vec<LeaseView>, OfficeError> {
-        Ok(self.open_tasks()?.into_iter().filter_map(|task| task.lease).collect())
-    }
-
-    fn tasks(&self) -> Result<Vec<String>, OfficeError> {
-        Ok(self.open_tasks()?.iter().map(|task| task.id.to_string()).collect())
     }
 }
 
-fn swept(name: &MemberName, step: Step, row: &HealthRow) -> Swept {
-    Swept {
-        name: name.to_string(),
-        step,
-        request: row.request.clone(),
-        tasks: serde_json::from_str(&row.tasks).unwrap_or_default(),
-        stalls: row.stalls,
-        warnings: Vec::new(),
+impl Planned {
+    fn swept(&self, request: Option<String>) -> Swept {
+        Swept {
+            name: self.name.to_string(),
+            step: self.step,
+            request,
+            tasks: self.tasks.clone(),
+            stalls: self.stalls,
+            warnings: Vec::new(),
+        }
     }
 }
 

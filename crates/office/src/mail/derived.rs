@@ -1,6 +1,6 @@
 //! Ids that are made of what a message is for, so that a step that is carried out again writes the same message.
 
-use atm_ledger::InboxKey;
+use atm_ledger::{InboxKey, StepKey};
 use uuid::Uuid;
 
 /// The id of the letter that `purpose` demands because of the message `id` in `inbox`. The ledger refuses an id that it
@@ -9,6 +9,13 @@ pub(crate) fn letter_id(inbox: &InboxKey, id: &str, purpose: &str) -> String {
     let InboxKey { root, team, name } = inbox;
     let text = format!("{root}\n{team}\n{name}\n{purpose}\n{id}");
     Uuid::new_v5(&Uuid::NAMESPACE_URL, text.as_bytes()).to_string()
+}
+
+/// The id of what a step of a chore makes for `purpose`, the same for everybody who carries the step out.
+pub(crate) fn step_id(key: &StepKey, purpose: &str) -> Uuid {
+    let StepKey { root, team, chore, subject, number } = key;
+    let text = format!("{root}\n{team}\n{chore}\n{subject}\n{number}\n{purpose}");
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, text.as_bytes())
 }
 
 #[cfg(test)]

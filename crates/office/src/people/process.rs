@@ -51,7 +51,7 @@ pub(crate) fn record(pid: u64, claimed_at: i64) -> Option<serde_json::Value> {
 
 /// When a process started, as the system spells it: in the kernel's ticks, else as `ps` says; empty where nothing says.
 /// `None` if it does not run.
-pub(super) fn started(pid: u64) -> Option<String> {
+pub(crate) fn started(pid: u64) -> Option<String> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => {
             // The name, in brackets, may hold anything; the fields come behind it.
@@ -74,7 +74,7 @@ pub(super) fn started(pid: u64) -> Option<String> {
 }
 
 /// Where a process number means something: the machine, and where there are such, the namespace.
-pub(super) fn pid_space() -> String {
+pub(crate) fn pid_space() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").ok().or_else(|| {
         let said = Command::new("hostname").stdin(Stdio::null()).output().ok()?;
         Some(String::from_utf8_lossy(&said.stdout).into_owned())

@@ -176,6 +176,15 @@ impl Office {
         Ok(FolderWatch::new(self.mail_folders(team).into_iter().chain([folder])))
     }
 
+    /// A watch over several teams: their mail, tasks and configurations.
+    pub fn teams_watch(&self, teams: &[TeamName]) -> FolderWatch {
+        let of_one = |team: &TeamName| {
+            let tasks = self.root.tasks(team);
+            self.mail_folders(team).into_iter().chain([self.root.team(team), tasks]).collect::<Vec<_>>()
+        };
+        FolderWatch::new(teams.iter().flat_map(of_one).filter(|folder| folder.is_dir()))
+    }
+
     fn mail_folders(&self, team: &TeamName) -> Vec<PathBuf> {
         let mut folders = vec![self.root.team(team).join("inboxes")];
         folders.extend(

@@ -91,6 +91,15 @@ impl Office {
         self.team(team)?.notice_exits()
     }
 
+    /// The members that we started and whose program has ended. Changes nothing.
+    pub(crate) fn ended(&self, config: &TeamConfig) -> Result<Vec<Ended>, OfficeError> {
+        let ended = self.watched(config)?.into_iter().filter_map(|watched| {
+            let (how, _) = watched.end()?;
+            Some(Ended { name: watched.name, how })
+        });
+        Ok(ended.collect())
+    }
+
     /// The same in our turn.
     pub(super) fn bury(&self, team: &TeamName, folder: &TeamFolder) -> Result<Vec<Ended>, OfficeError> {
         let mut ended = Vec::new();

@@ -1,12 +1,17 @@
 //! What waits for whom, and why we think so.
 
-use atm_ledger::{Recorded, Stage, StageRecord};
+use std::collections::HashSet;
+use std::time::Duration;
+
+use atm_ledger::{Recorded, Stage, StageRecord, StepState};
 use atm_wire::team::TeamConfig;
-use atm_wire::{Stamp, TeamName};
+use atm_wire::{Message, Stamp, TeamName};
 use serde::Serialize;
 
+use crate::chores::described;
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::people::presence::{Presence, Surroundings, judge};
 use crate::trail::history::Remembered;
 use crate::trail::turns::{Fate, Turns};
 
@@ -14,6 +19,10 @@ use crate::trail::turns::{Fate, Turns};
 const LATELY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// More than this is not a list any more.
 const AT_MOST: usize = 1_000;
+/// What is said every minute by each member that works.
+const ROUTINE: &str = "heartbeat";
+/// How long mail may lie unread by a member that is there, unless the settings say otherwise.
+pub const UNREAD_AFTER: Duration = Duration::from_secs(10 * 60);
 
 /// Why a message counts as waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -35,6 +44,8 @@ pub enum Why {
     Held,
     /// It had been queued; it was taken, and there is no sign of work.
     NoSignOfWork,
+    /// It lies unread for long, although its recipient is there.
+    UnreadLong,
 }
 
 /// A message that waits.
@@ -49,38 +60,184 @@ pub struct Waiting {
     pub waited_ms: i64,
 }
 
+/// A step of a chore that a process died over, and that may have had an effect: it is not repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UnknownStep {
+    /// What was to be done.
+    pub what: String,
+    /// When that was noticed.
+    pub at: Stamp,
+}
+
+impl UnknownStep {
+    /// In words.
+    pub fn words(&self) -> String {
+        format!("outcome unknown: {}; a process died over it, and it is not repeated", self.what)
+    }
+}
+
+/// What was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Looked {
+    /// How many members' inboxes.
+    pub inboxes: usize,
+    /// Those that could not be read, in words: of these nobody knows what waits.
+    pub unreadable: Vec<String>,
+    /// What lies unread for less than this does not count, in milliseconds.
+    pub unread_after_ms: u64,
+}
+
+impl Looked {
+    /// That nothing waits, and what that means.
+    pub fn nothing(&self) -> String {
+        let (count, s) = (self.inboxes, if self.inboxes == 1 { "" } else { "es" });
+        let unread = Duration::from_millis(self.unread_after_ms);
+        let minutes = unread.as_secs().div_ceil(60);
+        let nothing = match self.unreadable.len() {
+            0 => "nothing waits".to_owned(),
+            bad => format!("nothing waits as far as is known ({bad} could not be read)"),
+        };
+        format!(
+            "{nothing}: {count} inbox{s} and the ledger have nothing queued, unread for {minutes} min by somebody who is \
+             there, unacknowledged, lost or unanswered"
+        )
+    }
+}
+
+/// What waits in a team, and what was looked at to find it.
+#[derive(Debug, Clone)]
+pub struct Pending {
+    /// What waits, oldest first.
+    pub waiting: Vec<Waiting>,
+    /// Steps of chores whose outcome nobody knows.
+    pub unknown: Vec<UnknownStep>,
+    /// What was looked at.
+    pub looked: Looked,
+}
+
+/// A message that lies unread in its inbox.
+fn unread(message: &Message, team: &TeamName, to: &str, now: Stamp) -> Waiting {
+    let sent = message.sent_at.unwrap_or(now);
+    let ours = message.ours();
+    Waiting {
+        message: Remembered {
+            id: message.id.clone(),
+            team: team.to_string(),
+            from: message.from.clone(),
+            to: to.to_owned(),
+            timestamp: sent,
+            stage: Stage::Written,
+            unproved: false,
+            r#type: message.kind(),
+            text: message.text.clone(),
+            summary: message.summary.clone(),
+            reply_to: ours.reply_to.clone(),
+            origin: ours.origin.clone(),
+            found: None,
+        },
+        why: Why::UnreadLong,
+        waited_ms: now.as_millis() - sent.as_millis(),
+    }
+}
+
 impl Office {
     /// What waits in a team, oldest first.
     pub fn pending(&self, team: &TeamName) -> Result<Vec<Waiting>, OfficeError> {
-        self.reconcile(team)?;
-        let root = self.root_key();
-        let now = self.now().as_millis();
-        let lately = now - LATELY_MS;
-        let found = self.books.with(|ledger| ledger.pending(&root, team.as_str(), lately, AT_MOST))?;
-        let config = self.folder(team)?.load()?;
-        let turns = Turns::new(self, team, &config);
-        let mut waiting = Vec::new();
-        for message in found {
-            let stages = self.books.with(|ledger| ledger.stages(&message))?;
-            let fate = || turns.fate(&message.inbox.name, &message.id, &stages);
-            if let Some(why) = why((message.stage, message.ack_by), &stages, now, fate) {
-                let waited_ms = now - message.sent_at;
-                waiting.push(Waiting { message: message.into(), why, waited_ms });
-            }
-        }
-        Ok(waiting)
+        Ok(self.look_for_pending(team)?.waiting)
     }
 
-    /// Why a message that is not acted on counts as waiting, if it does.
-    pub(crate) fn why_it_waits(
+    /// What waits in a team, and what was looked at to find it.
+    pub fn look_for_pending(&self, team: &TeamName) -> Result<Pending, OfficeError> {
+        self.reconcile(team)?;
+        let now = self.now();
+        let config = self.folder(team)?.load()?;
+        let waiting = self.open_mail(team, &config)?.into_iter().map(|(message, _, why)| {
+            let waited_ms = now.as_millis() - message.sent_at;
+            Waiting { message: message.into(), why, waited_ms }
+        });
+        let mut waiting: Vec<Waiting> = waiting.collect();
+        let unread_after_ms = u64::try_from(self.unread_after.as_millis()).unwrap_or(u64::MAX);
+        let mut looked = Looked { inboxes: 0, unreadable: Vec::new(), unread_after_ms };
+        self.add_unread(team, &config, &mut waiting, &mut looked);
+        waiting.sort_by_key(|waiting| waiting.message.timestamp);
+        Ok(Pending { waiting, unknown: self.unknown_steps(team)?, looked })
+    }
+
+    /// Adds what lies unread for long in the inboxes of members that are there.
+    fn add_unread(
         &self,
         team: &TeamName,
         config: &TeamConfig,
-        message: &Recorded,
-        stages: &[StageRecord],
-    ) -> Option<Why> {
-        let fate = || Turns::new(self, team, config).fate(&message.inbox.name, &message.id, stages);
-        why((message.stage, message.ack_by), stages, self.now().as_millis(), fate)
+        waiting: &mut Vec<Waiting>,
+        looked: &mut Looked,
+    ) {
+        let now = self.now();
+        let before = now.saturating_sub(self.unread_after);
+        let known: HashSet<(String, String)> =
+            waiting.iter().map(|waiting| (waiting.message.to.clone(), waiting.message.id.clone())).collect();
+        let is_known = |to: &str, message: &Message| known.contains(&(to.to_owned(), message.id.clone()));
+        let mut around = None;
+        for member in &config.members {
+            let Ok(name) = member.checked_name() else { continue };
+            let messages = match self.mailbox(team, &name).list() {
+                Ok(listing) => listing.messages,
+                Err(error) => {
+                    looked.unreadable.push(error.to_string());
+                    continue;
+                }
+            };
+            looked.inboxes += 1;
+            let is_old = |message: &&Message| {
+                !message.read
+                    && message.sent_at.is_some_and(|sent| sent <= before)
+                    // Heartbeats are read with the rest, and nobody waits for that.
+                    && message.kind() != ROUTINE
+                    && !is_known(&member.name, message)
+            };
+            let old: Vec<&Message> = messages.iter().filter(is_old).take(AT_MOST).collect();
+            if old.is_empty() {
+                continue;
+            }
+            let signs =
+                self.signs(team, config, member, around.get_or_insert_with(|| Surroundings::of(config)));
+            if matches!(judge(&signs, now).state, Presence::Online | Presence::Idle | Presence::Stalled) {
+                waiting.extend(old.into_iter().map(|message| unread(message, team, &member.name, now)));
+            }
+        }
+    }
+
+    /// Steps of chores that a process died over and that are not repeated, of the last day.
+    fn unknown_steps(&self, team: &TeamName) -> Result<Vec<UnknownStep>, OfficeError> {
+        let root = self.root_key();
+        let since = self.now().as_millis() - LATELY_MS;
+        let open = self.books.with(|ledger| ledger.open_steps(&root, team.as_str()))?;
+        let unknown = open.iter().filter(|row| row.state == StepState::Unknown);
+        let unknown = unknown.filter_map(|row| Some((row, row.ended_at.filter(|at| *at >= since)?)));
+        Ok(unknown
+            .map(|(row, at)| UnknownStep { what: described(row).what, at: Stamp::from_millis(at) })
+            .collect())
+    }
+
+    /// What the ledger has that waits, with its stages, oldest first.
+    pub(crate) fn open_mail(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+    ) -> Result<Vec<(Recorded, Vec<StageRecord>, Why)>, OfficeError> {
+        let root = self.root_key();
+        let lately = self.now().as_millis() - LATELY_MS;
+        let found = self.books.with(|ledger| ledger.pending(&root, team.as_str(), lately, AT_MOST))?;
+        let (turns, now) = (Turns::new(self, team, config), self.now().as_millis());
+        let mut open = Vec::new();
+        for message in found {
+            let stages = self.books.with(|ledger| ledger.stages(&message))?;
+            let fate = || turns.fate(&message.inbox.name, &message.id, &stages);
+            let why = why((message.stage, message.ack_by), &stages, now, fate);
+            if let Some(why) = why {
+                open.push((message, stages, why));
+            }
+        }
+        Ok(open)
     }
 }
 
@@ -132,6 +289,7 @@ impl Why {
                     .to_owned()
             }
             Self::NoSignOfWork => "was queued and taken; no answer since".to_owned(),
+            Self::UnreadLong => "lies unread for long, although its reader is there".to_owned(),
         }
     }
 }

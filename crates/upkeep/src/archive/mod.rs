@@ -1,5 +1,6 @@
 //! Upkeep of the inboxes: what was consumed moves into the archive, which outlives the team.
 
+mod chore;
 mod rule;
 
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::Progress;
 
+pub use chore::Archiving;
 pub use rule::{CLEAN_AFTER, Rule, Tended, Upkeep};
 
 /// Whose inboxes are meant: those of these names, which must be there, or all of the team.

@@ -135,6 +135,8 @@ fn mail(all: &mut Holder) {
     all.world.ok(&["member", "set", "bobby", "--active", "false"]);
     all.run("sent", "send bobby later");
     all.world.ok(&["member", "set", "bobby", "--active", "true"]);
+    let due = all.run("tend", "tend --dry-run");
+    assert_eq!(due[0]["steps"][0]["chore"], "expire", "{due}");
     let given_up = all.run("retried", "retry");
     assert_eq!(given_up[0]["step"], "expire", "{given_up}");
 }

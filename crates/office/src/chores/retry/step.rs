@@ -1,15 +1,16 @@
-//! Taking one step. Who takes it has the inbox's turn, and the ledger has shown that nobody took it.
+//! Carrying out one step, which the runner has taken.
 //!
-//! A step whose taker died is not taken again: a letter has an id that is made of the step, and an offer is announced in
-//! the ledger before it is made.
+//! Repeating one changes nothing: a letter has an id that is made of the step, and an offer whose maker died is not made
+//! again.
 
-use atm_ledger::{Evidence, Recorded, Stage, StageRecord};
+use atm_ledger::{Evidence, Recorded, Stage};
 use atm_store::StoreError;
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 
-use super::{LEAD, Step};
+use super::{LEAD, Retried, Step};
+use crate::chores::{Attempt, Site};
 use crate::error::OfficeError;
 use crate::mail::derived::letter_id;
 use crate::mail::outbox::parse_draft;
@@ -18,60 +19,67 @@ use crate::mail::tag;
 use crate::office::{Office, USER};
 
 impl Office {
-    pub(super) fn draft_of(&self, message: &Recorded) -> Result<Option<Draft>, OfficeError> {
-        let draft = self.books.with(|ledger| ledger.draft(&message.inbox, &message.id))?;
-        Ok(draft.as_deref().and_then(parse_draft))
-    }
-
-    pub(super) fn take_step(
+    /// Carries out a step with a message; says whether there was anything to do.
+    pub(super) fn carry_out_retry(
         &self,
-        team: &TeamName,
-        config: &TeamConfig,
-        message: &Recorded,
-        draft: Draft,
-        step: &Step,
-        stages: &[StageRecord],
-    ) -> Result<(), OfficeError> {
-        let (stage, evidence) = match step {
-            Step::Offer { number } => (Stage::Queued, self.offer_again(team, message, draft, *number)?),
+        site: &Site,
+        retried: &Retried,
+        number: i64,
+    ) -> Result<bool, OfficeError> {
+        let team = site.team;
+        let inbox = self.inbox_key(team, &MemberName::parse(&retried.to)?);
+        let recorded = self.recorded(Some(team), &retried.id)?;
+        // It may have been answered since it was found to wait.
+        if recorded.stage >= Stage::Acked {
+            return Ok(false);
+        }
+        let (stage, evidence) = match &retried.step {
+            Step::Offer { number } => {
+                let Some(evidence) = self.offer_again(site, &recorded, *number)? else { return Ok(false) };
+                (Stage::Queued, evidence)
+            }
             Step::Escalate { told } => {
-                let before = stages.iter().filter(|record| record.stage == Stage::Escalated).count();
-                self.tell_somebody(team, config, message, told, before + 1)?;
+                let config = self.folder(team)?.load()?;
+                self.tell_somebody(team, &config, &recorded, told, number)?;
                 (Stage::Escalated, Evidence::certain(format!("told {told} that it waits")))
             }
             Step::Expire => (Stage::Expired, Evidence::certain("nobody acted on it in time")),
         };
         let now = self.now().as_millis();
-        Ok(self.books.with(|ledger| ledger.advance(&message.inbox, &message.id, stage, now, &evidence))?)
+        self.books.with(|ledger| ledger.advance(&inbox, &recorded.id, stage, now, &evidence))?;
+        Ok(true)
     }
 
-    /// Offers a message again, unless somebody announced this offer and died: then nobody knows whether it was made, and
-    /// a client may have taken it since. What is missed so is still pending, and the next step comes.
+    /// Offers a message again, unless it lies there. If somebody died over this offer, nobody knows whether it was made,
+    /// and a client may have taken it since: it counts, and what is missed so is still pending.
     fn offer_again(
         &self,
-        team: &TeamName,
+        site: &Site,
         message: &Recorded,
-        draft: Draft,
         number: u32,
-    ) -> Result<Evidence, OfficeError> {
-        let mailbox = self.mailbox(team, &MemberName::parse(&message.inbox.name)?);
-        let announced = format!("offer {number} of {}", message.id);
-        let is_announced = self.books.with(|ledger| ledger.fact(&message.inbox, &announced))?.is_some();
-        if is_announced {
+    ) -> Result<Option<Evidence>, OfficeError> {
+        let mailbox = self.mailbox(site.team, &MemberName::parse(&message.inbox.name)?);
+        let messages = mailbox.list()?.messages;
+        let lies_unread = messages.iter().any(|lying| lying.id == message.id && !lying.read);
+        if site.attempt == Attempt::AfterDeath {
             let what =
                 format!("offer number {number} was begun by a process that died; it may not be written");
-            return Ok(Evidence::likely(what));
+            let found = format!("offered again, number {number}, by a process that died");
+            return Ok(Some(if lies_unread { Evidence::certain(found) } else { Evidence::likely(what) }));
         }
-        let now = self.now().as_millis();
-        self.books.with(|ledger| ledger.note_fact(&message.inbox, &announced, now))?;
-        if let Err(error) = mailbox.offer(&numbered(draft, number)) {
-            // What could only not be synced is there.
-            if !matches!(error, StoreError::Unsynced { .. }) {
-                self.books.with(|ledger| ledger.forget_fact(&message.inbox, &announced))?;
+        let draft = self.books.with(|ledger| ledger.draft(&message.inbox, &message.id))?;
+        let Some(draft) = draft.as_deref().and_then(parse_draft).filter(|_| !lies_unread) else {
+            return Ok(None);
+        };
+        let what = format!("offered again, number {number}");
+        match mailbox.offer(&numbered(draft, number)) {
+            Ok(()) => Ok(Some(Evidence::certain(what))),
+            // It is there, and a power cut could take it away.
+            Err(error @ StoreError::Unsynced { .. }) => {
+                Ok(Some(Evidence::likely(format!("{what}, and not synced: {error}"))))
             }
-            return Err(error.into());
+            Err(error) => Err(error.into()),
         }
-        Ok(Evidence::certain(format!("offered again, number {number}")))
     }
 
     /// Tells somebody else that a message waits; `number` counts how many were told.
@@ -81,7 +89,7 @@ impl Office {
         config: &TeamConfig,
         message: &Recorded,
         to: &str,
-        number: usize,
+        number: i64,
     ) -> Result<(), OfficeError> {
         // A team without a lead has only the person at the keyboard to turn to.
         let to = match to {

@@ -73,6 +73,29 @@ impl Memory {
             && unread.iter().any(|message| self.is_due(message, ladder, now))
     }
 
+    /// The message that is worth a wake now, with the number of that wake.
+    pub(crate) fn next_wake<'m>(
+        &self,
+        unread: &'m [Message],
+        ladder: &Ladder,
+        now: Stamp,
+    ) -> Option<(&'m Message, usize)> {
+        let message = unread.iter().find(|message| self.is_due(message, ladder, now))?;
+        let number = self.wakes(message).map_or(0, |wakes| wakes.number) + 1;
+        self.calls(unread, ladder, now).then_some((message, number))
+    }
+
+    /// The times at which a step of the ladder is due for what is unread.
+    pub(crate) fn times(&self, unread: &[Message], ladder: &Ladder) -> Vec<Stamp> {
+        let time = |message: &Message| {
+            let wakes = self.wakes(message);
+            let wait = ladder.0.get(wakes.map_or(0, |wakes| wakes.number))?;
+            let since = wakes.map_or(message.sent_at?, |wakes| Stamp::from_millis(wakes.last));
+            Some(since.saturating_add(*wait))
+        };
+        unread.iter().filter(|message| message.kind() != ROUTINE).filter_map(time).collect()
+    }
+
     /// Whether a step of the ladder is due for a message.
     fn is_due(&self, message: &Message, ladder: &Ladder, now: Stamp) -> bool {
         let wakes = self.wakes(message);

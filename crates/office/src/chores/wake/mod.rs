@@ -4,6 +4,7 @@
 //! the [`Ladder`], however many processes want to wake it and whoever dies. What is unread is looked at again right before.
 //! Nobody is woken in the middle of a turn. The line says that mail waits and from whom, and nothing of what it says.
 
+mod chore;
 mod command;
 mod error;
 mod ladder;
@@ -21,15 +22,17 @@ use atm_store::watch::FolderWatch;
 use atm_store::{Mailbox, Memo, Receipt, Seat};
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+pub use chore::Waking;
 pub use error::WakeError;
 pub use ladder::Ladder;
-use ladder::Memory;
+pub(crate) use ladder::Memory;
 pub use watch::WakeWatch;
 pub(crate) use way::TypedLine;
 pub use way::{Hearer, Way};
 
+use super::{Carried, Ran, Runner};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::spawn::SpawnError;
@@ -38,7 +41,7 @@ use crate::spawn::SpawnError;
 const MOST_NAMES: usize = 5;
 
 /// What came of waking a member.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Woken {
     /// Its team.
     pub team: TeamName,
@@ -54,6 +57,33 @@ pub struct Woken {
     pub evidence: Option<String>,
     /// How many messages it has not read.
     pub unread: usize,
+}
+
+impl Woken {
+    fn not(team: &TeamName, name: &MemberName, way: Option<Manner>, why: &str, unread: usize) -> Self {
+        Self {
+            team: team.clone(),
+            name: name.clone(),
+            way,
+            woken: false,
+            why: Some(why.to_owned()),
+            evidence: None,
+            unread,
+        }
+    }
+
+    fn of(team: &TeamName, name: &MemberName, manner: Manner, called: Called, count: usize) -> Self {
+        let not = |why: &str, unread| Self::not(team, name, Some(manner), why, unread);
+        match called {
+            Called::No(Silence::AllRead) => not("it has read all its mail", 0),
+            Called::No(Silence::JustRead) => not("it has just read its mail", 0),
+            Called::No(Silence::NotDue) => not("it was woken for this mail, or it is not time yet", count),
+            Called::Would => Self { woken: true, why: None, ..not("", count) },
+            Called::Yes(evidence, unread) => {
+                Self { woken: true, why: None, evidence: Some(evidence), ..not("", unread) }
+            }
+        }
+    }
 }
 
 /// Why nobody is called.
@@ -81,7 +111,6 @@ pub(crate) enum Called {
 /// What is decided about a call before it is made.
 enum Decision {
     No(Silence),
-    Would,
     Call(String, Vec<Message>),
 }
 
@@ -94,6 +123,20 @@ impl Office {
         ladder: &Ladder,
         dry_run: bool,
     ) -> Result<Woken, OfficeError> {
+        self.with_way(team, name, |manner, way, unread| {
+            let called = self.call(team, name, way, ladder, None, dry_run)?;
+            Ok(Woken::of(team, name, manner, called, unread))
+        })
+    }
+
+    /// Finds out how a member is woken, and lets `wake` do it; not if it wakes by itself. `wake` is told how much is
+    /// unread.
+    fn with_way(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        wake: impl FnOnce(Manner, &dyn Way, usize) -> Result<Woken, OfficeError>,
+    ) -> Result<Woken, OfficeError> {
         // If tmux or the ledger cannot be asked, what the files say stands.
         let mut handle = self.team(team)?;
         let _ = handle.notice_exits();
@@ -104,30 +147,14 @@ impl Office {
             return Err(SpawnError::Off { who: format!("{name}@{team}"), why }.into());
         }
         let (manner, way) = self.way_of(team, config, member, name)?;
-        let asleep = |why: &str, unread| Woken {
-            team: team.clone(),
-            name: name.clone(),
-            way: Some(manner),
-            woken: false,
-            why: Some(why.to_owned()),
-            evidence: None,
-            unread,
-        };
-        if let Some(why) = way.by_itself() {
-            return Ok(asleep(why, count));
+        match way.by_itself() {
+            Some(why) => Ok(Woken::not(team, name, Some(manner), why, count)),
+            None => wake(manner, way.as_ref(), count),
         }
-        Ok(match self.call(team, name, way.as_ref(), ladder, None, dry_run)? {
-            Called::No(Silence::AllRead) => asleep("it has read all its mail", 0),
-            Called::No(Silence::JustRead) => asleep("it has just read its mail", 0),
-            Called::No(Silence::NotDue) => asleep("it was woken for this mail, or it is not time yet", count),
-            Called::Would => Woken { woken: true, why: None, ..asleep("", count) },
-            Called::Yes(evidence, unread) => {
-                Woken { woken: true, why: None, evidence: Some(evidence), ..asleep("", unread) }
-            }
-        })
     }
 
-    /// Calls a member that has new mail and waits, with `text` or words of our own.
+    /// Calls a member that has new mail and waits, with `text` or words of our own. A call is a step: of any number who
+    /// want to call for the same mail, one does.
     pub(crate) fn call(
         &self,
         team: &TeamName,
@@ -138,14 +165,46 @@ impl Office {
         dry_run: bool,
     ) -> Result<Called, OfficeError> {
         let mailbox = self.mailbox(team, name);
-        let (line, mail) = match self.decide(&mailbox, way, ladder, dry_run)? {
-            Decision::No(why) => return Ok(Called::No(why)),
-            Decision::Would => return Ok(Called::Would),
+        let mail = unread(&mailbox)?;
+        if mail.is_empty() {
+            return Ok(Called::No(Silence::AllRead));
+        }
+        let memory = Memory::parse(self.memo(&mailbox).read()?.as_deref());
+        let Some(step) = chore::step(name, &mail, &memory, ladder, self.now()) else {
+            return Ok(Called::No(Silence::NotDue));
+        };
+        if dry_run {
+            way.check_idle()?;
+            return Ok(Called::Would);
+        }
+        let runner = Runner::new(self, team);
+        runner.recover(&[])?;
+        match runner.run(&step, || self.call_now(team, name, way, ladder, text))? {
+            Ran::Done(called) => Ok(called),
+            Ran::Moot => Ok(Called::No(Silence::JustRead)),
+            Ran::Failed(error) => Err(error),
+            Ran::TakenByAnother => Ok(Called::No(Silence::NotDue)),
+        }
+    }
+
+    /// The same, for who has taken the step.
+    fn call_now(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        way: &dyn Way,
+        ladder: &Ladder,
+        text: Option<&str>,
+    ) -> Result<Carried<Called>, OfficeError> {
+        let mailbox = self.mailbox(team, name);
+        let (line, mail) = match self.decide(&mailbox, way, ladder)? {
+            Decision::No(Silence::JustRead) => return Ok(Carried::Moot),
+            Decision::No(why) => return Ok(Carried::Done(Called::No(why))),
             Decision::Call(line, mail) => (line, mail),
         };
         // The turn is over and the memory on disk, which takes a moment: it may have read even now.
         if has_read(&mailbox, &mail)? {
-            return Ok(Called::No(Silence::JustRead));
+            return Ok(Carried::Done(Called::No(Silence::JustRead)));
         }
         // It is read by a model: nothing in it may hide.
         // One line, for every way: a line break is a space, and what a reader would not see is spelled out.
@@ -156,8 +215,10 @@ impl Office {
             Err(error) => format!("not woken: {error}"),
         };
         self.note_wake(team, name, &mail, &evidence);
-        done?;
-        Ok(Called::Yes(evidence, mail.len()))
+        Ok(match done {
+            Ok(_) => Carried::Done(Called::Yes(evidence, mail.len())),
+            Err(error) => Carried::Failed(error),
+        })
     }
 
     /// Wakes every member that has new mail and waits. What keeps one of them from being woken is its `why`.
@@ -172,14 +233,9 @@ impl Office {
     }
 
     fn wake_or_say_why(&self, team: &TeamName, name: &MemberName, ladder: &Ladder, dry_run: bool) -> Woken {
-        self.wake(team, name, ladder, dry_run).unwrap_or_else(|error| Woken {
-            team: team.clone(),
-            name: name.clone(),
-            way: None,
-            woken: false,
-            why: Some(error.to_string()),
-            evidence: None,
-            unread: unread(&self.mailbox(team, name)).map_or(0, |mail| mail.len()),
+        self.wake(team, name, ladder, dry_run).unwrap_or_else(|error| {
+            let unread = unread(&self.mailbox(team, name)).map_or(0, |mail| mail.len());
+            Woken::not(team, name, None, &error.to_string(), unread)
         })
     }
 
@@ -246,13 +302,7 @@ impl Office {
 
     /// In the turn of those who wake: whether it is time, whether it waits, and what to say. A call is remembered here,
     /// before it is made.
-    fn decide(
-        &self,
-        mailbox: &Mailbox,
-        way: &dyn Way,
-        ladder: &Ladder,
-        dry_run: bool,
-    ) -> Result<Decision, OfficeError> {
+    fn decide(&self, mailbox: &Mailbox, way: &dyn Way, ladder: &Ladder) -> Result<Decision, OfficeError> {
         self.memo(mailbox).update(|before| {
             let mut memory = Memory::parse(before);
             let now = self.now();
@@ -269,15 +319,12 @@ impl Office {
             if !memory.calls(&mail, ladder, now) {
                 return Ok((None, Decision::No(Silence::JustRead)));
             }
-            if dry_run {
-                return Ok((None, Decision::Would));
-            }
             memory.woke(&mail, ladder, now);
             Ok((Some(memory.render()), Decision::Call(line(&mail, hearer), mail)))
         })
     }
 
-    fn memo(&self, mailbox: &Mailbox) -> Memo {
+    pub(crate) fn memo(&self, mailbox: &Mailbox) -> Memo {
         Memo::of_nudges(mailbox, &self.state, self.times)
     }
 

@@ -50,7 +50,7 @@ impl Office {
         Ok(WakeWatch { office: self, team, only, ladder, folders, seen: HashMap::new() })
     }
 
-    pub(super) fn member_names(&self, team: &TeamName) -> Result<Vec<MemberName>, OfficeError> {
+    pub(crate) fn member_names(&self, team: &TeamName) -> Result<Vec<MemberName>, OfficeError> {
         let config = self.folder(team)?.load()?;
         Ok(config.members.iter().filter_map(|member| member.checked_name().ok()).collect())
     }

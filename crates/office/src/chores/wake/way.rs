@@ -125,6 +125,15 @@ impl Office {
     }
 }
 
+/// Whether a member has to be called, since it does not look by itself.
+pub(super) fn is_called(config: &TeamConfig, member: &Member) -> bool {
+    let manner = match member.waking.manner {
+        Manner::Auto => told(config, member),
+        said => Some(said),
+    };
+    matches!(manner, Some(Manner::Codex | Manner::Opencode | Manner::Pane))
+}
+
 /// The way of a member of whom nobody has said it: by its client, and by what it runs in.
 fn told(config: &TeamConfig, member: &Member) -> Option<Manner> {
     let spawned = member.spawned.as_ref();

@@ -1,0 +1,54 @@
+//! What `pending` and the picture of a team tell.
+
+use serde_json::{Value, json};
+
+use super::settings;
+use crate::scene::World;
+
+/// Mail that lay unread for hours with a member that works was nowhere: "nothing waits".
+#[test]
+fn mail_that_lies_unread_with_somebody_who_is_there_is_pending() {
+    let world = World::with_team();
+    let nothing = "team dev: nothing waits: 3 inboxes and the ledger have nothing queued, unread for 10 min by somebody \
+                   who is there, unacknowledged, lost or unanswered\n";
+    world.ok(&["--as", "bob", "heartbeat"]);
+    let id = world.sent("bob", "look at this");
+    assert_eq!(world.ok(&["pending"]), nothing, "it is too early to worry");
+    settings(&world, "[pending]\nunread_after = \"1ms\"\n");
+    let waiting = world.json(&["pending"]);
+    let found: Vec<(&Value, &Value)> =
+        waiting.as_array().unwrap().iter().map(|one| (&one["id"], &one["why"])).collect();
+    assert_eq!(found, [(&json!(id), &json!("unread_long"))], "the lead's heartbeat does not count");
+    let status = world.json(&["status"]);
+    let attention = &status["attention"];
+    assert_eq!((&attention[0]["reason"], &attention[0]["message"]), (&json!("unread_long"), &json!(id)));
+    assert_eq!(attention[0]["who"], "bob");
+    assert_eq!(status["looked"]["inboxes"], 3);
+    assert_eq!(world.json(&["retry"]), json!([]), "it is on offer");
+
+    world.ok(&["--as", "bob", "read"]);
+    assert_eq!(world.json(&["pending"]), json!([]));
+    assert_eq!(world.json(&["status"])["attention"], json!([]));
+    world.ok(&["member", "set", "bob", "--active", "false"]);
+    world.sent("bob", "later");
+    assert_eq!(world.json(&["pending"])[0]["why"], "queued", "who is off is not expected to read");
+    assert_eq!(world.json(&["status"])["attention"], json!([]), "that waits as it should");
+}
+
+#[test]
+fn an_inbox_that_cannot_be_read_is_no_empty_one() {
+    let world = World::with_team();
+    std::fs::remove_file(world.inbox_file("bob")).unwrap();
+    std::fs::create_dir(world.inbox_file("bob")).unwrap();
+    let answer = world.atm(&["pending"]);
+    assert!(!answer.stdout.contains("nothing waits:"), "{answer:?}");
+}
+
+#[test]
+fn a_bad_threshold_names_its_table() {
+    let world = World::with_team();
+    settings(&world, "[pending]\nunread_after = \"soon\"\n");
+    let answer = world.atm(&["pending"]);
+    assert_eq!(answer.code, Some(6), "{answer:?}");
+    assert!(answer.stderr.contains("[pending]"), "{answer:?}");
+}

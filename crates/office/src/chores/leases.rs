@@ -1,0 +1,74 @@
+//! Claims of people who have left: a task whose lease is over, and whose owner is no member any more, is free again. Of a
+//! member's claims, a health sweep decides. A step's subject is the task, its number the time of the claim.
+
+use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Carried, Chore, Effect, Parts, Site, Snapshot, Step, soonest};
+use crate::error::OfficeError;
+use crate::office::USER;
+use crate::tasks::{LeaseView, TaskView};
+
+const NAME: &str = "lease";
+
+/// Freeing tasks whose owners are gone.
+#[derive(Debug)]
+pub struct Leases;
+
+/// The claim that is over.
+#[derive(Debug, Serialize, Deserialize)]
+struct Planned {
+    task: String,
+    owner: String,
+}
+
+/// The tasks of people who have left, each with its owner and lease.
+fn left_behind(snapshot: &Snapshot) -> impl Iterator<Item = (&TaskView, &str, &LeaseView)> {
+    let owned = snapshot.tasks.iter().filter_map(|task| {
+        Some((task, task.owner.as_deref().filter(|owner| *owner != USER)?, task.lease.as_ref()?))
+    });
+    owned.filter(|(_, owner, _)| snapshot.config.member(owner).is_none())
+}
+
+impl Chore for Leases {
+    fn names(&self) -> &'static [&'static str] {
+        &[NAME]
+    }
+
+    fn needs(&self) -> Parts {
+        Parts { tasks: true, ..Parts::default() }
+    }
+
+    fn due(&self, snapshot: &Snapshot, now: Stamp) -> Vec<Step> {
+        let over = left_behind(snapshot).filter(|(.., lease)| lease.expires_at <= now);
+        let step = |(task, owner, lease): (&TaskView, &str, &LeaseView)| {
+            let planned = Planned { task: task.id.to_string(), owner: owner.to_owned() };
+            let what = format!("free task {} of {owner}, who is no member any more", task.id);
+            Step::new((NAME, Effect::Files), &planned.task, lease.claimed_at.as_millis(), what, &planned)
+        };
+        over.map(step).collect()
+    }
+
+    fn next(&self, snapshot: &Snapshot, now: Stamp) -> Option<Stamp> {
+        soonest(left_behind(snapshot).map(|(.., lease)| lease.expires_at), now)
+    }
+
+    fn carry_out(&self, site: &Site, step: &Step) -> Result<Carried<Value>, OfficeError> {
+        let planned: Option<Planned> = serde_json::from_value(step.details.clone()).ok();
+        let Some((id, planned)) = planned.and_then(|planned| Some((planned.task.parse().ok()?, planned)))
+        else {
+            return Ok(Carried::Moot);
+        };
+        let tasks = site.office.tasks(site.team)?;
+        let is_as_before = tasks.get(id).is_ok_and(|task| {
+            let claimed = task.lease.map(|lease| lease.claimed_at.as_millis());
+            task.owner.as_deref() == Some(planned.owner.as_str()) && claimed == Some(step.number)
+        });
+        if !is_as_before {
+            return Ok(Carried::Moot);
+        }
+        tasks.release(&USER.parse()?, id)?;
+        Ok(Carried::Done(step.details.clone()))
+    }
+}

@@ -1,0 +1,210 @@
+//! What chores decide by: a team as it was found at one moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use atm_ledger::{HealthRow, Recorded, StageRecord};
+use atm_wire::team::{Member, TeamConfig};
+use atm_wire::{Draft, MemberName, Message, Stamp, TeamName};
+
+use super::wake::Memory;
+use crate::error::OfficeError;
+use crate::mail::outbox::parse_draft;
+use crate::office::Office;
+use crate::people::presence::{Presence, Surroundings, judge};
+use crate::spawn::exits::Ended;
+use crate::tasks::{LeaseView, TaskFilter, TaskView};
+use crate::trail::pending::Why;
+use atm_wire::task::Status;
+
+/// Which parts of a snapshot are needed: the others stay empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a part of its own")]
+pub struct Parts {
+    /// Mail that waits, with its stages.
+    pub waiting: bool,
+    /// What stands in the inboxes, and for which mail members were woken.
+    pub inboxes: bool,
+    /// Who is there, and how far a health sweep is with each.
+    pub people: bool,
+    /// The tasks.
+    pub tasks: bool,
+    /// Whose program has ended.
+    pub exits: bool,
+}
+
+impl Parts {
+    /// These and those.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            waiting: self.waiting || other.waiting,
+            inboxes: self.inboxes || other.inboxes,
+            people: self.people || other.people,
+            tasks: self.tasks || other.tasks,
+            exits: self.exits || other.exits,
+        }
+    }
+}
+
+/// A team as it was found at one moment.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// Its configuration.
+    pub config: TeamConfig,
+    /// Who leads it.
+    pub lead: Option<MemberName>,
+    /// The members that count as off.
+    pub off: BTreeSet<String>,
+    /// Mail that waits.
+    pub waiting: Vec<Waited>,
+    /// What stands in each member's inbox.
+    pub inboxes: BTreeMap<MemberName, Vec<Message>>,
+    /// For which mail each member was woken.
+    pub(crate) wakes: BTreeMap<MemberName, Memory>,
+    /// Who is there, without the lead.
+    pub members: Vec<MemberNow>,
+    /// The tasks.
+    pub tasks: Vec<TaskView>,
+    /// Whose program has ended.
+    pub ended: Vec<Ended>,
+}
+
+/// A message that waits.
+#[derive(Debug, Clone)]
+pub struct Waited {
+    /// The message.
+    pub message: Recorded,
+    /// What became of it so far.
+    pub stages: Vec<StageRecord>,
+    /// Why it counts as waiting.
+    pub why: Why,
+    /// As it was written, if we did.
+    pub draft: Option<Draft>,
+    /// Since when its recipient is there to act on it, if it is.
+    pub back_since: Option<Stamp>,
+    /// It stands in the inbox, unread: it is on offer.
+    pub lies_unread: bool,
+}
+
+/// A member, for a health sweep.
+#[derive(Debug, Clone)]
+pub struct MemberNow {
+    /// Who.
+    pub name: MemberName,
+    /// Whether it is there.
+    pub presence: Presence,
+    /// When it last said something.
+    pub said: Option<Stamp>,
+    /// When it was started.
+    pub started: Option<Stamp>,
+    /// How far a sweep is with it.
+    pub row: Option<HealthRow>,
+    /// Its claims.
+    pub leases: Vec<LeaseView>,
+    /// What it has not done yet.
+    pub open_tasks: Vec<String>,
+}
+
+impl Snapshot {
+    /// Looks at a team.
+    pub(crate) fn take(office: &Office, team: &TeamName, parts: Parts) -> Result<Self, OfficeError> {
+        if parts.waiting || parts.people {
+            office.reconcile(team)?;
+        } else {
+            office.complete_accepted(team, None);
+        }
+        let handle = office.team(team)?;
+        let is_off = |member: &&Member| handle.why_off(member).is_some();
+        let off = handle.config().members.iter().filter(is_off).map(|member| member.name.clone()).collect();
+        let (lead, config) = (handle.lead().ok().cloned(), handle.config().clone());
+        let mut snapshot = Self { config, lead, off, ..Self::default() };
+        if parts.exits {
+            // If tmux cannot be asked, what the configuration says stands.
+            snapshot.ended = office.ended(&snapshot.config).unwrap_or_default();
+        }
+        if parts.tasks || parts.people {
+            snapshot.tasks = office.tasks(team)?.list(&TaskFilter::default())?.tasks;
+        }
+        if parts.people {
+            snapshot.members = snapshot.gather_members(office, team)?;
+        }
+        if parts.waiting {
+            snapshot.waiting = snapshot.gather_waiting(office, team)?;
+        }
+        if parts.inboxes {
+            for name in office.member_names(team)? {
+                let mailbox = office.mailbox(team, &name);
+                // An inbox that cannot be read is told of by who reads it.
+                let messages = mailbox.list().map(|listing| listing.messages).unwrap_or_default();
+                let remembered = office.memo(&mailbox).read()?;
+                snapshot.wakes.insert(name.clone(), Memory::parse(remembered.as_deref()));
+                snapshot.inboxes.insert(name, messages);
+            }
+        }
+        Ok(snapshot)
+    }
+
+    fn gather_members(&self, office: &Office, team: &TeamName) -> Result<Vec<MemberNow>, OfficeError> {
+        let around = Surroundings::of(&self.config);
+        let now = office.now();
+        let leads = |member: &&Member| self.lead.as_ref().is_some_and(|lead| lead.as_str() == member.name);
+        let mut members = Vec::new();
+        for member in self.config.members.iter().filter(|member| !leads(member)) {
+            let Ok(name) = member.checked_name() else { continue };
+            let inbox = office.inbox_key(team, &name);
+            let signs = office.signs(team, &self.config, member, &around);
+            let is_open = |task: &&TaskView| {
+                task.owner.as_deref() == Some(name.as_str()) && task.status != Status::Completed
+            };
+            let open: Vec<&TaskView> = self.tasks.iter().filter(is_open).collect();
+            members.push(MemberNow {
+                presence: judge(&signs, now).state,
+                said: signs.word.as_ref().map(|word| word.at),
+                started: member.spawned_at.or(member.joined_at),
+                row: office.books.with(|ledger| ledger.health(&inbox))?,
+                leases: open.iter().filter_map(|task| task.lease.clone()).collect(),
+                open_tasks: open.iter().map(|task| task.id.to_string()).collect(),
+                name,
+            });
+        }
+        Ok(members)
+    }
+
+    fn gather_waiting(&self, office: &Office, team: &TeamName) -> Result<Vec<Waited>, OfficeError> {
+        let open = office.open_mail(team, &self.config)?;
+        let recipients: BTreeSet<&str> =
+            open.iter().map(|(message, ..)| message.inbox.name.as_str()).collect();
+        let mut unread = BTreeSet::new();
+        for name in recipients {
+            let Ok(parsed) = MemberName::parse(name) else { continue };
+            let messages = office.mailbox(team, &parsed).list().map(|listing| listing.messages);
+            let of_this = messages.unwrap_or_default().into_iter().filter(|message| !message.read);
+            unread.extend(of_this.map(|message| (name.to_owned(), message.id)));
+        }
+        let waited = |(message, stages, why): (Recorded, Vec<StageRecord>, Why)| -> Result<_, OfficeError> {
+            let draft = office.books.with(|ledger| ledger.draft(&message.inbox, &message.id))?;
+            Ok(Waited {
+                draft: draft.as_deref().and_then(parse_draft),
+                back_since: self.back_since(&message, &stages),
+                lies_unread: unread.contains(&(message.inbox.name.clone(), message.id.clone())),
+                message,
+                stages,
+                why,
+            })
+        };
+        open.into_iter().map(waited).collect()
+    }
+
+    /// Since when the recipient is back; `None` while it is off.
+    fn back_since(&self, message: &Recorded, stages: &[StageRecord]) -> Option<Stamp> {
+        let member = self.config.member(&message.inbox.name)?;
+        if self.off.contains(&member.name) {
+            return None;
+        }
+        let sent = Stamp::from_millis(message.sent_at);
+        let taken = stages.iter().find(|record| record.stage == atm_ledger::Stage::Taken);
+        let taken = taken.map(|record| Stamp::from_millis(record.at));
+        let spawned = member.spawned_at.or(member.joined_at).filter(|spawned| *spawned >= sent);
+        Some([taken, spawned].into_iter().flatten().min().unwrap_or(sent))
+    }
+}

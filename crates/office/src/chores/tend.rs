@@ -1,0 +1,73 @@
+//! One pass over a team's chores.
+
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+
+use super::{Chore, Exits, Parts, Runner, Snapshot, StepReport};
+use crate::error::OfficeError;
+use crate::office::Office;
+
+/// For how long the record of a step that has ended is kept.
+const KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// What came of one pass.
+#[derive(Debug, Default)]
+pub(crate) struct Pass {
+    /// The steps, in the order in which they were taken.
+    pub(crate) steps: Vec<StepReport>,
+    /// When the next step may be due, as far as that can be told.
+    pub(crate) next: Option<Stamp>,
+}
+
+/// A team after a pass, as a front shows it.
+#[derive(Debug, Serialize)]
+pub struct TeamPass {
+    /// The team.
+    pub team: TeamName,
+    /// The steps that were taken, or are due.
+    pub steps: Vec<StepReport>,
+    /// When the next step may be due, as far as that can be told.
+    pub next: Option<Stamp>,
+}
+
+impl Office {
+    /// Takes all steps of these chores that are due in a team; with `dry_run` only says which. Whose program has ended is
+    /// noticed first, since the others go by that.
+    pub fn tend(
+        &self,
+        team: &TeamName,
+        chores: &[&dyn Chore],
+        dry_run: bool,
+    ) -> Result<TeamPass, OfficeError> {
+        let mut pass = self.tend_to(team, &[&Exits], dry_run)?;
+        let rest = self.tend_to(team, chores, dry_run)?;
+        pass.steps.extend(rest.steps);
+        if !dry_run && self.books.exist() {
+            let (root, before) = (self.root_key(), self.now().as_millis() - KEPT_MS);
+            self.books.with(|ledger| ledger.forget_steps(&root, team.as_str(), before))?;
+        }
+        Ok(TeamPass { team: team.clone(), steps: pass.steps, next: rest.next })
+    }
+
+    /// Takes the steps of some chores that are due.
+    pub(crate) fn tend_to(
+        &self,
+        team: &TeamName,
+        chores: &[&dyn Chore],
+        dry_run: bool,
+    ) -> Result<Pass, OfficeError> {
+        let runner = Runner::new(self, team);
+        let mut pass = Pass::default();
+        if !dry_run {
+            pass.steps = runner.recover(chores)?;
+        }
+        let parts = chores.iter().fold(Parts::default(), |parts, chore| parts.with(chore.needs()));
+        let snapshot = Snapshot::take(self, team, parts)?;
+        for chore in chores {
+            let due = chore.due(&snapshot, runner.now);
+            pass.steps.extend(runner.run_all(*chore, due, dry_run));
+        }
+        pass.next = chores.iter().filter_map(|chore| chore.next(&snapshot, runner.now)).min();
+        Ok(pass)
+    }
+}

@@ -1,0 +1,176 @@
+//! What somebody should look at, the most urgent first.
+
+use atm_wire::Stamp;
+use serde::Serialize;
+
+use crate::people::members::MemberView;
+use crate::people::presence::Presence;
+use crate::tasks::TaskView;
+use crate::trail::pending::{UnknownStep, Waiting, Why};
+
+/// Why something needs attention, in the order of urgency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A process died over a step that must not be repeated: nobody knows whether it was done.
+    OutcomeUnknown,
+    /// A program undoes a message again and again.
+    Held,
+    /// A message was accepted and cannot be written.
+    NotWritten,
+    /// A client took a message and lost it.
+    LostByClient,
+    /// An acknowledgment did not come in time.
+    AckOverdue,
+    /// A member runs and does not answer.
+    Stalled,
+    /// A member's inbox cannot be read as it should be.
+    BadInbox,
+    /// A claim of a task is over, and the task is not done.
+    LeaseOver,
+    /// A message lies unread for long, although its recipient is there.
+    UnreadLong,
+    /// A message is gone, and nothing proves that it was taken.
+    TakenUnproved,
+    /// A message that had been queued was taken, and there is no answer.
+    NoSignOfWork,
+}
+
+impl Reason {
+    /// Of mail that waits. What waits as it should needs no attention: mail for somebody who is off, and
+    /// acknowledgments that are not due.
+    fn of(why: Why) -> Option<Self> {
+        Some(match why {
+            Why::Queued | Why::AckAwaited => return None,
+            Why::NotWritten => Self::NotWritten,
+            Why::AckOverdue => Self::AckOverdue,
+            Why::LostByClient => Self::LostByClient,
+            Why::TakenUnproved => Self::TakenUnproved,
+            Why::Held => Self::Held,
+            Why::NoSignOfWork => Self::NoSignOfWork,
+            Why::UnreadLong => Self::UnreadLong,
+        })
+    }
+}
+
+/// Something to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    /// Why.
+    pub reason: Reason,
+    /// Whom it is about.
+    pub who: Option<String>,
+    /// The message that it is about.
+    pub message: Option<String>,
+    /// The task that it is about.
+    pub task: Option<String>,
+    /// Since when.
+    pub since: Option<Stamp>,
+    /// In words.
+    pub what: String,
+}
+
+/// All that needs attention: by urgency, the oldest first.
+pub(super) fn gather(
+    waiting: &[Waiting],
+    unknown: &[UnknownStep],
+    members: &[MemberView],
+    tasks: &[TaskView],
+) -> Vec<Attention> {
+    let new =
+        |reason, what: String| Attention { reason, who: None, message: None, task: None, since: None, what };
+    let mail = waiting.iter().filter_map(|waiting| {
+        let message = &waiting.message;
+        let what = format!("message {} from {}: {}", message.id, message.from, waiting.why.words(None));
+        Some(Attention {
+            who: Some(message.to.clone()),
+            message: Some(message.id.clone()),
+            since: Some(message.timestamp),
+            ..new(Reason::of(waiting.why)?, what)
+        })
+    });
+    let steps = unknown
+        .iter()
+        .map(|step| Attention { since: Some(step.at), ..new(Reason::OutcomeUnknown, step.words()) });
+    let stalled = members.iter().filter(|member| member.state == Presence::Stalled).map(|member| Attention {
+        who: Some(member.name.clone()),
+        since: member.last_seen,
+        ..new(Reason::Stalled, format!("{} does not answer: {}", member.name, member.why))
+    });
+    let inboxes = members.iter().flat_map(|member| {
+        let bad = |warning: &String| Attention {
+            who: Some(member.name.clone()),
+            ..new(Reason::BadInbox, format!("inbox of {}: {warning}", member.name))
+        };
+        member.warnings.iter().map(bad).collect::<Vec<_>>()
+    });
+    let leases = tasks.iter().filter_map(|task| {
+        let lease = task.lease.as_ref().filter(|lease| lease.expired)?;
+        let owner = task.owner.as_deref().unwrap_or("nobody");
+        Some(Attention {
+            who: task.owner.clone(),
+            task: Some(task.id.to_string()),
+            since: Some(lease.expires_at),
+            ..new(
+                Reason::LeaseOver,
+                format!("task {} of {owner}: its claim is over, and it is not done", task.id),
+            )
+        })
+    });
+    let mut all: Vec<Attention> = mail.chain(steps).chain(stalled).chain(inboxes).chain(leases).collect();
+    all.sort_by_key(|attention| (attention.reason, attention.since));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use atm_ledger::Stage;
+
+    use super::*;
+    use crate::trail::history::Remembered;
+
+    fn waiting(id: &str, minute: i64, why: Why) -> Waiting {
+        let message = Remembered {
+            id: id.to_owned(),
+            team: "dev".to_owned(),
+            from: "alice".to_owned(),
+            to: "bob".to_owned(),
+            timestamp: Stamp::from_millis(minute * 60_000),
+            stage: Stage::Written,
+            unproved: false,
+            r#type: "message".to_owned(),
+            text: String::new(),
+            summary: None,
+            reply_to: None,
+            origin: None,
+            found: None,
+        };
+        Waiting { message, why, waited_ms: 0 }
+    }
+
+    #[test]
+    fn the_most_urgent_comes_first_and_what_waits_as_it_should_is_left_out() {
+        let mail = [
+            waiting("a", 9, Why::UnreadLong),
+            waiting("b", 2, Why::UnreadLong),
+            waiting("c", 1, Why::Queued),
+            waiting("d", 1, Why::AckAwaited),
+            waiting("e", 9, Why::LostByClient),
+            waiting("f", 1, Why::NoSignOfWork),
+        ];
+        let unknown = [UnknownStep { what: "wake bob".to_owned(), at: Stamp::from_millis(0) }];
+        let all = gather(&mail, &unknown, &[], &[]);
+        let found: Vec<_> = all.iter().map(|one| (one.reason, one.message.as_deref())).collect();
+        assert_eq!(
+            found,
+            [
+                (Reason::OutcomeUnknown, None),
+                (Reason::LostByClient, Some("e")),
+                (Reason::UnreadLong, Some("b")),
+                (Reason::UnreadLong, Some("a")),
+                (Reason::NoSignOfWork, Some("f")),
+            ]
+        );
+        assert_eq!(gather(&mail[2..4], &[], &[], &[]), []);
+    }
+}

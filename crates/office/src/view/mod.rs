@@ -1,0 +1,9 @@
+//! What fronts show: one picture of a team, and a message in its `--json` shape.
+
+mod attention;
+mod message;
+mod picture;
+
+pub use attention::{Attention, Reason};
+pub use message::{Extra, Kind, MessageView};
+pub use picture::{TaskCounts, TeamPicture};

@@ -1,0 +1,89 @@
+//! One picture of a team, computed once and rendered by every front.
+
+use atm_wire::task::Status;
+use atm_wire::{Stamp, TeamName};
+use serde::Serialize;
+
+use super::attention::{self, Attention};
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::people::members::MemberView;
+use crate::tasks::{TaskFilter, TaskView};
+use crate::trail::pending::{Looked, Waiting};
+
+/// A team in one look.
+#[derive(Debug, Clone, Serialize)]
+pub struct TeamPicture {
+    /// The team.
+    pub team: TeamName,
+    /// When it was looked at.
+    pub as_of: Stamp,
+    /// Its members, with their presence and the reasons for it.
+    pub members: Vec<MemberView>,
+    /// What waits for whom.
+    pub pending: Vec<Waiting>,
+    /// What somebody should look at, the most urgent first.
+    pub attention: Vec<Attention>,
+    /// How far the tasks are.
+    pub tasks: TaskCounts,
+    /// Whether its lead signs what it sends.
+    pub lead_signs: bool,
+    /// What was looked at: "nothing waits" means nothing of this.
+    pub looked: Looked,
+    /// What else one should know.
+    pub warnings: Vec<String>,
+}
+
+/// How many tasks there are, by how far they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TaskCounts {
+    /// Nobody works on them.
+    pub pending: usize,
+    /// Of these, those that anybody could claim now.
+    pub ready: usize,
+    /// Somebody works on them.
+    pub in_progress: usize,
+    /// Done.
+    pub completed: usize,
+}
+
+impl TaskCounts {
+    fn of(tasks: &[TaskView]) -> Self {
+        let count = |status: &Status| tasks.iter().filter(|task| task.status == *status).count();
+        Self {
+            pending: count(&Status::Pending),
+            ready: tasks.iter().filter(|task| task.ready).count(),
+            in_progress: count(&Status::InProgress),
+            completed: count(&Status::Completed),
+        }
+    }
+}
+
+impl Office {
+    /// Takes a picture of a team.
+    pub fn picture(&self, team: &TeamName) -> Result<TeamPicture, OfficeError> {
+        let look = self.look_for_pending(team)?;
+        let members = self.members(team)?;
+        let listed = self.tasks(team)?.list(&TaskFilter::default())?;
+        Ok(TeamPicture {
+            team: team.clone(),
+            as_of: self.now(),
+            attention: attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks),
+            members,
+            pending: look.waiting,
+            tasks: TaskCounts::of(&listed.tasks),
+            lead_signs: self.lead_signs(team)?,
+            looked: look.looked,
+            warnings: listed.warnings,
+        })
+    }
+}
+
+impl TeamPicture {
+    /// What makes two pictures different: all but the time, and how long something waits.
+    pub fn essence(&self) -> String {
+        let waiting: Vec<_> = self.pending.iter().map(|waiting| (&waiting.message, waiting.why)).collect();
+        let rest = (&self.attention, self.tasks, self.lead_signs, &self.warnings);
+        serde_json::to_string(&(&self.members, waiting, rest)).unwrap_or_default()
+    }
+}
