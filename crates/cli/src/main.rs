@@ -56,6 +56,7 @@ fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
         }
         (Err(failure), _) => return Err(failure),
     };
+    stop::answer_for(context.office.deliveries());
     let takes_mail = for_a_hook
         || matches!(
             &args.command,

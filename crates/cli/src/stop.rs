@@ -4,11 +4,12 @@
 //! holds it up any more, and nothing new is begun (see `atm_store::interrupt`). A second signal ends it there and then.
 
 use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atm_office::ExitCode;
+use atm_office::{Deliveries, ExitCode};
 use atm_store::interrupt::{self, Progress};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -18,6 +19,8 @@ use crate::failure::{Failure, Told};
 
 /// The first signal that came; 0 before.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// The deliveries of the command's office: a signal's thread has to know of them.
+static DELIVERIES: OnceLock<Deliveries> = OnceLock::new();
 /// How long a server's last deliveries may take.
 const LAST_DELIVERIES: Duration = Duration::from_secs(5);
 
@@ -34,6 +37,15 @@ pub(crate) fn listen(is_server: bool) {
     }
 }
 
+/// Tells the signals' thread what the command sends.
+pub(crate) fn answer_for(deliveries: &Deliveries) {
+    let _ = DELIVERIES.set(deliveries.clone());
+}
+
+fn is_delivering() -> bool {
+    DELIVERIES.get().is_some_and(Deliveries::is_delivering)
+}
+
 fn receive(signal: i32, is_server: bool) {
     let is_first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     if demo::abandon() {
@@ -43,7 +55,7 @@ fn receive(signal: i32, is_server: bool) {
     match progress {
         Progress::Begun if is_server => {
             let deadline = Instant::now() + LAST_DELIVERIES;
-            while atm_office::is_delivering() && Instant::now() < deadline {
+            while is_delivering() && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));
             }
         }
@@ -52,7 +64,7 @@ fn receive(signal: i32, is_server: bool) {
         Progress::Begun | Progress::Nothing => {}
     }
     interrupt::abandon();
-    if progress == Progress::Begun && atm_office::leave_accepted() {
+    if progress == Progress::Begun && DELIVERIES.get().is_some_and(Deliveries::leave_accepted) {
         eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
         process::exit(i32::from(u8::from(ExitCode::Accepted)));
     }
@@ -61,7 +73,7 @@ fn receive(signal: i32, is_server: bool) {
 
 /// How a command ends that came to its end, after a signal or without one.
 pub(crate) fn conclude(done: Result<i32, Failure>) -> Result<i32, Failure> {
-    let mail = atm_office::mail_sent();
+    let mail = DELIVERIES.get().map(Deliveries::sent).unwrap_or_default();
     let accepted = i32::from(u8::from(ExitCode::Accepted));
     let was_told = SIGNAL.load(Ordering::SeqCst) != 0;
     match done {

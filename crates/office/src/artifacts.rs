@@ -117,7 +117,7 @@ impl Office {
         self.known_mailbox(team, of)?;
         let folder = self.artifact_folder(team, of);
         // Before the look: what comes in between wakes it.
-        let watch = FolderWatch::new([folder.path().to_owned()]);
+        let watch = self.hub.folders([folder.path().to_owned()]);
         let (text, tail) = match Tail::begin(&folder, lines)? {
             Some((text, tail)) => (Some(text), tail),
             None => (None, Tail::before()),

@@ -1,6 +1,6 @@
 //! The time, as an argument.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use atm_wire::Stamp;
 
@@ -8,6 +8,11 @@ use atm_wire::Stamp;
 pub trait Clock: std::fmt::Debug + Send + Sync {
     /// Now.
     fn now(&self) -> Stamp;
+
+    /// The instant at which this clock will show `time`: now if it is over, none if it is too far away.
+    fn instant_of(&self, time: Stamp) -> Option<Instant> {
+        Instant::now().checked_add(time.since(self.now()))
+    }
 }
 
 /// The machine's clock.

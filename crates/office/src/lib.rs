@@ -190,6 +190,6 @@ pub mod view;
 pub mod watch;
 
 pub use error::{ExitCode, OfficeError};
-pub use mail::underway::{MailSent, is_delivering, leave_accepted, mail_sent};
+pub use mail::underway::{Deliveries, MailSent};
 pub use office::Office;
 pub use team::Team;

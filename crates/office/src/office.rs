@@ -11,9 +11,11 @@ use crate::books::Books;
 use crate::clock::{Clock, SystemClock};
 use crate::error::OfficeError;
 use crate::mail::equals::Memory;
+use crate::mail::underway::Deliveries;
 use crate::people::nearest::nearest;
 use crate::people::probe::{ProcessProbe, SystemProbe};
 use crate::trail::pending::UNREAD_AFTER;
+use crate::watch::Hub;
 
 /// The person at the keyboard: sends without being a member, and can always be answered.
 pub const USER: &str = "user";
@@ -48,6 +50,8 @@ pub struct Office {
     pub(crate) books: Books,
     pub(crate) probe: Arc<dyn ProcessProbe>,
     pub(crate) unread_after: Duration,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) hub: Hub,
 }
 
 impl Office {
@@ -63,6 +67,8 @@ impl Office {
             books,
             probe: Arc::new(SystemProbe),
             unread_after: UNREAD_AFTER,
+            deliveries: Deliveries::default(),
+            hub: Hub::default(),
         }
     }
 
@@ -102,6 +108,16 @@ impl Office {
     /// The process ends, and will ask nothing more: what is open need not be closed in order.
     pub fn leave(&self) {
         self.books.leave();
+    }
+
+    /// What it sends, and what of it is still under way.
+    pub fn deliveries(&self) -> &Deliveries {
+        &self.deliveries
+    }
+
+    /// Where everything waits that this office and its clones wait for.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
     }
 
     /// Our own state.

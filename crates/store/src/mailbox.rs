@@ -437,11 +437,6 @@ impl Mailbox {
         Turn::enter(&self.state.deciders(&self.owner()), self.times)
     }
 
-    /// Waits for the turn to take the next step with mail of this inbox that nobody acts on: each is taken once.
-    pub fn retrying(&self) -> Result<Turn, StoreError> {
-        Turn::enter(&self.state.retriers(&self.owner()), self.times)
-    }
-
     /// Hands out the first `limit` unread messages and marks them as read, in one step.
     pub fn take(&self, limit: usize) -> Result<Listing, StoreError> {
         let _turn = self.turn()?;

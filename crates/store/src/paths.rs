@@ -140,16 +140,6 @@ impl State {
         self.queue_named(shared, "deciders")
     }
 
-    /// The turn of those who take the next step with mail of a shared file that nobody acts on.
-    pub(crate) fn retriers(&self, shared: &Path) -> PathBuf {
-        self.queue_named(shared, "retriers")
-    }
-
-    /// The turn of those who look after the health of the team with this file.
-    pub(crate) fn sweepers(&self, shared: &Path) -> PathBuf {
-        self.queue_named(shared, "sweepers")
-    }
-
     /// The turn of those who start and end members of the team with this file.
     pub(crate) fn starters(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "starters")

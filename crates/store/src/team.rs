@@ -246,11 +246,6 @@ impl TeamFolder {
         Turn::enter(&state.starters(self.config.path()), times)
     }
 
-    /// Waits for the turn to look after the health of this team's members.
-    pub fn sweeping(&self, state: &State, times: LockTimes) -> Result<Turn, StoreError> {
-        Turn::enter(&state.sweepers(self.config.path()), times)
-    }
-
     /// Moves the team's folder, and its tasks, out of the shared tree into our state, and says where.
     pub fn delete(
         &self,

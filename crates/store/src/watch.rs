@@ -1,12 +1,14 @@
 //! Waiting for files to change, by the system's events, with a slow look of our own in case one gets lost.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::interrupt::{self, Waiter};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// Events get lost on network file systems and when the kernel's queue overflows.
 const SAFETY_LOOK: Duration = Duration::from_secs(3);
@@ -41,14 +43,19 @@ impl Stop {
     #[must_use]
     pub fn child(&self) -> Self {
         let child = Self::default();
+        self.also_stops(&child);
+        child
+    }
+
+    /// Lets another one stop with this one, too.
+    pub fn also_stops(&self, other: &Self) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.stopped {
-            child.stop();
+            other.stop();
         } else {
             state.children.retain(|child| child.strong_count() > 0);
-            state.children.push(Arc::downgrade(&child.0));
+            state.children.push(Arc::downgrade(&other.0));
         }
-        child
     }
 
     /// Whether somebody has said so.
@@ -66,38 +73,178 @@ impl Stop {
     }
 }
 
-/// Watches folders. A file's own watch would die with the first rename, so folders it is.
+/// The system's file events for all that wait in one process: one watch for each folder, however many wait for it.
+#[derive(Debug, Clone, Default)]
+pub struct Watcher(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    system: Mutex<System>,
+    /// Locked inside the system's own thread, so never while the system is asked for something.
+    subscribers: Arc<Mutex<Vec<Subscriber>>>,
+}
+
+#[derive(Debug, Default)]
+struct System {
+    /// Made when it is first needed; none where the system has none left.
+    watcher: Option<Option<RecommendedWatcher>>,
+    watches: HashMap<PathBuf, Watch>,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Watch {
+    id: u64,
+    users: usize,
+}
+
+/// Somebody who waits for folders.
+#[derive(Debug)]
+struct Subscriber {
+    id: u64,
+    folders: HashSet<PathBuf>,
+    changed: BTreeSet<PathBuf>,
+    wake: Sender<()>,
+}
+
+impl Watcher {
+    fn subscribe(&self, folders: HashSet<PathBuf>, wake: Sender<()>) -> u64 {
+        let id = lock(&self.0.system).next_id();
+        lock(&self.0.subscribers).push(Subscriber { id, folders, changed: BTreeSet::new(), wake });
+        id
+    }
+
+    /// Sees that a folder is watched for somebody who has the watch `held` of it; gives the watch that it has now.
+    fn hold(&self, folder: &Path, held: Option<u64>) -> Option<u64> {
+        let mut system = lock(&self.0.system);
+        if !folder.exists() {
+            // Its watch is gone with it, for everybody.
+            if system.watches.remove(folder).is_some()
+                && let Some(watcher) = system.watcher(&self.0.subscribers)
+            {
+                let _ = watcher.unwatch(folder);
+            }
+            return None;
+        }
+        match system.watches.get_mut(folder) {
+            Some(watch) if held == Some(watch.id) => return held,
+            Some(watch) => {
+                watch.users += 1;
+                return Some(watch.id);
+            }
+            None => {}
+        }
+        system.watcher(&self.0.subscribers)?.watch(folder, RecursiveMode::NonRecursive).ok()?;
+        let id = system.next_id();
+        system.watches.insert(folder.to_owned(), Watch { id, users: 1 });
+        Some(id)
+    }
+
+    fn release(&self, folder: &Path, held: u64) {
+        let mut system = lock(&self.0.system);
+        let Some(watch) = system.watches.get_mut(folder).filter(|watch| watch.id == held) else { return };
+        watch.users -= 1;
+        if watch.users == 0 {
+            system.watches.remove(folder);
+            if let Some(watcher) = system.watcher(&self.0.subscribers) {
+                let _ = watcher.unwatch(folder);
+            }
+        }
+    }
+}
+
+impl System {
+    fn next_id(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn watcher(&mut self, subscribers: &Arc<Mutex<Vec<Subscriber>>>) -> Option<&mut RecommendedWatcher> {
+        let make = || {
+            let subscribers = Arc::clone(subscribers);
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if let Ok(event) = event
+                    && !event.kind.is_access()
+                {
+                    lock(&subscribers).iter_mut().for_each(|subscriber| subscriber.tell(&event.paths));
+                }
+            })
+        };
+        self.watcher.get_or_insert_with(|| make().ok()).as_mut()
+    }
+}
+
+impl Subscriber {
+    fn tell(&mut self, paths: &[PathBuf]) {
+        let folders = paths.iter().flat_map(|path| [Some(path.as_path()), path.parent()]).flatten();
+        let ours: Vec<PathBuf> =
+            folders.filter(|folder| self.folders.contains(*folder)).map(ToOwned::to_owned).collect();
+        // An event without a path says that some were lost.
+        if !ours.is_empty() || paths.is_empty() {
+            self.changed.extend(ours);
+            let _ = self.wake.send(());
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for changes in folders. A file's own watch would die with the first rename, so folders it is.
 #[derive(Debug)]
 pub struct FolderWatch {
-    watcher: Option<RecommendedWatcher>,
+    watcher: Watcher,
+    id: u64,
     events: Receiver<()>,
-    folders: Vec<(PathBuf, bool)>,
+    /// Each with the watch that it has.
+    folders: Vec<(PathBuf, Option<u64>)>,
     stop: Stop,
     _waiter: Waiter,
 }
 
+impl Drop for FolderWatch {
+    fn drop(&mut self) {
+        lock(&self.watcher.0.subscribers).retain(|subscriber| subscriber.id != self.id);
+        for (folder, held) in &self.folders {
+            if let Some(held) = held {
+                self.watcher.release(folder, *held);
+            }
+        }
+    }
+}
+
 impl FolderWatch {
-    /// Starts to watch. Where the system has no watches left, looking now and then takes their place.
+    /// Starts to watch, by a watcher of its own. Where the system has no watches left, looking now and then takes their
+    /// place.
     pub fn new(folders: impl IntoIterator<Item = PathBuf>) -> Self {
         Self::until(folders, &Stop::default())
     }
 
     /// The same, until somebody says stop.
     pub fn until(folders: impl IntoIterator<Item = PathBuf>, stop: &Stop) -> Self {
+        Self::on(&Watcher::default(), folders, stop)
+    }
+
+    /// The same, by a watcher that others use, too.
+    pub fn on(watcher: &Watcher, folders: impl IntoIterator<Item = PathBuf>, stop: &Stop) -> Self {
         let (send, events) = mpsc::channel();
         stop.wakes(&send);
         let waiter = Waiter::register(&send);
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| !event.kind.is_access()) {
-                let _ = send.send(());
-            }
-        });
-        let mut folders: Vec<_> = folders.into_iter().map(|folder| (folder, false)).collect();
-        folders.sort();
-        folders.dedup();
-        let mut watch = Self { watcher: watcher.ok(), events, folders, stop: stop.clone(), _waiter: waiter };
+        let folders: BTreeSet<PathBuf> = folders.into_iter().collect();
+        let id = watcher.subscribe(folders.iter().cloned().collect(), send);
+        let folders = folders.into_iter().map(|folder| (folder, None)).collect();
+        let mut watch =
+            Self { watcher: watcher.clone(), id, events, folders, stop: stop.clone(), _waiter: waiter };
         watch.attach();
         watch
+    }
+
+    /// The folders in which something changed since the last time.
+    pub fn take_changed(&mut self) -> BTreeSet<PathBuf> {
+        let mut subscribers = lock(&self.watcher.0.subscribers);
+        let ours = subscribers.iter_mut().find(|subscriber| subscriber.id == self.id);
+        ours.map(|ours| mem::take(&mut ours.changed)).unwrap_or_default()
     }
 
     /// Waits until something may have changed, or `deadline` is over; says whether it is not over yet. It is over when
@@ -106,7 +253,8 @@ impl FolderWatch {
     /// Look at the files before the first call: what happened before the watch began gives no event.
     pub fn wait(&mut self, deadline: Option<Instant>) -> bool {
         self.attach();
-        let look = if self.folders.iter().all(|(_, watched)| *watched) { SAFETY_LOOK } else { MISSING_LOOK };
+        let look =
+            if self.folders.iter().all(|(_, watch)| watch.is_some()) { SAFETY_LOOK } else { MISSING_LOOK };
         let left = deadline.map_or(look, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() || self.is_over() {
             return false;
@@ -141,21 +289,15 @@ impl FolderWatch {
     }
 
     fn attach(&mut self) {
-        let Some(watcher) = &mut self.watcher else { return };
-        for (folder, watched) in &mut self.folders {
-            if *watched && !Path::exists(folder) {
-                let _ = watcher.unwatch(folder);
-                *watched = false;
-            } else if !*watched {
-                *watched = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
-            }
+        for (folder, held) in &mut self.folders {
+            *held = self.watcher.hold(folder, *held);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::{fs, thread};
 
     use super::*;
 
@@ -173,6 +315,32 @@ mod tests {
         let mut later = FolderWatch::until([folder.path().to_owned()], &stop);
         assert!(!later.wait(None));
         assert!(stop.child().is_stopped());
+    }
+
+    #[test]
+    fn those_who_wait_by_one_watcher_hear_of_their_own_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        fs::create_dir(&one).unwrap();
+        fs::create_dir(&two).unwrap();
+        let (watcher, stop) = (Watcher::default(), Stop::default());
+        let mut first = FolderWatch::on(&watcher, [one.clone()], &stop);
+        let mut both = FolderWatch::on(&watcher, [one.clone(), two.clone()], &stop);
+        fs::write(two.join("file"), "").unwrap();
+        let soon = || Some(Instant::now() + Duration::from_secs(30));
+        assert!(both.wait_for_change(soon()));
+        assert_eq!(both.take_changed(), BTreeSet::from([two.clone()]));
+        drop(both);
+        fs::write(one.join("file"), "").unwrap();
+        assert!(first.wait_for_change(soon()), "its folder is watched as before");
+        assert_eq!(first.take_changed(), BTreeSet::from([one.clone()]));
+        fs::remove_dir_all(&one).unwrap();
+        let _ = first.wait(soon());
+        fs::create_dir(&one).unwrap();
+        while first.take_changed().is_empty() {
+            fs::write(one.join("again"), "").unwrap();
+            assert!(first.wait(soon()), "a folder that comes again is watched again");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `atm status`
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::slice;
+use std::time::Duration;
 
 use atm_office::protocol::signed;
 use atm_office::view::TeamPicture;
-use atm_wire::TeamName;
+use atm_office::watch::{TeamsWatch, Wake};
+use atm_wire::{Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
@@ -13,6 +15,9 @@ use super::{members, pending};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
+
+/// Presence changes without a change of files.
+const SLOW_LOOK: Duration = Duration::from_secs(3);
 
 /// Puts the cursor home and clears what is below.
 const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
@@ -59,6 +64,17 @@ fn show(picture: &TeamPicture, context: &mut Context) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Waits until something changes, or it is time for a look that no file event tells of; says whether to go on.
+fn wait(context: &Context, watch: &mut TeamsWatch, until: Option<Stamp>) -> bool {
+    let look = context.office.now().saturating_add(SLOW_LOOK);
+    let soonest = until.map_or(look, |until| until.min(look));
+    match watch.sleep_until(Some(soonest)) {
+        Wake::Changed(_) => true,
+        Wake::Due => until.is_none_or(|until| context.office.now() < until),
+        Wake::Over => false,
+    }
+}
+
 impl Status {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
@@ -75,9 +91,9 @@ impl Status {
     }
 
     fn watch(self, context: &mut Context, team: &TeamName) -> Result<i32, Failure> {
-        let deadline = self.r#for.map(|time| Instant::now() + time);
+        let until = self.r#for.map(|time| context.office.now().saturating_add(time));
         // The watch begins before the first look, so that nothing falls between them.
-        let mut watch = context.office.team_watch(team)?;
+        let mut watch = context.office.watch_teams(slice::from_ref(team));
         let redraws = std::io::stdout().is_terminal();
         let mut left = self.count.unwrap_or(usize::MAX);
         let mut last = None;
@@ -99,7 +115,7 @@ impl Status {
                 last = Some(essence);
                 left -= 1;
             }
-            if left > 0 && !watch.wait(deadline) {
+            if left > 0 && !wait(context, &mut watch, until) {
                 break;
             }
         }

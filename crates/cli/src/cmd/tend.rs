@@ -1,11 +1,12 @@
 //! `atm tend`
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use atm_office::chores::health::Health;
 use atm_office::chores::retry::Retry;
 use atm_office::chores::wake::Waking;
 use atm_office::chores::{Chore, Leases, Outcome, StepReport, TeamPass};
+use atm_office::watch::Wake;
 use atm_upkeep::archive::Archiving;
 use atm_wire::{Stamp, TeamName};
 use clap::Args;
@@ -76,11 +77,10 @@ impl Tend {
     }
 
     fn watch(&self, context: &mut Context) -> Result<i32, Failure> {
-        let deadline = self.patience.map(|patience| Instant::now() + patience);
+        let until = self.patience.map(|patience| context.office.now().saturating_add(patience));
         loop {
             // The watch begins before the look, so that nothing falls between them.
-            let teams = self.teams(context)?;
-            let mut changes = context.office.teams_watch(&teams);
+            let mut watch = context.office.watch_teams(&self.teams(context)?);
             let passes = self.pass(context)?;
             if context.out.json {
                 for pass in passes.teams.iter().filter(|pass| !pass.steps.is_empty()) {
@@ -90,11 +90,10 @@ impl Tend {
                 show(context, &passes.teams, self.all_teams)?;
                 context.out.finish()?;
             }
-            let now = Instant::now();
-            let due = passes.next.map(|next| now + next.since(context.office.now()));
-            let look = [Some(now + SLOW_LOOK), due, deadline].into_iter().flatten().min();
-            changes.wait_for_change(look);
-            if changes.is_over() || deadline.is_some_and(|at| Instant::now() >= at) {
+            let look = context.office.now().saturating_add(SLOW_LOOK);
+            let soonest = [Some(look), passes.next, until].into_iter().flatten().min();
+            let wake = watch.sleep_until(soonest);
+            if wake == Wake::Over || until.is_some_and(|until| context.office.now() >= until) {
                 return Ok(0);
             }
         }

@@ -320,7 +320,7 @@ mod tests {
         let mut file = parse(
             "root = \"a\"\nstate = \"b\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\n\
              retry_after = [\"5m\"]\n[delivery.high]\nescalate_to = [\"eve\"]\n[delivery.low]\nexpire_after = \"1s\"\nretry_after = [\"1h\"]\n\
-             [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n",
+             [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n[pending]\nunread_after = \"1h\"\n",
         )
         .unwrap();
         let ignored = file.keep_harmless();
@@ -336,7 +336,7 @@ mod tests {
             ]
         );
         assert_eq!(file.keep_harmless(), [TAKE_MAIL]);
-        assert_eq!(file.keys(), ["team", "as", "color", "delivery", "archive", "wake"]);
+        assert_eq!(file.keys(), ["team", "as", "color", "delivery", "archive", "wake", "pending"]);
         let mut policies = Policies::default();
         file.delivery.unwrap().apply_to_all(&mut policies).unwrap();
         assert_eq!(policies, Policies { low: policies.low.clone(), ..Policies::default() });
@@ -364,6 +364,8 @@ mod tests {
             "as = \"../x\"",
             "as = \"bob@a\\nb\"",
             "[archive]\nolder_than = \"x\"",
+            "[archive]\nrotate_over = \"big\"",
+            "[pending]\nunread_after = \"x\"",
         ] {
             assert!(trouble_in(bad).is_some(), "{bad}");
         }

@@ -15,7 +15,6 @@ use atm_wire::{Draft, MemberName, TeamName};
 use crate::error::OfficeError;
 use crate::mail::outbox::{Accepted, as_message, render_draft};
 use crate::mail::send::{Addressed, Sent};
-use crate::mail::underway::{self, Underway};
 use crate::office::Office;
 use crate::trail::effects;
 
@@ -31,7 +30,7 @@ impl Office {
             return addressed.iter().map(|_| Err(error.clone().into())).collect();
         }
         let accepted = self.accept(&addressed);
-        let underway = accepted.is_ok().then(|| Underway::begin(&self.state().ledger()));
+        let underway = accepted.is_ok().then(|| self.deliveries.begin(&self.state().ledger()));
         atm_store::points::reached("accepted");
         let mut answers: Vec<(usize, Answer)> = Vec::new();
         let mut waiting: Group = addressed.into_iter().enumerate().collect();
@@ -106,7 +105,7 @@ impl Office {
             };
             let answer = answer.map(|mut sent| {
                 sent.warnings.extend(trouble.clone());
-                underway::note_answer(&sent.id, !sent.is_only_accepted());
+                self.deliveries.note_answer(&sent.id, !sent.is_only_accepted());
                 sent
             });
             answers.push((index, answer));

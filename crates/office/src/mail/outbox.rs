@@ -9,7 +9,6 @@ use atm_wire::payload::Content;
 use atm_wire::{Draft, Message};
 use serde_json::value::to_raw_value;
 
-use crate::mail::underway;
 use crate::office::Office;
 use crate::trail::effects;
 
@@ -140,7 +139,7 @@ impl Outbox for Accepted<'_> {
 
     fn written(&mut self, ids: &[String], before: Option<&Witnesses>) -> bool {
         self.fates.extend(ids.iter().map(|id| (id.clone(), Fate::Written)));
-        underway::note_written(ids);
+        self.office.deliveries.note_written(ids);
         let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
         let witnesses = before.map(|before| before.0.join(" "));

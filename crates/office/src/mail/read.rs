@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, LedgerError, Observed, Stage};
 use atm_store::mailbox::Turn;
-use atm_store::watch::{FolderWatch, Stop};
+use atm_store::watch::Stop;
 use atm_store::{Mailbox, Receipt};
 use atm_wire::{MemberName, Message, TeamName};
 
@@ -143,7 +143,7 @@ impl Office {
         let deadline = Instant::now() + timeout;
         let folder = mailbox.file().parent().map(ToOwned::to_owned);
         // The watch begins before the first look, so that nothing falls between them.
-        let mut watch = FolderWatch::until(folder, stop);
+        let mut watch = self.hub.folders_until(folder, stop);
         let mut seen = None;
         loop {
             // Each time: its sender may die while we wait. The watch looks every few seconds.

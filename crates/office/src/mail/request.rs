@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use atm_ledger::{Recorded, Stage};
 use atm_store::fresh_id;
-use atm_store::watch::{FolderWatch, Stop};
+use atm_store::watch::Stop;
 use atm_wire::payload::Content;
 use atm_wire::{Address, MemberName, TeamName};
 use serde_json::{Map, Value};
@@ -59,7 +59,7 @@ impl Office {
         // It was sent before it is waited for.
         let asked_before = || Done::Sent(format!("request {request}"));
         mailbox.create().after(asked_before)?;
-        let mut watch = FolderWatch::until(mailbox.file().parent().map(ToOwned::to_owned), stop);
+        let mut watch = self.hub.folders_until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
             self.look_for(team, who);
             let answer = mailbox.list().after(asked_before)?.messages.into_iter().find(|message| {

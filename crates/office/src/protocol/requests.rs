@@ -167,25 +167,11 @@ impl Office {
 
     /// A watch over all inboxes of a team.
     pub(crate) fn mail_watch(&self, team: &TeamName) -> FolderWatch {
-        FolderWatch::new(self.mail_folders(team))
+        self.hub.folders(self.mail_folders(team))
     }
 
-    /// A watch over a team: its mail, and its configuration.
-    pub fn team_watch(&self, team: &TeamName) -> Result<FolderWatch, OfficeError> {
-        let folder = self.folder(team)?.path().to_owned();
-        Ok(FolderWatch::new(self.mail_folders(team).into_iter().chain([folder])))
-    }
-
-    /// A watch over several teams: their mail, tasks and configurations.
-    pub fn teams_watch(&self, teams: &[TeamName]) -> FolderWatch {
-        let of_one = |team: &TeamName| {
-            let tasks = self.root.tasks(team);
-            self.mail_folders(team).into_iter().chain([self.root.team(team), tasks]).collect::<Vec<_>>()
-        };
-        FolderWatch::new(teams.iter().flat_map(of_one).filter(|folder| folder.is_dir()))
-    }
-
-    fn mail_folders(&self, team: &TeamName) -> Vec<PathBuf> {
+    /// The folders that mail of a team comes into.
+    pub(crate) fn mail_folders(&self, team: &TeamName) -> Vec<PathBuf> {
         let mut folders = vec![self.root.team(team).join("inboxes")];
         folders.extend(
             self.inbox_names(team)

@@ -76,7 +76,10 @@ impl Config {
             line("archive.compress_after", upkeep, |upkeep| Some(spans(&[upkeep.compress_after]))),
             line("archive.rotate_over", upkeep, |upkeep| Some(size::show(upkeep.rotate_over))),
         ]);
-        let lines = lines.chain([line("wake.after", &settings.ladder, |ladder| Some(spans(&ladder.0)))]);
+        let lines = lines.chain([
+            line("wake.after", &settings.ladder, |ladder| Some(spans(&ladder.0))),
+            line("pending.unread_after", &settings.unread_after, |after| Some(spans(&[*after]))),
+        ]);
         let lines: Vec<Line> = lines.collect();
         let files: Vec<SettingsFile> = settings
             .files

@@ -19,7 +19,7 @@ fn chores(steps: &Value) -> Vec<String> {
 #[test]
 fn one_pass_does_all_that_is_due() {
     let world = World::with_team();
-    settings(&world, "[delivery]\nretry_after = [\"0s\"]\nescalate_to = [\"lead\"]\n[archive]\nkeep = 0\n");
+    settings(&world, "[delivery]\nretry_after = [\"0s\"]\nescalate_to = []\n[archive]\nkeep = 0\n");
     assert_eq!(world.ok(&["tend"]), "nothing is due\n");
     world.ok(&["--as", "alice", "task", "create", "dig"]);
     world.ok(&["member", "add", "carol"]);

@@ -37,6 +37,7 @@ fn without_any_setting_everything_is_below_home() {
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
+    pending.unread_after  10 min  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -82,6 +83,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
+    pending.unread_after  10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team "users"
@@ -102,6 +104,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
+    pending.unread_after  10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "projects"
@@ -122,6 +125,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
+    pending.unread_after  10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "environments"
@@ -142,6 +146,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
+    pending.unread_after  10 min  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "dev"
@@ -169,6 +174,7 @@ fn an_empty_variable_counts_as_not_set() {
     archive.compress_after  7 d  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
+    pending.unread_after  10 min  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude

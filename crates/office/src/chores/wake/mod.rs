@@ -18,7 +18,6 @@ use std::time::Instant;
 use atm_clients::http::Local;
 use atm_clients::wake::is_session;
 use atm_ledger::{Evidence, Stage};
-use atm_store::watch::FolderWatch;
 use atm_store::{Mailbox, Memo, Receipt, Seat};
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
@@ -254,7 +253,7 @@ impl Office {
         let mailbox = self.known_mailbox(team, name)?;
         let seat = Seat::take(&mailbox, &self.state)?;
         let folders = [mailbox.file().parent().map(ToOwned::to_owned), seat.folder().map(ToOwned::to_owned)];
-        let mut watch = FolderWatch::new(folders.into_iter().flatten());
+        let mut watch = self.hub.folders(folders.into_iter().flatten());
         let (mut signature, mut mail) = (None, Vec::new());
         loop {
             if !seat.is_ours() || !is_heard() {

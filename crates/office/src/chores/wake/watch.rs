@@ -46,7 +46,7 @@ impl Office {
         };
         let folders =
             names.iter().filter_map(|name| Some(self.mailbox(team, name).file().parent()?.to_owned()));
-        let folders = FolderWatch::new(folders);
+        let folders = self.hub.folders(folders);
         Ok(WakeWatch { office: self, team, only, ladder, folders, seen: HashMap::new() })
     }
 

@@ -54,7 +54,7 @@ impl Office {
             boxes.push(Watched { name: name.clone(), mailbox, signature: None, shown: HashSet::new() });
         }
         let folders = boxes.iter().filter_map(|b| b.mailbox.file().parent().map(ToOwned::to_owned));
-        let watch = FolderWatch::until(folders, stop);
+        let watch = self.hub.folders_until(folders, stop);
         let mut stream = MailStream { office: self.clone(), team: team.clone(), boxes, watch };
         if !backlog {
             // Mail that this stream itself completes arrives while it watches, so it is not part of the backlog.
