@@ -3,12 +3,13 @@
 use std::env;
 use std::path::PathBuf;
 
+use atm_office::Office;
 use atm_office::office::USER;
-use atm_office::{ExitCode, Office};
 use atm_store::{Root, State};
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::args::Global;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::settings::Settings;

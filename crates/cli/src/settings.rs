@@ -11,7 +11,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atm_office::ExitCode;
 use atm_office::chores::retry::Policies;
 use atm_office::chores::wake::Ladder;
 use atm_office::trail::pending::UNREAD_AFTER;
@@ -21,6 +20,7 @@ use atm_wire::{Address, TeamName};
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
 use crate::args::{ColorChoice, Global};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use file::{File, TAKE_MAIL, parse_color};
 

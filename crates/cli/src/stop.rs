@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atm_office::{Deliveries, ExitCode};
+use atm_office::Deliveries;
 use atm_store::interrupt::{self, Progress};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::cmd::demo;
+use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
 
 /// The first signal that came; 0 before.
@@ -66,7 +67,7 @@ fn receive(signal: i32, is_server: bool) {
     interrupt::abandon();
     if progress == Progress::Begun && DELIVERIES.get().is_some_and(Deliveries::leave_accepted) {
         eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
-        process::exit(i32::from(u8::from(ExitCode::Accepted)));
+        process::exit(i32::from(ExitCode::Accepted));
     }
     process::exit(exit_code());
 }
@@ -74,7 +75,7 @@ fn receive(signal: i32, is_server: bool) {
 /// How a command ends that came to its end, after a signal or without one.
 pub(crate) fn conclude(done: Result<i32, Failure>) -> Result<i32, Failure> {
     let mail = DELIVERIES.get().map(Deliveries::sent).unwrap_or_default();
-    let accepted = i32::from(u8::from(ExitCode::Accepted));
+    let accepted = i32::from(ExitCode::Accepted);
     let was_told = SIGNAL.load(Ordering::SeqCst) != 0;
     match done {
         Ok(0) if mail.has_accepted => Ok(accepted),
@@ -104,7 +105,7 @@ pub(crate) fn has_cut_short() -> bool {
 /// The exit code of a process that was told to stop, as shells have it: 128 and the signal.
 pub(crate) fn exit_code() -> i32 {
     match SIGNAL.load(Ordering::SeqCst) {
-        0 => i32::from(u8::from(ExitCode::Interrupted)),
+        0 => i32::from(ExitCode::Interrupted),
         signal => 128 + signal,
     }
 }

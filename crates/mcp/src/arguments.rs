@@ -154,7 +154,7 @@ mod tests {
         let Value::Object(given) = given else { panic!("an object") };
         match read::<Letter>(given, &schema::<Letter>(&["recipient"])) {
             Ok(letter) => format!("{:?} {:?} {:?}", letter.recipient, letter.timeout_ms, letter.task_id),
-            Err(trouble) => trouble.to_string(),
+            Err(trouble) => trouble.words(crate::settings::Profile::All),
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use atm_office::Office;
 use atm_office::people::nearest::nearest;
 use atm_office::trail::history::Remembered;
+use atm_office::{Office, OfficeError};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
 use crate::settings::Settings;
-use crate::trouble::{Trouble, did_you_mean};
+use crate::trouble::Trouble;
 
 /// What tools work with: the office, and who may do what through this server.
 #[derive(Debug)]
@@ -113,11 +113,8 @@ impl Desk {
         let config = self.config(team)?;
         if config.member(named).is_none() && *named != *self.actor(team)?.as_str() {
             let known = nearest(named, config.members.iter().map(|member| member.name.as_str()));
-            return Err(Trouble::new(format!(
-                "team {team} has no member {:?}",
-                named.chars().take(80).collect::<String>()
-            ))
-            .hint(did_you_mean(&known, named, "read_config shows the members")));
+            let wanted = named.chars().take(80).collect();
+            return Err(OfficeError::NoMember { team: team.clone(), wanted, nearest: known }.into());
         }
         Ok(MemberName::parse(named)?)
     }

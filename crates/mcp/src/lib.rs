@@ -10,6 +10,7 @@ mod arguments;
 mod calls;
 mod desk;
 mod handover;
+mod hint;
 #[cfg(feature = "http")]
 pub mod http;
 mod page;

@@ -15,7 +15,7 @@ pub(crate) fn instructions(desk: &Desk) -> String {
         None => format!(
             "This server is the lead's{team}: it is bound to nobody, sends as the lead unless sender says \
              otherwise, and reads any member's mail that agent_name says. Members should have servers of their \
-             own (atm mcp --as NAME)."
+             own, bound to their names."
         ),
     };
     let words = format!(

@@ -1,4 +1,4 @@
-//! What the office refuses or could not do, and the exit code that says so.
+//! What the office refuses or could not do: the kind of error, a stable code, and the data that it is about.
 
 use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
@@ -12,36 +12,25 @@ use crate::spawn::SpawnError;
 
 use crate::tasks::TaskError;
 
-/// How a command ends. These numbers are a promise to scripts.
+/// What sort of error it is. Each front has its own way to end with it: an exit code, an answer, a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ExitCode {
-    /// Done.
-    Done = 0,
-    /// The command line is wrong.
-    Usage = 2,
-    /// No such team, member or message.
-    NotFound = 3,
-    /// Refused by policy or for want of authority.
-    Refused = 4,
+pub enum ErrorKind {
+    /// What was asked for makes no sense.
+    Invalid,
+    /// There is no such team, member or message.
+    NotFound,
+    /// It is refused by policy or for want of authority.
+    Refused,
     /// A lock could not be had; nothing was written.
-    Busy = 5,
+    Busy,
     /// The data is bad; nothing was changed.
-    BadData = 6,
+    BadData,
     /// Input or output failed.
-    Io = 7,
-    /// Written, but the awaited stage did not come in time.
-    TimedOut = 8,
-    /// Accepted, not written yet: it will be.
-    Accepted = 9,
-    /// Told to stop, and everything was taken back. The number is that of an interrupt; other signals have their own.
-    Interrupted = 130,
-}
-
-impl From<ExitCode> for u8 {
-    fn from(code: ExitCode) -> u8 {
-        code as u8
-    }
+    Io,
+    /// It is written, but the awaited stage did not come in time.
+    TimedOut,
+    /// The process was stopped, and everything was taken back.
+    Interrupted,
 }
 
 /// An error of the office.
@@ -270,10 +259,12 @@ impl From<UndoError> for OfficeError {
 }
 
 impl OfficeError {
-    /// The exit code for this error.
-    pub fn exit_code(&self) -> ExitCode {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::EmptyMessage | Self::RepeatedId { .. } | Self::Name(_) | Self::Field(_) => ExitCode::Usage,
+            Self::EmptyMessage | Self::RepeatedId { .. } | Self::Name(_) | Self::Field(_) => {
+                ErrorKind::Invalid
+            }
             Self::NoTeam { .. }
             | Self::NoTeams { .. }
             | Self::WhichTeam { .. }
@@ -289,7 +280,7 @@ impl OfficeError {
             | Self::NoPhantom { .. }
             | Self::NoConfig { .. }
             | Self::NoGroup { .. }
-            | Self::Store(StoreError::NoMember { .. }) => ExitCode::NotFound,
+            | Self::Store(StoreError::NoMember { .. }) => ErrorKind::NotFound,
             Self::UnreadMail { .. }
             | Self::Exists { .. }
             | Self::NotYours { .. }
@@ -297,28 +288,28 @@ impl OfficeError {
             | Self::ClientRuns { .. }
             | Self::Store(
                 StoreError::Exists { .. } | StoreError::NotInGroup { .. } | StoreError::LinkedAway { .. },
-            ) => ExitCode::Refused,
+            ) => ErrorKind::Refused,
             Self::Store(
                 StoreError::Busy { .. }
                 | StoreError::LockBlocked { .. }
                 | StoreError::Unsettled { .. }
                 | StoreError::Moved { .. },
-            ) => ExitCode::Busy,
-            Self::Undo(error) => exit_code_of_undo(error),
-            Self::Task(error) => error.exit_code(),
-            Self::Spawn(error) => error.exit_code(),
-            Self::Wake(error) => error.exit_code(),
-            Self::NotInTime { .. } | Self::NoAnswer { .. } => ExitCode::TimedOut,
+            ) => ErrorKind::Busy,
+            Self::Undo(error) => kind_of_undo(error),
+            Self::Task(error) => error.kind(),
+            Self::Spawn(error) => error.kind(),
+            Self::Wake(error) => error.kind(),
+            Self::NotInTime { .. } | Self::NoAnswer { .. } => ErrorKind::TimedOut,
             Self::Store(
                 StoreError::BadContent { .. } | StoreError::BadBackup { .. } | StoreError::Newer { .. },
-            ) => ExitCode::BadData,
-            Self::Store(StoreError::Interrupted { .. }) => ExitCode::Interrupted,
+            ) => ErrorKind::BadData,
+            Self::Store(StoreError::Interrupted { .. }) => ErrorKind::Interrupted,
             Self::Store(StoreError::Io { .. } | StoreError::Unsynced { .. })
             | Self::Withdrawn { .. }
-            | Self::Ledger(_) => ExitCode::Io,
+            | Self::Ledger(_) => ErrorKind::Io,
             // Those two promise that nothing was changed.
-            Self::Partly { source, .. } => match source.exit_code() {
-                ExitCode::Busy | ExitCode::BadData => ExitCode::Io,
+            Self::Partly { source, .. } => match source.kind() {
+                ErrorKind::Busy | ErrorKind::BadData => ErrorKind::Io,
                 code => code,
             },
         }
@@ -377,11 +368,11 @@ impl OfficeError {
     }
 }
 
-fn exit_code_of_undo(error: &UndoError) -> ExitCode {
+fn kind_of_undo(error: &UndoError) -> ErrorKind {
     match error {
-        UndoError::NoEntry { .. } | UndoError::Nothing => ExitCode::NotFound,
-        UndoError::Already { .. } | UndoError::Changed { .. } => ExitCode::Refused,
-        UndoError::Store(StoreError::Newer { .. }) => ExitCode::BadData,
-        UndoError::Store(_) => ExitCode::Io,
+        UndoError::NoEntry { .. } | UndoError::Nothing => ErrorKind::NotFound,
+        UndoError::Already { .. } | UndoError::Changed { .. } => ErrorKind::Refused,
+        UndoError::Store(StoreError::Newer { .. }) => ErrorKind::BadData,
+        UndoError::Store(_) => ErrorKind::Io,
     }
 }

@@ -168,14 +168,15 @@
 //!
 //! # Errors
 //!
-//! Every error is an [`OfficeError`], with a stable [`code`](OfficeError::code) for programs and the
-//! [`ExitCode`] that the command line ends with.
+//! Every error is an [`OfficeError`], with a stable [`code`](OfficeError::code) for programs, the
+//! [`kind`](OfficeError::kind) that a front ends with, and a [`Hint`] that it words for its reader.
 
 pub mod artifacts;
 mod books;
 pub mod chores;
 pub mod clock;
 pub mod error;
+pub mod hint;
 pub mod mail;
 pub mod office;
 pub mod pane;
@@ -189,7 +190,8 @@ pub mod trail;
 pub mod view;
 pub mod watch;
 
-pub use error::{ExitCode, OfficeError};
+pub use error::{ErrorKind, OfficeError};
+pub use hint::Hint;
 pub use mail::underway::{Deliveries, MailSent};
 pub use office::Office;
 pub use team::Team;

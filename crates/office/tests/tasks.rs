@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use atm_office::clock::FixedClock;
 use atm_office::tasks::{Completion, TaskChange, TaskFilter, TaskPlan, Tasks, Unblock};
-use atm_office::{ExitCode, Office, OfficeError};
+use atm_office::{ErrorKind, Office, OfficeError};
 use atm_store::Layout;
 use atm_support::{TestEnv, TestTeam};
 use atm_wire::task::{DEFAULT_LEASE, Status, TaskId};
@@ -73,9 +73,9 @@ fn ids(tasks: &Tasks, filter: &TaskFilter) -> Vec<TaskId> {
 }
 
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, OfficeError>, exit: ExitCode, message: &str) {
+fn refused<T: std::fmt::Debug>(result: Result<T, OfficeError>, kind: ErrorKind, message: &str) {
     let error = result.unwrap_err();
-    assert_eq!((error.exit_code(), error.to_string().as_str()), (exit, message));
+    assert_eq!((error.kind(), error.to_string().as_str()), (kind, message));
 }
 
 #[test]
@@ -101,11 +101,11 @@ fn nobody_of_an_unknown_name_gets_a_task() {
     let world = World::new();
     let owner = Some(who("bobb"));
     let error = world.tasks().create(&who("user"), &TaskPlan { owner, ..plan("Build") }).unwrap_err();
-    assert_eq!(error.exit_code(), ExitCode::NotFound);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(ids(&world.tasks(), &TaskFilter::default()).is_empty(), "nothing was made");
     world.make("Build");
     let error = world.tasks().claim(&who("bobb"), id(1), DEFAULT_LEASE).unwrap_err();
-    assert_eq!(error.exit_code(), ExitCode::NotFound);
+    assert_eq!(error.kind(), ErrorKind::NotFound);
 }
 
 #[test]
@@ -130,7 +130,11 @@ fn a_live_lease_holds_and_an_expired_one_does_not() {
     world.make("Build");
     world.tasks().claim(&who("bob"), id(1), DEFAULT_LEASE).unwrap();
     let message = format!("task 1 is held by bob until {}", at(300));
-    refused(world.later(299).tasks().claim(&who("alice"), id(1), DEFAULT_LEASE), ExitCode::Refused, &message);
+    refused(
+        world.later(299).tasks().claim(&who("alice"), id(1), DEFAULT_LEASE),
+        ErrorKind::Refused,
+        &message,
+    );
     assert!(world.tasks().expired(at(299)).unwrap().is_empty());
     assert_eq!(world.tasks().expired(at(300)).unwrap()[0].owner.as_deref(), Some("bob"));
 
@@ -138,7 +142,7 @@ fn a_live_lease_holds_and_an_expired_one_does_not() {
     world.later(300).tasks().claim(&who("alice"), id(1), DEFAULT_LEASE).unwrap_err();
     let taken = world.later(500).tasks().claim(&who("alice"), id(1), DEFAULT_LEASE).unwrap();
     assert_eq!(taken.task.owner.as_deref(), Some("alice"));
-    refused(world.tasks().renew(&who("bob"), id(1), at(501)), ExitCode::Refused, "task 1 is not bob's");
+    refused(world.tasks().renew(&who("bob"), id(1), at(501)), ErrorKind::Refused, "task 1 is not bob's");
     world.later(502).tasks().claim(&who("alice"), id(1), DEFAULT_LEASE).unwrap();
 }
 
@@ -149,7 +153,7 @@ fn an_owner_that_a_client_set_keeps_its_task() {
     let path = world.team.task_folder().join("1.json");
     fs::write(&path, r#"{"id":"1","subject":"x","status":"in_progress","owner":"bob"}"#).unwrap();
     let error = world.later(1_000_000).tasks().claim(&who("alice"), id(1), DEFAULT_LEASE);
-    refused(error, ExitCode::Refused, "task 1 is held by bob");
+    refused(error, ErrorKind::Refused, "task 1 is held by bob");
 }
 
 #[test]
@@ -184,7 +188,7 @@ fn the_next_task_is_ones_own_then_a_free_one_and_never_a_blocked_one() {
     assert_eq!(next(&world, "bob").unwrap().task.id, id(3));
     assert_eq!(next(&world, "bob").unwrap().task.id, id(2));
     assert_eq!(next(&world, "alice").unwrap().task.id, id(4));
-    refused(next(&world, "alice"), ExitCode::NotFound, "team demo has no task that can be claimed now");
+    refused(next(&world, "alice"), ErrorKind::NotFound, "team demo has no task that can be claimed now");
     assert_eq!(next(&world.later(300), "alice").unwrap().task.id, id(4), "its own, whose lease is over");
     assert_eq!(next(&world.later(300), "alice").unwrap().task.id, id(2), "bob's lease is over");
 }
@@ -198,15 +202,19 @@ fn a_blocked_or_completed_task_is_not_claimed() {
     let tasks = world.tasks();
     tasks.block(&who("user"), id(3), &[id(1), id(2)], None).unwrap();
     let claim = || tasks.claim(&who("bob"), id(3), DEFAULT_LEASE);
-    refused(claim(), ExitCode::Refused, "task 3 waits for tasks 1 and 2");
+    refused(claim(), ErrorKind::Refused, "task 3 waits for tasks 1 and 2");
     let done = tasks.complete(&who("user"), id(1), &Completion::default()).unwrap();
     assert!(done.unblocked.is_empty());
-    refused(claim(), ExitCode::Refused, "task 3 waits for task 2");
+    refused(claim(), ErrorKind::Refused, "task 3 waits for task 2");
     let done = tasks.complete(&who("user"), id(2), &Completion::default()).unwrap();
     assert_eq!(done.unblocked, [id(3)]);
     claim().unwrap();
-    refused(tasks.claim(&who("bob"), id(1), DEFAULT_LEASE), ExitCode::Refused, "task 1 is completed already");
-    refused(tasks.claim(&who("bob"), id(9), DEFAULT_LEASE), ExitCode::NotFound, "team demo has no task 9");
+    refused(
+        tasks.claim(&who("bob"), id(1), DEFAULT_LEASE),
+        ErrorKind::Refused,
+        "task 1 is completed already",
+    );
+    refused(tasks.claim(&who("bob"), id(9), DEFAULT_LEASE), ErrorKind::NotFound, "team demo has no task 9");
 }
 
 #[test]
@@ -221,11 +229,11 @@ fn only_its_owner_the_lead_or_a_person_decides_about_a_task() {
         let alice = who("alice");
         let change = TaskChange { status: Some(Status::Pending), ..TaskChange::default() };
         let message = message(number);
-        refused(tasks.complete(&alice, id(number), &Completion::default()), ExitCode::Refused, &message);
-        refused(tasks.release(&alice, id(number)), ExitCode::Refused, &message);
-        refused(tasks.change(&alice, id(number), &change), ExitCode::Refused, &message);
-        refused(tasks.assign(&alice, id(number), &alice), ExitCode::Refused, &message);
-        refused(tasks.delete(&alice, id(number)), ExitCode::Refused, &message);
+        refused(tasks.complete(&alice, id(number), &Completion::default()), ErrorKind::Refused, &message);
+        refused(tasks.release(&alice, id(number)), ErrorKind::Refused, &message);
+        refused(tasks.change(&alice, id(number), &change), ErrorKind::Refused, &message);
+        refused(tasks.assign(&alice, id(number), &alice), ErrorKind::Refused, &message);
+        refused(tasks.delete(&alice, id(number)), ErrorKind::Refused, &message);
     }
     let described = TaskChange { description: Some("more".into()), ..TaskChange::default() };
     tasks.change(&who("alice"), id(1), &described).unwrap();
@@ -245,7 +253,7 @@ fn a_released_task_is_free_and_tells_whose_it_was() {
     let metadata: Value = serde_json::from_str(task.metadata.unwrap().get()).unwrap();
     assert_eq!(metadata, serde_json::json!({"released_at": at(0).to_string(), "released_from": "bob"}));
     tasks.complete(&who("bob"), id(1), &Completion::default()).unwrap();
-    refused(tasks.release(&who("bob"), id(1)), ExitCode::Refused, "task 1 is completed already");
+    refused(tasks.release(&who("bob"), id(1)), ErrorKind::Refused, "task 1 is completed already");
 }
 
 #[test]
@@ -277,7 +285,7 @@ fn a_completed_task_keeps_hours_and_notes_and_the_lead_is_told() {
     assert_eq!(metadata, expected);
     let told = serde_json::json!({"type": "task_completion", "taskId": "1", "actualHours": 1.5, "notes": "all green"});
     assert_eq!(world.payloads("team-lead"), [told]);
-    refused(tasks.complete(&who("bob"), id(1), &how), ExitCode::Refused, "task 1 is completed already");
+    refused(tasks.complete(&who("bob"), id(1), &how), ErrorKind::Refused, "task 1 is completed already");
     assert_eq!(world.payloads("team-lead").len(), 1);
 }
 
@@ -292,14 +300,14 @@ fn tasks_never_wait_for_each_other() {
     block(2, 1).unwrap();
     block(3, 2).unwrap();
     let circle = "tasks would wait for each other: 1 waits for 3 waits for 2 waits for 1";
-    refused(block(1, 3), ExitCode::Refused, circle);
-    refused(block(1, 1), ExitCode::Refused, "tasks would wait for each other: 1 waits for 1");
-    refused(block(1, 9), ExitCode::NotFound, "team demo has no task 9");
-    refused(block(9, 1), ExitCode::NotFound, "team demo has no task 9");
+    refused(block(1, 3), ErrorKind::Refused, circle);
+    refused(block(1, 1), ErrorKind::Refused, "tasks would wait for each other: 1 waits for 1");
+    refused(block(1, 9), ErrorKind::NotFound, "team demo has no task 9");
+    refused(block(9, 1), ErrorKind::NotFound, "team demo has no task 9");
     let between = TaskPlan { blocked_by: vec![id(3)], blocks: vec![id(1)], ..plan("between") };
     let circle =
         "tasks would wait for each other: 1 waits for the new one waits for 3 waits for 2 waits for 1";
-    refused(tasks.create(&who("user"), &between), ExitCode::Refused, circle);
+    refused(tasks.create(&who("user"), &between), ErrorKind::Refused, circle);
 
     let between = TaskPlan { blocked_by: vec![id(1)], blocks: vec![id(3)], ..plan("between") };
     let made = tasks.create(&who("user"), &between).unwrap().task;
@@ -339,7 +347,7 @@ fn a_deleted_task_is_gone_from_the_others_too() {
     for number in [1, 3] {
         assert!(!world.text(id(number)).contains("\"2\""), "{}", world.text(id(number)));
     }
-    refused(tasks.delete(&who("alice"), id(2)), ExitCode::NotFound, "team demo has no task 2");
+    refused(tasks.delete(&who("alice"), id(2)), ErrorKind::NotFound, "team demo has no task 2");
     assert_eq!(world.make("d"), id(4));
 }
 
@@ -362,14 +370,14 @@ fn what_is_wanted_is_listed() {
     fs::write(world.team.task_folder().join("1.json"), "{").unwrap();
     let listed = tasks.list(&all()).unwrap();
     assert_eq!((listed.tasks.len(), listed.warnings.len()), (2, 1));
-    refused_code(tasks.get(id(1)), ExitCode::BadData);
-    refused_code(tasks.claim(&who("bob"), id(1), DEFAULT_LEASE), ExitCode::BadData);
-    refused(tasks.claim(&who("bob"), id(2), DEFAULT_LEASE), ExitCode::Refused, "task 2 waits for task 1");
+    refused_code(tasks.get(id(1)), ErrorKind::BadData);
+    refused_code(tasks.claim(&who("bob"), id(1), DEFAULT_LEASE), ErrorKind::BadData);
+    refused(tasks.claim(&who("bob"), id(2), DEFAULT_LEASE), ErrorKind::Refused, "task 2 waits for task 1");
 }
 
 #[track_caller]
-fn refused_code<T: std::fmt::Debug>(result: Result<T, OfficeError>, exit: ExitCode) {
-    assert_eq!(result.unwrap_err().exit_code(), exit);
+fn refused_code<T: std::fmt::Debug>(result: Result<T, OfficeError>, kind: ErrorKind) {
+    assert_eq!(result.unwrap_err().kind(), kind);
 }
 
 #[test]
@@ -377,13 +385,13 @@ fn what_makes_no_sense_is_refused() {
     let world = World::new();
     world.make("a");
     let tasks = world.tasks();
-    refused(tasks.create(&who("user"), &plan(" \n")), ExitCode::Usage, "a task needs a subject");
+    refused(tasks.create(&who("user"), &plan(" \n")), ErrorKind::Invalid, "a task needs a subject");
     let nameless = TaskChange { subject: Some(String::new()), ..TaskChange::default() };
-    refused(tasks.change(&who("user"), id(1), &nameless), ExitCode::Usage, "a task needs a subject");
+    refused(tasks.change(&who("user"), id(1), &nameless), ErrorKind::Invalid, "a task needs a subject");
     let forged = TaskChange { metadata: vec![("claimed_at".into(), None)], ..TaskChange::default() };
     refused(
         tasks.change(&who("user"), id(1), &forged),
-        ExitCode::Usage,
+        ErrorKind::Invalid,
         "the metadata key \"claimed_at\" belongs to claims",
     );
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use atm_office::people::join::lead_runs;
-use atm_office::{ExitCode, Office, OfficeError};
+use atm_office::{ErrorKind, Office, OfficeError};
 use atm_store::{Layout, Mailbox, TeamFolder, points};
 use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
@@ -37,9 +37,9 @@ pub struct ConvertedTeam {
     pub inboxes: Vec<ConvertedInbox>,
     /// What went on beside it.
     pub warnings: Vec<String>,
-    /// For the process.
+    /// What kept it from being done to the end, if something did.
     #[serde(skip)]
-    pub exit_code: Option<ExitCode>,
+    pub failed: Option<ErrorKind>,
 }
 
 /// What became of one inbox, or would become of it.
@@ -80,7 +80,7 @@ pub fn convert(
         dry_run: plan.dry_run,
         inboxes: Vec::new(),
         warnings: Vec::new(),
-        exit_code: None,
+        failed: None,
     };
     if plan.dry_run {
         for name in folder.inbox_names() {
@@ -91,7 +91,7 @@ pub fn convert(
     let _turn = folder.converting(office.state(), office.lock_times())?;
     for round in 1..=ROUNDS {
         convert_all(office, team, &folder, plan.to, &mut done, progress);
-        if done.exit_code.is_some() {
+        if done.failed.is_some() {
             break;
         }
         let left = if plan.to == Layout::Log {
@@ -109,7 +109,7 @@ pub fn convert(
         }
         if round == ROUNDS {
             // All of it is seen and nothing lost, but this is not what was asked for.
-            done.exit_code = Some(ExitCode::Busy);
+            done.failed = Some(ErrorKind::Busy);
             done.warnings
                 .push("somebody goes on writing in the old layout; end that and try again".to_owned());
         }
@@ -153,7 +153,7 @@ fn convert_all(
             progress(before + part, all);
         };
         let inbox = convert_one(office, team, name, to, &mut at).unwrap_or_else(|error| {
-            done.exit_code = Some(error.exit_code());
+            done.failed = Some(error.kind());
             let error = Some(error.to_string());
             ConvertedInbox { name: name.to_string(), error, ..ConvertedInbox::default() }
         });

@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use atm_office::ExitCode;
 use atm_office::artifacts::MemberArtifacts;
 use atm_wire::status::{News, State};
 use atm_wire::{ArtifactName, MemberName, TeamName};
@@ -13,6 +12,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::{Out, safe};
 

@@ -3,7 +3,6 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use atm_office::ExitCode;
 use atm_office::pane::{Server, Tmux};
 use atm_wire::MemberName;
 use clap::Args;
@@ -11,6 +10,7 @@ use serde_json::json;
 
 use super::spawn::here;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]

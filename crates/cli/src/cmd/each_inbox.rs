@@ -6,6 +6,7 @@ use atm_upkeep::archive::{Tended, inboxes_meant};
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 
@@ -30,7 +31,7 @@ pub(super) fn each(
             Ok(tended) => tended,
             Err(error) if is_only_one => return Err(error.into()),
             Err(error) => {
-                code = i32::from(u8::from(error.exit_code()));
+                code = i32::from(ExitCode::from(&error));
                 let (team, name) = (team.to_string(), name.to_string());
                 Tended { team, name, error: Some(error.to_string()), ..Tended::default() }
             }

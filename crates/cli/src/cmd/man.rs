@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use atm_office::ExitCode;
 use clap::{Args, CommandFactory};
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]

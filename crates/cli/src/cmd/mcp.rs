@@ -1,11 +1,11 @@
 //! `atm mcp`
 
 use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
-use atm_office::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::spawn;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]

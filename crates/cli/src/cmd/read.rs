@@ -3,11 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use atm_office::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::duration::duration;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::{brief, message, message::Flags};
 

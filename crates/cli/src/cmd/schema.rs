@@ -1,11 +1,11 @@
 //! `atm schema`
 
-use atm_office::ExitCode;
 use atm_office::people::nearest::nearest;
 use clap::Args;
 use serde_json::json;
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::table;
 use crate::schemas::Schemas;

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use atm_ledger::Stage;
-use atm_office::ExitCode;
 use atm_office::mail::send::{Letter, Sent};
 use atm_office::trail::track::Track;
 use atm_office::{OfficeError, mail::send::SendOptions};
@@ -16,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::duration::duration;
 use super::text::{Manner, Words, stdin};
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
 
 #[derive(Debug, Args)]

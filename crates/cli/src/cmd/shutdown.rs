@@ -99,5 +99,5 @@ pub(super) fn tell_asked(context: &mut Context, asked: &Asked) -> Result<i32, Fa
             out.line(safe::line(&format!("{} {word} it{said}", answer.from)))?;
         }
     }
-    Ok(if refused { i32::from(u8::from(atm_office::ExitCode::Refused)) } else { 0 })
+    Ok(if refused { i32::from(crate::exit::ExitCode::Refused) } else { 0 })
 }

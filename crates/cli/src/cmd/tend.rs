@@ -13,6 +13,7 @@ use clap::Args;
 
 use super::duration::duration;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 
@@ -122,14 +123,14 @@ impl Tend {
             }
             let pass = match context.office.tend(&team, &chores, self.dry_run) {
                 Err(error) if self.all_teams => {
-                    passes.note_exit(i32::from(u8::from(error.exit_code())));
+                    passes.note_exit(i32::from(ExitCode::from(&error)));
                     warnings.push(format!("team {team}: {error}"));
                     continue;
                 }
                 pass => pass?,
             };
             for error in pass.steps.iter().filter_map(|report| report.error.as_ref()) {
-                passes.note_exit(i32::from(u8::from(error.exit_code())));
+                passes.note_exit(i32::from(ExitCode::from(error)));
             }
             passes.next = [passes.next, pass.next].into_iter().flatten().min();
             passes.teams.push(pass);

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use atm_office::ExitCode;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_wire::Address;
 use atm_wire::message::Priority;
 use clap::{Args, ValueEnum};
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 /// The words of a message.

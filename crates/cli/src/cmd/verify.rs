@@ -1,12 +1,13 @@
 //! `atm verify`
 
 use atm_ledger::Stage;
+use atm_office::OfficeError;
 use atm_office::trail::history::Search;
-use atm_office::{ExitCode, OfficeError};
 use atm_wire::TeamName;
 use clap::Args;
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 

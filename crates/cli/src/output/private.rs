@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use atm_office::{ExitCode, OfficeError};
+use atm_office::OfficeError;
 use atm_store::files::NewFile;
 
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 /// Writes a file for its owner alone. It takes the place of what is there, also of a link, whole or not at all.

@@ -4,11 +4,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use atm_clients::shell;
-use atm_office::ExitCode;
 use atm_store::files::{SmallFile, read_small};
 use atm_store::{StoreError, TrustedFolders};
 
 use super::file::{File, Trouble, parse};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 

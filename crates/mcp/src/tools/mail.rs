@@ -1,5 +1,6 @@
 //! Sending, and the answers to requests.
 
+use atm_office::Hint;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
 use atm_store::watch::Stop;
@@ -146,7 +147,7 @@ impl SendMessage {
 
     fn recipient(&self) -> Result<Address, Trouble> {
         if self.recipient.is_empty() {
-            return Err(Trouble::new("recipient is missing").hint("read_config shows the members"));
+            return Err(Trouble::new("recipient is missing").hint(Hint::ListMembers));
         }
         Ok(self.recipient.parse()?)
     }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use atm_clients::{AgentClient, UnknownClient};
-use atm_office::OfficeError;
 use atm_office::people::dismiss::Dismissed;
 use atm_office::people::members::{MemberPlan, Presence};
 use atm_office::spawn::{SpawnError, SpawnPlan};
+use atm_office::{Hint, OfficeError};
 use atm_store::watch::Stop;
 use atm_wire::{MemberName, TeamName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -339,7 +339,6 @@ fn no_teammate(desk: &Desk, team: &TeamName, name: &MemberName) -> Trouble {
     // Asking for its mail says it best, with the nearest names.
     match desk.office().peek(team, name, 0) {
         Err(error) => error.into(),
-        Ok(_) => Trouble::new(format!("{name} is not a teammate in team {team}"))
-            .hint("read_config shows the members"),
+        Ok(_) => Trouble::new(format!("{name} is not a teammate in team {team}")).hint(Hint::ListMembers),
     }
 }

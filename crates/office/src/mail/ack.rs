@@ -64,7 +64,7 @@ impl Office {
         };
         let mut warnings = vec![format!("message {} was acknowledged already, by message {id}", message.id)];
         if has_text {
-            warnings.push("the text was not sent; `atm reply` sends it".to_owned());
+            warnings.push("the text was not sent: a reply would carry it".to_owned());
         }
         Ok(Some(Sent {
             id: id.to_owned(),

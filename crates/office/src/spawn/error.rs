@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::error::ExitCode;
+use crate::error::ErrorKind;
+use crate::hint::{Hint, name_in};
 use crate::pane::PaneError;
 
 /// Why a member could not be started, ended or woken.
@@ -60,7 +61,7 @@ pub enum SpawnError {
         why: String,
     },
     /// Somebody else started it, so we do not know its pane.
-    #[error("{who} was not started by `atm spawn`, so its pane is not known for sure")]
+    #[error("{who} was not started by atm, so its pane is not known for sure")]
     NotOurs {
         /// Who.
         who: String,
@@ -76,21 +77,21 @@ pub enum SpawnError {
 }
 
 impl SpawnError {
-    /// The exit code for this error.
-    pub fn exit_code(&self) -> ExitCode {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NothingToRun { .. } | Self::NoPermissionMode { .. } => ExitCode::Usage,
+            Self::NothingToRun { .. } | Self::NoPermissionMode { .. } => ErrorKind::Invalid,
             Self::NoProgram { .. }
             | Self::NoFolder { .. }
             | Self::Off { .. }
-            | Self::Pane(PaneError::Gone { .. }) => ExitCode::NotFound,
+            | Self::Pane(PaneError::Gone { .. }) => ErrorKind::NotFound,
             Self::IsMember { .. }
             | Self::Runs { .. }
             | Self::NotOurs { .. }
             | Self::Busy { .. }
-            | Self::Pane(PaneError::Backend(_) | PaneError::NoPanes) => ExitCode::Refused,
+            | Self::Pane(PaneError::Backend(_) | PaneError::NoPanes) => ErrorKind::Refused,
             Self::Pane(PaneError::NoTmux(_) | PaneError::Slow { .. } | PaneError::Refused { .. }) => {
-                ExitCode::Io
+                ErrorKind::Io
             }
         }
     }
@@ -114,33 +115,22 @@ impl SpawnError {
         }
     }
 
-    /// What to do next.
-    pub fn hint(&self) -> Option<String> {
+    /// What may help.
+    pub fn hint(&self) -> Option<Hint> {
         Some(match self {
-            Self::Pane(PaneError::NoTmux(_)) => "install tmux; members run in its panes".to_owned(),
-            Self::Pane(PaneError::Slow { .. }) => {
-                "the tmux server hangs; nothing was changed here".to_owned()
-            }
-            Self::Pane(PaneError::Refused { why, .. }) if why.contains("no space") => {
-                "use --place window".to_owned()
-            }
-            Self::Pane(PaneError::Gone { .. }) | Self::Off { .. } => {
-                "`atm respawn NAME` starts it again; `atm members` shows who runs".to_owned()
-            }
-            Self::NoProgram { .. } => "name it with its path, or put it on your PATH".to_owned(),
-            Self::NoFolder { .. } => "--cwd names a folder that is there".to_owned(),
-            Self::NothingToRun { .. } => "give --client, or the command behind `--`".to_owned(),
-            Self::NoPermissionMode { .. } => {
-                "--permission-mode is one word, for Claude Code; other clients have settings of their own"
-                    .to_owned()
-            }
-            Self::IsMember { who } => {
-                let name = who.split('@').next().unwrap_or(who);
-                format!("`atm respawn {name}` starts it, with its inbox")
-            }
-            Self::Runs { .. } => "`atm kill NAME` ends it; `atm attach NAME` shows it".to_owned(),
-            Self::NotOurs { .. } => "members that a client started are its own: nothing was done".to_owned(),
-            Self::Busy { .. } => "nothing was typed; its mail waits in its inbox".to_owned(),
+            Self::Pane(PaneError::NoTmux(_)) => Hint::InstallTmux,
+            Self::Pane(PaneError::Slow { .. }) => Hint::TmuxHangs,
+            Self::Pane(PaneError::Refused { why, .. }) if why.contains("no space") => Hint::UseWindow,
+            Self::Pane(PaneError::Gone { .. }) => Hint::StartAgain { name: None },
+            Self::Off { who, .. } => Hint::StartAgain { name: who.contains('@').then(|| name_in(who)) },
+            Self::IsMember { who } => Hint::StartMember { name: name_in(who) },
+            Self::NoProgram { .. } => Hint::NameProgram,
+            Self::NoFolder { .. } => Hint::NameFolder,
+            Self::NothingToRun { .. } => Hint::GiveCommand,
+            Self::NoPermissionMode { .. } => Hint::NamePermissionMode,
+            Self::Runs { who, .. } => Hint::EndMember { name: name_in(who) },
+            Self::NotOurs { .. } => Hint::LeaveToClient,
+            Self::Busy { .. } => Hint::MailWaits,
             Self::Pane(_) => return None,
         })
     }

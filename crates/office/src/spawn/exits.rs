@@ -135,7 +135,7 @@ impl Office {
             // First the pane: should we die now, the next look finds it gone.
             backend.close(&pane).map_err(SpawnError::from)?;
             self.await_end(&ending);
-            let how = "it was ended by `atm kill`";
+            let how = "it was ended by kill";
             let entered = self.set_off(team, name, has_announced_end(member), how);
             entered.after(|| Done::MemberEnded(name.clone()))?;
             self.say_in_report(team, name, State::Complete, how);

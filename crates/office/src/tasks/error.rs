@@ -3,7 +3,8 @@
 use atm_wire::task::{TaskId, TaskIdError};
 use atm_wire::{Stamp, TeamName};
 
-use crate::error::ExitCode;
+use crate::error::ErrorKind;
+use crate::hint::Hint;
 
 /// Why something does not happen to a task.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -81,17 +82,17 @@ pub enum TaskError {
 }
 
 impl TaskError {
-    /// The exit code for this error.
-    pub fn exit_code(&self) -> ExitCode {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoTask { .. } | Self::NoneReady { .. } => ExitCode::NotFound,
+            Self::NoTask { .. } | Self::NoneReady { .. } => ErrorKind::NotFound,
             Self::Held { .. }
             | Self::NotHeld { .. }
             | Self::Blocked { .. }
             | Self::Completed { .. }
             | Self::Cycle { .. }
-            | Self::NoOwner { .. } => ExitCode::Refused,
-            Self::NoSubject | Self::Reserved { .. } | Self::Id(_) => ExitCode::Usage,
+            | Self::NoOwner { .. } => ErrorKind::Refused,
+            Self::NoSubject | Self::Reserved { .. } | Self::Id(_) => ErrorKind::Invalid,
         }
     }
 
@@ -110,6 +111,25 @@ impl TaskError {
             Self::Reserved { .. } => "reserved_key",
             Self::Id(_) => "bad_task_id",
         }
+    }
+}
+
+impl TaskError {
+    /// What may help.
+    pub fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Self::NoTask { .. } => Hint::ListTasks,
+            Self::NoneReady { .. } => Hint::ListHolders,
+            Self::Held { id, owner, until: None } => Hint::ReleaseTask { id: *id, owner: owner.clone() },
+            Self::Held { .. } => Hint::ClaimAnother,
+            Self::NotHeld { id, .. } => Hint::ShowTask { id: *id },
+            Self::Blocked { id, .. } => Hint::UnblockTask { id: *id },
+            Self::Completed { id } => Hint::ReopenTask { id: *id },
+            Self::Cycle { .. } => Hint::ShowTaskGraph,
+            Self::NoOwner { id } => Hint::AssignTask { id: *id },
+            Self::Reserved { .. } => Hint::UseClaims,
+            Self::NoSubject | Self::Id(_) => return None,
+        })
     }
 }
 

@@ -154,7 +154,7 @@ impl<'a> Reading<'a> {
                 Manifest::parse(&text).map_err(|why| self.bad(why))
             }
             Err(error @ StoreError::Io { .. }) => Err(error),
-            _ => Err(self.bad("it does not begin with a manifest: it was not made by `atm team backup`")),
+            _ => Err(self.bad("it does not begin with a manifest: it is no backup of a team")),
         }
     }
 

@@ -5,17 +5,18 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atm_office::OfficeError;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::people::teams::TeamPlan;
 use atm_office::protocol::plan::PlanAnswer;
 use atm_office::tasks::{TaskFilter, TaskPlan};
-use atm_office::{ExitCode, OfficeError};
 use atm_wire::task::{Status, TaskId};
 use atm_wire::{Address, MemberName, TeamName};
 
 use super::crew::Crew;
 use super::{STOP, Stage, name};
 use crate::cmd::members;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 

@@ -4,16 +4,17 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use atm_office::OfficeError;
 use atm_office::mail::inbox::Filter;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::people::members::{MemberChange, MemberPlan};
 use atm_office::people::teams::TeamPlan;
-use atm_office::{ExitCode, OfficeError};
 use atm_store::Layout;
 use atm_wire::{Address, MemberName};
 
 use super::{Stage, TEAM, name};
 use crate::cmd::{members, track};
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::message::{self, Flags};
 use crate::output::safe;

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atm_office::{ExitCode, Office};
+use atm_office::Office;
 use atm_store::{Root, State};
 use atm_wire::{MemberName, TeamName};
 use clap::Args;
@@ -19,6 +19,7 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::Out;
 

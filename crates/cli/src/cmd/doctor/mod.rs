@@ -5,12 +5,13 @@ mod show;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use atm_office::{ExitCode, OfficeError};
+use atm_office::OfficeError;
 use atm_upkeep::doctor::{self, Ailment, Checkup, Finding, Severity, Treated};
 use atm_wire::TeamName;
 use clap::Args;
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 
@@ -89,7 +90,7 @@ impl Doctor {
             Outcome::Failed(_) => true,
             _ => case.finding.ailment.severity() == Severity::Error,
         });
-        Ok(if bad { i32::from(u8::from(ExitCode::BadData)) } else { 0 })
+        Ok(if bad { i32::from(ExitCode::BadData) } else { 0 })
     }
 
     /// The ledger is mended in the same step as it is looked at.

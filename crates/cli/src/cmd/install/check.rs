@@ -3,12 +3,12 @@
 use atm_clients::check::Report;
 use atm_clients::settings::{Identity, SettingsFile};
 use atm_clients::{AgentClient, Folders, Scope};
-use atm_office::ExitCode;
 use atm_store::client_file::ClientFile;
 use serde::Serialize;
 
 use super::find_program;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 

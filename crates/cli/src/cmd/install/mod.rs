@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use atm_clients::settings::{Before, Identity, Installing, SERVER, SettingsError, SettingsFile};
 use atm_clients::{AgentClient, Folders, Profile, Scope, program};
-use atm_office::{ExitCode, OfficeError};
+use atm_office::OfficeError;
 use atm_store::State;
 use atm_store::client_file::{ClientFile, Touched};
 use clap::Args;
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::client_arg;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 use crate::settings::Settings;

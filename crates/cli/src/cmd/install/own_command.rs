@@ -5,10 +5,11 @@ use std::process::{Command, Stdio};
 
 use atm_clients::CommandLine;
 use atm_clients::settings::{Identity, Installing, OwnCommand, SettingsError};
-use atm_office::{ExitCode, OfficeError};
+use atm_office::OfficeError;
 use atm_store::client_file::ClientFile;
 
 use super::refused;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 
 /// A call, and where its program is.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use atm_clients::{Plugin, shell};
-use atm_office::{ExitCode, OfficeError};
+use atm_office::OfficeError;
 use atm_store::client_file::ClientFile;
 use atm_store::files::read_small;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::refused;
 use crate::cmd::primer;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 

@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::LayoutArg;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
 
@@ -37,7 +38,7 @@ impl Convert {
         let done = convert::convert(&context.office, &team, plan, &mut |done, of| progress.at(done, of));
         drop(progress);
         let done = done?;
-        let code = done.exit_code.map_or(0, |code| i32::from(u8::from(code)));
+        let code = done.failed.map_or(0, |kind| ExitCode::from(kind).into());
         for inbox in &done.inboxes {
             let of = |what: &str| format!("{}@{}: {what}", inbox.name, done.team);
             for warning in &inbox.warnings {

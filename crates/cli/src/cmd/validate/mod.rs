@@ -5,7 +5,7 @@ mod sarif;
 
 use std::path::{Path, PathBuf};
 
-use atm_office::{ExitCode, OfficeError};
+use atm_office::OfficeError;
 use atm_store::TeamFolder;
 use atm_upkeep::access;
 use atm_upkeep::validate::{FileReport, detect, validate_all, validate_file, validate_folder, validate_team};
@@ -15,6 +15,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::{Out, safe};
 use crate::settings;
@@ -126,7 +127,7 @@ impl Validate {
         } else {
             tell(&mut context.out, &shown, reports.len(), counts)?;
         }
-        Ok(if counts.error > 0 { i32::from(u8::from(ExitCode::BadData)) } else { 0 })
+        Ok(if counts.error > 0 { i32::from(ExitCode::BadData) } else { 0 })
     }
 
     /// Checks what was named; says which teams were among it.

@@ -2,7 +2,8 @@
 
 use atm_wire::team::Manner;
 
-use crate::error::ExitCode;
+use crate::error::ErrorKind;
+use crate::hint::{Hint, name_in};
 
 /// Why a member could not be woken.
 #[derive(Debug, thiserror::Error)]
@@ -50,12 +51,12 @@ pub enum WakeError {
 }
 
 impl WakeError {
-    /// The exit code for this error.
-    pub fn exit_code(&self) -> ExitCode {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::BadSession(_) | Self::BadServer(_) => ExitCode::Usage,
-            Self::NoWay { .. } | Self::Unknown { .. } | Self::Busy { .. } => ExitCode::Refused,
-            Self::Failed { .. } => ExitCode::Io,
+            Self::BadSession(_) | Self::BadServer(_) => ErrorKind::Invalid,
+            Self::NoWay { .. } | Self::Unknown { .. } | Self::Busy { .. } => ErrorKind::Refused,
+            Self::Failed { .. } => ErrorKind::Io,
         }
     }
 
@@ -71,15 +72,13 @@ impl WakeError {
         }
     }
 
-    /// What to do next.
-    pub fn hint(&self) -> Option<String> {
+    /// What may help.
+    pub fn hint(&self) -> Option<Hint> {
         Some(match self {
-            Self::NoWay { .. } => "`atm member set NAME --wake WAY` says how".to_owned(),
-            Self::Unknown { what, .. } => format!("`atm member set NAME --{what} …` says it"),
-            Self::Busy { .. } => "nothing was done; its mail waits in its inbox".to_owned(),
-            Self::Failed { .. } => {
-                "its mail waits in its inbox; it is tried again at the next step".to_owned()
-            }
+            Self::NoWay { who } => Hint::SetWake { name: name_in(who) },
+            Self::Unknown { who, what, .. } => Hint::SetWakeDetail { name: name_in(who), what },
+            Self::Busy { .. } => Hint::MailWaits,
+            Self::Failed { .. } => Hint::WakeAgain,
             Self::BadSession(_) | Self::BadServer(_) => return None,
         })
     }

@@ -98,9 +98,7 @@ impl Office {
             Manner::Poll => {
                 Box::new(ByItself("its client looks into the inbox by itself, every second or so"))
             }
-            Manner::Rewake => {
-                Box::new(ByItself("a hook of its client does it, while it waits with `atm wake wait`"))
-            }
+            Manner::Rewake => Box::new(ByItself("a hook of its client does it, while that waits for mail")),
             Manner::None | Manner::Auto => Box::new(ByItself("it is not to be woken")),
             Manner::Pane => {
                 Box::new(TypedLine { office: self, team, name, pane: self.pane_of(team, config, name)? })

@@ -1,0 +1,60 @@
+//! How a command ends, as a number for scripts.
+
+use atm_office::{ErrorKind, OfficeError};
+
+/// How a command ends. These numbers are a promise to scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum ExitCode {
+    /// The command line is wrong.
+    Usage = 2,
+    /// No such team, member or message.
+    NotFound = 3,
+    /// Refused by policy or for want of authority.
+    Refused = 4,
+    /// A lock could not be had; nothing was written.
+    Busy = 5,
+    /// The data is bad; nothing was changed.
+    BadData = 6,
+    /// Input or output failed.
+    Io = 7,
+    /// Written, but the awaited stage did not come in time.
+    TimedOut = 8,
+    /// Accepted, not written yet: it will be.
+    Accepted = 9,
+    /// Stopped, and everything was taken back. The number is that of an interrupt; other signals have their own.
+    Interrupted = 130,
+}
+
+impl From<ExitCode> for u8 {
+    fn from(code: ExitCode) -> u8 {
+        code as u8
+    }
+}
+
+impl From<ExitCode> for i32 {
+    fn from(code: ExitCode) -> i32 {
+        i32::from(u8::from(code))
+    }
+}
+
+impl From<ErrorKind> for ExitCode {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Invalid => Self::Usage,
+            ErrorKind::NotFound => Self::NotFound,
+            ErrorKind::Refused => Self::Refused,
+            ErrorKind::Busy => Self::Busy,
+            ErrorKind::BadData => Self::BadData,
+            ErrorKind::Io => Self::Io,
+            ErrorKind::TimedOut => Self::TimedOut,
+            ErrorKind::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
+impl From<&OfficeError> for ExitCode {
+    fn from(error: &OfficeError) -> Self {
+        error.kind().into()
+    }
+}

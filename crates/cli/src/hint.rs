@@ -1,0 +1,123 @@
+//! Hints as commands, for people and scripts at a shell.
+
+use atm_office::Hint;
+
+/// A hint in words. A file that could not be changed is said to be as it was, unless steps before it were done.
+pub(crate) fn words(hint: &Hint) -> String {
+    match (unchanged(hint), advice(hint)) {
+        (Some(fact), advice) => format!("{fact}; {advice}"),
+        (None, advice) => advice,
+    }
+}
+
+/// That nothing happened, of errors that stand alone.
+fn unchanged(hint: &Hint) -> Option<&'static str> {
+    match hint {
+        Hint::JoinGroup => Some("nothing was made"),
+        Hint::RemoveLink => Some("nothing was written there"),
+        Hint::TryAgain | Hint::StopWriter | Hint::AskAgain => Some("nothing was written"),
+        Hint::MendFile
+        | Hint::UseNewerVersion
+        | Hint::UseOtherBackup
+        | Hint::SeeWhetherRemoved
+        | Hint::SeeSpaceAndPermissions
+        | Hint::TmuxHangs
+        | Hint::LeaveToClient => Some("nothing was changed"),
+        Hint::MailWaits => Some("nothing was done"),
+        // Of a disk that does not sync, the error says that it is written.
+        _ => None,
+    }
+}
+
+/// What to do, whatever was done before.
+#[expect(clippy::too_many_lines, reason = "one arm for each hint")]
+fn advice(hint: &Hint) -> String {
+    match hint {
+        Hint::NearestNames(names) => format!("did you mean {}?", names.join(", ")),
+        Hint::ChooseTeam(choices) => format!("use --team with one of: {}", choices.join(", ")),
+        Hint::ChangeAlias { alias } => {
+            format!("`atm team alias {alias} TEAM` gives it to another team; --remove forgets it")
+        }
+        Hint::ListMessages { who } => format!("`atm inbox {who}` shows the ids"),
+        Hint::ChooseMessage(choices) => format!("one of: {}", choices.join(", ")),
+        Hint::FollowMessage { id, is_written: true } => {
+            format!("it is written and stays so; `atm track {id}` shows how far it came")
+        }
+        Hint::FollowMessage { id, is_written: false } => {
+            format!("it is accepted and will be written; `atm track {id}` shows how far it came")
+        }
+        Hint::ListArtifacts { who } => format!("`atm artifacts list {who}` shows the files"),
+        Hint::RunRepair { team } => format!("`atm --team {team} team repair` shows the phantoms"),
+        Hint::ReleaseTask { id, owner } => {
+            format!("{owner} or the lead can give it back: atm task release {id}")
+        }
+        Hint::ShowTask { id } => format!("`atm task show {id}` tells whose it is"),
+        Hint::UnblockTask { id } => format!("`atm task unblock {id}` if that is not so any more"),
+        Hint::ReopenTask { id } => {
+            format!("its owner or the lead can open it again: atm task update {id} --status pending")
+        }
+        Hint::AssignTask { id } => format!("`atm task assign {id} NAME` gives it to somebody"),
+        Hint::StartAgain { name } => {
+            let name = name.as_deref().unwrap_or("NAME");
+            format!("`atm respawn {name}` starts it again; `atm members` shows who runs")
+        }
+        Hint::StartMember { name } => format!("`atm respawn {name}` starts it, with its inbox"),
+        Hint::EndMember { name } => format!("`atm kill {name}` ends it; `atm attach {name}` shows it"),
+        Hint::SetWake { name } => format!("`atm member set {name} --wake WAY` says how"),
+        Hint::SetWakeDetail { name, what } => format!("`atm member set {name} --{what} …` says it"),
+        Hint::Partly { done, rest } => {
+            let done: Vec<String> = done.iter().map(ToString::to_string).collect();
+            let rest = rest.as_deref().map(|rest| format!("; {}", advice(rest))).unwrap_or_default();
+            format!("done before it failed: {}{rest}", done.join(", "))
+        }
+        Hint::ListTeams => "`atm team list` shows the teams".into(),
+        Hint::CreateTeam => {
+            "`atm team create NAME` makes one; `atm config` shows which root is used, and why".into()
+        }
+        Hint::ListMembers => "`atm members` shows the names".into(),
+        Hint::AddMember => "`atm member add NAME` adds somebody".into(),
+        Hint::ShowLead => "`atm team show` shows the members; the lead is called team-lead".into(),
+        Hint::ActForMember => "use --as NAME to act for somebody; without it you are `user`".into(),
+        Hint::SearchHistory => "`atm log` shows what was sent and seen".into(),
+        Hint::AwaitAnswer => "the request stays; its answer comes as mail".into(),
+        Hint::GiveText => "give the text as an argument, `-` for stdin, or --file".into(),
+        Hint::ForceDelete => "--force deletes it all the same; its files are kept in the state folder".into(),
+        Hint::EndClient => "end it first, or use --force: what is made a log, it will not see".into(),
+        Hint::TakeLead => "--force takes its place all the same".into(),
+        Hint::RebuildLedger => {
+            "mail goes without it; `atm doctor --fix` makes a new one from the files".into()
+        }
+        Hint::ListMended => "`atm doctor --journal` lists what was mended".into(),
+        Hint::ForceUndo => {
+            "--force puts the old bytes there all the same; the journal keeps what is there now".into()
+        }
+        Hint::ListGroups | Hint::JoinGroup => "`id -Gn` shows the groups that you are in".into(),
+        Hint::ListTasks => "`atm task list` shows the tasks".into(),
+        Hint::ListHolders => "`atm task list` shows who has what, and what waits for what".into(),
+        Hint::ClaimAnother => "`atm task claim --next` takes another one".into(),
+        Hint::ShowTaskGraph => "`atm task graph` shows what waits for what".into(),
+        Hint::UseClaims => "use `atm task claim` and `atm task release`".into(),
+        Hint::InstallTmux => "install tmux; members run in its panes".into(),
+        Hint::TmuxHangs => "the tmux server hangs".into(),
+        Hint::UseWindow => "use --place window".into(),
+        Hint::NameProgram => "name it with its path, or put it on your PATH".into(),
+        Hint::NameFolder => "--cwd names a folder that is there".into(),
+        Hint::GiveCommand => "give --client, or the command behind `--`".into(),
+        Hint::NamePermissionMode => {
+            "--permission-mode is one word, for Claude Code; other clients have settings of their own".into()
+        }
+        Hint::LeaveToClient => "members that a client started are its own".into(),
+        Hint::MailWaits => "its mail waits in its inbox".into(),
+        Hint::WakeAgain => "its mail waits in its inbox; it is tried again at the next step".into(),
+        Hint::RemoveLink => "look who made the link, and remove it or move the file".into(),
+        Hint::TryAgain => "try again, or look which program hangs".into(),
+        Hint::StopWriter => "stop the program that rewrites this file without its lock".into(),
+        Hint::MendFile => "mend the file".into(),
+        Hint::UseNewerVersion => "use a newer atm for it".into(),
+        Hint::UseOtherBackup => "use another backup, or look where this one is from".into(),
+        Hint::SeeWhetherRemoved => "see whether the team or its folder was removed meanwhile".into(),
+        Hint::SeeToDisk => "see to the disk".into(),
+        Hint::AskAgain => "nothing will be, until you ask for it again".into(),
+        Hint::SeeSpaceAndPermissions => "see disk space and permissions".into(),
+    }
+}
