@@ -23,6 +23,7 @@ pub(crate) static PROFILE: Profile = Profile {
     name: NAME,
     title: "Cursor",
     variables: &[],
+    session_variable: None,
     settings,
     left_to_do,
     check: SelfCheck::Impossible,
@@ -63,7 +64,7 @@ fn recognises(input: &HookInput, event: &str) -> bool {
     has_no_session || input.has_name(event, &["beforeSubmitPrompt"])
 }
 
-fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     match event {
         HookEvent::Stop => json!({ "followup_message": text }).into(),
         _ => json!({ "additional_context": text }).into(),

@@ -25,6 +25,7 @@ pub(crate) static PROFILE: Profile = Profile {
     name: NAME,
     title: "Gemini CLI",
     variables: &[],
+    session_variable: None,
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain },
@@ -57,12 +58,12 @@ fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<Setting
     vec![SettingsFile::json(path, Dialect::Comments, pieces)]
 }
 
-fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     if event == HookEvent::Stop {
-        return hook::block("deny", &text);
+        return hook::block("deny", text);
     }
     let named = EVENTS.iter().find(|(named, _)| *named == event);
-    hook::additional_context(named.map_or(event.name(), |(_, name)| name), &text)
+    hook::additional_context(named.map_or(event.name(), |(_, name)| name), text)
 }
 
 fn explain(said: &str) -> Option<&'static str> {

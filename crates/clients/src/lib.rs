@@ -28,4 +28,4 @@ pub mod wake;
 pub use client::{AgentClient, UnknownClient};
 pub use command::CommandLine;
 pub use folders::{Folders, Scope};
-pub use profile::{Plugin, Profile};
+pub use profile::{Plugin, PluginFile, Profile};

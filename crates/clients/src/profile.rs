@@ -20,6 +20,8 @@ pub struct Profile {
     pub title: &'static str,
     /// Environment variables that say where its folders are.
     pub variables: &'static [&'static str],
+    /// The variable in which its child processes find the conversation's id, if they do.
+    pub session_variable: Option<&'static str>,
     /// Its settings files, and what of ours belongs into them.
     pub settings: fn(Scope, &Folders, &Identity) -> Vec<SettingsFile>,
     /// What the user has to do after the installation, which we never do for them: trust is theirs to give.
@@ -40,6 +42,9 @@ pub struct Profile {
     pub has_rewake_hook: bool,
 }
 
+/// A file of a plugin: its name and its text.
+pub type PluginFile = (&'static str, String);
+
 /// A plugin: a folder with everything of ours in it.
 #[derive(Debug)]
 pub struct Plugin {
@@ -48,7 +53,7 @@ pub struct Plugin {
     /// Whether a manifest with this text is ours.
     pub is_ours: fn(&str) -> bool,
     /// Its files, by name and text, with this skill among them.
-    pub files: fn(&str) -> Result<Vec<(&'static str, String)>, SettingsError>,
+    pub files: fn(&str) -> Result<Vec<PluginFile>, SettingsError>,
     /// How its user checks and loads it, a line each; the folder, quoted for a shell, is given.
     pub usage: fn(&str) -> String,
 }

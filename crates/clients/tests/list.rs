@@ -101,9 +101,18 @@ fn there_is_no_second_list() {
     }
 }
 
+/// Schemas are kept by hand.
+#[test]
+fn the_schema_of_answers_names_every_client() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/schemas/setup.json");
+    let schema: serde_json::Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let names: Vec<&str> = AgentClient::ALL.iter().map(|client| client.as_str()).collect();
+    assert_eq!(schema.pointer("/$defs/client/enum").unwrap(), &serde_json::json!(names));
+}
+
 fn collect(folder: &Path, sources: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
-        let path = entry.unwrap().path();
+        let path = entry.expect("the folder can be read").path();
         if path.is_dir() {
             collect(&path, sources);
         } else if path.extension().is_some_and(|extension| extension == "rs") {

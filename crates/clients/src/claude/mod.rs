@@ -1,7 +1,9 @@
 //! Claude Code.
 
 mod plugin;
+pub mod process;
 mod servers;
+pub mod sessions;
 pub mod versions;
 
 use atm_wire::team::Manner;
@@ -35,6 +37,7 @@ pub(crate) static PROFILE: Profile = Profile {
     name: NAME,
     title: "Claude Code",
     variables: &[VARIABLE],
+    session_variable: Some("CLAUDE_CODE_SESSION_ID"),
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
@@ -96,11 +99,11 @@ fn left_to_do(scope: Scope) -> &'static [&'static str] {
 }
 
 /// A teammate that is about to idle is the one thing that it holds by the exit code alone.
-fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     match event {
-        HookEvent::TeammateIdle => HookAnswer { stdout: None, stderr: Some(text), code: GO_ON },
-        HookEvent::Stop => hook::block("block", &text),
-        event => hook::additional_context(event.name(), &text),
+        HookEvent::TeammateIdle => HookAnswer { stdout: None, stderr: Some(text.to_owned()), code: GO_ON },
+        HookEvent::Stop => hook::block("block", text),
+        event => hook::additional_context(event.name(), text),
     }
 }
 
@@ -123,7 +126,7 @@ fn hooks(identity: &Identity) -> Vec<Piece> {
 /// It is a member of the team by its own means: a separate process.
 fn arguments(role: &Role<'_>) -> Vec<String> {
     let id = format!("{}@{}", role.name, role.team);
-    let mut arguments = words(&["--agent-id", &id, "--agent-name", role.name.as_str()]);
+    let mut arguments = words(&[process::AGENT_ID, &id, "--agent-name", role.name.as_str()]);
     let color = role.color.to_string();
     arguments.extend(words(&["--team-name", role.team.as_str(), "--agent-color", &color]));
     if let Some(session) = role.lead_session {

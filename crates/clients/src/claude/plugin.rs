@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::hooks;
+use crate::profile::PluginFile;
 use crate::settings::{Dialect, Document, Identity, Piece, SERVER, SettingsError};
 
 pub(super) const MANIFEST: &str = ".claude-plugin/plugin.json";
@@ -11,7 +12,7 @@ pub(super) fn is_ours(manifest: &str) -> bool {
     serde_json::from_str::<Value>(manifest).is_ok_and(|manifest| manifest["name"] == SERVER)
 }
 
-pub(super) fn files(skill: &str) -> Result<Vec<(&'static str, String)>, SettingsError> {
+pub(super) fn files(skill: &str) -> Result<Vec<PluginFile>, SettingsError> {
     let server = Piece::Server { at: "mcpServers", value: json!({ "command": SERVER, "args": ["mcp"] }) };
     let document = |pieces: &[Piece]| -> Result<String, SettingsError> {
         let mut document = Document::new("", Dialect::Strict)?;

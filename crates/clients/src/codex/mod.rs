@@ -32,6 +32,7 @@ pub(crate) static PROFILE: Profile = Profile {
     name: NAME,
     title: "Codex",
     variables: &[VARIABLE],
+    session_variable: None,
     settings,
     left_to_do,
     check: app_server::CHECK,
@@ -73,10 +74,10 @@ fn recognises(input: &HookInput, event: &str) -> bool {
 }
 
 /// It is strict: at a stop it takes these two keys, and no other.
-fn hook_answer(event: HookEvent, text: String) -> HookAnswer {
+fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     match event {
-        HookEvent::Stop => hook::block("block", &text),
-        event => hook::additional_context(event.name(), &text),
+        HookEvent::Stop => hook::block("block", text),
+        event => hook::additional_context(event.name(), text),
     }
 }
 

@@ -12,7 +12,7 @@ pub use input::HookInput;
 
 use crate::client::AgentClient;
 
-/// What Claude Code takes as additional context, in bytes; the others take no less.
+/// What Claude Code takes as additional context, in characters as JavaScript counts them; the others take no less.
 pub(crate) const LARGEST_TEXT: usize = 10_000;
 
 /// How a client's hooks speak.
@@ -26,10 +26,10 @@ pub struct HookFormat {
     pub takes_text_in_turn: bool,
     /// Which mail keeps an agent going that wants to stop.
     pub stop_is_held_by: HeldBy,
-    /// The longest text that it takes, in bytes.
+    /// The longest text that it takes, in characters as JavaScript counts them.
     pub largest_text: usize,
     /// The answer that puts a text before the model.
-    pub answer: fn(HookEvent, String) -> HookAnswer,
+    pub answer: fn(HookEvent, &str) -> HookAnswer,
 }
 
 impl HookFormat {
@@ -113,7 +113,7 @@ mod tests {
     fn an_answer_has_the_keys_that_its_client_knows() {
         let keys = |client: AgentClient, event| {
             let hooks = client.profile().hooks.as_ref().unwrap();
-            let answer = (hooks.answer)(event, "text".to_owned());
+            let answer = (hooks.answer)(event, "text");
             let document = answer.stdout.unwrap();
             let mut keys: Vec<String> = document.as_object().unwrap().keys().cloned().collect();
             let name = document["hookSpecificOutput"]["hookEventName"].as_str().map(ToOwned::to_owned);
@@ -134,10 +134,8 @@ mod tests {
         ] {
             assert_eq!(keys(client, event), expected, "{client} {event:?}");
         }
-        let idle = (AgentClient::Claude.profile().hooks.as_ref().unwrap().answer)(
-            HookEvent::TeammateIdle,
-            "text".to_owned(),
-        );
+        let idle =
+            (AgentClient::Claude.profile().hooks.as_ref().unwrap().answer)(HookEvent::TeammateIdle, "text");
         assert_eq!(idle, HookAnswer { stdout: None, stderr: Some("text".to_owned()), code: GO_ON });
     }
 }

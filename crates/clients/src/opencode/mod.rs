@@ -2,7 +2,7 @@
 
 mod server;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atm_wire::team::Manner;
 use serde_json::json;
@@ -27,6 +27,7 @@ pub(crate) static PROFILE: Profile = Profile {
     name: NAME,
     title: "OpenCode",
     variables: &[CONFIG_VARIABLE, DATA_VARIABLE],
+    session_variable: None,
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
@@ -57,13 +58,13 @@ fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<Setting
     let schema = Piece::Beginning { key: "$schema", value: json!("https://opencode.ai/config.json") };
     let pieces = vec![schema, Piece::Server { at: "mcp", value: server }];
     vec![
-        SettingsFile::json(config_in(config), Dialect::Loose, pieces),
+        SettingsFile::json(config_in(&config), Dialect::Loose, pieces),
         SettingsFile::whole(plugins.join("atm.js"), plugin(identity)),
     ]
 }
 
 /// It reads either; the one that is there is edited.
-fn config_in(folder: PathBuf) -> PathBuf {
+fn config_in(folder: &Path) -> PathBuf {
     let there = ["opencode.jsonc", "opencode.json"].map(|name| folder.join(name));
     there.iter().find(|path| path.exists()).unwrap_or(&there[1]).clone()
 }

@@ -10,5 +10,4 @@ pub mod nearest;
 pub mod presence;
 pub mod probe;
 pub mod process;
-pub(crate) mod sessions;
 pub mod teams;

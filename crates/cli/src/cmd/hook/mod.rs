@@ -69,7 +69,7 @@ impl Hook {
         let Some(handover) = hooked.handover else { return Ok(0) };
         let (text, count) =
             brief::bounded(handover.messages(), handover.left_out(), format.largest_text - WHOSE.len());
-        let answer = (format.answer)(event, format!("{WHOSE}{text}"));
+        let answer = (format.answer)(event, &format!("{WHOSE}{text}"));
         let out = &mut context.out;
         // What nobody can hear is not presented: the next hook that somebody listens to says it.
         let unheard = |error: io::Error| format!("nothing was presented: {error}");

@@ -3,6 +3,7 @@
 
 use std::env;
 
+use atm_clients::AgentClient;
 use atm_office::people::join::Adoption;
 use clap::Args;
 
@@ -34,7 +35,8 @@ impl Join {
             Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
             None => context.team()?,
         };
-        let session = self.session.or_else(|| env::var("CLAUDE_CODE_SESSION_ID").ok());
+        let variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
+        let session = self.session.or_else(|| variables.filter_map(|name| env::var(name).ok()).next());
         let session = session.filter(|session| !session.trim().is_empty()).ok_or_else(|| {
             Failure::usage("which conversation leads from now on?")
                 .hint("give --session ID; in a hook of Claude Code it is $CLAUDE_CODE_SESSION_ID")

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use atm_clients::claude::sessions::{self, Session};
 use atm_ledger::{InboxKey, Traces};
 use atm_wire::payload::{Content, Payload, classify};
 use atm_wire::team::{Member, TeamConfig};
@@ -16,7 +17,6 @@ use crate::office::Office;
 use crate::pane::{Life, PaneRef};
 use crate::people::probe::ProcessProbe;
 use crate::people::process::{Fate, fate_by};
-use crate::people::sessions::{self, Session};
 
 /// What is asked once for all members, and only if somebody wants to know.
 #[derive(Debug, Default)]
@@ -249,7 +249,8 @@ impl Office {
         if own.is_none() && of_lead.is_none() && process.is_none() {
             return None;
         }
-        let live = around.sessions.get_or_init(|| sessions::live(self.root.path(), &*self.probe));
+        let live =
+            around.sessions.get_or_init(|| sessions::live(self.root.path(), |pid| self.probe.started(pid)));
         let is_ids = |session: &&Session| [own, of_lead].contains(&Some(session.id.as_str()));
         // `/clear` begins another conversation in the same process.
         let by_process = || live.iter().find(|session| Some(session.pid) == process);

@@ -17,11 +17,11 @@
 
 use std::time::Duration;
 
+use atm_clients::claude::sessions::Activity;
 use atm_wire::Stamp;
 
 use super::{Judgement, Presence, Trace, Weight};
 use crate::people::process::Fate;
-use crate::people::sessions::Activity;
 
 /// How long a health check may go without an answer.
 pub(crate) const CHECK_PATIENCE: Duration = Duration::from_secs(30);

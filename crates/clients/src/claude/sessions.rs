@@ -2,32 +2,30 @@
 //!
 //! The registry is no public contract: it is only read, every key may be missing, and a file may be empty while it is
 //! written. An entry outlives a killed process, so it counts only if that process runs and started when the entry says.
-//! Keys for a session's socket lie beside the entries and are never opened.
+//! Keys for a session's socket are kept beside the entries and are never opened.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use super::probe::ProcessProbe;
-
 /// A longer word of a client's is cut: it is shown to people.
 const AT_MOST: usize = 60;
 
 /// A session whose process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Session {
+pub struct Session {
     /// Its process.
-    pub(crate) pid: u64,
+    pub pid: u64,
     /// The conversation.
-    pub(crate) id: String,
+    pub id: String,
     /// What it does, where the client says so.
-    pub(crate) activity: Option<Activity>,
+    pub activity: Option<Activity>,
 }
 
 impl Session {
     /// That it runs, in words.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let doing = self.activity.as_ref().map(|activity| format!(", {}", activity.describe()));
         let short: String = self.id.chars().take(8).collect();
         format!("session {short} runs (process {}{})", self.pid, doing.unwrap_or_default())
@@ -36,7 +34,7 @@ impl Session {
 
 /// What a session does, by its client's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub enum Activity {
     /// It is in a turn.
     Busy,
     /// It waits for its user's next words.
@@ -49,7 +47,7 @@ pub(crate) enum Activity {
 
 impl Activity {
     /// In words.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Busy => "working".to_owned(),
             Self::Idle => "idle".to_owned(),
@@ -60,20 +58,21 @@ impl Activity {
     }
 }
 
-/// The sessions below `root` whose processes run.
-pub(crate) fn live(root: &Path, probe: &dyn ProcessProbe) -> Vec<Session> {
+/// The sessions below `root` whose processes run. `started` says when a process started, if it runs, in the words of this
+/// machine.
+pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session> {
     let entries = fs::read_dir(root.join("sessions")).into_iter().flatten().filter_map(Result::ok);
     entries
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            read(pid, &fs::read_to_string(entry.path()).ok()?, probe)
+            read(pid, &fs::read_to_string(entry.path()).ok()?, &started)
         })
         .collect()
 }
 
 /// A session by its entry, if its process is the one that wrote it.
-fn read(pid: u64, text: &str, probe: &dyn ProcessProbe) -> Option<Session> {
+fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option<Session> {
     let entry: Value = serde_json::from_str(text).ok()?;
     let word = |key: &str| entry.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
     if entry.get("pid").and_then(Value::as_u64).is_some_and(|said| said != pid) {
@@ -85,7 +84,7 @@ fn read(pid: u64, text: &str, probe: &dyn ProcessProbe) -> Option<Session> {
         Value::Number(start) => start.to_string(),
         _ => return None,
     };
-    if probe.started(pid).is_none_or(|now| now != start) {
+    if started(pid).is_none_or(|now| now != start) {
         return None;
     }
     let cut = |word: &str| word.chars().take(AT_MOST).collect::<String>();
@@ -100,30 +99,11 @@ fn read(pid: u64, text: &str, probe: &dyn ProcessProbe) -> Option<Session> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::probe::Agent;
     use super::*;
-    use crate::pane::{Life, PaneError, PaneRef};
 
     /// A machine on which process 4242 runs, and started at 322905.
-    #[derive(Debug)]
-    struct One;
-
-    impl ProcessProbe for One {
-        fn started(&self, pid: u64) -> Option<String> {
-            (pid == 4242).then(|| "322905".to_owned())
-        }
-
-        fn pid_space(&self) -> String {
-            String::new()
-        }
-
-        fn agents(&self) -> Vec<Agent> {
-            Vec::new()
-        }
-
-        fn panes(&self, _: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
-            Ok(Vec::new())
-        }
+    fn started(pid: u64) -> Option<String> {
+        (pid == 4242).then(|| "322905".to_owned())
     }
 
     #[test]
@@ -155,15 +135,15 @@ mod tests {
             ("{", None),
         ];
         for (text, expected) in rows {
-            assert_eq!(read(4242, text, &One), expected, "{text}");
+            assert_eq!(read(4242, text, started), expected, "{text}");
         }
-        assert_eq!(read(7, r#"{"sessionId":"0b7e","procStart":"322905"}"#, &One), None, "it does not run");
+        assert_eq!(read(7, r#"{"sessionId":"0b7e","procStart":"322905"}"#, started), None, "it does not run");
     }
 
     #[test]
     fn only_entries_are_opened() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(live(folder.path(), &One).is_empty(), "there is no registry");
+        assert!(live(folder.path(), started).is_empty(), "there is no registry");
         let sessions = folder.path().join("sessions");
         fs::create_dir(&sessions).unwrap();
         let entry = r#"{"sessionId":"0b7e","procStart":"322905"}"#;
@@ -171,6 +151,6 @@ mod tests {
             fs::write(sessions.join(name), entry).unwrap();
         }
         fs::write(sessions.join("18.json"), "").unwrap();
-        assert_eq!(live(folder.path(), &One).len(), 1);
+        assert_eq!(live(folder.path(), started).len(), 1);
     }
 }
