@@ -58,6 +58,12 @@ pub fn environment(client: Option<AgentClient>) -> &'static [(&'static str, &'st
     launch.map_or(&[], |launch| launch.environment)
 }
 
+/// Whether a permission mode can be one: a plain word, and no option. Which there are is for the client to say.
+pub fn is_mode(mode: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !mode.is_empty() && mode.bytes().all(is_plain) && !mode.starts_with('-')
+}
+
 /// For clients that have no teams of their own: they are members through tools, hooks and wake-up.
 pub(crate) const PLAIN: Launch = Launch {
     arguments: |role| role.model.map(|model| words(&["--model", model])).unwrap_or_default(),
@@ -101,6 +107,21 @@ mod tests {
                 "/opt/claude --verbose {flags} --model opus --plan-mode-required --permission-mode acceptEdits"
             )
         );
+    }
+
+    #[test]
+    fn a_permission_mode_is_a_plain_word() {
+        for (mode, expected) in [
+            ("acceptEdits", true),
+            ("on-request", true),
+            ("auto_edit", true),
+            ("", false),
+            ("--danger", false),
+            ("a b", false),
+            ("a=b", false),
+        ] {
+            assert_eq!(is_mode(mode), expected, "{mode:?}");
+        }
     }
 
     #[test]

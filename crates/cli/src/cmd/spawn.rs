@@ -64,7 +64,7 @@ struct How {
     /// It needs the lead's leave for its plans
     #[arg(long)]
     plan_mode: bool,
-    /// What it may do without asking, for Claude Code: default, acceptEdits, plan, bypassPermissions, …
+    /// What it may do without asking, in its client's own word; for Claude Code: acceptEdits, plan, …
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
     /// Where its pane goes [default: window]

@@ -55,10 +55,16 @@ pub(super) fn client_of(plan: &SpawnPlan, before: Option<&Spawned>) -> Option<Ag
     }
 }
 
+/// What is remembered of a member's start, if the same client is started now: another one would not know its words.
+pub(super) fn remembered<'a>(plan: &SpawnPlan, before: &'a Member) -> Option<&'a Spawned> {
+    let spawned = before.spawned.as_ref()?;
+    let is_same = client_of(plan, Some(spawned)).map(AgentClient::as_str) == spawned.client.as_deref();
+    is_same.then_some(spawned)
+}
+
 /// A mode is one word of a client that has modes; which ones there are is for the client to say.
 fn check_mode(mode: &str, client: Option<AgentClient>) -> Result<(), SpawnError> {
-    let is_word = !mode.is_empty() && mode.chars().all(|letter| letter.is_ascii_alphanumeric());
-    if is_word && client.is_some_and(AgentClient::has_permission_modes) {
+    if launch::is_mode(mode) && client.is_some_and(AgentClient::has_permission_modes) {
         return Ok(());
     }
     let client = client.map_or_else(|| "this command".to_owned(), |client| client.as_str().to_owned());
@@ -161,5 +167,31 @@ impl Office {
         };
         let backend = Tmux::on(Server::Socket(pane.socket.clone()));
         Ok(backend.start(pane, &program).map_err(SpawnError::from)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_client_gets_nothing_of_what_the_one_before_was_started_with() {
+        let before = |client: Option<&str>| Member {
+            spawned: Some(Spawned { client: client.map(ToOwned::to_owned), ..Spawned::default() }),
+            ..Member::default()
+        };
+        let plan = |client, command: &[&str]| SpawnPlan { client, ..SpawnPlan::new("bob", command) };
+        let codex = Some(AgentClient::Codex);
+        for (plan, client, expected) in [
+            (plan(None, &[]), Some("claude"), true),
+            (plan(Some(AgentClient::Claude), &[]), Some("claude"), true),
+            (plan(None, &["/opt/claude"]), Some("claude"), true),
+            (plan(codex, &[]), Some("claude"), false),
+            (plan(None, &["sh"]), Some("claude"), false),
+            (plan(None, &["sh"]), None, true),
+            (plan(codex, &["sh"]), None, false),
+        ] {
+            assert_eq!(remembered(&plan, &before(client)).is_some(), expected, "{client:?} {plan:?}");
+        }
     }
 }

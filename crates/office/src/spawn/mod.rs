@@ -40,7 +40,7 @@ use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
 use crate::people::members::MemberPlan;
 use crate::people::presence::{Surroundings, ended};
 use crate::protocol::policy::content_of;
-use candidate::{Candidate, client_of};
+use candidate::{Candidate, client_of, remembered};
 
 /// Members are started in tmux; the other names that the format has are refused.
 pub fn check_backend(name: &str) -> Result<(), OfficeError> {
@@ -172,19 +172,20 @@ impl Office {
         }
         let name = member.checked_name()?;
         let color = member.color.clone().unwrap_or(Color::Blue);
+        let remembered = remembered(plan, member);
         let role = Role {
             team,
             lead_session: config.lead_session_id.as_deref(),
             name: &name,
             agent_type: member.agent_type.as_deref().unwrap_or("general-purpose"),
             color: &color,
-            model: plan.member.model.as_deref().or(member.spawned.as_ref().and_then(|s| s.model.as_deref())),
+            model: plan.member.model.as_deref().or(remembered.and_then(|spawned| spawned.model.as_deref())),
             plan_mode: plan.member.plan_mode.or(member.plan_mode_required) == Some(true),
             permission_mode: plan
                 .member
                 .permission_mode
                 .as_deref()
-                .or(member.spawned.as_ref().and_then(|s| s.permission_mode.as_deref())),
+                .or(remembered.and_then(|spawned| spawned.permission_mode.as_deref())),
         };
         let candidate = self.candidate(plan, &role, Some(member))?;
         let pane = self.open(team, &candidate)?;

@@ -22,8 +22,8 @@ fn help_about_members_in_panes() {
           --model <MODEL>           haiku, sonnet, opus, or a model's full id
           --cwd <DIR>               Where it works [default: here; of one that returns, where it did]
           --plan-mode               It needs the lead's leave for its plans
-          --permission-mode <MODE>  What it may do without asking, for Claude Code: default,
-                                    acceptEdits, plan, bypassPermissions, …
+          --permission-mode <MODE>  What it may do without asking, in its client's own word; for Claude
+                                    Code: acceptEdits, plan, …
           --place <PLACE>           Where its pane goes [default: window] [possible values: window,
                                     split]
           --backend <BACKEND>       What it runs in: tmux [default: tmux]
@@ -53,8 +53,8 @@ fn help_about_members_in_panes() {
           --model <MODEL>           haiku, sonnet, opus, or a model's full id
           --cwd <DIR>               Where it works [default: here; of one that returns, where it did]
           --plan-mode               It needs the lead's leave for its plans
-          --permission-mode <MODE>  What it may do without asking, for Claude Code: default,
-                                    acceptEdits, plan, bypassPermissions, …
+          --permission-mode <MODE>  What it may do without asking, in its client's own word; for Claude
+                                    Code: acceptEdits, plan, …
           --place <PLACE>           Where its pane goes [default: window] [possible values: window,
                                     split]
           --backend <BACKEND>       What it runs in: tmux [default: tmux]
