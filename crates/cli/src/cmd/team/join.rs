@@ -35,8 +35,8 @@ impl Join {
             Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
             None => context.team()?,
         };
-        let variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
-        let session = self.session.or_else(|| variables.filter_map(|name| env::var(name).ok()).next());
+        let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
+        let session = self.session.or_else(|| variables.find_map(|name| env::var(name).ok()));
         let session = session.filter(|session| !session.trim().is_empty()).ok_or_else(|| {
             Failure::usage("which conversation leads from now on?")
                 .hint("give --session ID; in a hook of Claude Code it is $CLAUDE_CODE_SESSION_ID")
