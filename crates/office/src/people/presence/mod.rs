@@ -103,8 +103,8 @@ pub struct PresenceView {
 impl Office {
     /// Whether a member is there, and why we say so.
     pub fn presence(&self, team: &TeamName, name: &MemberName) -> Result<PresenceView, OfficeError> {
-        self.reconcile(team)?;
         let mut team = self.team(team)?;
+        team.look()?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
         let _ = team.notice_exits();
         let judgement = team.judge(team.member(name)?);

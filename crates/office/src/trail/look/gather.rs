@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use atm_ledger::{InboxKey, Known, Observed, Stage};
 use atm_store::Warning;
+use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
 use super::judge::Reader;
@@ -70,6 +71,7 @@ impl Office {
         &self,
         team: &TeamName,
         name: &MemberName,
+        config: Option<&TeamConfig>,
         known: KnownInbox,
     ) -> Result<GatheredInbox, OfficeError> {
         let (key, mailbox) = (self.inbox_key(team, name), self.mailbox(team, name));
@@ -85,10 +87,13 @@ impl Office {
             let times = self.books.with(|ledger| ledger.times_restored(&key, &message.id))?;
             restored.insert(message.id.clone(), times);
         }
-        let reader = if expected.is_empty() {
-            Reader::OneByOne
-        } else {
-            self.folder(team)?.load().map_or(Reader::OneByOne, |config| Reader::of(&config, name.as_str()))
+        let reader = match config {
+            _ if expected.is_empty() => Reader::OneByOne,
+            Some(config) => Reader::of(config, name.as_str()),
+            None => self
+                .folder(team)?
+                .load()
+                .map_or(Reader::OneByOne, |config| Reader::of(&config, name.as_str())),
         };
         Ok(GatheredInbox {
             key,

@@ -15,10 +15,13 @@ mod record;
 use std::collections::HashMap;
 
 use atm_ledger::{InboxKey, Recording, Stage, TeamInbox};
+use atm_store::TeamFolder;
+use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::team::Team;
 use crate::trail::putback::put_back;
 use crate::trail::transcript::Conversations;
 
@@ -49,12 +52,20 @@ impl Office {
     /// Looks at everything of a team that changed since the last look, and finishes what was left undone. Of a team whose
     /// folder is gone it finds out what became of its mail.
     pub fn look(&self, team: &TeamName) -> Result<Looked, OfficeError> {
-        let folder = match self.folder(team) {
-            Ok(folder) => folder,
-            Err(missing) => {
-                return if self.close_team(team)? { Ok(Looked::default()) } else { Err(missing) };
-            }
-        };
+        match self.folder(team) {
+            Ok(folder) => self.look_into(team, &folder, None),
+            Err(_) if self.close_team(team)? => Ok(Looked::default()),
+            Err(missing) => Err(missing),
+        }
+    }
+
+    /// Looks into a team's folder; `config` is its configuration, where that was loaded already.
+    fn look_into(
+        &self,
+        team: &TeamName,
+        folder: &TeamFolder,
+        config: Option<&TeamConfig>,
+    ) -> Result<Looked, OfficeError> {
         self.complete_accepted(team, None);
         let root = self.root_key();
         let known = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
@@ -66,13 +77,21 @@ impl Office {
         };
         let mut looked = Looked::default();
         if known.values().any(|inbox| inbox.has_open) || names.iter().any(is_changed) {
-            let config = folder.load()?;
+            let loaded;
+            let config = match config {
+                Some(config) => config,
+                None => {
+                    loaded = folder.load()?;
+                    &loaded
+                }
+            };
             names.extend(config.members.iter().filter_map(|member| member.checked_name().ok()));
             names.sort();
             names.dedup();
-            let conversations = self.conversations(team, Some(&config));
+            let conversations = self.conversations(team, Some(config));
             for name in &names {
-                self.look_at_member(&root, team, name, &known, &conversations, &mut looked)?;
+                let member = (name, config);
+                self.look_at_member(&root, team, member, &known, &conversations, &mut looked)?;
             }
         }
         self.books.tidy();
@@ -94,7 +113,7 @@ impl Office {
         let Some(known) = known.filter(|known| known.messages.iter().any(|message| message.ours)) else {
             return Ok(());
         };
-        let gathered = self.gather_inbox(team, name, known)?;
+        let gathered = self.gather_inbox(team, name, None, known)?;
         let findings = judge::judge_inbox(&gathered, self.now().as_millis());
         if !findings.undone.is_empty() {
             put_back(self, &gathered.key, &self.hurried().mailbox(team, name), &findings.undone)?;
@@ -107,7 +126,7 @@ impl Office {
         &self,
         root: &str,
         team: &TeamName,
-        name: &MemberName,
+        (name, config): (&MemberName, &TeamConfig),
         known: &HashMap<String, TeamInbox>,
         conversations: &Conversations,
         looked: &mut Looked,
@@ -116,7 +135,7 @@ impl Office {
         let has_open = known.get(name.as_str()).is_some_and(|inbox| inbox.has_open);
         let transcripts = conversations.of(name.as_str());
         let mut before = if has_open { self.read_conversations(&inbox, transcripts)? } else { Vec::new() };
-        let reached = self.look_at_inbox(team, name)?;
+        let reached = self.look_at_inbox(team, name, Some(config))?;
         // What the inbox shows for the first time may be in the conversation already.
         if !has_open && !reached.is_empty() {
             before = self.read_conversations(&inbox, transcripts)?;
@@ -131,10 +150,11 @@ impl Office {
         &self,
         team: &TeamName,
         name: &MemberName,
+        config: Option<&TeamConfig>,
     ) -> Result<Vec<Reached>, OfficeError> {
         for _ in 0..ATTEMPTS {
             let Some(known) = self.known_inbox(team, name)? else { return Ok(Vec::new()) };
-            let gathered = self.gather_inbox(team, name, known)?;
+            let gathered = self.gather_inbox(team, name, config, known)?;
             let findings = judge::judge_inbox(&gathered, self.now().as_millis());
             let (recording, reached) = self.record_inbox(team, name, &gathered, &findings)?;
             if recording == Recording::Done {
@@ -151,7 +171,7 @@ impl Office {
 
     /// Looks at one inbox, if it changed since the last look.
     pub fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
-        self.look_at_inbox(team, name).map(drop)
+        self.look_at_inbox(team, name, None).map(drop)
     }
 
     /// The name of this tree in the ledger and in archives.
@@ -161,5 +181,12 @@ impl Office {
 
     pub(crate) fn inbox_key(&self, team: &TeamName, name: &MemberName) -> InboxKey {
         InboxKey::new(self.root.path(), team.as_str(), name.as_str())
+    }
+}
+
+impl Team<'_> {
+    /// Looks at everything of the team that changed since the last look, and finishes what was left undone.
+    pub fn look(&self) -> Result<Looked, OfficeError> {
+        self.office().look_into(self.name(), self.folder(), Some(self.config()))
     }
 }
