@@ -2,7 +2,7 @@
 //! clients keep.
 //!
 //! A scratch file is replaced whole, by rename, and not synced: a reader finds the old one, the new one or none. Of two
-//! processes that replace it at once, one wins, and the other's work is done again by whoever needs it.
+//! processes that replace it at once, one wins, and the other's work is done again when it is needed.
 
 use std::path::PathBuf;
 

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Office {
     /// Writes what was accepted for a team, or for one name of it, and is not written yet. What cannot be written now is
-    /// for whoever looks next, and so is everything if the ledger cannot be asked.
+    /// for the next look, and so is everything if the ledger cannot be asked.
     pub fn complete_accepted(&self, team: &TeamName, only: Option<&MemberName>) {
         self.complete(team, only);
     }
