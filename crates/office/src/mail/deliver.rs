@@ -31,6 +31,7 @@ impl Office {
         }
         let accepted = self.accept(&addressed);
         let underway = accepted.is_ok().then(|| self.deliveries.begin(&self.state().ledger()));
+        self.remember_leads(&addressed);
         atm_store::points::reached("accepted");
         let mut answers: Vec<(usize, Answer)> = Vec::new();
         let mut waiting: Group = addressed.into_iter().enumerate().collect();
@@ -44,6 +45,17 @@ impl Office {
         self.books.tidy();
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// What it takes to find the conversations of these letters' readers, should their team's folder be deleted.
+    fn remember_leads(&self, addressed: &[Addressed]) {
+        let mut last = None;
+        for letter in addressed.iter().filter(|letter| letter.lead.is_some()) {
+            if last != Some(&letter.team) {
+                letter.lead.iter().for_each(|lead| self.remember_lead(&letter.team, lead));
+            }
+            last = Some(&letter.team);
+        }
     }
 
     /// Promises to write the letters. Gives the ids that their inboxes have had before.

@@ -18,6 +18,7 @@ use crate::mail::tag;
 use crate::office::{Office, USER};
 use crate::protocol::policy;
 use crate::team::Team;
+use crate::trail::transcript::Remembered;
 
 /// A message that somebody wants sent.
 #[derive(Debug, Clone)]
@@ -121,6 +122,8 @@ pub(crate) struct Addressed {
     pub(crate) is_new: bool,
     pub(crate) from: MemberName,
     pub(crate) to: MemberName,
+    /// What is to be remembered of its team's lead once it is accepted.
+    pub(crate) lead: Option<Remembered>,
     warnings: Vec<String>,
 }
 
@@ -235,7 +238,7 @@ impl Office {
         let target = letter.to.team.as_ref().unwrap_or(team);
         let there = routes.team(target)?;
         self.check_policy(team, from, (target, there.config()), &letter.to.name, &content)?;
-        self.remember_lead(target, there.config());
+        let lead = self.lead_to_remember(target, there.config());
         let mut warnings = Vec::new();
         let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
         let sender = routes.team(team)?.config().member(from.as_str());
@@ -276,6 +279,7 @@ impl Office {
             kind: None,
         };
         Ok(Addressed {
+            lead,
             team: target.clone(),
             draft,
             content,

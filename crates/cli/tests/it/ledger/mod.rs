@@ -2,6 +2,7 @@
 
 mod answers;
 mod crashes;
+mod proofs;
 mod putback;
 mod retries;
 mod takers;

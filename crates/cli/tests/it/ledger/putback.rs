@@ -142,7 +142,8 @@ fn a_conversation_decides_what_the_file_does_not_tell() {
     let at = |time: &str| json!({"teamName": "dev", "agentName": "alice", "timestamp": time});
     let seen = world.sent("alice", "shown");
     Foreign::client(&world.inbox_file("alice")).with("--verb", "drain").run();
-    told(&transcript, "team-lead", "shown", &at("2026-01-01T00:00:00Z"));
+    let soon = atm_wire::Stamp::from_millis(millis(SystemTime::now())).to_string();
+    told(&transcript, "team-lead", "shown", &at(&soon));
     assert_eq!(world.stage(&seen), "seen");
 
     let lost = world.sent("alice", "dropped");
@@ -161,6 +162,10 @@ fn a_conversation_decides_what_the_file_does_not_tell() {
     assert_eq!(why_of(&world, &lost).as_deref(), Some("lost_by_client"));
     assert_eq!(world.json(&["retry"])[0]["step"], "offer");
     assert!(world.texts_for("alice")[0].contains("dropped"));
+}
+
+fn millis(time: SystemTime) -> i64 {
+    i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
 fn add_line(path: &Path, entry: &Value) {

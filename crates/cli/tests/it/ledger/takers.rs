@@ -21,8 +21,13 @@ pub(super) fn told(path: &Path, from: &str, text: &str, more: &Value) {
     writeln!(file, "{entry}").unwrap();
 }
 
+/// A client takes all that is in an inbox.
+pub(super) fn take(world: &World, name: &str) {
+    Foreign::client(&world.inbox_file(name)).with("--verb", "drain").run();
+}
+
 /// Makes the lead's conversation known to the team.
-fn set_lead_session(world: &World, session: &str) {
+pub(super) fn set_lead_session(world: &World, session: &str) {
     let path = world.root().join("teams/dev/config.json");
     let mut config: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     config["leadSessionId"] = session.into();
@@ -59,8 +64,9 @@ fn what_is_in_the_leads_conversation_was_seen() {
         .unwrap()
         .to_owned();
     let transcript = world.root().join("projects/-home-user/4492fd52-0ecf-4da1-b15d-694c7be35ef9.jsonl");
+    take(&world, "team-lead");
     told(&transcript, "alice", "done with something else", &json!({}));
-    assert_eq!(world.stage(&id), "written");
+    assert_eq!(world.stage(&id), "taken");
     told(&transcript, "alice", "done with it", &json!({}));
     assert_eq!(world.stage(&id), "seen");
     let track = world.json(&["track", &id]);
@@ -74,6 +80,7 @@ fn what_is_in_an_in_process_members_conversation_was_seen() {
         let world = World::with_team();
         set_lead_session(&world, "abc-123");
         let id = world.sent("alice", "first\nsecond line");
+        take(&world, "alice");
         let folder = world.root().join("projects/-p/abc-123/subagents");
         told(&folder.join("agent-1.jsonl"), "team-lead", "first\nsecond line", &json!({}));
         fs::write(folder.join("agent-1.meta.json"), note.to_string()).unwrap();
@@ -86,6 +93,7 @@ fn what_is_in_a_separate_process_members_conversation_was_seen() {
     let world = World::with_team();
     world.ok(&["member", "set", "alice", "--cwd", "/home/user/project"]);
     let id = world.sent("alice", "hello");
+    take(&world, "alice");
     let transcript = world.root().join("projects/-home-user-project/17eeb301.jsonl");
     told(&transcript, "team-lead", "hello", &json!({"teamName": "dev", "agentName": "alice"}));
     assert_eq!(world.stage(&id), "seen");
@@ -96,9 +104,10 @@ fn another_members_conversation_proves_nothing() {
     let world = World::with_team();
     world.ok(&["member", "set", "alice", "--cwd", "/home/user/project"]);
     let id = world.sent("alice", "hello");
+    take(&world, "alice");
     let transcript = world.root().join("projects/-home-user-project/17eeb301.jsonl");
     told(&transcript, "team-lead", "hello", &json!({"teamName": "dev", "agentName": "bob"}));
-    assert_eq!(world.stage(&id), "written");
+    assert_eq!(world.stage(&id), "taken");
 }
 
 #[test]

@@ -140,3 +140,54 @@ impl Gain {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use atm_ledger::{Acceptance, NewMessage};
+    use atm_store::{Root, State};
+    use atm_wire::Stamp;
+
+    use super::*;
+    use crate::clock::FixedClock;
+
+    /// A sender was stopped between writing the message and saying so, and the client was quicker: a look passed over the
+    /// entry, and nobody looked at it again.
+    #[test]
+    fn an_accepted_message_that_is_in_the_conversation_was_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let office =
+            Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")))
+                .with_clock(FixedClock(Stamp::from_millis(1_794_800_000_000)));
+        let team: TeamName = "demo".parse().unwrap();
+        let inbox = office.inbox_key(&team, &"bob".parse().unwrap());
+        let message = NewMessage {
+            id: "m".into(),
+            sender: "eve".into(),
+            text: "hello".into(),
+            kind: "message".into(),
+            sent_at: 1_794_700_000_000,
+            ..NewMessage::default()
+        };
+        let accepted = Acceptance { inbox: inbox.clone(), message, is_new: true, draft: String::new() };
+        office.books.with(|ledger| ledger.accept(&[accepted], 1, "eve")).unwrap();
+        let path = folder.path().join("s.jsonl");
+        let entry = serde_json::json!({
+            "type": "user", "uuid": "u", "timestamp": "2026-11-15T18:54:18.702Z",
+            "message": {"content": "<teammate-message teammate_id=\"eve\">\nhello\n</teammate-message>"},
+        });
+        fs::write(&path, format!("{entry}\n")).unwrap();
+        let transcripts = [Transcript::at(&path).unwrap()];
+        let seen = || {
+            let gains = office.read_conversations(&inbox, &transcripts).unwrap();
+            office.prove_seen(&team, &inbox, &transcripts, gains).unwrap()
+        };
+        assert_eq!(seen(), [Reached { to: "bob".into(), id: "m".into(), stage: Stage::Seen }]);
+        assert_eq!(seen(), [], "once");
+        let recorded = office.recorded(None, "m").unwrap();
+        let stages = office.books.with(|ledger| ledger.stages(&recorded)).unwrap();
+        let last = stages.iter().find(|record| record.stage == Stage::Seen).unwrap();
+        assert_eq!((recorded.stage, last.at), (Stage::Seen, 1_794_768_858_702), "when it happened");
+    }
+}

@@ -43,7 +43,7 @@ impl Office {
         if !projects.is_dir() {
             return Conversations::default();
         }
-        let lead = self.remembered_lead(team, config, Some(self.root.path()));
+        let lead = self.follow_lead(team, config);
         let scratch = Scratch::of_owners(&self.root, &self.state);
         let mut owners = Owners::parse(scratch.read().as_deref());
         let names = [Some(team.as_str()), config.and_then(|config| config.name.as_deref())];

@@ -18,6 +18,7 @@ use atm_wire::json::Object;
 
 pub(crate) use entry::Shown;
 pub(crate) use find::Conversations;
+pub(crate) use remembered::Remembered;
 
 /// How much of a conversation is read in one look; the rest is for the next.
 const AT_A_TIME: u64 = 256 << 20;
@@ -45,7 +46,7 @@ pub(crate) struct Gained {
 }
 
 impl Transcript {
-    pub(super) fn at(path: &Path) -> Option<Self> {
+    pub(crate) fn at(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some(Self {
             path: path.to_owned(),

@@ -1,11 +1,9 @@
 //! What it takes to find the conversations of a team's lead, kept beside the team: its folder may be deleted before
 //! anybody looks, and after `/clear` the configuration names a session that is over.
 
-use std::path::Path;
-
 use atm_store::Scratch;
-use atm_wire::TeamName;
 use atm_wire::team::TeamConfig;
+use atm_wire::{MemberName, TeamName};
 use serde::{Deserialize, Serialize};
 
 use super::is_plain;
@@ -29,10 +27,8 @@ pub(crate) struct Remembered {
 
 impl Remembered {
     /// What the configuration adds.
-    fn learn(&mut self, config: &TeamConfig) {
-        if let Some(lead) = config.lead() {
-            self.lead = Some(lead.name.clone());
-        }
+    fn learn(&mut self, config: &TeamConfig, lead: Option<MemberName>) {
+        self.lead = lead.map(|lead| lead.to_string()).or(self.lead.take());
         if let Some(session) = &config.lead_session_id {
             self.add(session);
         }
@@ -73,37 +69,38 @@ impl Remembered {
 }
 
 impl Office {
-    /// Remembers what the configuration says about the lead's conversation, unless that is remembered already.
-    pub(crate) fn remember_lead(&self, team: &TeamName, config: &TeamConfig) {
-        self.remembered_lead(team, Some(config), None);
+    /// What the configuration says about the lead's conversations, unless that is remembered already.
+    pub(crate) fn lead_to_remember(&self, team: &TeamName, config: &TeamConfig) -> Option<Remembered> {
+        let before = self.remembered(team);
+        let mut now = before.clone();
+        now.learn(config, self.lead_of(team, config).ok());
+        (now != before && !now.sessions.is_empty()).then_some(now)
     }
 
-    /// What is known about the lead's conversations, brought up to date and remembered. A team that is gone has no
-    /// configuration.
-    pub(super) fn remembered_lead(
-        &self,
-        team: &TeamName,
-        config: Option<&TeamConfig>,
-        root: Option<&Path>,
-    ) -> Remembered {
-        let scratch = Scratch::of_team(&self.root, team, &self.state);
-        let before: Remembered =
-            scratch.read().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    /// Remembers it. If it cannot be kept, it is found out again while the team is there.
+    pub(crate) fn remember_lead(&self, team: &TeamName, lead: &Remembered) {
+        if let Ok(bytes) = serde_json::to_vec(lead) {
+            let _ = Scratch::of_team(&self.root, team, &self.state).replace(&bytes);
+        }
+    }
+
+    /// What is known about the lead's conversations, brought up to date. A team that is gone has no configuration.
+    pub(super) fn follow_lead(&self, team: &TeamName, config: Option<&TeamConfig>) -> Remembered {
+        let before = self.remembered(team);
         let mut now = before.clone();
         if let Some(config) = config {
-            now.learn(config);
+            now.learn(config, self.lead_of(team, config).ok());
         }
-        if let Some(root) = root {
-            now.follow(&registered(root));
-        }
-        if now != before
-            && !now.sessions.is_empty()
-            && let Ok(bytes) = serde_json::to_vec(&now)
-        {
-            // If it cannot be kept, it is found out again while the team is there.
-            let _ = scratch.replace(&bytes);
+        now.follow(&registered(self.root.path()));
+        if now != before && !now.sessions.is_empty() {
+            self.remember_lead(team, &now);
         }
         now
+    }
+
+    fn remembered(&self, team: &TeamName) -> Remembered {
+        let kept = Scratch::of_team(&self.root, team, &self.state).read();
+        kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 }
 
