@@ -27,17 +27,25 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(global: &Global) -> Result<Self, Failure> {
-        let cwd = env::current_dir().map_err(|error| {
-            Failure::new(ExitCode::Io, "io", format!("cannot tell the current folder: {error}"))
-        })?;
+        let cwd = current_folder()?;
         let settings = Settings::load(global, &cwd)?;
+        Ok(Self::with(settings, cwd, global))
+    }
+
+    /// Where no settings file counts: for who looks at files that cannot be used.
+    pub(crate) fn without_files(global: &Global) -> Result<Self, Failure> {
+        let cwd = current_folder()?;
+        Ok(Self::with(Settings::without_files(global)?, cwd, global))
+    }
+
+    fn with(settings: Settings, cwd: PathBuf, global: &Global) -> Self {
         let office = Office::new(
             Root::new(cwd.join(&settings.root.value)),
             State::new(cwd.join(&settings.state.value)),
         )
         .with_unread_after(settings.unread_after.value);
         let out = Out::new(global.json, global.quiet, settings.color.value);
-        Ok(Self { office, settings, out, cwd, global: global.clone() })
+        Self { office, settings, out, cwd, global: global.clone() }
     }
 
     /// The team that is meant.
@@ -114,4 +122,9 @@ impl Context {
     pub(crate) fn identity(&self) -> Result<Option<Address>, Failure> {
         self.settings.identity()
     }
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    env::current_dir()
+        .map_err(|error| Failure::new(ExitCode::Io, "io", format!("cannot tell the current folder: {error}")))
 }

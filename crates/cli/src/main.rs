@@ -56,6 +56,10 @@ fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
         (Err(Failure::Told(told)), Command::Hook(_)) => {
             return Ok(hook::give_up(Some(&args.global), &told.message));
         }
+        // It tells what is wrong with them, as of any other file.
+        (Err(Failure::Told(told)), Command::Validate(_)) if told.code == "bad_settings" => {
+            Context::without_files(&args.global)?
+        }
         (Err(failure), _) => return Err(failure),
     };
     stop::answer_for(context.office.deliveries());

@@ -87,14 +87,40 @@ impl Settings {
         Self::read(global, None)
     }
 
+    /// As they are where no file counts: for who looks at files that cannot be used.
+    pub(crate) fn without_files(global: &Global) -> Result<Self, Failure> {
+        let mut settings = Self::defaults()?.0;
+        settings.read_environment();
+        settings.read_flags(global);
+        Ok(settings)
+    }
+
+    /// The settings files that there are for a command in the folder `cwd`.
+    pub(crate) fn places(cwd: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let (_, user) = Self::defaults()?;
+        Ok([user, source::project_file(cwd)].into_iter().filter(|path| path.exists()).collect())
+    }
+
     fn read(global: &Global, cwd: Option<&Path>) -> Result<Self, Failure> {
+        let (mut settings, user) = Self::defaults()?;
+        settings.apply(Source::of_user(&user)?)?;
+        if let Some(cwd) = cwd {
+            settings.apply(Source::of_project(&source::project_file(cwd), &settings.trusted)?)?;
+        }
+        settings.read_environment();
+        settings.read_flags(global);
+        Ok(settings)
+    }
+
+    /// What counts where nothing says otherwise, and where the user's file is.
+    fn defaults() -> Result<(Self, PathBuf), Failure> {
         let xdg = Xdg::new().map_err(|_| {
             Failure::new(ExitCode::Io, "no_home", "there is no home folder")
                 .hint("set HOME, or both --root and --state")
         })?;
         let home_claude = xdg.home_dir().join(".claude");
         let state_home = xdg.state_dir().unwrap_or_else(|| xdg.home_dir().join(".local/state"));
-        let mut settings = Self {
+        let settings = Self {
             root: default(home_claude),
             state: default(state_home.join("atm")),
             team: default(None),
@@ -107,13 +133,7 @@ impl Settings {
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
-        settings.apply(Source::of_user(&xdg.config_dir().join("atm/config.toml"))?)?;
-        if let Some(cwd) = cwd {
-            settings.apply(Source::of_project(&source::project_file(cwd), &settings.trusted)?)?;
-        }
-        settings.read_environment();
-        settings.read_flags(global);
-        Ok(settings)
+        Ok((settings, xdg.config_dir().join("atm/config.toml")))
     }
 
     fn apply(&mut self, source: Source) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ use crate::settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
-    /// A team, a team's folder, or a file [default: all teams]
+    /// A team, a team's folder, or a file [default: all teams, and the settings]
     #[arg(value_name = "TEAM|FILE")]
     what: Vec<String>,
     /// What the files are, where neither name nor content tells
@@ -138,7 +138,10 @@ impl Validate {
                 None => context.office.teams()?.into_iter().map(|team| team.name).collect(),
             });
             let reports = teams.iter().map(|team| validate_team(&context.office, team));
-            return Ok(reports.collect::<Result<Vec<_>, _>>()?.concat());
+            let mut reports = reports.collect::<Result<Vec<_>, _>>()?.concat();
+            let places = settings::Settings::places(&context.cwd)?;
+            reports.extend(places.iter().map(|path| settings_report(path)));
+            return Ok(reports);
         }
         let mut reports = Vec::new();
         for what in &self.what {

@@ -52,3 +52,28 @@ fn a_bad_threshold_names_its_table() {
     assert_eq!(answer.code, Some(6), "{answer:?}");
     assert!(answer.stderr.contains("[pending]"), "{answer:?}");
 }
+
+/// `atm validate` said nothing of the settings, and could not be run at all where they were bad.
+#[test]
+fn settings_are_validated_with_the_rest() {
+    let world = World::with_team();
+    settings(&world, "[archive]\nolder_than = \"7d\"\n");
+    let good = world.json(&["validate"]);
+    assert_eq!(good["counts"]["error"], 0, "{good}");
+    for (text, what) in [
+        ("[archive]\nolder_than = \"soon\"\n", "[archive]: \"soon\" is not a duration"),
+        ("[archive]\nrotate_over = \"big\"\n", "[archive]: "),
+        ("[archive]\nkeep = -1\n", "invalid value"),
+        ("[archive]\nkept = 1\n", "unknown field `kept`"),
+        ("[pending]\nunread_after = \"soon\"\n", "[pending]: "),
+    ] {
+        settings(&world, text);
+        let answer = world.atm(&["validate", "--json"]);
+        assert_eq!(answer.code, Some(6), "{answer:?}");
+        let found: Value = serde_json::from_str(&answer.stdout).unwrap();
+        let finding = &found["findings"][0];
+        assert_eq!(finding["ruleId"], "ATM-X001", "{found}");
+        assert!(finding["message"].as_str().unwrap().starts_with(what), "{found}");
+        assert!(finding["file"].as_str().unwrap().ends_with("config.toml"), "{found}");
+    }
+}

@@ -205,7 +205,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = "dev
     2>   |            ^
     2> invalid basic string, expected `"`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 2, column 1
@@ -213,7 +213,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 2 | teem = "x"
     2>   | ^^^^
     2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 1, column 8
@@ -221,14 +221,14 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = 7
     2>   |        ^
     2> invalid type: integer `7`, expected a string
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: color = "green": must be auto, always or never
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending]
     [exit 6]
     $ atm members --json
-    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake]"}}
+    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending]"}}
     [exit 6]
     "#);
     assert_eq!(fs::read(world.root().join("teams/dev/inboxes/bob.json")).unwrap(), b"[]");
@@ -319,6 +319,11 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "wake.after",
           "value": "0 ms, 2 min, 10 min"
+        },
+        {
+          "from": "default",
+          "key": "pending.unread_after",
+          "value": "10 min"
         }
       ],
       "team_here": "dev"

@@ -4,6 +4,7 @@
 //! the [`Ladder`], however many processes want to wake it and whoever dies. What is unread is looked at again right before.
 //! Nobody is woken in the middle of a turn. The line says that mail waits and from whom, and nothing of what it says.
 
+mod call;
 mod chore;
 mod command;
 mod error;
@@ -23,6 +24,7 @@ use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use call::{Called, Silence};
 pub use chore::Waking;
 pub use error::WakeError;
 pub use ladder::Ladder;
@@ -31,7 +33,6 @@ pub use watch::WakeWatch;
 pub(crate) use way::TypedLine;
 pub use way::{Hearer, Way};
 
-use super::{Carried, Ran, Runner};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::spawn::SpawnError;
@@ -85,34 +86,6 @@ impl Woken {
     }
 }
 
-/// Why nobody is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Silence {
-    /// Nothing is unread.
-    AllRead,
-    /// There was a call for it, or it is too early.
-    NotDue,
-    /// Nothing is unread any more.
-    JustRead,
-}
-
-/// What came of a call.
-#[derive(Debug)]
-pub(crate) enum Called {
-    /// There was none.
-    No(Silence),
-    /// There would be one.
-    Would,
-    /// There was one, for so many messages.
-    Yes(String, usize),
-}
-
-/// What is decided about a call before it is made.
-enum Decision {
-    No(Silence),
-    Call(String, Vec<Message>),
-}
-
 impl Office {
     /// Wakes a member that has new mail and waits; with `dry_run` only says whether it would.
     pub fn wake(
@@ -150,74 +123,6 @@ impl Office {
             Some(why) => Ok(Woken::not(team, name, Some(manner), why, count)),
             None => wake(manner, way.as_ref(), count),
         }
-    }
-
-    /// Calls a member that has new mail and waits, with `text` or words of our own. A call is a step: of any number who
-    /// want to call for the same mail, one does.
-    pub(crate) fn call(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        way: &dyn Way,
-        ladder: &Ladder,
-        text: Option<&str>,
-        dry_run: bool,
-    ) -> Result<Called, OfficeError> {
-        let mailbox = self.mailbox(team, name);
-        let mail = unread(&mailbox)?;
-        if mail.is_empty() {
-            return Ok(Called::No(Silence::AllRead));
-        }
-        let memory = Memory::parse(self.memo(&mailbox).read()?.as_deref());
-        let Some(step) = chore::step(name, &mail, &memory, ladder, self.now()) else {
-            return Ok(Called::No(Silence::NotDue));
-        };
-        if dry_run {
-            way.check_idle()?;
-            return Ok(Called::Would);
-        }
-        let runner = Runner::new(self, team);
-        runner.recover(&[])?;
-        match runner.run(&step, || self.call_now(team, name, way, ladder, text))? {
-            Ran::Done(called) => Ok(called),
-            Ran::Moot => Ok(Called::No(Silence::JustRead)),
-            Ran::Failed(error) => Err(error),
-            Ran::TakenByAnother => Ok(Called::No(Silence::NotDue)),
-        }
-    }
-
-    /// The same, for who has taken the step.
-    fn call_now(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        way: &dyn Way,
-        ladder: &Ladder,
-        text: Option<&str>,
-    ) -> Result<Carried<Called>, OfficeError> {
-        let mailbox = self.mailbox(team, name);
-        let (line, mail) = match self.decide(&mailbox, way, ladder)? {
-            Decision::No(Silence::JustRead) => return Ok(Carried::Moot),
-            Decision::No(why) => return Ok(Carried::Done(Called::No(why))),
-            Decision::Call(line, mail) => (line, mail),
-        };
-        // The turn is over and the memory on disk, which takes a moment: it may have read even now.
-        if has_read(&mailbox, &mail)? {
-            return Ok(Carried::Done(Called::No(Silence::JustRead)));
-        }
-        // It is read by a model: nothing in it may hide.
-        // One line, for every way: a line break is a space, and what a reader would not see is spelled out.
-        let words = text.unwrap_or(&line).replace("\r\n", " ").replace(['\n', '\r', '\t'], " ");
-        let done = way.wake(&atm_wire::visible::line(&words));
-        let evidence = match &done {
-            Ok(way) => format!("woken by {way}; not confirmed"),
-            Err(error) => format!("not woken: {error}"),
-        };
-        self.note_wake(team, name, &mail, &evidence);
-        Ok(match done {
-            Ok(_) => Carried::Done(Called::Yes(evidence, mail.len())),
-            Err(error) => Carried::Failed(error),
-        })
     }
 
     /// Wakes every member that has new mail and waits. What keeps one of them from being woken is its `why`.
@@ -299,30 +204,6 @@ impl Office {
         })
     }
 
-    /// In the turn of those who wake: whether it is time, whether it waits, and what to say. A call is remembered here,
-    /// before it is made.
-    fn decide(&self, mailbox: &Mailbox, way: &dyn Way, ladder: &Ladder) -> Result<Decision, OfficeError> {
-        self.memo(mailbox).update(|before| {
-            let mut memory = Memory::parse(before);
-            let now = self.now();
-            let mail = unread(mailbox)?;
-            if mail.is_empty() {
-                return Ok((None, Decision::No(Silence::AllRead)));
-            }
-            if !memory.calls(&mail, ladder, now) {
-                return Ok((None, Decision::No(Silence::NotDue)));
-            }
-            let hearer = way.check_idle()?;
-            // It may have read meanwhile.
-            let mail = unread(mailbox)?;
-            if !memory.calls(&mail, ladder, now) {
-                return Ok((None, Decision::No(Silence::JustRead)));
-            }
-            memory.woke(&mail, ladder, now);
-            Ok((Some(memory.render()), Decision::Call(line(&mail, hearer), mail)))
-        })
-    }
-
     pub(crate) fn memo(&self, mailbox: &Mailbox) -> Memo {
         Memo::of_nudges(mailbox, &self.state, self.times)
     }
@@ -341,12 +222,6 @@ impl Office {
                 self.books.with(|ledger| ledger.advance(&inbox, &message.id, Stage::Written, now, &evidence));
         }
     }
-}
-
-/// Whether nothing of this mail is unread any more.
-fn has_read(mailbox: &Mailbox, mail: &[Message]) -> Result<bool, OfficeError> {
-    let left = unread(mailbox)?;
-    Ok(!left.iter().any(|message| mail.iter().any(|told| told.id == message.id)))
 }
 
 fn unread(mailbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {

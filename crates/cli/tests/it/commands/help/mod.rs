@@ -62,6 +62,7 @@ fn the_first_help_names_every_command() {
       track        What became of a message: its stages, with the evidence
       pending      What waits for whom: queued, not acknowledged, or lost by a client
       retry        Offer queued mail again that nobody acted on, then escalate it
+      tend         Do what is due by the clock: offer mail again, wake, check who is silent, archive
       search       Search everything ever sent or seen
       thread       Show a conversation
       log          The trace: what was sent to whom, when, and how far it came
