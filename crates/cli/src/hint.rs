@@ -30,7 +30,6 @@ fn unchanged(hint: &Hint) -> Option<&'static str> {
 }
 
 /// What to do, whatever was done before.
-#[expect(clippy::too_many_lines, reason = "one arm for each hint")]
 fn advice(hint: &Hint) -> String {
     match hint {
         Hint::NearestNames(names) => format!("did you mean {}?", names.join(", ")),

@@ -5,7 +5,6 @@ use atm_office::Hint;
 use crate::settings::Profile;
 
 /// A hint in words, by tools that a server of this profile offers; nothing where an agent can do nothing about it.
-#[expect(clippy::too_many_lines, reason = "one arm for each hint")]
 pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
     let all = profile == Profile::All;
     let either = |whole: &str, core: &str| Some(if all { whole } else { core }.to_owned());

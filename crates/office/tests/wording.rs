@@ -1,4 +1,5 @@
 //! Words of the libraries are for every front: a library tells nobody to run a shell command.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
