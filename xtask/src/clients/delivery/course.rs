@@ -14,7 +14,7 @@ use super::session::{Role, Session};
 use super::tally::Group;
 
 /// A separate process shows its first mail once it has started.
-const START: Duration = Duration::from_secs(90);
+pub(super) const START: Duration = Duration::from_secs(90);
 /// Mail reaches an idle client within a poll or two; on a busy machine, later.
 const ARRIVAL: Duration = Duration::from_secs(60);
 /// A send that fails is tried again for this long.
@@ -24,26 +24,23 @@ const HELD: Duration = Duration::from_secs(4);
 /// A client writes its transcript before it asks the model: this much ahead, `seen` is not false.
 const AHEAD: Duration = Duration::from_secs(5);
 /// How long atm may take to find what is in the conversation, or what is lost.
-const PROOF: Duration = Duration::from_secs(5);
-
-/// The time after the client's end.
-const END: &str = "afterwards";
+pub(super) const PROOF: Duration = Duration::from_secs(5);
 
 pub(super) struct Course {
-    session: Session,
+    pub(super) session: Session,
     /// How many messages each phase sends.
     each: usize,
-    mail: Vec<Mail>,
+    pub(super) mail: Vec<Mail>,
     /// Ids that atm called seen.
-    seen: HashSet<String>,
+    pub(super) seen: HashSet<String>,
     numbers: u32,
     pub(super) findings: Findings,
 }
 
 /// Messages with the same words.
-struct Mail {
-    words: String,
-    group: Group,
+pub(super) struct Mail {
+    pub(super) words: String,
+    pub(super) group: Group,
 }
 
 impl Course {
@@ -64,17 +61,17 @@ impl Course {
             self.in_turn("tool call", "tool")?;
             self.killed()?;
         }
-        self.settle_accounts()
-    }
-
-    pub(super) fn session(&mut self) -> &mut Session {
-        &mut self.session
+        let groups = self.settle_accounts()?;
+        if self.session.role == Role::Spawned {
+            self.respawn()?;
+        }
+        Ok(groups)
     }
 
     /// The first message, which a separate process starts with.
     fn first(&mut self) -> Result<()> {
         self.send_new("first", "")?;
-        let limit = if self.session.role == Role::Member { START } else { ARRIVAL };
+        let limit = if self.session.role.has_own_process() { START } else { ARRIVAL };
         let arrived = self.arrive("first", limit)?;
         ensure!(
             arrived,
@@ -127,7 +124,12 @@ impl Course {
 
     fn killed(&mut self) -> Result<()> {
         self.hold_up("killed", "hold")?;
-        self.session.terminal.kill()?;
+        if self.session.role == Role::Spawned {
+            self.findings.ask(&self.session, "killed", &["kill", "bob"])?;
+            self.session.terminal.await_end()?;
+        } else {
+            self.session.terminal.kill()?;
+        }
         self.sample()
     }
 
@@ -163,6 +165,9 @@ impl Course {
             self.sample()?;
         }
         self.check_presence(phase)?;
+        if self.session.role == Role::Spawned {
+            self.findings.ask(&self.session, phase, &["peek", "bob"])?;
+        }
         Ok(number)
     }
 
@@ -234,7 +239,7 @@ impl Course {
     }
 
     /// Asks atm about all mail, and compares each new `seen` with the conversation.
-    fn sample(&mut self) -> Result<()> {
+    pub(super) fn sample(&mut self) -> Result<()> {
         for mail in &mut self.mail {
             for id in &mail.group.ids {
                 if self.seen.contains(id) {
@@ -265,62 +270,11 @@ impl Course {
         Ok(())
     }
 
-    fn state(&mut self, phase: &'static str) -> Result<String> {
+    pub(super) fn state(&mut self, phase: &'static str) -> Result<String> {
         let (to, _) = self.session.role.names();
         let members = self.findings.ask(&self.session, phase, &["members"])?;
         let member = members.as_array().into_iter().flatten().find(|member| member["name"] == to);
         Ok(member.and_then(|member| member["state"].as_str()).unwrap_or("not listed").to_owned())
-    }
-
-    /// After the end of the client: what is lost, and does atm know?
-    fn settle_accounts(&mut self) -> Result<Vec<Group>> {
-        self.findings.state_at_end =
-            if self.session.has_team() { self.state(END)? } else { "no team".to_owned() };
-        let start = Instant::now();
-        while !self.lost_is_pending()? && start.elapsed() < PROOF {}
-        self.findings.noticed_after = self.lost_is_pending()?.then(|| start.elapsed());
-        self.sample()?;
-        for mail in &self.mail {
-            let (tally, phase) = (mail.group.tally(), mail.group.phase);
-            let wrong =
-                [("in the conversation, not seen", tally.missed), ("lost, not pending", tally.unnoticed)];
-            for (what, _) in wrong.into_iter().filter(|(_, count)| *count > 0) {
-                let last = mail.group.ids.last().context("a group has mail")?;
-                let track = self.findings.ask(&self.session, phase, &["track", last])?;
-                self.findings.add(what, phase, &mail.group.ids, track["stages"].to_string());
-            }
-        }
-        Ok(self.mail.iter().map(|mail| mail.group.clone()).collect())
-    }
-
-    fn pending(&mut self) -> Result<HashSet<String>> {
-        Ok(ids(&self.findings.ask(&self.session, END, &["pending"])?, "id", |_| true))
-    }
-
-    /// What atm has given up, which is how it notices the loss of mail in a team that is deleted.
-    fn failed(&mut self) -> Result<HashSet<String>> {
-        let mut failed = HashSet::new();
-        for id in self.mail.iter().flat_map(|mail| &mail.group.ids) {
-            if self.findings.ask(&self.session, END, &["track", id])?["stage"] == "failed" {
-                failed.insert(id.clone());
-            }
-        }
-        Ok(failed)
-    }
-
-    /// Counts what is shown, unread and pending; says whether everything that is lost is pending.
-    fn lost_is_pending(&mut self) -> Result<bool> {
-        let pending = if self.session.has_team() { self.pending()? } else { self.failed()? };
-        let inbox = Value::Array(self.session.inbox()?);
-        let unread = ids(&inbox, "messageId", |entry| entry["read"] == false);
-        for mail in &mut self.mail {
-            let group = &mut mail.group;
-            group.shown = self.session.shown(&mail.words);
-            group.unread = group.ids.iter().filter(|id| unread.contains(*id)).count();
-            let is_gone = |id: &&String| !unread.contains(*id) && !self.seen.contains(*id);
-            group.pending = group.ids.iter().filter(is_gone).filter(|id| pending.contains(*id)).count();
-        }
-        Ok(self.mail.iter().all(|mail| mail.group.tally().unnoticed == 0))
     }
 }
 
@@ -329,9 +283,4 @@ fn seen(track: &Value) -> Option<String> {
     let stages = track["stages"].as_array()?;
     let stage = stages.iter().find(|stage| stage["stage"] == "seen")?;
     Some(stage["evidence"].to_string())
-}
-
-fn ids(list: &Value, key: &str, is_wanted: impl Fn(&Value) -> bool) -> HashSet<String> {
-    let wanted = list.as_array().into_iter().flatten().filter(|entry| is_wanted(entry));
-    wanted.filter_map(|entry| entry[key].as_str()).map(ToOwned::to_owned).collect()
 }

@@ -1,5 +1,6 @@
 //! What atm said that is not true, or did not say at all.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -24,8 +25,10 @@ pub(super) struct Findings {
     pub(super) wrong: Vec<Wrong>,
     /// How often a client that runs was called offline, or mail to it queued.
     pub(super) called_offline: usize,
-    /// How many commands failed.
-    pub(super) failures: usize,
+    /// Commands that failed at least once.
+    pub(super) failed: HashSet<String>,
+    /// How many of the lost messages a member got that was started again.
+    pub(super) came_back: Option<(usize, usize)>,
     /// What atm says of the recipient after the end of its client.
     pub(super) state_at_end: String,
     /// How long it took to list the mail that died with the client; nothing if it was not listed.
@@ -43,11 +46,13 @@ impl Findings {
         session.home.atm_in(&session.team, args).or_else(|error| {
             // Killed by the same Ctrl-C, perhaps.
             check_interrupt()?;
-            self.failures += 1;
             let said = format!("{error:#}");
             // First comes the command as one would type it.
             let said = said.split_once('\n').map_or(said.as_str(), |(_, said)| said).trim();
-            self.add("a command failed", phase, &[], format!("atm {}: {said}", args.join(" ")));
+            let command = format!("atm {}", args.join(" "));
+            if self.failed.insert(command.clone()) {
+                self.add("a command failed", phase, &[], format!("{command}: {said}"));
+            }
             Ok(Value::Null)
         })
     }

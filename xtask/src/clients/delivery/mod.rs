@@ -1,6 +1,7 @@
 //! The delivery part of `cargo xtask clients`: the real Claude Code as lead, as separate-process and as in-process
 //! member against a scripted model, with atm's stages compared to what the model was really sent.
 
+mod accounts;
 mod course;
 mod findings;
 mod model;
@@ -96,7 +97,7 @@ fn try_out(version: &str, role: Role, choice: &Choice, atm: &Path) -> Result<Out
     let mut course = Course::new(Session::start(version, role, &programs, home)?, choice.each as usize);
     let groups = course.run();
     if choice.keep {
-        let session = course.session();
+        let session = &course.session;
         let requests =
             session.model.requests().iter().map(|request| format!("{request}\n")).collect::<String>();
         fs::write(session.home.file("requests.jsonl"), requests).context("cannot keep the requests")?;

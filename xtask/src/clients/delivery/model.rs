@@ -24,6 +24,10 @@ pub(super) struct ScriptedModel {
     shared: Arc<Shared>,
 }
 
+/// A point in all conversations.
+#[derive(PartialEq, Eq)]
+pub(super) struct Mark(HashMap<Speaker, usize>);
+
 struct Shared {
     /// Where a released number is a file, for the shells that wait for it.
     folder: PathBuf,
@@ -66,9 +70,22 @@ impl ScriptedModel {
 
     /// How often these words are in the conversation.
     pub(super) fn count(&self, speaker: Speaker, words: &str) -> usize {
+        self.count_since(&Mark(HashMap::new()), speaker, words)
+    }
+
+    /// Where the requests are that come from now on.
+    pub(super) fn mark(&self) -> Mark {
+        let state = self.shared.state();
+        Mark(state.conversations.iter().map(|(speaker, all)| (*speaker, all.heard.len())).collect())
+    }
+
+    /// How often these words are in a conversation that began after the mark.
+    pub(super) fn count_since(&self, mark: &Mark, speaker: Speaker, words: &str) -> usize {
         let state = self.shared.state();
         let heard = state.conversations.get(&speaker).map(|conversation| conversation.heard.as_slice());
-        heard.unwrap_or_default().iter().map(|text| text.matches(words).count()).max().unwrap_or(0)
+        let begin = mark.0.get(&speaker).copied().unwrap_or(0);
+        let since = heard.unwrap_or_default().iter().skip(begin);
+        since.map(|text| text.matches(words).count()).max().unwrap_or(0)
     }
 
     /// Whether no turn is running, and none was for that long.
@@ -272,6 +289,11 @@ mod tests {
         .unwrap();
         assert_eq!(model.count(Speaker::Main, "mail"), 2);
         assert_eq!(model.count(Speaker::Member, "mail"), 0);
+        let mark = model.mark();
+        assert_eq!(model.count_since(&mark, Speaker::Main, "mail"), 0);
+        read(ask(&model, "mail"));
+        assert_eq!(model.count_since(&mark, Speaker::Main, "mail"), 1);
+        assert_eq!(model.count(Speaker::Main, "mail"), 2);
     }
 
     #[test]

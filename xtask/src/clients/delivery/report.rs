@@ -36,7 +36,9 @@ impl Row {
             Ok(outcome) => {
                 let findings = &outcome.findings;
                 row["total"] = Tally::sum(&outcome.groups).json();
-                row["failures"] = findings.failures.into();
+                row["commands_failed"] = findings.failed.len().into();
+                row["came_back"] =
+                    findings.came_back.map(|(came, lost)| json!({ "came": came, "of": lost })).into();
                 row["called_offline"] = findings.called_offline.into();
                 row["state_at_end"] = findings.state_at_end.as_str().into();
                 row["noticed_after_ms"] = findings
@@ -73,8 +75,8 @@ pub(super) fn summary(wrong: &[Wrong]) -> Vec<String> {
 pub(super) fn table(rows: &[Row]) -> String {
     let mut table = String::from(
         "| version | role | sent | in the conversation once | shown twice | tracked `seen` | missed | false `seen` | \
-         still unread | lost, noticed | lost, not noticed | called offline | commands failed |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+         still unread | lost, noticed | lost, not noticed | called offline | commands failed | at the end | after respawn |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|---|\n",
     );
     for row in rows {
         let _ = write!(table, "| {} | {} |", row.version, row.role.name());
@@ -96,12 +98,14 @@ pub(super) fn table(rows: &[Row]) -> String {
                     t.noticed,
                     t.unnoticed,
                     outcome.findings.called_offline,
-                    outcome.findings.failures,
+                    outcome.findings.failed.len(),
                 ];
                 for cell in cells {
                     let _ = write!(table, " {cell} |");
                 }
-                table.push('\n');
+                let came_back = |(came, lost)| format!("{came} of {lost} lost came");
+                let came_back = outcome.findings.came_back.map_or("–".to_owned(), came_back);
+                let _ = writeln!(table, " {} | {came_back} |", outcome.findings.state_at_end);
             }
         }
     }
@@ -121,11 +125,15 @@ mod tests {
     #[test]
     fn a_row_has_its_numbers_or_its_reason() {
         let group = Group { ids: vec!["a".to_owned()], shown: 1, seen: 1, ..Group::default() };
-        let good = row(Ok(Outcome { groups: vec![group], findings: Findings::default() }));
+        let findings = Findings { state_at_end: "offline".to_owned(), ..Findings::default() };
+        let good = row(Ok(Outcome { groups: vec![group], findings }));
         let bad = row(Err(anyhow!("no | tmux\nhere")));
         assert!(good.is_true() && !bad.is_true());
         let table = table(&[good, bad]);
-        assert!(table.contains("| 1.0 | lead | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |\n"), "{table}");
+        assert!(
+            table.contains("| 1.0 | lead | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | offline | – |\n"),
+            "{table}"
+        );
         assert!(table.ends_with("| 1.0 | lead | did not run: no \\| tmux here |\n"), "{table}");
     }
 

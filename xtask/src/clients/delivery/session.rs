@@ -17,6 +17,8 @@ use crate::repo;
 
 /// No real key: the client wants to see one.
 const KEY: &str = "sk-scripted-0123456789abcdefghijklmnopqrstuvwxyz";
+/// First prompt of a member that atm spawns.
+pub(super) const SPAWN_PROMPT: &str = "Do what the mail says (first prompt of a spawned member).";
 const LEAD_SESSION: &str = "11111111-2222-4333-8444-555555555555";
 /// Mail is offered again early, and only once, so that a course can see whether that doubles any.
 const ATM_SETTINGS: &str = "[delivery]\nretry_after = [\"1s\", \"1h\"]\n";
@@ -37,10 +39,13 @@ pub(super) enum Role {
     InProcess,
     /// A lead that exits in order, whereupon new versions delete the team
     LeadExit,
+    /// A member that atm spawns, kills and starts again
+    Spawned,
 }
 
 impl Role {
-    pub(super) const ALL: [Self; 4] = [Self::Lead, Self::Member, Self::InProcess, Self::LeadExit];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Lead, Self::Member, Self::InProcess, Self::LeadExit, Self::Spawned];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -48,6 +53,7 @@ impl Role {
             Self::Member => "separate-process member",
             Self::InProcess => "in-process member",
             Self::LeadExit => "lead that exits",
+            Self::Spawned => "member that atm spawned",
         }
     }
 
@@ -58,6 +64,7 @@ impl Role {
             Self::Member => "member",
             Self::InProcess => "in-process",
             Self::LeadExit => "lead-exit",
+            Self::Spawned => "spawned",
         }
     }
 
@@ -65,8 +72,13 @@ impl Role {
     pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Lead | Self::LeadExit => ("team-lead", "bob"),
-            Self::Member | Self::InProcess => ("bob", "team-lead"),
+            Self::Member | Self::InProcess | Self::Spawned => ("bob", "team-lead"),
         }
+    }
+
+    /// Whether it is a member in a process of its own, whose first mail is its first prompt.
+    pub(super) fn has_own_process(self) -> bool {
+        matches!(self, Self::Member | Self::Spawned)
     }
 
     pub(super) fn speaker(self) -> Speaker {
@@ -89,25 +101,21 @@ impl Session {
         ensure!(said.starts_with(version), "says that it is {}", said.trim());
         let model = ScriptedModel::start(&home.file("work"))?;
         prepare(&home, version)?;
-        let mut words = vec![programs.join("claude").into_os_string()];
-        if role == Role::Member {
+        if role.has_own_process() {
             home.atm_in(TEAM, &["team", "create", TEAM])?;
-            home.atm_in(TEAM, &["member", "add", "bob"])?;
-            let options = ["--agent-id", &format!("bob@{TEAM}"), "--agent-name", "bob", "--team-name", TEAM];
-            words.extend(options.map(OsString::from));
-            let options = ["--agent-color", "blue", "--parent-session-id", LEAD_SESSION];
-            words.extend(options.into_iter().chain(["--agent-type", "general-purpose"]).map(OsString::from));
-        } else {
-            words.push(LEAD_PROMPT.into());
         }
         let name = format!("{}-{}", version.replace('.', "-"), role.word());
-        let mut variables = environment(&home, programs, &model)?;
-        if role == Role::Member {
-            variables.push(("CLAUDECODE", "1".into()));
-        }
-        let terminal = Terminal::start(&name, &home.file("work"), &variables, &words)?;
+        let variables = environment(&home, programs, &model)?;
+        let terminal = match role {
+            Role::Lead | Role::InProcess | Role::LeadExit => {
+                let words = [programs.join("claude").into_os_string(), LEAD_PROMPT.into()];
+                Terminal::start(&name, &home.file("work"), &variables, &words)?
+            }
+            Role::Member => start_member(&name, &home, programs, variables)?,
+            Role::Spawned => spawn_member(&name, &home, &variables)?,
+        };
         let mut session = Self { role, team: TEAM.to_owned(), model, terminal, home };
-        if role != Role::Member {
+        if !role.has_own_process() {
             session.await_team()?;
         }
         Ok(session)
@@ -173,6 +181,32 @@ impl Session {
         let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| format!("no JSON in {}", file.display()))
     }
+}
+
+/// By the command line that a lead would use.
+fn start_member(
+    name: &str,
+    home: &Home,
+    programs: &Path,
+    mut variables: Vec<(&'static str, OsString)>,
+) -> Result<Terminal> {
+    home.atm_in(TEAM, &["member", "add", "bob"])?;
+    variables.push(("CLAUDECODE", "1".into()));
+    let mut words = vec![programs.join("claude").into_os_string()];
+    let options = ["--agent-id", &format!("bob@{TEAM}"), "--agent-name", "bob", "--team-name", TEAM];
+    words.extend(options.map(OsString::from));
+    let options = ["--agent-color", "blue", "--parent-session-id", LEAD_SESSION];
+    words.extend(options.into_iter().chain(["--agent-type", "general-purpose"]).map(OsString::from));
+    Terminal::start(name, &home.file("work"), &variables, &words)
+}
+
+fn spawn_member(name: &str, home: &Home, variables: &[(&'static str, OsString)]) -> Result<Terminal> {
+    let mut terminal = Terminal::wait(name, &home.file("work"), variables)?;
+    let socket = terminal.socket()?;
+    let spawn = ["spawn", "bob", "--client", "claude", "--prompt", SPAWN_PROMPT, "--socket", &socket];
+    let answer = home.atm_in(TEAM, &spawn)?;
+    terminal.adopt(&answer)?;
+    Ok(terminal)
 }
 
 /// What the client asks its user at the first start, answered.

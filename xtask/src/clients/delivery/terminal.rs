@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 use super::patience::wait_for;
 
@@ -17,6 +18,8 @@ const GONE: Duration = Duration::from_secs(30);
 
 pub(super) struct Terminal {
     server: String,
+    /// Where it is, if not in the server's first pane.
+    pane: Option<String>,
     /// The client; `None` once it was killed.
     process: Option<Pid>,
 }
@@ -30,7 +33,7 @@ impl Terminal {
         words: &[OsString],
     ) -> Result<Self> {
         let mut terminal =
-            Self { server: format!("atm-clients-{}-{name}", std::process::id()), process: None };
+            Self { server: format!("atm-clients-{}-{name}", std::process::id()), pane: None, process: None };
         let mut command = terminal.tmux();
         // A client that ends leaves its last words on the screen.
         command.args([
@@ -57,6 +60,32 @@ impl Terminal {
         Ok(terminal)
     }
 
+    /// A server with a pane that only waits, for a client that atm starts there with these variables.
+    pub(super) fn wait(name: &str, folder: &Path, environment: &[(&str, OsString)]) -> Result<Self> {
+        let terminal =
+            Self { server: format!("atm-clients-{}-{name}", std::process::id()), pane: None, process: None };
+        let mut command = terminal.tmux();
+        // New panes get the variables that the server was started with.
+        command.env_clear().envs(std::env::var_os("TMUX_TMPDIR").map(|folder| ("TMUX_TMPDIR", folder)));
+        command.envs(environment.iter().map(|(name, value)| (*name, value)));
+        command.args(["-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "50", "-c"]).arg(folder);
+        let output = command.arg("cat").output().context("needs tmux")?;
+        ensure!(output.status.success(), "tmux: {}", String::from_utf8_lossy(&output.stderr).trim());
+        Ok(terminal)
+    }
+
+    pub(super) fn socket(&self) -> Result<String> {
+        Ok(self.ask(&["display-message", "-p", "#{socket_path}"])?.trim().to_owned())
+    }
+
+    /// Takes the client that atm says it has started for this one's own.
+    pub(super) fn adopt(&mut self, answer: &Value) -> Result<()> {
+        let process = answer["pid"].as_i64().and_then(|process| i32::try_from(process).ok());
+        self.process = Some(Pid::from_raw(process.context("atm names no process")?));
+        self.pane = answer["pane"].as_str().map(ToOwned::to_owned);
+        Ok(())
+    }
+
     fn tmux(&self) -> Command {
         let mut command = Command::new("tmux");
         command.env_remove("TMUX").args(["-L", &self.server]).stdin(Stdio::null());
@@ -70,7 +99,9 @@ impl Terminal {
 
     /// The last lines on the screen.
     pub(super) fn screen(&self) -> String {
-        let screen = self.ask(&["capture-pane", "-p"]).unwrap_or_default();
+        let mut words = vec!["capture-pane", "-p"];
+        words.extend(self.pane.iter().flat_map(|pane| ["-t", pane]));
+        let screen = self.ask(&words).unwrap_or_default();
         let lines: Vec<&str> = screen.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         lines[lines.len().saturating_sub(12)..].join(" / ")
     }
