@@ -1,22 +1,29 @@
-//! What came since somebody last looked: the queue of what is to be written, and what was written and is not filed yet.
+//! The queue: what is accepted and not written.
 //!
-//! A send puts one row here and marks it once the inbox has the message. The table of messages has many indexes: a
-//! process that runs for one message would spend more on them than on the mail. Whoever looks at messages next files
-//! all arrivals first, and so does a sender that finds many.
+//! A send appends one event and one row of `waiting`, and when the inbox has the message, another event with which the
+//! row goes. It asks the index only about messages that it did not accept itself.
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{ErrorCode, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
 use crate::error::LedgerError;
+use crate::index::{Amount, View};
+use crate::log::append::{append, root_id};
+use crate::log::event::{Body, Key, Kind, NewEvent};
+use crate::log::schema::FIRST;
 use crate::open::Ledger;
-use crate::record::{has_reached, number_of, put_down, reach, reach_inbox, revive, set_witnesses};
+use crate::record::{find_message, has_reached};
 use crate::row::{InboxKey, NewMessage};
 use crate::seam::{Connection, Transaction};
 use crate::stage::{Evidence, Stage};
 
-/// Whoever brings every so many-th files them all, so that the first one who looks has little to do.
+/// Every 32nd accept also applies what is new to the index, so that readers never find a long backlog.
 const MANY: i64 = 32;
+
+/// So many of the last events are searched for what became of a message before the index is asked.
+const TAIL: i64 = 256;
+const FEW: usize = 16;
 
 /// A message that we promise to write.
 #[derive(Debug, Clone)]
@@ -44,55 +51,75 @@ pub enum Fate {
     Unknown,
 }
 
-struct Arrival {
-    seq: i64,
-    inbox: InboxKey,
-    id: String,
-    at: i64,
-    by: String,
-    /// It is among the messages already, and here because it is not written.
-    is_filed: bool,
-    written: Option<(Stage, i64, Evidence)>,
-    witnesses: Option<String>,
-    message: String,
-    draft: String,
-}
-
 impl Ledger {
     /// Takes messages on: when this returns, they survive the death of the process. They are safe from a power cut once
-    /// they are in the inbox file, and nobody is told before that that they were sent. Gives the ids that the inbox has
-    /// had before: those are not written again, unless they failed then.
+    /// they are in the inbox file, and no sender has an answer before that. Gives the ids that the inbox has had before:
+    /// those are not written again, unless they failed then.
     pub fn accept(
         &mut self,
         messages: &[Acceptance],
         now: i64,
         by: &str,
     ) -> Result<Vec<String>, LedgerError> {
-        let known = accept(&self.db, messages, now, by).map_err(|source| self.failed(source))?;
+        let asks = messages.iter().any(|accepted| !accepted.is_new);
+        if asks {
+            // Most of it before others have to wait for us.
+            self.catch_up(Amount::All)?;
+        }
+        let transaction = Transaction::new_unchecked(&self.log.db, TransactionBehavior::Immediate)
+            .map_err(|source| self.failed(source))?;
+        let mut known = HashSet::new();
+        let mut given = HashSet::new();
+        for (number, Acceptance { inbox, message, is_new, .. }) in messages.iter().enumerate() {
+            if !is_new && (!given.insert((inbox, &message.id)) || self.is_known(inbox, &message.id)?) {
+                known.insert(number);
+            }
+        }
+        let evidence = Evidence::certain("accepted by atm").by(by).to_json();
+        let write = || -> rusqlite::Result<i64> {
+            let mut last = 0;
+            let fresh = messages.iter().enumerate().filter(|(number, _)| !known.contains(number));
+            for (_, Acceptance { inbox, message, draft, .. }) in fresh {
+                let key = inbox.make_key(&transaction)?;
+                let body = Body::new(message, Some(draft)).to_json();
+                let event = NewEvent::of(Kind::Accepted, now, key, &message.id);
+                last = append(&transaction, &event.evidence(&evidence).body(Some(&body)))?;
+                wait(&transaction, last, key, &message.id)?;
+            }
+            transaction.commit()?;
+            Ok(last)
+        };
+        let last = write().map_err(|source| self.failed(source))?;
         let brought = messages.len() - known.len();
-        let last = self.db.last_insert_rowid();
-        let before = last - i64::try_from(brought).unwrap_or(last);
-        self.much_arrived |= brought > 0 && before / MANY != last / MANY;
-        Ok(known)
+        // Each is followed by a second event when it is written.
+        let part = |seq: i64| (seq - FIRST - 1) / (2 * MANY);
+        if brought > 0 && part(last) != part(last - 2 * i64::try_from(brought).unwrap_or(MANY)) {
+            self.much_arrived.set(true);
+        }
+        let ids = messages.iter().enumerate().filter(|(number, _)| known.contains(number));
+        Ok(ids.map(|(_, accepted)| accepted.message.id.clone()).collect())
     }
 
     /// What is accepted for an inbox and not written yet, oldest first: id and draft.
     pub fn waiting(&self, inbox: &InboxKey) -> Result<Vec<(String, String)>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<(String, String)>> {
-            self.db
-                .prepare_cached(
-                    "SELECT id, draft FROM arrivals
-                     WHERE rank IS NULL AND name = ?1 AND team = ?2 AND root = ?3 ORDER BY seq",
-                )?
-                .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect()
+            let log = &self.log.db;
+            let Some(key) = inbox.key(log)? else { return Ok(Vec::new()) };
+            let mut ask = log.prepare_cached(
+                "SELECT w.message, e.body FROM waiting w JOIN events e ON e.seq = w.seq
+                 WHERE w.member = ?1 AND w.team = ?2 AND w.root = ?3 ORDER BY w.seq",
+            )?;
+            ask.query_map(params![key.member, key.team, key.root], |row| {
+                Ok((row.get(0)?, draft_in(row.get(1)?).unwrap_or_default()))
+            })?
+            .collect()
         };
         query().map_err(|source| self.failed(source))
     }
 
     /// Whether anything is accepted and not written, for whomever.
     pub fn has_waiting(&self) -> Result<bool, LedgerError> {
-        let query = || self.db.prepare_cached("SELECT 1 FROM arrivals WHERE rank IS NULL")?.exists([]);
+        let query = || self.log.db.prepare_cached("SELECT 1 FROM waiting LIMIT 1")?.exists([]);
         query().map_err(|source| self.failed(source))
     }
 
@@ -100,12 +127,13 @@ impl Ledger {
     /// work now.
     pub fn inboxes_with_waiting(&self, root: &str) -> Result<Vec<InboxKey>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<InboxKey>> {
-            self.db
-                .prepare_cached(
-                    "SELECT DISTINCT root, team, name FROM arrivals
-                     WHERE rank IS NULL AND root = ?1",
-                )?
-                .query_map(params![root], |row| InboxKey::from_row(row, 0))?
+            let Some(id) = root_id(&self.log.db, root)? else { return Ok(Vec::new()) };
+            self.log
+                .db
+                .prepare_cached("SELECT DISTINCT team, member FROM waiting WHERE root = ?1")?
+                .query_map([id], |row| {
+                    Ok(InboxKey { root: root.to_owned(), team: row.get(0)?, name: row.get(1)? })
+                })?
                 .collect()
         };
         query().map_err(|source| self.failed(source))
@@ -120,34 +148,66 @@ impl Ledger {
         evidence: &Evidence,
         witnesses: Option<&str>,
     ) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<()> {
-            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        let others = self.withdrawn_and_there(inbox, ids)?;
+        let evidence = evidence.to_json();
+        self.append(|log| {
+            let Some(key) = inbox.key(log)? else { return Ok(()) };
             // Asked once: the table has no index, and a batch may have thousands.
-            let waiting = waiting_numbers(&transaction, inbox)?;
-            let mut mark = transaction.prepare_cached(
-                "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4, witnesses = ?5 WHERE seq = ?1",
-            )?;
+            let waiting = waiting_numbers(log, key)?;
             for (id, stage) in ids {
-                if let Some(seq) = waiting.get(id) {
-                    mark.execute(params![seq, stage.rank(), now, evidence.to_json(), witnesses])?;
-                } else if let Some(inbox) = inbox.find(&transaction)?
-                    && let Some(message) = number_of(&transaction, inbox, id)?
-                    && !has_reached(&transaction, message, Stage::Written)?
-                {
-                    // It counted as failed, and it is there.
-                    revive(&transaction, message)?;
-                    reach_inbox(&transaction, message, *stage, now, evidence)?;
-                    set_witnesses(&transaction, message, witnesses)?;
+                let number = waiting.get(id);
+                if number.is_none() && !others.contains(id.as_str()) {
+                    continue;
+                }
+                let written = NewEvent::of(Kind::Written, now, key, id).evidence(&evidence);
+                append(log, &written.body(witnesses))?;
+                if *stage != Stage::Written {
+                    append(log, &NewEvent::of(Kind::from(*stage), now, key, id).evidence(&evidence))?;
+                }
+                if let Some(number) = number {
+                    stop_waiting(log, *number)?;
                 }
             }
-            drop(mark);
-            transaction.commit()
+            Ok(())
+        })
+    }
+
+    /// Of what does not wait any more: which counted as failed, and is there all the same.
+    fn withdrawn_and_there<'a>(
+        &self,
+        inbox: &InboxKey,
+        ids: &'a [(String, Stage)],
+    ) -> Result<HashSet<&'a str>, LedgerError> {
+        let mut found = HashSet::new();
+        let ask = || match inbox.key(&self.log.db)? {
+            Some(key) => waiting_numbers(&self.log.db, key),
+            None => Ok(HashMap::new()),
         };
-        write().map_err(|source| self.failed(source))
+        let waiting = ask().map_err(|source| self.failed(source))?;
+        let rest: Vec<&str> =
+            ids.iter().map(|(id, _)| id.as_str()).filter(|id| !waiting.contains_key(*id)).collect();
+        for id in &rest {
+            // The index answers for many at once in less time.
+            let recent = if rest.len() > FEW { Ok(None) } else { recent_fate(&self.log.db, inbox, id) };
+            let is_there = match recent.map_err(|source| self.failed(source))? {
+                Some(Fate::Waiting | Fate::Written) => false,
+                Some(_) => true,
+                None => self.read(|view| {
+                    Ok(match find_message(view, inbox, id)? {
+                        Some(message) => !has_reached(view.index, message, Stage::Written)?,
+                        None => false,
+                    })
+                })?,
+            };
+            if is_there {
+                found.insert(*id);
+            }
+        }
+        Ok(found)
     }
 
     /// Takes a promise back that could not be kept, and says what became of the message: it was withdrawn, or it was not
-    /// waiting any more. Whoever calls this has to know that nobody is writing the message at this moment.
+    /// waiting any more. The caller has to know that nobody is writing the message at this moment.
     pub fn withdraw(
         &mut self,
         inbox: &InboxKey,
@@ -167,224 +227,106 @@ impl Ledger {
         now: i64,
         evidence: &Evidence,
     ) -> Result<Vec<Fate>, LedgerError> {
-        let write = || -> rusqlite::Result<Vec<Fate>> {
-            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-            let waiting = waiting_numbers(&transaction, inbox)?;
-            // Small changes in place, which a disk that is full may still have room for.
-            let mut withdraw = transaction.prepare_cached(
-                "UPDATE arrivals SET rank = ?2, written_at = ?3, evidence = ?4 WHERE seq = ?1",
-            )?;
-            let mut fates = Vec::new();
+        let evidence = evidence.to_json();
+        let withdrawn: HashSet<&str> = self.append(|log| {
+            let Some(key) = inbox.key(log)? else { return Ok(HashSet::new()) };
+            let waiting = waiting_numbers(log, key)?;
+            let mut withdrawn = HashSet::new();
             for id in ids {
-                fates.push(match waiting.get(*id) {
-                    Some(seq) => {
-                        withdraw.execute(params![seq, Stage::Failed.rank(), now, evidence.to_json()])?;
-                        Fate::Withdrawn
-                    }
-                    None => fate(&transaction, inbox, id)?,
-                });
+                if let Some(number) = waiting.get(*id) {
+                    append(log, &NewEvent::of(Kind::Withdrawn, now, key, id).evidence(&evidence))?;
+                    stop_waiting(log, *number)?;
+                    withdrawn.insert(*id);
+                }
             }
-            drop(withdraw);
-            transaction.commit()?;
-            Ok(fates)
+            Ok(withdrawn)
+        })?;
+        let fate = |id: &&str| {
+            if withdrawn.contains(id) { Ok(Fate::Withdrawn) } else { self.fate(inbox, id) }
         };
-        write().map_err(|source| self.failed(source))
+        ids.iter().map(fate).collect()
     }
 
     /// What became of a message that was accepted for an inbox.
     pub fn fate(&self, inbox: &InboxKey, id: &str) -> Result<Fate, LedgerError> {
-        fate(&self.db, inbox, id).map_err(|source| self.failed(source))
-    }
-
-    /// The tables, with all that arrived among the messages.
-    pub(crate) fn filed(&self) -> rusqlite::Result<&Connection> {
-        if self.db.is_autocommit() && !self.cannot_file.get() && is_behind(&self.db)? {
-            match self.change().and_then(Transaction::commit) {
-                // Then one sees what others filed. Waited for once: a look has many questions.
-                Err(error) if cannot_write(&error) => self.cannot_file.set(true),
-                done => done?,
-            }
+        if let Some(fate) = recent_fate(&self.log.db, inbox, id).map_err(|source| self.failed(source))? {
+            return Ok(fate);
         }
-        Ok(&self.db)
-    }
-
-    /// A change of the tables, with all that arrived among the messages.
-    pub(crate) fn change(&self) -> rusqlite::Result<Transaction<'_>> {
-        let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        file(&transaction)?;
-        self.cannot_file.set(false);
-        Ok(transaction)
-    }
-}
-
-/// Whether we may not write, or somebody else does and does not end.
-fn cannot_write(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::DatabaseBusy))
-}
-
-fn accept(db: &Connection, messages: &[Acceptance], now: i64, by: &str) -> rusqlite::Result<Vec<String>> {
-    let transaction = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-    let mut known = Vec::new();
-    if messages.iter().any(|accepted| !accepted.is_new) {
-        file(&transaction)?;
-    }
-    let mut arrive = transaction.prepare_cached(
-        "INSERT INTO arrivals (root, team, name, id, at, by, message, draft) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    )?;
-    let mut given = HashSet::new();
-    for Acceptance { inbox, message, is_new, draft } in messages {
-        if !is_new && (is_known(&transaction, inbox, &message.id)? || !given.insert((inbox, &message.id))) {
-            known.push(message.id.clone());
-            continue;
-        }
-        let InboxKey { root, team, name } = inbox;
-        arrive.execute(params![root, team, name, message.id, now, by, message.to_json(), draft])?;
-    }
-    drop(arrive);
-    transaction.commit()?;
-    Ok(known)
-}
-
-/// Whether an inbox has had an id before. One that failed may be sent again.
-fn is_known(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<bool> {
-    let Some(inbox) = inbox.find(db)? else { return Ok(false) };
-    db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2 AND rank < ?3")?.exists(params![
-        inbox,
-        id,
-        Stage::Failed.rank()
-    ])
-}
-
-/// The rows of what is accepted for an inbox and not written, by id.
-fn waiting_numbers(db: &Connection, inbox: &InboxKey) -> rusqlite::Result<HashMap<String, i64>> {
-    db.prepare_cached(
-        "SELECT id, seq FROM arrivals WHERE rank IS NULL AND name = ?1 AND team = ?2 AND root = ?3",
-    )?
-    .query_map(params![inbox.name, inbox.team, inbox.root], |row| Ok((row.get(0)?, row.get(1)?)))?
-    .collect()
-}
-
-fn fate(db: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<Fate> {
-    let of_rank = |rank: Option<i64>| match rank.map(Stage::from_rank) {
-        None => Fate::Waiting,
-        Some(Stage::Failed) => Fate::Withdrawn,
-        Some(_) => Fate::Written,
-    };
-    let arrived: Option<Option<i64>> = db
-        .prepare_cached(
-            "SELECT rank FROM arrivals WHERE id = ?1 AND name = ?2 AND team = ?3 AND root = ?4
-             ORDER BY seq DESC LIMIT 1",
-        )?
-        .query_row(params![id, inbox.name, inbox.team, inbox.root], |row| row.get(0))
-        .optional()?;
-    if let Some(rank) = arrived {
-        return Ok(of_rank(rank));
-    }
-    let Some(inbox) = inbox.find(db)? else { return Ok(Fate::Unknown) };
-    let Some(message) = number_of(db, inbox, id)? else { return Ok(Fate::Unknown) };
-    Ok(if has_reached(db, message, Stage::Written)? { Fate::Written } else { Fate::Withdrawn })
-}
-
-/// Whether something came since arrivals were last filed.
-fn is_behind(db: &Connection) -> rusqlite::Result<bool> {
-    db.prepare_cached("SELECT 1 FROM arrivals WHERE filed = 0 OR rank IS NOT NULL")?.exists([])
-}
-
-/// Puts all that arrived among the messages. What is not written yet stays here too, as the queue.
-fn file(db: &Connection) -> rusqlite::Result<()> {
-    let numbers: Vec<i64> = db
-        .prepare_cached("SELECT seq FROM arrivals WHERE filed = 0 OR rank IS NOT NULL ORDER BY seq")?
-        .query_map([], |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    // One at a time: some are large.
-    for number in numbers {
-        let arrival = db
-            .prepare_cached(
-                "SELECT root, team, name, seq, id, at, by, filed, rank, written_at, evidence, message, draft, witnesses
-                 FROM arrivals WHERE seq = ?1",
-            )?
-            .query_row([number], Arrival::from_row)?;
-        let inbox = arrival.inbox.find_or_make(db)?;
-        if !arrival.is_filed {
-            arrival.put_in(db, inbox)?;
-        }
-        match &arrival.written {
-            None => {
-                db.prepare_cached("UPDATE arrivals SET filed = 1 WHERE seq = ?1")?.execute([arrival.seq])?
-            }
-            Some((stage, at, evidence)) => {
-                match number_of(db, inbox, &arrival.id)? {
-                    Some(message) if *stage == Stage::Failed => reach(db, message, *stage, *at, evidence)?,
-                    Some(message) => {
-                        reach_inbox(db, message, *stage, *at, evidence)?;
-                        set_witnesses(db, message, arrival.witnesses.as_deref())?;
-                    }
-                    None => {}
-                }
-                db.prepare_cached("DELETE FROM arrivals WHERE seq = ?1")?.execute([arrival.seq])?
-            }
-        };
-    }
-    Ok(())
-}
-
-impl Arrival {
-    fn from_row(row: &Row) -> rusqlite::Result<Self> {
-        let written = match row.get::<_, Option<i64>>(8)? {
-            Some(rank) => {
-                let evidence: String = row.get(10)?;
-                Some((Stage::from_rank(rank), row.get(9)?, Evidence::from_json(&evidence)))
-            }
-            None => None,
-        };
-        Ok(Self {
-            inbox: InboxKey::from_row(row, 0)?,
-            seq: row.get(3)?,
-            id: row.get(4)?,
-            at: row.get(5)?,
-            by: row.get(6)?,
-            is_filed: row.get(7)?,
-            written,
-            message: row.get(11)?,
-            draft: row.get(12)?,
-            witnesses: row.get(13)?,
+        self.read(|view| {
+            let Some(message) = find_message(view, inbox, id)? else { return Ok(Fate::Unknown) };
+            let is_written = has_reached(view.index, message, Stage::Written)?;
+            Ok(if is_written { Fate::Written } else { Fate::Withdrawn })
         })
     }
 
-    /// Puts it among the messages. There it may be already, if it failed before or was found in its inbox.
-    fn put_in(&self, db: &Connection, inbox: i64) -> rusqlite::Result<()> {
-        let evidence = Evidence::certain("accepted by atm").by(&self.by);
-        let message = NewMessage::from_json(&self.message).unwrap_or_else(|| self.what_is_known());
-        let mut number = message.insert(db, inbox, self.at, Stage::Accepted.rank(), Some(&self.draft))?;
-        if number.is_none() {
-            db.prepare_cached(
-                "UPDATE messages SET ours = 1, draft = ?3, rank = iif(rank >= ?5, ?4, rank)
-                 WHERE inbox = ?1 AND id = ?2",
-            )?
-            .execute(params![
-                inbox,
-                self.id,
-                self.draft,
-                Stage::Accepted.rank(),
-                Stage::Failed.rank()
-            ])?;
-            number = number_of(db, inbox, &self.id)?;
-        }
-        match number {
-            Some(number) => put_down(db, number, Stage::Accepted, self.at, &evidence),
-            None => Ok(()),
-        }
+    /// Whether an inbox has had an id before. One that failed may be sent again.
+    fn is_known(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
+        self.read(|view| is_known(view, inbox, id))
     }
+}
 
-    /// For a row that we cannot read: it must not keep all others from being filed.
-    fn what_is_known(&self) -> NewMessage {
-        NewMessage {
-            id: self.id.clone(),
-            sender: self.by.clone(),
-            text: self.draft.clone(),
-            kind: "message".to_owned(),
-            sent_at: self.at,
-            ..NewMessage::default()
-        }
+fn is_known(view: &View<'_>, inbox: &InboxKey, id: &str) -> rusqlite::Result<bool> {
+    let Some(message) = find_message(view, inbox, id)? else { return Ok(false) };
+    view.index
+        .prepare_cached("SELECT 1 FROM messages WHERE seq = ?1 AND rank NOT IN (12, 36, 37)")?
+        .exists([message])
+}
+
+/// Puts a message in the queue.
+pub(crate) fn wait(log: &Connection, seq: i64, key: Key<'_>, message: &str) -> rusqlite::Result<()> {
+    log.prepare_cached("INSERT INTO waiting (seq, root, team, member, message) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![seq, key.root, key.team, key.member, message])
+        .map(drop)
+}
+
+fn stop_waiting(log: &Connection, seq: i64) -> rusqlite::Result<()> {
+    log.prepare_cached("DELETE FROM waiting WHERE seq = ?1")?.execute([seq]).map(drop)
+}
+
+/// The draft in the body of an event.
+pub(crate) fn draft_in(body: Option<String>) -> Option<String> {
+    let body = body?;
+    Body::from_json(&body).map_or(Some(body), |body| body.draft())
+}
+
+/// The rows of what is accepted for an inbox and not written, by id.
+fn waiting_numbers(log: &Connection, key: Key<'_>) -> rusqlite::Result<HashMap<String, i64>> {
+    log.prepare_cached("SELECT message, seq FROM waiting WHERE member = ?1 AND team = ?2 AND root = ?3")?
+        .query_map(params![key.member, key.team, key.root], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// What became of a message, if it waits or if that is among the last events: another sender may have written it a moment
+/// ago, which is no reason to open the index.
+fn recent_fate(log: &Connection, inbox: &InboxKey, id: &str) -> rusqlite::Result<Option<Fate>> {
+    let Some(key) = inbox.key(log)? else { return Ok(Some(Fate::Unknown)) };
+    let waits = log
+        .prepare_cached(
+            "SELECT 1 FROM waiting WHERE message = ?1 AND member = ?2 AND team = ?3 AND root = ?4",
+        )?
+        .exists(params![id, key.member, key.team, key.root])?;
+    if waits {
+        return Ok(Some(Fate::Waiting));
     }
+    let kind: Option<i64> = log
+        .prepare_cached(
+            "SELECT kind FROM (SELECT kind, root, team, member, message FROM events
+                 WHERE seq > ?7 ORDER BY seq DESC LIMIT ?8)
+             WHERE message = ?1 AND member = ?2 AND team = ?3 AND root = ?4 AND kind IN (?5, ?6) LIMIT 1",
+        )?
+        .query_row(
+            params![
+                id,
+                key.member,
+                key.team,
+                key.root,
+                Kind::Written.code(),
+                Kind::Withdrawn.code(),
+                FIRST,
+                TAIL
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(kind.map(|kind| if kind == Kind::Written.code() { Fate::Written } else { Fate::Withdrawn }))
 }

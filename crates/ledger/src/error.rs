@@ -11,10 +11,21 @@ impl LedgerError {
 
     /// Whether the file is no database, or a broken one: then nothing but a new one helps.
     pub fn is_damage(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let Self::Database { source, .. } = self else { return false };
-        matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        matches!(self, Self::Database { source, .. } if is_damage(source))
     }
+
+    /// Whether the file cannot be made, or not be written.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+        let Self::Database { source, .. } = self else { return false };
+        matches!(source.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+    }
+}
+
+/// Whether an error shows that a file is no database, or a broken one.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 /// An error of the ledger. Mail does not depend on it: the office goes on and says so.

@@ -1,12 +1,16 @@
 //! What became of every message: its stages with their evidence, its text for good, and a search over all of it.
 //!
-//! One SQLite database for all teams, in our own state folder, safe for many processes at once. It is a witness, not
-//! the mail: the files are the mail. A ledger that is missing is made anew; one that cannot be used is an error here
-//! and a warning in the office.
+//! Two SQLite databases for all teams, in our own state folder, safe for many processes at once. `log.db` is the truth:
+//! an append-only log of events, and what decisions rest on. `index.db` is made from it and may be deleted. The ledger is
+//! a witness, not the mail: the files are the mail. A ledger that is missing is made anew; one that cannot be used is an
+//! error here and a warning in the office.
 
 mod arrivals;
-mod equals;
+mod database;
 mod error;
+mod index;
+mod legacy;
+mod log;
 mod lookup;
 mod observe;
 mod open;
@@ -16,16 +20,17 @@ mod record;
 mod removal;
 mod restore;
 mod row;
-mod schema;
 mod seam;
-mod search;
 mod stage;
 mod stats;
 mod steps;
 
 pub use arrivals::{Acceptance, Fate};
-pub use equals::Span;
 pub use error::LedgerError;
+pub use index::{MARK_END, MARK_START, Query};
+pub use log::equals::Span;
+pub use log::event::Kind;
+pub use log::feed::{Cursor, Event, Feed, NotACursor};
 pub use lookup::{Recorded, StageRecord};
 pub use observe::{Known, Observed};
 pub use open::Ledger;
@@ -34,7 +39,6 @@ pub use proofs::{Look, Proof, Reading, Recording, Source, TeamInbox};
 pub use row::{InboxKey, NewMessage};
 #[cfg(feature = "faults")]
 pub use seam::faults;
-pub use search::{MARK_END, MARK_START, Query};
 pub use stage::{Evidence, Stage, Sure};
 pub use stats::{Count, Stats, Waits};
 pub use steps::{StepKey, StepOwner, StepRow, StepState, Taken};

@@ -1,11 +1,15 @@
 //! What became of a message.
 
-use rusqlite::{Row, ToSql, params, params_from_iter};
+use rusqlite::{OptionalExtension, Row, ToSql, params, params_from_iter};
 
 use crate::error::LedgerError;
+use crate::index::View;
+use crate::log::append::root_id;
+use crate::log::event::{Body, PastStage};
 use crate::open::Ledger;
-use crate::record::{has_reached, number_of};
-use crate::row::InboxKey;
+use crate::record::{body_of, find_inbox, find_message, find_team, has_reached};
+use crate::row::{InboxKey, NewMessage};
+use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
 
 /// A message as the ledger has it.
@@ -59,101 +63,118 @@ pub struct StageRecord {
     pub evidence: Evidence,
 }
 
-/// The columns of [`Recorded`], for every query that gives some.
+/// The columns of [`Recorded`], for every query that gives some. Its text is in the log.
 pub(crate) const COLUMNS: &str =
-    "m.seq, i.root, i.team, i.name, m.id, m.sender, m.text, m.summary, m.kind, m.sent_at,
-    m.noticed_at, m.ours, m.rank, m.reply_to, m.thread, m.request_id, m.ack_id, m.ack_by, m.origin, m.unproved AND m.rank = 30";
+    "m.seq, t.team, i.name, m.id, m.sender, m.kind, m.sent_at, m.noticed_at, m.ours, m.rank, m.reply_to, m.thread,
+    m.request_id, m.ack_id, m.ack_by, m.origin, m.unproved AND m.rank = 30";
+/// The tables that they are in, in this order: every condition is about messages, and has an index there.
+pub(crate) const TABLES: &str =
+    "messages m CROSS JOIN inboxes i ON i.id = m.inbox CROSS JOIN teams t ON t.id = m.team";
 
 impl Recorded {
-    pub(crate) fn from_row(row: &Row) -> rusqlite::Result<Self> {
+    pub(crate) fn from_row(row: &Row, root: &str, log: &Connection) -> rusqlite::Result<Self> {
+        let seq = row.get(0)?;
+        let NewMessage { text, summary, .. } = text_of(log, seq)?;
         Ok(Self {
-            seq: row.get(0)?,
-            inbox: InboxKey::from_row(row, 1)?,
-            id: row.get(4)?,
-            sender: row.get(5)?,
-            text: row.get(6)?,
-            summary: row.get(7)?,
-            kind: row.get(8)?,
-            sent_at: row.get(9)?,
-            noticed_at: row.get(10)?,
-            ours: row.get(11)?,
-            stage: Stage::from_rank(row.get(12)?),
-            reply_to: row.get(13)?,
-            thread: row.get(14)?,
-            request_id: row.get(15)?,
-            ack_id: row.get(16)?,
-            ack_by: row.get(17)?,
-            origin: row.get(18)?,
-            is_unproved: row.get(19)?,
+            seq,
+            inbox: InboxKey { root: root.to_owned(), team: row.get(1)?, name: row.get(2)? },
+            id: row.get(3)?,
+            sender: row.get(4)?,
+            text,
+            summary,
+            kind: row.get(5)?,
+            sent_at: row.get(6)?,
+            noticed_at: row.get(7)?,
+            ours: row.get(8)?,
+            stage: Stage::from_rank(row.get(9)?),
+            reply_to: row.get(10)?,
+            thread: row.get(11)?,
+            request_id: row.get(12)?,
+            ack_id: row.get(13)?,
+            ack_by: row.get(14)?,
+            origin: row.get(15)?,
+            is_unproved: row.get(16)?,
         })
     }
+}
+
+/// The message that an event brought. One that cannot be read is shown as it is.
+pub(crate) fn text_of(log: &Connection, event: i64) -> rusqlite::Result<NewMessage> {
+    let body = body_of(log, event)?.unwrap_or_default();
+    Ok(match Body::from_json(&body) {
+        Some(body) => body.message,
+        None => NewMessage { text: body, ..NewMessage::default() },
+    })
 }
 
 impl Ledger {
     /// Messages with this id, or whose id starts or ends with it; one message to many has one id each.
     pub fn find(&self, root: &str, id: &str, by_part: bool) -> Result<Vec<Recorded>, LedgerError> {
-        let exact = self.select("WHERE i.root = ?1 AND m.id = ?2 ORDER BY m.seq", &[&root, &id])?;
+        let exact = self.select(root, "m.id = ?2 ORDER BY m.seq", &[&id])?;
         if !exact.is_empty() || !by_part {
             return Ok(exact);
         }
         let (head, next) = (id, format!("{id}\u{10ffff}"));
-        let by_head = self.select(
-            "WHERE i.root = ?1 AND m.id >= ?2 AND m.id < ?3 ORDER BY m.seq LIMIT 50",
-            &[&root, &head, &next],
-        )?;
+        let by_head =
+            self.select(root, "m.id >= ?2 AND m.id < ?3 ORDER BY m.seq LIMIT 50", &[&head, &next])?;
         if !by_head.is_empty() {
             return Ok(by_head);
         }
         // The end of an id has no index: only the newest are looked at.
         let tail = format!("%{}", id.replace(['%', '_'], ""));
-        let newest = "WHERE i.root = ?1 AND m.seq > (SELECT max(seq) - 20000 FROM messages) AND m.id LIKE ?2
+        let newest = "m.seq IN (
+                          SELECT seq FROM (SELECT seq, id FROM messages ORDER BY seq DESC LIMIT 20000) WHERE id LIKE ?2)
                       ORDER BY m.seq LIMIT 50";
-        self.select(newest, &[&root, &tail])
+        self.select(root, newest, &[&tail])
     }
 
     /// The stages of a message, in the order of their times.
     pub fn stages(&self, message: &Recorded) -> Result<Vec<StageRecord>, LedgerError> {
-        let query = || -> rusqlite::Result<Vec<StageRecord>> {
-            self.filed()?
-                .prepare_cached("SELECT rank, at, evidence FROM stages WHERE message = ?1 ORDER BY at, rank")?
+        self.read(|view| {
+            view.index
+                .prepare_cached(
+                    "SELECT rank, at, event, part FROM stages WHERE message = ?1 ORDER BY at, rank",
+                )?
                 .query_map([message.seq], |row| {
-                    let evidence = Evidence::from_json(&row.get::<_, String>(2)?);
+                    let evidence = evidence_of(view.log, row.get(2)?, row.get(3)?)?;
                     Ok(StageRecord { stage: Stage::from_rank(row.get(0)?), at: row.get(1)?, evidence })
                 })?
                 .collect()
-        };
-        query().map_err(|source| self.failed(source))
+        })
     }
 
     /// The conversation that a message belongs to, oldest first.
     pub fn thread(&self, message: &Recorded) -> Result<Vec<Recorded>, LedgerError> {
         let first = message.thread.as_ref().unwrap_or(&message.id);
-        let root = &message.inbox.root;
         self.select(
-            "WHERE i.root = ?1 AND (m.id = ?2 OR m.thread = ?2 OR m.reply_to = ?2) ORDER BY m.sent_at, m.seq",
-            &[root, first],
+            &message.inbox.root,
+            "(m.id = ?2 OR m.thread = ?2 OR m.reply_to = ?2) ORDER BY m.sent_at, m.seq",
+            &[first],
         )
     }
 
     /// The messages about one request.
     pub fn request(&self, root: &str, request: &str) -> Result<Vec<Recorded>, LedgerError> {
-        self.select("WHERE i.root = ?1 AND m.request_id = ?2 ORDER BY m.seq", &[&root, &request])
+        self.select(root, "m.request_id = ?2 ORDER BY m.seq", &[&request])
     }
 
     /// The requests of a type that were put to somebody and are not decided, oldest first.
     pub fn open_requests(&self, inbox: &InboxKey, kind: &str) -> Result<Vec<Recorded>, LedgerError> {
+        let Some(number) = self.read(|view| find_inbox(view, inbox))? else { return Ok(Vec::new()) };
         self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND i.name = ?3 AND m.request_id IS NOT NULL AND m.kind = ?4
-             AND m.rank < 60 ORDER BY m.seq",
-            &[&inbox.root, &inbox.team, &inbox.name, &kind],
+            &inbox.root,
+            "m.inbox = ?2 AND m.asked = 1 AND m.kind = ?3 ORDER BY m.seq",
+            &[&number, &kind],
         )
     }
 
     /// All requests of a type in a team, oldest first.
     pub fn requests(&self, root: &str, team: &str, kind: &str) -> Result<Vec<Recorded>, LedgerError> {
+        let Some(number) = self.read(|view| find_team(view, root, team))? else { return Ok(Vec::new()) };
         self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND m.request_id IS NOT NULL AND m.kind = ?3 ORDER BY m.seq",
-            &[&root, &team, &kind],
+            root,
+            "m.team = ?2 AND m.request_id IS NOT NULL AND m.kind = ?3 ORDER BY m.seq",
+            &[&number, &kind],
         )
     }
 
@@ -166,61 +187,64 @@ impl Ledger {
         kind: &str,
         since: i64,
     ) -> Result<Vec<Recorded>, LedgerError> {
+        let Some(number) = self.read(|view| find_team(view, root, team))? else { return Ok(Vec::new()) };
         self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND m.sender = ?3 AND m.kind = ?4 AND m.sent_at >= ?5
-             ORDER BY m.sent_at",
-            &[&root, &team, &sender, &kind, &since],
+            root,
+            "m.team = ?2 AND m.sender = ?3 AND m.kind = ?4 AND m.sent_at >= ?5 ORDER BY m.sent_at",
+            &[&number, &sender, &kind, &since],
         )
     }
 
     /// The last that somebody said to anybody in a team.
     pub fn last_word(&self, root: &str, team: &str, sender: &str) -> Result<Option<Recorded>, LedgerError> {
         let mut said = self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND m.sender = ?3 ORDER BY m.sent_at DESC, m.seq DESC LIMIT 1",
-            &[&root, &team, &sender],
+            root,
+            "m.seq = (SELECT s.last FROM speakers s JOIN teams t ON t.id = s.team
+                 WHERE t.root = ?1 AND t.team = ?2 AND s.name = ?3)",
+            &[&team, &sender],
         )?;
         Ok(said.pop())
     }
 
     /// Whether somebody took mail of its inbox after a time, as far as that is known for certain.
     pub fn took_since(&self, inbox: &InboxKey, at: i64) -> Result<bool, LedgerError> {
-        let query = || -> rusqlite::Result<bool> {
-            let db = self.filed()?;
-            let Some(number) = inbox.find(db)? else { return Ok(false) };
-            db.prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
-                     WHERE m.inbox = ?1 AND s.rank = 30 AND s.at > ?2 AND s.evidence ->> 'sure' = 'certain')",
-            )?
-            .query_row(params![number, at], |row| row.get(0))
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| {
+            let Some(number) = find_inbox(view, inbox)? else { return Ok(false) };
+            view.index
+                .prepare_cached("SELECT 1 FROM inboxes WHERE id = ?1 AND took_surely > ?2")?
+                .exists(params![number, at])
+        })
     }
 
     /// The assignments of a task to somebody.
     pub fn assignments(&self, inbox: &InboxKey, task: &str) -> Result<Vec<Recorded>, LedgerError> {
+        let Some(number) = self.read(|view| find_inbox(view, inbox))? else { return Ok(Vec::new()) };
         self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND i.name = ?3 AND m.task = ?4 AND m.kind = 'task_assignment'
-             ORDER BY m.seq",
-            &[&inbox.root, &inbox.team, &inbox.name, &task],
+            &inbox.root,
+            "m.task = ?3 AND m.inbox = ?2 AND m.kind = 'task_assignment' ORDER BY m.seq",
+            &[&number, &task],
         )
     }
 
     /// The inboxes of which something still waits for its recipient.
     pub fn inboxes_with_open(&self, root: &str) -> Result<Vec<InboxKey>, LedgerError> {
-        let query = || -> rusqlite::Result<Vec<InboxKey>> {
-            self.filed()?.prepare_cached(
-                    "SELECT i.root, i.team, i.name FROM inboxes i WHERE i.root = ?1
-                     AND EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.rank < 30 AND m.rank < 40)",
+        self.read(|view| {
+            let Some(id) = root_id(view.log, root)? else { return Ok(Vec::new()) };
+            view.index
+                .prepare_cached(
+                    "SELECT t.team, i.name FROM inboxes i JOIN teams t ON t.id = i.team WHERE t.root = ?1
+                     AND EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.rank < 30 AND m.open = 1)",
                 )?
-                .query_map([root], |row| InboxKey::from_row(row, 0))?
+                .query_map([id], |row| {
+                    Ok(InboxKey { root: root.to_owned(), team: row.get(0)?, name: row.get(1)? })
+                })?
                 .collect()
-        };
-        query().map_err(|source| self.failed(source))
+        })
     }
 
     /// The messages that an acknowledgment of this name means.
     pub fn acknowledged_by(&self, root: &str, ack: &str) -> Result<Vec<Recorded>, LedgerError> {
-        self.select("WHERE i.root = ?1 AND (m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&root, &ack])
+        self.select(root, "(m.ack_id = ?2 OR m.id = ?2) ORDER BY m.seq", &[&ack])
     }
 
     /// What waits: accepted and not written, queued and without a sign of work since, wanting an acknowledgment and without one, held, gone without
@@ -233,14 +257,14 @@ impl Ledger {
         limit: usize,
     ) -> Result<Vec<Recorded>, LedgerError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let Some(number) = self.read(|view| find_team(view, root, team))? else { return Ok(Vec::new()) };
         let mut found = self.select(
-            "WHERE i.root = ?1 AND i.team = ?2 AND m.seq IN (
-                 SELECT seq FROM messages WHERE rank < 40 AND (rank = 10 OR rank >= 22)
-                     AND (rank < 30 OR rank = 35 OR noticed_at >= ?3 OR unproved = 1)
-                 UNION SELECT seq FROM messages WHERE ack_by IS NOT NULL AND rank < 50
-                 UNION SELECT seq FROM messages WHERE queued = 1 AND rank < 50)
+            root,
+            "m.seq IN (
+                 SELECT seq FROM messages WHERE team = ?2 AND waits = 1
+                 UNION SELECT seq FROM messages WHERE team = ?2 AND rank = 30 AND noticed_at >= ?3)
              ORDER BY m.seq DESC LIMIT ?4",
-            &[&root, &team, &lately, &limit],
+            &[&number, &lately, &limit],
         )?;
         found.reverse();
         Ok(found)
@@ -248,65 +272,87 @@ impl Ledger {
 
     /// Whether a message ever reached a stage.
     pub fn has_reached(&self, inbox: &InboxKey, id: &str, stage: Stage) -> Result<bool, LedgerError> {
-        let query = || -> rusqlite::Result<bool> {
-            let db = self.filed()?;
-            let Some(inbox) = inbox.find(db)? else { return Ok(false) };
-            number_of(db, inbox, id)?.map_or(Ok(false), |message| has_reached(db, message, stage))
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| match find_message(view, inbox, id)? {
+            Some(message) => has_reached(view.index, message, stage),
+            None => Ok(false),
+        })
     }
 
     /// Whether it is on record that a message was moved into the archive.
     pub fn is_archived(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
-        let query = || -> rusqlite::Result<bool> {
-            let db = self.filed()?;
-            let Some(inbox) = inbox.find(db)? else { return Ok(false) };
-            db.prepare_cached(
-                "SELECT 1 FROM stages s JOIN messages m ON m.seq = s.message
-                     WHERE m.inbox = ?1 AND m.id = ?2 AND s.evidence LIKE '{\"what\":\"' || ?3 || '%'",
-            )?
-            .exists(params![inbox, id, Evidence::ARCHIVED])
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| {
+            let Some(message) = find_message(view, inbox, id)? else { return Ok(false) };
+            view.index
+                .prepare_cached("SELECT 1 FROM messages WHERE seq = ?1 AND archived = 1")?
+                .exists([message])
+        })
     }
 
     /// The last so many messages, oldest first.
     pub fn latest(&self, root: &str, team: Option<&str>, limit: usize) -> Result<Vec<Recorded>, LedgerError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let mut found = self.select(
-            "WHERE i.root = ?1 AND (?2 IS NULL OR i.team = ?2) ORDER BY m.seq DESC LIMIT ?3",
-            &[&root, &team, &limit],
-        )?;
+        let mut found = match team {
+            None => self.select(root, "true ORDER BY m.seq DESC LIMIT ?2", &[&limit])?,
+            Some(team) => match self.read(|view| find_team(view, root, team))? {
+                Some(team) => {
+                    self.select(root, "m.team = ?2 ORDER BY m.seq DESC LIMIT ?3", &[&team, &limit])?
+                }
+                None => Vec::new(),
+            },
+        };
         found.reverse();
         Ok(found)
     }
 
-    pub(crate) fn select(&self, clause: &str, values: &[&dyn ToSql]) -> Result<Vec<Recorded>, LedgerError> {
-        let query = || -> rusqlite::Result<Vec<Recorded>> {
-            self.filed()?
-                .prepare_cached(&format!(
-                    "SELECT {COLUMNS} FROM messages m JOIN inboxes i ON i.id = m.inbox {clause}"
-                ))?
-                .query_map(params_from_iter(values), Recorded::from_row)?
+    /// Messages below a root, whose id is the first value of the condition.
+    pub(crate) fn select(
+        &self,
+        root: &str,
+        condition: &str,
+        values: &[&dyn ToSql],
+    ) -> Result<Vec<Recorded>, LedgerError> {
+        self.read(|view| {
+            let Some(id) = root_id(view.log, root)? else { return Ok(Vec::new()) };
+            let all = std::iter::once(&id as &dyn ToSql).chain(values.iter().copied());
+            view.index
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE t.root = ?1 AND {condition}"))?
+                .query_map(params_from_iter(all), |row| Recorded::from_row(row, root, view.log))?
                 .collect()
-        };
-        query().map_err(|source| self.failed(source))
+        })
     }
 
-    /// What is wrong with the database, if anything is.
+    /// What is wrong with the databases, if anything is. The index is made anew, if it is that.
     pub fn check(&self) -> Result<Option<String>, LedgerError> {
-        let said: String = self
-            .db
-            .query_row("PRAGMA quick_check(1)", params![], |row| row.get(0))
-            .map_err(|source| self.failed(source))?;
-        Ok((said != "ok").then_some(said))
+        let check =
+            |db: &Connection| db.query_row("PRAGMA quick_check(1)", params![], |row| row.get::<_, String>(0));
+        let found = check(&self.log.db).map_err(|source| self.failed(source))?;
+        let index = self.read(|view| check(view.index))?;
+        if index != "ok" {
+            self.discard_index();
+        }
+        Ok((found != "ok").then_some(found))
     }
 
     /// How many messages there are.
     pub fn count(&self) -> Result<u64, LedgerError> {
-        let query = || {
-            self.filed()?.query_row("SELECT count(*) FROM messages", params![], |row| row.get::<_, i64>(0))
+        let count = |view: &View<'_>| {
+            view.index.query_row("SELECT count(*) FROM messages", params![], |row| row.get::<_, i64>(0))
         };
-        query().map(i64::unsigned_abs).map_err(|source| self.failed(source))
+        self.read(count).map(i64::unsigned_abs)
     }
+}
+
+/// How we know of a stage: the evidence of an event, or in history a part of it.
+fn evidence_of(log: &Connection, event: i64, part: Option<i64>) -> rusqlite::Result<Evidence> {
+    let text: Option<Option<String>> = log
+        .prepare_cached("SELECT evidence FROM events WHERE seq = ?1")?
+        .query_row([event], |row| row.get(0))
+        .optional()?;
+    let text = text.flatten().unwrap_or_default();
+    let Some(part) = part.and_then(|part| usize::try_from(part).ok()) else {
+        return Ok(Evidence::from_json(&text));
+    };
+    let past: Vec<PastStage> = serde_json::from_str(&text).unwrap_or_default();
+    let found = past.into_iter().nth(part).map(|(_, _, evidence)| evidence);
+    Ok(found.unwrap_or_else(|| Evidence::from_json(&text)))
 }

@@ -4,10 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::equals::{Span, remember};
 use crate::error::LedgerError;
+use crate::index::apply::number_of;
+use crate::log::append::append;
+use crate::log::equals::{Span, remember};
+use crate::log::event::{Body, Key, Kind, NewEvent};
+use crate::lookup::text_of;
 use crate::open::Ledger;
-use crate::record::{number_of, put_down, reach};
+use crate::record::{append_stage, find_inbox};
 use crate::row::{InboxKey, NewMessage};
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
@@ -47,75 +51,67 @@ pub struct Known {
 impl Ledger {
     /// What the inbox looked like from outside when it was last reconciled.
     pub fn signature(&self, inbox: &InboxKey) -> Result<Option<String>, LedgerError> {
-        let query = || -> rusqlite::Result<Option<String>> {
-            let found = self
-                .db
-                .prepare_cached("SELECT signature FROM inboxes WHERE root = ?1 AND team = ?2 AND name = ?3")?
-                .query_row(params![inbox.root, inbox.team, inbox.name], |row| row.get(0))
-                .optional()?;
-            Ok(found.flatten())
+        let query = || match inbox.key(&self.log.db)? {
+            Some(key) => find_signature(&self.log.db, key),
+            None => Ok(None),
         };
         query().map_err(|source| self.failed(source))
     }
 
     /// The messages of an inbox that nobody has seen, between `from` and `to` (not included) in their stages, oldest first.
     pub fn known(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
-        self.select_known("text", inbox, from, to)
+        self.select_known(inbox, (from, to), true)
     }
 
     /// The same without their texts, which may be any amount.
     pub fn outlines(&self, inbox: &InboxKey, from: Stage, to: Stage) -> Result<Vec<Known>, LedgerError> {
-        self.select_known("''", inbox, from, to)
+        self.select_known(inbox, (from, to), false)
     }
 
     fn select_known(
         &self,
-        text: &str,
         inbox: &InboxKey,
-        from: Stage,
-        to: Stage,
+        (from, to): (Stage, Stage),
+        has_text: bool,
     ) -> Result<Vec<Known>, LedgerError> {
-        let query = || -> rusqlite::Result<Vec<Known>> {
-            let db = self.filed()?;
-            let Some(inbox) = inbox.find(db)? else { return Ok(Vec::new()) };
-            db.prepare_cached(&format!(
-                "SELECT id, sender, {text}, sent_at, ours, witnesses, removing_since FROM messages
-                     WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND rank < 40 ORDER BY seq",
-            ))?
-            .query_map(params![inbox, from.rank(), to.rank()], |row| {
-                Ok(Known {
-                    id: row.get(0)?,
-                    sender: row.get(1)?,
-                    text: row.get(2)?,
-                    sent_at: row.get(3)?,
-                    ours: row.get(4)?,
-                    witnesses: row.get(5)?,
-                    removing_since: row.get(6)?,
-                })
-            })?
-            .collect()
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| {
+            let Some(number) = find_inbox(view, inbox)? else { return Ok(Vec::new()) };
+            view.index
+                .prepare_cached(
+                    "SELECT id, sender, sent_at, ours, witnesses, removing_since, seq FROM messages
+                     WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND open = 1 ORDER BY seq",
+                )?
+                .query_map(params![number, from.rank(), to.rank()], |row| {
+                    let text = if has_text { text_of(view.log, row.get(6)?)?.text } else { String::new() };
+                    Ok(Known {
+                        id: row.get(0)?,
+                        sender: row.get(1)?,
+                        text,
+                        sent_at: row.get(2)?,
+                        ours: row.get(3)?,
+                        witnesses: row.get(4)?,
+                        removing_since: row.get(5)?,
+                    })
+                })?
+                .collect()
+        })
     }
 
     /// Which of these ids the inbox has never had.
     pub fn unknown<'a>(&self, inbox: &InboxKey, ids: &[&'a str]) -> Result<HashSet<&'a str>, LedgerError> {
-        let query = || -> rusqlite::Result<HashSet<&'a str>> {
-            let db = self.filed()?;
-            let Some(inbox) = inbox.find(db)? else { return Ok(ids.iter().copied().collect()) };
-            let mut find = db.prepare_cached("SELECT 1 FROM messages WHERE inbox = ?1 AND id = ?2")?;
+        self.read(|view| {
+            let Some(number) = find_inbox(view, inbox)? else { return Ok(ids.iter().copied().collect()) };
             let mut unknown = HashSet::new();
             for id in ids {
-                if !find.exists(params![inbox, id])? {
+                if number_of(view.index, number, id)?.is_none() {
                     unknown.insert(*id);
                 }
             }
             Ok(unknown)
-        };
-        query().map_err(|source| self.failed(source))
+        })
     }
 
-    /// Puts down what a look at an inbox told, and what the inbox looked like.
+    /// Records what a look at an inbox found, and what the inbox looked like.
     pub fn observe(
         &mut self,
         inbox: &InboxKey,
@@ -135,53 +131,78 @@ impl Ledger {
         equals: &HashMap<String, Span>,
         now: i64,
     ) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<()> {
-            let transaction = self.change()?;
-            let number = inbox.find_or_make(&transaction)?;
-            apply_look(&transaction, number, observed, equals, now)?;
-            if let Some(signature) = signature {
-                transaction
-                    .prepare_cached("UPDATE inboxes SET signature = ?2 WHERE id = ?1")?
-                    .execute(params![number, signature])?;
-            }
-            transaction.commit()
-        };
-        write().map_err(|source| self.failed(source))
+        let unknown = self.unknown_of(inbox, observed)?;
+        self.append(|log| {
+            let key = inbox.make_key(log)?;
+            append_look(log, key, observed, &unknown, now)?;
+            remember(log, key, equals)?;
+            signature.map_or(Ok(()), |signature| set_signature(log, key, signature))
+        })
+    }
+
+    /// Which of the messages that a look found the inbox has never had.
+    pub(crate) fn unknown_of<'a>(
+        &self,
+        inbox: &InboxKey,
+        observed: &'a [Observed],
+    ) -> Result<HashSet<&'a str>, LedgerError> {
+        let ids: Vec<&str> = observed.iter().map(|seen| seen.id.as_str()).collect();
+        if ids.is_empty() { Ok(HashSet::new()) } else { self.unknown(inbox, &ids) }
     }
 }
 
-/// Records what a look at an inbox showed, inside the caller's transaction.
-pub(crate) fn apply_look(
-    db: &Connection,
-    inbox: i64,
+/// Appends what a look at an inbox found.
+pub(crate) fn append_look(
+    log: &Connection,
+    key: Key<'_>,
     observed: &[Observed],
-    equals: &HashMap<String, Span>,
+    unknown: &HashSet<&str>,
     now: i64,
 ) -> rusqlite::Result<()> {
     for seen in observed {
-        if put_in(db, inbox, seen, now)? {
-            continue;
+        let is_unknown = unknown.contains(seen.id.as_str());
+        match &seen.new {
+            Some(new) if is_unknown => append_new(log, key, seen, new, now)?,
+            _ if is_unknown => continue,
+            _ => {}
         }
-        let Some(message) = number_of(db, inbox, &seen.id)? else { continue };
         for (stage, evidence) in &seen.stages {
-            reach(db, message, *stage, seen.at.unwrap_or(now), evidence)?;
+            append_stage(log, key, &seen.id, (*stage, evidence), seen.at.unwrap_or(now))?;
         }
     }
-    remember(db, inbox, equals)
+    Ok(())
 }
 
-/// Puts a message in that the ledger does not know, with all of its stages; says whether it did.
-fn put_in(db: &Connection, inbox: i64, seen: &Observed, now: i64) -> rusqlite::Result<bool> {
-    let Some(new) = &seen.new else { return Ok(false) };
-    let (new, evidence) = new.as_ref();
-    let furthest = seen.stages.iter().map(|(stage, _)| *stage).fold(Stage::Written, Stage::max);
-    let Some(message) = new.insert(db, inbox, now, furthest.rank(), None)? else { return Ok(false) };
-    let at = seen.at.unwrap_or(now);
-    // What was there before anybody looked was written when it was sent.
-    let written_at = seen.at.map_or(now, |at| at.min(new.sent_at));
-    put_down(db, message, Stage::Written, written_at, evidence)?;
-    for (stage, evidence) in &seen.stages {
-        put_down(db, message, *stage, at, evidence)?;
-    }
-    Ok(true)
+/// What an inbox looked like at the last look.
+pub(crate) fn find_signature(log: &Connection, key: Key<'_>) -> rusqlite::Result<Option<String>> {
+    let found = log
+        .prepare_cached("SELECT signature FROM members WHERE root = ?1 AND team = ?2 AND member = ?3")?
+        .query_row(params![key.root, key.team, key.member], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten())
+}
+
+pub(crate) fn set_signature(log: &Connection, key: Key<'_>, signature: &str) -> rusqlite::Result<()> {
+    log.prepare_cached(
+        "INSERT INTO members (root, team, member, signature) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (root, team, member) DO UPDATE SET signature = ?4",
+    )?
+    .execute(params![key.root, key.team, key.member, signature])
+    .map(drop)
+}
+
+/// Appends a message that was found in an inbox. What was there before anybody looked was written when it was sent.
+fn append_new(
+    log: &Connection,
+    key: Key<'_>,
+    seen: &Observed,
+    (new, evidence): &(NewMessage, Evidence),
+    now: i64,
+) -> rusqlite::Result<()> {
+    let at = seen.at.map_or(now, |at| at.min(new.sent_at));
+    let mut body = Body::new(new, None);
+    body.noticed_at = (at != now).then_some(now);
+    let (body, evidence) = (body.to_json(), evidence.to_json());
+    append(log, &NewEvent::of(Kind::Noticed, at, key, &seen.id).evidence(&evidence).body(Some(&body)))
+        .map(drop)
 }

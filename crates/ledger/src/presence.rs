@@ -1,12 +1,16 @@
 //! Traces of members, and how far a health sweep is with each.
 
 use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
+use crate::log::append::append;
+use crate::log::event::{Key, Kind, NewEvent};
+use crate::lookup::text_of;
 use crate::open::Ledger;
+use crate::record::{find_inbox, find_team};
 use crate::row::InboxKey;
 use crate::seam::Connection;
-use crate::stage::Evidence;
 
 /// What somebody last said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub struct Said {
 pub struct Traces {
     /// The last thing it said within its team.
     pub said: Option<Said>,
-    /// When it last gave a heartbeat, if that is not too many messages ago.
+    /// When it last gave a heartbeat.
     pub heartbeat: Option<i64>,
     /// When it last took mail, or was told some in its conversation. Archiving is done by others, and what was found taken
     /// at the first look was taken at a time that nobody knows.
@@ -36,7 +40,9 @@ pub struct Traces {
 }
 
 /// How far a health sweep is with somebody.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Its names are part of the format.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HealthRow {
     /// The step, in the office's words.
     pub step: String,
@@ -55,71 +61,72 @@ pub struct HealthRow {
 impl Ledger {
     /// What is known of somebody.
     pub fn traces(&self, inbox: &InboxKey) -> Result<Traces, LedgerError> {
-        let query = || -> rusqlite::Result<Traces> {
-            let db = self.filed()?;
-            let mut traces =
-                Traces { said: said(db, inbox)?, heartbeat: heartbeat(db, inbox)?, ..Traces::default() };
-            let Some(number) = inbox.find(db)? else { return Ok(traces) };
-            traces.took = db
+        let health = self.health(inbox)?;
+        let stalled = health.filter(|row| matches!(row.step.as_str(), "stalled" | "unresponsive"));
+        let stalled = stalled.map(|row| row.at);
+        self.read(|view| {
+            let mut traces = Traces { stalled, ..Traces::default() };
+            if let Some(team) = find_team(view, &inbox.root, &inbox.team)? {
+                let spoke: Option<(Option<i64>, Option<i64>)> = view
+                    .index
+                    .prepare_cached("SELECT said, heartbeat FROM speakers WHERE team = ?1 AND name = ?2")?
+                    .query_row(params![team, inbox.name], |row| Ok((row.get(0)?, row.get(1)?)))
+                    .optional()?;
+                let (said, heartbeat) = spoke.unwrap_or_default();
+                traces.heartbeat = heartbeat;
+                traces.said = said.map(|event| said_in(view.log, event)).transpose()?;
+            }
+            let Some(number) = find_inbox(view, inbox)? else { return Ok(traces) };
+            traces.took = view
+                .index
+                .prepare_cached("SELECT took FROM inboxes WHERE id = ?1")?
+                .query_row([number], |row| row.get(0))?;
+            traces.unanswered = view
+                .index
                 .prepare_cached(
-                    "SELECT max(s.at) FROM stages s WHERE s.rank IN (30, 40)
-                     AND s.message IN (SELECT seq FROM messages WHERE inbox = ?1 ORDER BY seq DESC LIMIT 50)
-                     AND s.evidence NOT LIKE '{\"what\":\"' || ?2 || '%'
-                     AND s.evidence NOT LIKE '{\"what\":\"' || ?3 || '%'
-                     AND s.evidence ->> 'no_later_than' IS NULL",
-                )?
-                .query_row(params![number, Evidence::ARCHIVED, Evidence::FOUND], |row| row.get(0))?;
-            traces.unanswered = db
-                .prepare_cached(
-                    "SELECT max(sent_at) FROM messages WHERE inbox = ?1 AND kind = 'health_check'
-                     AND request_id IS NOT NULL AND rank < 60",
+                    "SELECT max(sent_at) FROM messages WHERE inbox = ?1 AND kind = 'health_check' AND asked = 1",
                 )?
                 .query_row([number], |row| row.get(0))?;
-            traces.stalled = db
-                .prepare_cached(
-                    "SELECT at FROM health WHERE inbox = ?1 AND step IN ('stalled', 'unresponsive')",
-                )?
-                .query_row([number], |row| row.get(0))
-                .optional()?;
             Ok(traces)
-        };
-        query().map_err(|source| self.failed(source))
+        })
     }
 
-    /// Remembers a fact about somebody, and when it was last seen to be so.
+    /// Remembers a fact about somebody, and when it was last seen to be so. That it began is an event; that it goes on is
+    /// none.
     pub fn note_fact(&mut self, inbox: &InboxKey, fact: &str, at: i64) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<usize> {
-            let inbox = inbox.find_or_make(&self.db)?;
-            self.db
-                .prepare_cached(
-                    "INSERT INTO presence (inbox, fact, at) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (inbox, fact) DO UPDATE SET at = max(at, ?3)",
-                )?
-                .execute(params![inbox, fact, at])
-        };
-        write().map(drop).map_err(|source| self.failed(source))
+        self.append(|log| {
+            let key = inbox.make_key(log)?;
+            if find_fact(log, key, fact)?.is_none() {
+                append(log, &about(Kind::FactNoted, at, key).body(Some(fact)))?;
+            }
+            log.prepare_cached(
+                "INSERT INTO facts (root, team, member, fact, at) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (root, team, member, fact) DO UPDATE SET at = max(at, ?5)",
+            )?
+            .execute(params![key.root, key.team, key.member, fact, at])
+            .map(drop)
+        })
     }
 
     /// The fact is none any more.
     pub fn forget_fact(&mut self, inbox: &InboxKey, fact: &str) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<()> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(()) };
-            self.db
-                .prepare_cached("DELETE FROM presence WHERE inbox = ?1 AND fact = ?2")?
-                .execute(params![inbox, fact])
-                .map(drop)
-        };
-        write().map_err(|source| self.failed(source))
+        self.append(|log| {
+            let Some(key) = inbox.key(log)? else { return Ok(()) };
+            let Some(at) = find_fact(log, key, fact)? else { return Ok(()) };
+            append(log, &about(Kind::FactForgotten, at, key).body(Some(fact)))?;
+            log.prepare_cached(
+                "DELETE FROM facts WHERE root = ?1 AND team = ?2 AND member = ?3 AND fact = ?4",
+            )?
+            .execute(params![key.root, key.team, key.member, fact])
+            .map(drop)
+        })
     }
 
     /// When a fact about somebody was last seen to be so.
     pub fn fact(&self, inbox: &InboxKey, fact: &str) -> Result<Option<i64>, LedgerError> {
-        let query = || -> rusqlite::Result<Option<i64>> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(None) };
-            self.db
-                .prepare_cached("SELECT at FROM presence WHERE inbox = ?1 AND fact = ?2")?
-                .query_row(params![inbox, fact], |row| row.get(0))
-                .optional()
+        let query = || match inbox.key(&self.log.db)? {
+            Some(key) => find_fact(&self.log.db, key, fact),
+            None => Ok(None),
         };
         query().map_err(|source| self.failed(source))
     }
@@ -127,63 +134,49 @@ impl Ledger {
     /// How far a sweep is with somebody.
     pub fn health(&self, inbox: &InboxKey) -> Result<Option<HealthRow>, LedgerError> {
         let query = || -> rusqlite::Result<Option<HealthRow>> {
-            let Some(inbox) = inbox.find(&self.db)? else { return Ok(None) };
-            self.db
-                .prepare_cached(
-                    "SELECT step, at, request, tasks, finished, stalls FROM health WHERE inbox = ?1",
-                )?
-                .query_row([inbox], |row| {
-                    Ok(HealthRow {
-                        step: row.get(0)?,
-                        at: row.get(1)?,
-                        request: row.get(2)?,
-                        tasks: row.get(3)?,
-                        finished: row.get(4)?,
-                        stalls: row.get(5)?,
-                    })
-                })
-                .optional()
+            let log = &self.log.db;
+            let Some(key) = inbox.key(log)? else { return Ok(None) };
+            let found: Option<Option<String>> = log
+                .prepare_cached("SELECT health FROM members WHERE root = ?1 AND team = ?2 AND member = ?3")?
+                .query_row(params![key.root, key.team, key.member], |row| row.get(0))
+                .optional()?;
+            Ok(found.flatten().and_then(|row| serde_json::from_str(&row).ok()))
         };
         query().map_err(|source| self.failed(source))
     }
 
-    /// Puts down how far a sweep is with somebody.
+    /// Records how far a sweep is with somebody.
     pub fn set_health(&mut self, inbox: &InboxKey, row: &HealthRow) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<usize> {
-            let inbox = inbox.find_or_make(&self.db)?;
-            self.db
-                .prepare_cached(
-                    "INSERT INTO health (inbox, step, at, request, tasks, finished, stalls)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-                     ON CONFLICT (inbox) DO UPDATE SET step = ?2, at = ?3, request = ?4, tasks = ?5,
-                                                       finished = ?6, stalls = ?7",
-                )?
-                .execute(params![inbox, row.step, row.at, row.request, row.tasks, row.finished, row.stalls])
-        };
-        write().map(drop).map_err(|source| self.failed(source))
+        let text = serde_json::to_string(row).unwrap_or_default();
+        self.append(|log| {
+            let key = inbox.make_key(log)?;
+            append(log, &about(Kind::Health, row.at, key).body(Some(&text)))?;
+            put_health(log, key, &text)
+        })
     }
 }
 
-/// Health checks and stall alerts are left out: a sweep sends them in the lead's name, whoever runs it.
-fn said(db: &Connection, inbox: &InboxKey) -> rusqlite::Result<Option<Said>> {
-    db.prepare_cached(
-        "SELECT m.sent_at, m.kind, m.text FROM messages m JOIN inboxes i ON i.id = m.inbox
-         WHERE m.sender = ?1 AND i.root = ?2 AND i.team = ?3 AND m.kind NOT IN ('health_check', 'stall_alert')
-         ORDER BY m.sent_at DESC LIMIT 1",
-    )?
-    .query_row(params![inbox.name, inbox.root, inbox.team], |row| {
-        Ok(Said { at: row.get(0)?, kind: row.get(1)?, text: row.get(2)? })
-    })
-    .optional()
+/// Something that happened to a member.
+fn about(kind: Kind, at: i64, key: Key<'_>) -> NewEvent<'_> {
+    NewEvent { key: Some(key), ..NewEvent::new(kind, at) }
 }
 
-/// Among the newest two hundred messages: whoever works gives one a minute.
-fn heartbeat(db: &Connection, inbox: &InboxKey) -> rusqlite::Result<Option<i64>> {
-    db.prepare_cached(
-        "SELECT max(sent_at) FROM (
-             SELECT m.sent_at, m.kind FROM messages m JOIN inboxes i ON i.id = m.inbox
-             WHERE m.sender = ?1 AND i.root = ?2 AND i.team = ?3 ORDER BY m.sent_at DESC LIMIT 200)
-         WHERE kind = 'heartbeat'",
+pub(crate) fn put_health(log: &Connection, key: Key<'_>, row: &str) -> rusqlite::Result<()> {
+    log.prepare_cached(
+        "INSERT INTO members (root, team, member, health) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (root, team, member) DO UPDATE SET health = ?4",
     )?
-    .query_row(params![inbox.name, inbox.root, inbox.team], |row| row.get(0))
+    .execute(params![key.root, key.team, key.member, row])
+    .map(drop)
+}
+
+fn find_fact(log: &Connection, key: Key<'_>, fact: &str) -> rusqlite::Result<Option<i64>> {
+    log.prepare_cached("SELECT at FROM facts WHERE root = ?1 AND team = ?2 AND member = ?3 AND fact = ?4")?
+        .query_row(params![key.root, key.team, key.member, fact], |row| row.get(0))
+        .optional()
+}
+
+fn said_in(log: &Connection, event: i64) -> rusqlite::Result<Said> {
+    let said = text_of(log, event)?;
+    Ok(Said { at: said.sent_at, kind: said.kind, text: said.text })
 }

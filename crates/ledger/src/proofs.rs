@@ -5,19 +5,21 @@
 //! ledger keeps is the occurrence's position and, where the entry has one, its own id: a client that resumes a
 //! conversation copies entries into a new file.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
-use crate::equals::Span;
 use crate::error::LedgerError;
-use crate::observe::{Observed, apply_look};
+use crate::log::append::{append, find_or_make_root, root_id};
+use crate::log::equals::{Span, remember};
+use crate::log::event::{Key, Kind, NewEvent};
+use crate::observe::{Observed, append_look, find_signature, set_signature};
 use crate::open::Ledger;
-use crate::record::{number_of, reach, revive};
+use crate::record::{find_message, find_team};
 use crate::row::InboxKey;
-use crate::seam::Connection;
-use crate::stage::{Evidence, Stage};
+use crate::seam::{Connection, Transaction};
+use crate::stage::Evidence;
 
 /// The signature of inboxes whose team is gone. No file looks like this.
 const CLOSED: &str = "closed";
@@ -95,8 +97,8 @@ impl Ledger {
     /// Up to where each of these sources was read for somebody's mail, in their order.
     pub fn positions(&self, reader: &InboxKey, sources: &[Source]) -> Result<Vec<u64>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<u64>> {
-            let reader = render(reader);
-            sources.iter().map(|source| position(&self.db, source, &reader)).collect()
+            let reader = render(&self.log.db, reader)?;
+            sources.iter().map(|source| position(&self.log.db, source, &reader)).collect()
         };
         query().map_err(|source| self.failed(source))
     }
@@ -105,7 +107,7 @@ impl Ledger {
     pub fn used_entries(&self, entries: &[&str]) -> Result<HashSet<String>, LedgerError> {
         let query = || -> rusqlite::Result<HashSet<String>> {
             let mut find =
-                self.db.prepare_cached("SELECT entry FROM proofs WHERE entry >= ?1 AND entry < ?2")?;
+                self.log.db.prepare_cached("SELECT entry FROM proofs WHERE entry >= ?1 AND entry < ?2")?;
             let mut used = HashSet::new();
             for entry in entries {
                 // All that begins with the entry and a slash, which `0` follows.
@@ -121,98 +123,138 @@ impl Ledger {
 
     /// Records what readings prove, all of them or none. A proof that was used before proves nothing again.
     pub fn record_readings(&mut self, readings: &[Reading]) -> Result<Recording, LedgerError> {
-        let write = || -> rusqlite::Result<Recording> {
-            let transaction = self.change()?;
+        let proofs: Vec<&Proof> = readings.iter().flat_map(|reading| &reading.proofs).collect();
+        let mut messages = Vec::new();
+        if !proofs.is_empty() {
+            messages = self.read(|view| {
+                proofs.iter().map(|proof| find_message(view, &proof.inbox, &proof.id)).collect()
+            })?;
+        }
+        let mut messages = messages.into_iter();
+        self.record(|log| {
             for reading in readings {
-                let reader = render(&reading.reader);
-                if position(&transaction, &reading.source, &reader)? != reading.from {
+                find_or_make_root(log, &reading.reader.root)?;
+                let reader = render(log, &reading.reader)?;
+                if position(log, &reading.source, &reader)? != reading.from {
                     return Ok(Recording::Moved);
                 }
-                for proof in &reading.proofs {
-                    use_proof(&transaction, &reading.source, proof)?;
+                for (proof, message) in reading.proofs.iter().zip(messages.by_ref()) {
+                    if let Some(message) = message {
+                        use_proof(log, &reading.source, proof, message)?;
+                    }
                 }
-                transaction
-                    .prepare_cached(
-                        "INSERT INTO sources (source, reader, position) VALUES (?1, ?2, ?3)
-                         ON CONFLICT (source, reader) DO UPDATE SET position = ?3",
-                    )?
-                    .execute(params![reading.source.0, reader, reading.to.cast_signed()])?;
+                log.prepare_cached(
+                    "INSERT INTO sources (source, reader, position) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (source, reader) DO UPDATE SET position = ?3",
+                )?
+                .execute(params![reading.source.0, reader, reading.to.cast_signed()])?;
             }
-            transaction.commit()?;
             Ok(Recording::Done)
-        };
-        write().map_err(|source| self.failed(source))
+        })
     }
 
     /// Records a look at an inbox, unless another look was recorded since its known state was read.
     pub fn record_look(&mut self, inbox: &InboxKey, look: &Look) -> Result<Recording, LedgerError> {
-        let write = || -> rusqlite::Result<Recording> {
-            let transaction = self.change()?;
-            let number = inbox.find_or_make(&transaction)?;
-            let current: Option<String> = transaction
-                .prepare_cached("SELECT signature FROM inboxes WHERE id = ?1")?
-                .query_row([number], |row| row.get(0))?;
-            if current.as_deref() != look.known {
+        let unknown = self.unknown_of(inbox, look.observed)?;
+        self.record(|log| {
+            let key = inbox.make_key(log)?;
+            if find_signature(log, key)?.as_deref() != look.known {
                 return Ok(Recording::Moved);
             }
-            apply_look(&transaction, number, look.observed, look.equals, look.now)?;
+            append_look(log, key, look.observed, &unknown, look.now)?;
+            remember(log, key, look.equals)?;
             if let Some(signature) = look.signature {
-                transaction
-                    .prepare_cached("UPDATE inboxes SET signature = ?2 WHERE id = ?1")?
-                    .execute(params![number, signature])?;
+                set_signature(log, key, signature)?;
             }
-            transaction.commit()?;
             Ok(Recording::Done)
+        })
+    }
+
+    /// Appends what `work` finds, unless that was found to be out of date.
+    fn record(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<Recording>,
+    ) -> Result<Recording, LedgerError> {
+        let append = || -> rusqlite::Result<Recording> {
+            let transaction = Transaction::new_unchecked(&self.log.db, TransactionBehavior::Immediate)?;
+            let recording = work(&transaction)?;
+            if recording == Recording::Done {
+                transaction.commit()?;
+            }
+            Ok(recording)
         };
-        write().map_err(|source| self.failed(source))
+        append().map_err(|source| self.failed(source))
     }
 
     /// All inboxes of a team that the ledger knows: their signatures, and whether mail in them is not seen yet.
     pub fn team_inboxes(&self, root: &str, team: &str) -> Result<HashMap<String, TeamInbox>, LedgerError> {
-        let query = || -> rusqlite::Result<HashMap<String, TeamInbox>> {
-            self.filed()?
-                .prepare_cached(
-                    "SELECT name, signature,
-                            EXISTS (SELECT 1 FROM messages m WHERE m.inbox = inboxes.id AND m.rank < 40)
-                     FROM inboxes WHERE root = ?1 AND team = ?2",
-                )?
-                .query_map(params![root, team], |row| {
-                    Ok((row.get(0)?, TeamInbox { signature: row.get(1)?, has_open: row.get(2)? }))
+        self.read(|view| {
+            let Some(id) = root_id(view.log, root)? else { return Ok(HashMap::new()) };
+            let mut inboxes: HashMap<String, TeamInbox> = view
+                .log
+                .prepare_cached("SELECT member, signature FROM members WHERE root = ?1 AND team = ?2")?
+                .query_map(params![id, team], |row| {
+                    Ok((row.get(0)?, TeamInbox { signature: row.get(1)?, has_open: false }))
                 })?
-                .collect()
-        };
-        query().map_err(|source| self.failed(source))
+                .collect::<rusqlite::Result<_>>()?;
+            let Some(number) = find_team(view, root, team)? else { return Ok(inboxes) };
+            let mut open = view.index.prepare_cached(
+                "SELECT name, EXISTS (SELECT 1 FROM messages m WHERE m.inbox = inboxes.id AND m.open = 1)
+                 FROM inboxes WHERE team = ?1",
+            )?;
+            let mut rows = open.query([number])?;
+            while let Some(row) = rows.next()? {
+                inboxes.entry(row.get(0)?).or_default().has_open = row.get(1)?;
+            }
+            Ok(inboxes)
+        })
     }
 
     /// The teams that are not known to be gone.
     pub fn teams_not_closed(&self, root: &str) -> Result<Vec<String>, LedgerError> {
-        let query = || -> rusqlite::Result<Vec<String>> {
-            self.filed()?
-                .prepare_cached("SELECT DISTINCT team FROM inboxes WHERE root = ?1 AND signature IS NOT ?2")?
-                .query_map([root, CLOSED], |row| row.get(0))?
-                .collect()
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| {
+            let Some(id) = root_id(view.log, root)? else { return Ok(Vec::new()) };
+            let mut closed = HashSet::new();
+            let mut teams = BTreeSet::new();
+            {
+                let mut ask = view.log.prepare_cached(
+                    "SELECT team, signature IS NOT ?2 FROM members WHERE root = ?1 GROUP BY 1, 2",
+                )?;
+                let mut rows = ask.query(params![id, CLOSED])?;
+                while let Some(row) = rows.next()? {
+                    let team: String = row.get(0)?;
+                    let _ = if row.get(1)? { teams.insert(team) } else { closed.insert(team) };
+                }
+            }
+            let known: Vec<String> = view
+                .index
+                .prepare_cached("SELECT team FROM teams WHERE root = ?1")?
+                .query_map([id], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            teams.extend(known.into_iter().filter(|team| !closed.contains(team)));
+            Ok(teams.into_iter().collect())
+        })
     }
 
     /// The team is gone, and all that its mail became is recorded.
     pub fn close_team(&mut self, root: &str, team: &str) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<usize> {
-            self.db
-                .prepare_cached("UPDATE inboxes SET signature = ?3 WHERE root = ?1 AND team = ?2")?
-                .execute(params![root, team, CLOSED])
-        };
-        write().map(drop).map_err(|source| self.failed(source))
+        let names: Vec<String> = self.team_inboxes(root, team)?.into_keys().collect();
+        self.append(|log| {
+            let root = find_or_make_root(log, root)?;
+            names.iter().try_for_each(|name| set_signature(log, Key { root, team, member: name }, CLOSED))
+        })
     }
 
     /// Whether anything of a team is on record.
     pub fn knows_team(&self, root: &str, team: &str) -> Result<bool, LedgerError> {
-        let query = || -> rusqlite::Result<bool> {
-            self.filed()?
-                .prepare_cached("SELECT 1 FROM inboxes WHERE root = ?1 AND team = ?2")?
-                .exists(params![root, team])
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| {
+            let Some(id) = root_id(view.log, root)? else { return Ok(false) };
+            let is_looked_at = view
+                .log
+                .prepare_cached("SELECT 1 FROM members WHERE root = ?1 AND team = ?2")?
+                .exists(params![id, team])?;
+            Ok(is_looked_at || find_team(view, root, team)?.is_some())
+        })
     }
 }
 
@@ -232,13 +274,15 @@ impl TeamInbox {
     }
 }
 
-fn render(reader: &InboxKey) -> String {
-    format!("{}\n{}\n{}", reader.team, reader.name, reader.root)
+/// A reader in the log's words.
+pub(crate) fn render(log: &Connection, reader: &InboxKey) -> rusqlite::Result<String> {
+    let root = root_id(log, &reader.root)?.map(u128::from_be_bytes).unwrap_or_default();
+    Ok(format!("{}\n{}\n{root:032x}", reader.team, reader.name))
 }
 
 /// Where nothing is known of this reader, an earlier version may have read the source for all.
-fn position(db: &Connection, source: &Source, reader: &str) -> rusqlite::Result<u64> {
-    let position: Option<i64> = db
+fn position(log: &Connection, source: &Source, reader: &str) -> rusqlite::Result<u64> {
+    let position: Option<i64> = log
         .prepare_cached(
             "SELECT position FROM sources WHERE source = ?1 AND reader IN (?2, '') ORDER BY reader DESC LIMIT 1",
         )?
@@ -248,10 +292,11 @@ fn position(db: &Connection, source: &Source, reader: &str) -> rusqlite::Result<
 }
 
 /// Uses a proof for its message, if neither was used before.
-fn use_proof(db: &Connection, source: &Source, proof: &Proof) -> rusqlite::Result<()> {
-    let Some(inbox) = proof.inbox.find(db)? else { return Ok(()) };
-    let Some(message) = number_of(db, inbox, &proof.id)? else { return Ok(()) };
-    let is_new = db
+///
+/// What is in the conversation was not lost, whatever we thought. If it counts as accepted only, its sender is about to
+/// record that it wrote it, or died before it could: completing accepted mail finds out.
+fn use_proof(log: &Connection, source: &Source, proof: &Proof, message: i64) -> rusqlite::Result<()> {
+    let is_new = log
         .prepare_cached(
             "INSERT OR IGNORE INTO proofs (source, position, entry, message) VALUES (?1, ?2, ?3, ?4)",
         )?
@@ -259,16 +304,15 @@ fn use_proof(db: &Connection, source: &Source, proof: &Proof) -> rusqlite::Resul
     if is_new == 0 {
         return Ok(());
     }
-    // What is in the conversation was not lost, whatever we thought. If it counts as accepted only, its sender is about to
-    // say that it wrote it, or died before it could: whoever completes accepted mail finds out.
-    revive(db, message)?;
-    reach(db, message, Stage::Seen, proof.at, &proof.evidence)
+    let (key, evidence) = (proof.inbox.make_key(log)?, proof.evidence.to_json());
+    append(log, &NewEvent::of(Kind::Seen, proof.at, key, &proof.id).evidence(&evidence)).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::row::NewMessage;
+    use crate::stage::Stage;
 
     const SOURCE: &str = "/root/projects/p/s.jsonl";
 
@@ -277,7 +321,7 @@ mod tests {
     }
 
     fn with_messages(folder: &Path, ids: &[&str]) -> Ledger {
-        let mut ledger = Ledger::open(&folder.join("ledger.db")).unwrap();
+        let mut ledger = Ledger::open(&folder.join("log.db")).unwrap();
         let observed: Vec<Observed> = ids
             .iter()
             .map(|id| {

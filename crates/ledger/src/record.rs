@@ -1,10 +1,14 @@
-//! Putting down how far a message came.
+//! Recording how far a message came.
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::arrivals::draft_in;
 use crate::error::LedgerError;
+use crate::index::View;
+use crate::index::apply::number_of;
+use crate::log::append::{append, root_id};
+use crate::log::event::{Key, Kind, NewEvent};
 use crate::open::Ledger;
-use crate::removal::note_removal;
 use crate::row::InboxKey;
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
@@ -12,19 +16,14 @@ use crate::stage::{Evidence, Stage};
 impl Ledger {
     /// All that it takes to write a message again, if we wrote it.
     pub fn draft(&self, inbox: &InboxKey, id: &str) -> Result<Option<String>, LedgerError> {
-        let query = || -> rusqlite::Result<Option<String>> {
-            let db = self.filed()?;
-            let Some(inbox) = inbox.find(db)? else { return Ok(None) };
-            let found = db
-                .prepare_cached("SELECT draft FROM messages WHERE inbox = ?1 AND id = ?2")?
-                .query_row(params![inbox, id], |row| row.get(0))
-                .optional()?;
-            Ok(found.flatten())
-        };
-        query().map_err(|source| self.failed(source))
+        self.read(|view| match find_message(view, inbox, id)? {
+            Some(message) => draft_of(view, message),
+            None => Ok(None),
+        })
     }
 
-    /// Messages that are in another inbox now, with their history; one that the other inbox has already stays.
+    /// Messages that are in another inbox of the same team now, with their history; one that the other inbox has already
+    /// stays.
     pub fn redirect(
         &mut self,
         from: &InboxKey,
@@ -33,27 +32,36 @@ impl Ledger {
         now: i64,
         evidence: &Evidence,
     ) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<()> {
-            let transaction = self.change()?;
-            let Some(from) = from.find(&transaction)? else { return Ok(()) };
-            let to = to.find_or_make(&transaction)?;
+        let movable = self.read(|view| {
+            let mut movable = Vec::new();
             for id in ids {
-                let moved = transaction
-                    .prepare_cached(
-                        "UPDATE OR IGNORE messages SET inbox = ?2 WHERE inbox = ?1 AND id = ?3 AND rank > ?4",
-                    )?
-                    .execute(params![from, to, id, Stage::Accepted.rank()])?;
-                if moved > 0 {
-                    note_removal(&transaction, to, id, None)?;
-                    record(&transaction, to, id, Stage::Written, now, evidence)?;
+                let is_there = find_message(view, to, id)?.is_some();
+                if let Some(message) = find_message(view, from, id)?
+                    && !is_there
+                    && rank_of(view.index, message)? > Stage::Accepted.rank()
+                {
+                    movable.push(id.as_str());
                 }
             }
-            transaction.commit()
-        };
-        write().map_err(|source| self.failed(source))
+            Ok(movable)
+        })?;
+        let evidence = evidence.to_json();
+        self.append(|log| {
+            let Some(key) = from.key(log)? else { return Ok(()) };
+            let there = Key { member: &to.name, ..key };
+            for id in &movable {
+                append(
+                    log,
+                    &NewEvent::of(Kind::Moved, now, key, id).evidence(&evidence).body(Some(&to.name)),
+                )?;
+                append(log, &NewEvent::of(Kind::Kept, now, there, id))?;
+                append(log, &NewEvent::of(Kind::Written, now, there, id).evidence(&evidence))?;
+            }
+            Ok(())
+        })
     }
 
-    /// Records a stage of a message.
+    /// Records a stage of a message, if there is such a message.
     pub fn advance(
         &mut self,
         inbox: &InboxKey,
@@ -62,101 +70,98 @@ impl Ledger {
         at: i64,
         evidence: &Evidence,
     ) -> Result<(), LedgerError> {
-        let write = || -> rusqlite::Result<()> {
-            let transaction = self.change()?;
-            let Some(inbox) = inbox.find(&transaction)? else { return Ok(()) };
-            record(&transaction, inbox, id, stage, at, evidence)?;
-            transaction.commit()
-        };
-        write().map_err(|source| self.failed(source))
+        self.note(inbox, id, Kind::from(stage), at, evidence)
+    }
+
+    /// Records something that happened to a message, if there is such a message.
+    pub fn note(
+        &mut self,
+        inbox: &InboxKey,
+        id: &str,
+        kind: Kind,
+        at: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        if self.read(|view| find_message(view, inbox, id))?.is_none() {
+            return Ok(());
+        }
+        let evidence = evidence.to_json();
+        self.append(|log| {
+            let Some(key) = inbox.key(log)? else { return Ok(()) };
+            append(log, &NewEvent::of(kind, at, key, id).evidence(&evidence)).map(drop)
+        })
     }
 }
 
-/// Puts a stage of a message down, if there is such a message.
-pub(crate) fn record(
-    db: &Connection,
-    inbox: i64,
+/// Appends that a message reached a stage.
+pub(crate) fn append_stage(
+    log: &Connection,
+    key: Key<'_>,
     id: &str,
-    stage: Stage,
+    (stage, evidence): (Stage, &Evidence),
     at: i64,
-    evidence: &Evidence,
 ) -> rusqlite::Result<()> {
-    match number_of(db, inbox, id)? {
-        Some(message) => reach(db, message, stage, at, evidence),
-        None => Ok(()),
+    let kind = if evidence.archived { Kind::Archived } else { Kind::from(stage) };
+    let body = evidence.archived.then_some(stage.as_str());
+    append(log, &NewEvent::of(kind, at, key, id).evidence(&evidence.to_json()).body(body)).map(drop)
+}
+
+/// The number of an inbox in the index.
+pub(crate) fn find_inbox(view: &View<'_>, inbox: &InboxKey) -> rusqlite::Result<Option<i64>> {
+    let Some(root) = root_id(view.log, &inbox.root)? else { return Ok(None) };
+    view.index
+        .prepare_cached(
+            "SELECT i.id FROM inboxes i JOIN teams t ON t.id = i.team WHERE t.root = ?1 AND t.team = ?2 AND i.name = ?3",
+        )?
+        .query_row(params![root, inbox.team, inbox.name], |row| row.get(0))
+        .optional()
+}
+
+/// The number of a team in the index.
+pub(crate) fn find_team(view: &View<'_>, root: &str, team: &str) -> rusqlite::Result<Option<i64>> {
+    let Some(root) = root_id(view.log, root)? else { return Ok(None) };
+    view.index
+        .prepare_cached("SELECT id FROM teams WHERE root = ?1 AND team = ?2")?
+        .query_row(params![root, team], |row| row.get(0))
+        .optional()
+}
+
+/// The number of a message in the index.
+pub(crate) fn find_message(view: &View<'_>, inbox: &InboxKey, id: &str) -> rusqlite::Result<Option<i64>> {
+    match find_inbox(view, inbox)? {
+        Some(inbox) => number_of(view.index, inbox, id),
+        None => Ok(None),
     }
 }
 
 /// Whether a message ever reached a stage.
-pub(crate) fn has_reached(db: &Connection, message: i64, stage: Stage) -> rusqlite::Result<bool> {
-    db.prepare_cached("SELECT 1 FROM stages WHERE message = ?1 AND rank = ?2")?
+pub(crate) fn has_reached(index: &Connection, message: i64, stage: Stage) -> rusqlite::Result<bool> {
+    index
+        .prepare_cached("SELECT 1 FROM stages WHERE message = ?1 AND rank = ?2")?
         .exists(params![message, stage.rank()])
 }
 
-/// The number of a message.
-pub(crate) fn number_of(db: &Connection, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
-    db.prepare_cached("SELECT seq FROM messages WHERE inbox = ?1 AND id = ?2")?
-        .query_row(params![inbox, id], |row| row.get(0))
-        .optional()
+fn rank_of(index: &Connection, message: i64) -> rusqlite::Result<i64> {
+    index.prepare_cached("SELECT rank FROM messages WHERE seq = ?1")?.query_row([message], |row| row.get(0))
 }
 
-/// Puts a stage down, and moves the message there if it was not further already.
-pub(crate) fn reach(
-    db: &Connection,
-    message: i64,
-    stage: Stage,
-    at: i64,
-    evidence: &Evidence,
-) -> rusqlite::Result<()> {
-    put_down(db, message, stage, at, evidence)?;
-    db.prepare_cached("UPDATE messages SET rank = ?2 WHERE seq = ?1 AND rank < ?2")?
-        .execute(params![message, stage.rank()])?;
-    if stage == Stage::Queued {
-        db.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
+/// The draft of a message of ours.
+pub(crate) fn draft_of(view: &View<'_>, message: i64) -> rusqlite::Result<Option<String>> {
+    let event: Option<i64> = view
+        .index
+        .prepare_cached("SELECT draft FROM messages WHERE seq = ?1")?
+        .query_row([message], |row| row.get(0))?;
+    match event {
+        Some(event) => body_of(view.log, event).map(draft_in),
+        None => Ok(None),
     }
-    if evidence.unproved {
-        db.prepare_cached("UPDATE messages SET unproved = 1 WHERE seq = ?1")?.execute([message])?;
-    }
-    Ok(())
 }
 
-/// Takes a message out of the stages that end its way, so that it can go on.
-pub(crate) fn revive(db: &Connection, message: i64) -> rusqlite::Result<()> {
-    db.prepare_cached("UPDATE messages SET rank = ?2 WHERE seq = ?1 AND rank >= ?3")?
-        .execute(params![message, Stage::Accepted.rank(), Stage::Failed.rank()])
-        .map(drop)
-}
-
-/// Puts down that a message is in its inbox, and that its recipient is off if `stage` says so.
-pub(crate) fn reach_inbox(
-    db: &Connection,
-    message: i64,
-    stage: Stage,
-    at: i64,
-    evidence: &Evidence,
-) -> rusqlite::Result<()> {
-    reach(db, message, Stage::Written, at, evidence)?;
-    reach(db, message, stage, at, evidence)
-}
-
-/// Puts down what stood before a message, if that is known.
-pub(crate) fn set_witnesses(db: &Connection, message: i64, witnesses: Option<&str>) -> rusqlite::Result<()> {
-    if let Some(witnesses) = witnesses {
-        db.prepare_cached("UPDATE messages SET witnesses = ?2 WHERE seq = ?1")?
-            .execute(params![message, witnesses])?;
-    }
-    Ok(())
-}
-
-/// Puts a stage down; the message stays where it is.
-pub(crate) fn put_down(
-    db: &Connection,
-    message: i64,
-    stage: Stage,
-    at: i64,
-    evidence: &Evidence,
-) -> rusqlite::Result<()> {
-    db.prepare_cached("INSERT OR IGNORE INTO stages (message, rank, at, evidence) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![message, stage.rank(), at, evidence.to_json()])?;
-    Ok(())
+/// The body of an event.
+pub(crate) fn body_of(log: &Connection, event: i64) -> rusqlite::Result<Option<String>> {
+    let body: Option<Option<String>> = log
+        .prepare_cached("SELECT body FROM events WHERE seq = ?1")?
+        .query_row([event], |row| row.get(0))
+        .optional()?;
+    Ok(body.flatten())
 }

@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
-
-use crate::seam::Connection;
 
 /// Whose mail: one name in one team below one root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,30 +21,11 @@ impl InboxKey {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         Self { root: root.display().to_string(), team: team.to_owned(), name: name.to_owned() }
     }
-
-    /// From three columns, of which this is the first.
-    pub(crate) fn from_row(row: &Row, first: usize) -> rusqlite::Result<Self> {
-        Ok(Self { root: row.get(first)?, team: row.get(first + 1)?, name: row.get(first + 2)? })
-    }
-
-    pub(crate) fn find(&self, db: &Connection) -> rusqlite::Result<Option<i64>> {
-        db.prepare_cached("SELECT id FROM inboxes WHERE root = ?1 AND team = ?2 AND name = ?3")?
-            .query_row(params![self.root, self.team, self.name], |row| row.get(0))
-            .optional()
-    }
-
-    pub(crate) fn find_or_make(&self, db: &Connection) -> rusqlite::Result<i64> {
-        if let Some(id) = self.find(db)? {
-            return Ok(id);
-        }
-        db.prepare_cached("INSERT INTO inboxes (root, team, name) VALUES (?1, ?2, ?3)")?
-            .insert(params![self.root, self.team, self.name])
-    }
 }
 
 /// A message that the ledger does not know yet.
 ///
-/// Its names are part of the format: arrivals are kept so until they are filed, perhaps by a later version.
+/// Its names are part of the format: the events that bring messages have them so.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewMessage {
@@ -85,52 +63,4 @@ pub struct NewMessage {
     /// The sender's team, where it is not the recipient's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-}
-
-impl NewMessage {
-    pub(crate) fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    pub(crate) fn from_json(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
-    }
-
-    /// Puts it in, unless that inbox has this id; says under which number it is new.
-    pub(crate) fn insert(
-        &self,
-        db: &Connection,
-        inbox: i64,
-        noticed_at: i64,
-        rank: i64,
-        draft: Option<&str>,
-    ) -> rusqlite::Result<Option<i64>> {
-        let mut insert = db.prepare_cached(
-            "INSERT INTO messages (inbox, id, sender, text, summary, kind, sent_at, noticed_at, ours, rank,
-                                   reply_to, thread, request_id, ack_id, ack_by, draft, task, origin)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-             ON CONFLICT (id, inbox) DO NOTHING",
-        )?;
-        let added = insert.execute(params![
-            inbox,
-            self.id,
-            self.sender,
-            self.text,
-            self.summary,
-            self.kind,
-            self.sent_at,
-            noticed_at,
-            draft.is_some(),
-            rank,
-            self.reply_to,
-            self.thread,
-            self.request_id,
-            self.ack_id,
-            self.ack_by,
-            draft,
-            self.task,
-            self.origin
-        ])?;
-        Ok((added > 0).then(|| db.last_insert_rowid()))
-    }
 }

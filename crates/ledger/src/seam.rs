@@ -110,7 +110,6 @@ pub mod faults {
             rusqlite::Connection::open(path).map(Self)
         }
 
-        #[cfg(test)]
         pub(crate) fn open_in_memory() -> Result<Self> {
             rusqlite::Connection::open_in_memory().map(Self)
         }
@@ -128,13 +127,6 @@ pub mod faults {
         ) -> Result<T> {
             ask(if sql.contains("wal_checkpoint") { Step::Checkpoint } else { Step::Statement })?;
             self.0.query_row(sql, params, row)
-        }
-
-        pub(crate) fn transaction_with_behavior(
-            &mut self,
-            behavior: TransactionBehavior,
-        ) -> Result<Transaction<'_>> {
-            Transaction::new_unchecked(self, behavior)
         }
     }
 

@@ -85,7 +85,8 @@ impl Stage {
         }
     }
 
-    /// A number that grows along the way, for the database. It is part of the format.
+    /// Its rank: a message is where the highest rank of all that is known of it is, in whatever order that came. `seen`
+    /// is proof, so it outranks `failed` and `expired`.
     pub(crate) fn rank(self) -> i64 {
         match self {
             Self::Accepted => 10,
@@ -94,20 +95,27 @@ impl Stage {
             Self::Restored => 24,
             Self::Escalated => 26,
             Self::Taken => 30,
-            // Above `taken`: that the inbox is drained later does not mean that this was in it. Below `seen`, which is proof.
+            // Above `taken`: that the inbox is drained later does not mean that this was in it.
             Self::Held => 35,
+            Self::Failed => 36,
+            Self::Expired => 37,
             Self::Seen => 40,
             Self::Acked => 50,
             Self::Done => 60,
-            Self::Failed => 90,
-            Self::Expired => 92,
         }
     }
 
     pub(crate) fn from_rank(rank: i64) -> Self {
+        if rank == WITHDRAWN {
+            return Self::Failed;
+        }
         Self::ALL.into_iter().find(|stage| stage.rank() == rank).unwrap_or(Self::Accepted)
     }
 }
+
+/// The rank of a message that failed because it was taken back: below `written`, since one that is in its inbox all the
+/// same was not taken back.
+pub(crate) const WITHDRAWN: i64 = 12;
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -154,6 +162,9 @@ pub struct Evidence {
     /// It is gone, and nothing shows by whom it was taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproved: bool,
+    /// It was moved into the archive. That is no stage: it is how we know why the message is not in the inbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     /// The stage's time is only a bound: it happened then or earlier, before anybody looked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_later_than: bool,
@@ -162,9 +173,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// What the evidence of a message begins with that was moved into the archive. It is no stage: it is how we know why
-    /// the message is not in the inbox.
-    pub const ARCHIVED: &str = "archived";
     /// What the evidence begins with of a stage that a message had when it was found: it was reached before, at a time
     /// that nobody knows.
     pub const FOUND: &str = "found";
@@ -186,6 +194,7 @@ impl Evidence {
             before: None,
             after: None,
             unproved: false,
+            archived: false,
             no_later_than: false,
             sure: Sure::Certain,
         }
@@ -199,6 +208,11 @@ impl Evidence {
     /// Something of which it is not sure either that it happened.
     pub fn unproved(what: impl Into<String>) -> Self {
         Self { unproved: true, ..Self::likely(what) }
+    }
+
+    /// A message was moved into the archive.
+    pub fn archived(how: impl fmt::Display) -> Self {
+        Self { archived: true, ..Self::certain(format!("archived: {how}")) }
     }
 
     /// In which file.
@@ -237,7 +251,10 @@ mod tests {
 
     #[test]
     fn ranks_follow_the_order_and_names_read_back() {
-        assert!(Stage::ALL.windows(2).all(|pair| pair[0] < pair[1] && pair[0].rank() < pair[1].rank()));
+        let way: Vec<_> =
+            Stage::ALL.into_iter().filter(|s| !matches!(s, Stage::Failed | Stage::Expired)).collect();
+        assert!(way.windows(2).all(|pair| pair[0] < pair[1] && pair[0].rank() < pair[1].rank()));
+        assert!(Stage::Held.rank() < Stage::Failed.rank() && Stage::Expired.rank() < Stage::Seen.rank());
         for stage in Stage::ALL {
             assert_eq!(Stage::from_rank(stage.rank()), stage);
             assert_eq!(stage.as_str().parse(), Ok(stage));

@@ -7,27 +7,8 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::LedgerError;
+use crate::log::append::find_or_make_root;
 use crate::open::Ledger;
-
-/// The table of steps.
-pub(crate) const TABLE: &str = "
-CREATE TABLE steps (
-    root TEXT NOT NULL,
-    team TEXT NOT NULL,
-    chore TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    boot TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    start TEXT NOT NULL,
-    taken_at INTEGER NOT NULL,
-    ended_at INTEGER,
-    what TEXT NOT NULL,
-    PRIMARY KEY (root, team, chore, subject, number)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX steps_open ON steps (root, team) WHERE state <> 'finished';
-";
 
 const FINISHED: &str = "finished";
 const UNKNOWN: &str = "unknown";
@@ -100,31 +81,31 @@ pub struct StepRow {
 }
 
 impl StepRow {
-    fn read(row: &Row) -> rusqlite::Result<Self> {
-        let state = match row.get::<_, String>(5)?.as_str() {
+    fn read(row: &Row, root: &str) -> rusqlite::Result<Self> {
+        let state = match row.get::<_, String>(4)?.as_str() {
             FINISHED => StepState::Finished,
             UNKNOWN => StepState::Unknown,
             _ => StepState::Taken,
         };
         Ok(Self {
             key: StepKey {
-                root: row.get(0)?,
-                team: row.get(1)?,
-                chore: row.get(2)?,
-                subject: row.get(3)?,
-                number: row.get(4)?,
+                root: root.to_owned(),
+                team: row.get(0)?,
+                chore: row.get(1)?,
+                subject: row.get(2)?,
+                number: row.get(3)?,
             },
             state,
-            owner: StepOwner { boot: row.get(6)?, pid: row.get(7)?, start: row.get(8)? },
-            taken_at: row.get(9)?,
-            ended_at: row.get(10)?,
-            what: row.get(11)?,
+            owner: StepOwner { boot: row.get(5)?, pid: row.get(6)?, start: row.get(7)? },
+            taken_at: row.get(8)?,
+            ended_at: row.get(9)?,
+            what: row.get(10)?,
         })
     }
 }
 
 const COLUMNS: &str =
-    "SELECT root, team, chore, subject, number, state, boot, pid, start, taken_at, ended_at, what FROM steps";
+    "SELECT team, chore, subject, number, state, boot, pid, start, taken_at, ended_at, what FROM steps";
 
 impl Ledger {
     /// Takes a step for `owner`, unless it was taken before. `what` says what is done in it.
@@ -159,10 +140,11 @@ impl Ledger {
         now: i64,
     ) -> Result<bool, LedgerError> {
         let write = || {
-            self.db
+            self.log
+                .db
                 .prepare_cached(
                     "UPDATE steps SET boot = ?9, pid = ?10, start = ?11, taken_at = ?12
-                     WHERE root = ?1 AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
+                     WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
                      AND state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8",
                 )?
                 .execute(params![
@@ -201,10 +183,11 @@ impl Ledger {
     /// Gives a step back of which nothing was done, so that it can be taken again.
     pub fn give_step_back(&mut self, key: &StepKey, owner: &StepOwner) -> Result<(), LedgerError> {
         let write = || {
-            self.db
+            self.log
+                .db
                 .prepare_cached(
                     "DELETE FROM steps
-                     WHERE root = ?1 AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
+                     WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
                      AND state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8",
                 )?
                 .execute(params![
@@ -224,11 +207,14 @@ impl Ledger {
     /// A step, if somebody took it.
     pub fn step(&self, key: &StepKey) -> Result<Option<StepRow>, LedgerError> {
         let query = || {
-            self.db
+            self.log
+                .db
                 .prepare_cached(&format!(
-                    "{COLUMNS} WHERE root = ?1 AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5"
+                    "{COLUMNS} WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5"
                 ))?
-                .query_row(params![key.root, key.team, key.chore, key.subject, key.number], StepRow::read)
+                .query_row(params![key.root, key.team, key.chore, key.subject, key.number], |row| {
+                    StepRow::read(row, &key.root)
+                })
                 .optional()
         };
         query().map_err(|source| self.failed(source))
@@ -237,11 +223,12 @@ impl Ledger {
     /// A team's steps that are taken or of unknown outcome, oldest first.
     pub fn open_steps(&self, root: &str, team: &str) -> Result<Vec<StepRow>, LedgerError> {
         let query = || -> rusqlite::Result<Vec<StepRow>> {
-            self.db
+            self.log
+                .db
                 .prepare_cached(&format!(
-                    "{COLUMNS} WHERE root = ?1 AND team = ?2 AND state <> 'finished' ORDER BY taken_at"
+                    "{COLUMNS} WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND state <> 'finished' ORDER BY taken_at"
                 ))?
-                .query_map(params![root, team], StepRow::read)?
+                .query_map(params![root, team], |row| StepRow::read(row, root))?
                 .collect()
         };
         query().map_err(|source| self.failed(source))
@@ -250,8 +237,9 @@ impl Ledger {
     /// Forgets a team's steps that ended before a time, in milliseconds since the epoch.
     pub fn forget_steps(&mut self, root: &str, team: &str, before: i64) -> Result<usize, LedgerError> {
         let write = || {
-            self.db
-                .prepare_cached("DELETE FROM steps WHERE root = ?1 AND team = ?2 AND ended_at < ?3")?
+            self.log
+                .db
+                .prepare_cached("DELETE FROM steps WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND ended_at < ?3")?
                 .execute(params![root, team, before])
         };
         write().map_err(|source| self.failed(source))
@@ -264,18 +252,27 @@ impl Ledger {
         what: &str,
         now: i64,
     ) -> Result<bool, LedgerError> {
-        let write = || {
-            self.db
+        self.append(|log| {
+            let root = find_or_make_root(log, &key.root)?;
+            let added = log
                 .prepare_cached(
                     "INSERT INTO steps (root, team, chore, subject, number, state, boot, pid, start, taken_at, what)
                      VALUES (?1, ?2, ?3, ?4, ?5, 'taken', ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![
-                    key.root, key.team, key.chore, key.subject, key.number, owner.boot, owner.pid,
-                    owner.start, now, what
-                ])
-        };
-        write().map(|added| added > 0).map_err(|source| self.failed(source))
+                    root,
+                    key.team,
+                    key.chore,
+                    key.subject,
+                    key.number,
+                    owner.boot,
+                    owner.pid,
+                    owner.start,
+                    now,
+                    what
+                ])?;
+            Ok(added > 0)
+        })
     }
 
     fn end_step(
@@ -286,10 +283,11 @@ impl Ledger {
         now: i64,
     ) -> Result<bool, LedgerError> {
         let write = || {
-            self.db
+            self.log
+                .db
                 .prepare_cached(
                     "UPDATE steps SET state = ?9, ended_at = ?10
-                     WHERE root = ?1 AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
+                     WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
                      AND state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8",
                 )?
                 .execute(params![

@@ -16,7 +16,7 @@ impl Desk {
     /// With messages of ours that are written behind others.
     fn with(ids: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut ledger = Ledger::open(&folder.path().join("ledger.db")).unwrap();
+        let mut ledger = Ledger::open(&folder.path().join("log.db")).unwrap();
         let bob = InboxKey::new(folder.path(), "demo", "bob");
         for id in ids {
             let message = NewMessage { id: (*id).into(), kind: "message".into(), ..NewMessage::default() };

@@ -16,7 +16,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.db");
+        let path = folder.path().join("log.db");
         let ledger = Ledger::open(&path).unwrap();
         Self { _folder: folder, path, ledger }
     }

@@ -22,7 +22,8 @@ impl Books {
 
     /// Whether there is a ledger: looking must not make one.
     pub(crate) fn exist(&self) -> bool {
-        self.path.exists()
+        // One of an older version is taken over.
+        self.path.exists() || self.path.with_file_name("ledger.db").exists()
     }
 
     /// For a process that stays: what every other one does at its end.

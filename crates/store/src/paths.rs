@@ -94,25 +94,22 @@ impl State {
         Journal::new(self.path.join("journal"))
     }
 
-    /// The database of all messages.
+    /// The log of the ledger. The index that is made from it stands beside it, and so does the ledger of older versions.
     pub fn ledger(&self) -> PathBuf {
-        self.path.join("ledger.db")
+        self.path.join("log.db")
     }
 
     /// Moves a ledger that cannot be used out of the way, with what belongs to it; says where it is.
     pub fn set_ledger_aside(&self) -> Result<Option<PathBuf>, StoreError> {
-        let ledger = self.ledger();
-        for part in ["-wal", "-shm"]
-            .map(|suffix| with_suffix(&ledger, suffix))
-            .into_iter()
-            .filter(|part| part.exists())
-        {
-            self.quarantine().move_in(&part, "damaged")?;
+        let mut aside = None;
+        // The log last: what was moved before it is made anew from it, or was taken over into it.
+        for database in [self.path.join("index.db"), self.path.join("ledger.db"), self.ledger()] {
+            let parts = ["-wal", "-shm", ""].map(|suffix| with_suffix(&database, suffix));
+            for part in parts.into_iter().filter(|part| part.exists()) {
+                aside = Some(self.quarantine().move_in(&part, "damaged")?);
+            }
         }
-        if !ledger.exists() {
-            return Ok(None);
-        }
-        self.quarantine().move_in(&ledger, "damaged").map(Some)
+        Ok(aside)
     }
 
     /// Where archived mail is, a folder a team.

@@ -76,17 +76,17 @@ mod tests {
             (&file).write_all(text.as_bytes()).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         };
-        write("ledger.db", "a", 5);
+        write("log.db", "a", 5);
         let before = still.signature().unwrap();
         assert!(!still.is_noted(&before));
         still.note(&before);
         assert!(still.is_noted(&before));
-        write("ledger.db-wal", "b", 0);
+        write("log.db-wal", "b", 0);
         assert_eq!(still.signature(), None, "its next change might not show");
-        write("ledger.db-wal", "b", 3);
+        write("log.db-wal", "b", 3);
         let after = still.signature().unwrap();
         assert!(!still.is_noted(&after));
-        write("ledger.db-wal", "c", 2);
+        write("log.db-wal", "c", 2);
         assert_ne!(still.signature(), Some(after));
     }
 }

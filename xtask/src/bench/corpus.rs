@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn every_search_finds_something() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.db");
+        let path = folder.path().join("log.db");
         make_ledger(&path, folder.path(), 2_500).unwrap();
         let mut ledger = Ledger::open(&path).unwrap();
         let root = InboxKey::new(folder.path(), "", "").root;

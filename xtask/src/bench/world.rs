@@ -64,7 +64,7 @@ impl World {
     }
 
     pub(super) fn ledger(&self) -> PathBuf {
-        self.folder.join("state").join("ledger.db")
+        self.folder.join("state").join("log.db")
     }
 
     /// The archive of bob's inbox.

@@ -94,8 +94,7 @@ fn nothing_that_we_make_is_open_to_others() {
             .map(|path| (path, format!("{:04o}", mode(path))))
             .collect();
         assert!(open.is_empty(), "{layout}: {open:#?}");
-        for what in ["ledger.db", "journal", "queue", "archive", "deleted", "config.json", "task-status.json"]
-        {
+        for what in ["log.db", "journal", "queue", "archive", "deleted", "config.json", "task-status.json"] {
             assert!(made.iter().any(|path| path.ends_with(what)), "the tour makes {what}");
         }
     }
@@ -210,7 +209,7 @@ fn who_can_read_is_told() {
       [ROOT]/tasks/dev
       because the folder's mode is 0755, and every folder above it is open
       fix: `--fix` closes the team's folder to others.
-    the ledger [STATE]/ledger.db is sound: 0 messages
+    the ledger [STATE]/log.db is sound: 0 messages
     0 errors, 2 warnings, 0 notes; 0 fixed
     2> warning: other users of this machine can read what is in [ROOT]/teams/dev (mode 0755)
     2> warning: other users of this machine can read what is in [ROOT]/tasks/dev (mode 0755); `atm doctor --fix` closes it

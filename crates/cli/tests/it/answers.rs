@@ -22,7 +22,7 @@ impl Holder {
                       sys.stdin.read()\n";
         let mut child = Command::new("python3")
             .args(["-c", script])
-            .arg(world.state().join("ledger.db"))
+            .arg(world.state().join("log.db"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -97,7 +97,7 @@ fn a_hook_with_nothing_to_do_does_not_open_the_ledger() {
     hook(&world, "UserPromptSubmit");
     let opened = traced(&world, "UserPromptSubmit");
     let Some(opened) = opened else { return };
-    assert!(!opened.contains("ledger.db"), "{opened}");
+    assert!(!opened.contains("log.db"), "{opened}");
 }
 
 /// The files that a hook opens, if this machine can tell.

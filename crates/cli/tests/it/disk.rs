@@ -144,7 +144,7 @@ fn a_full_disk_below_our_own_state_does_not_stop_mail() {
     let Some(said) = with_mounts(&world, script) else { return };
     assert_snapshot!(said, @"
     [exit 1]
-    warning: untracked: the ledger [STATE]/ledger.db cannot be used: database or disk is full; the mail goes without it
+    warning: untracked: the ledger [STATE]/log.db cannot be used: database or disk is full; the mail goes without it
     delivered for bob@dev, id [ID]
     ");
     assert_eq!(texts(&world.json(&["inbox", "bob"])), ["hello", "now there is room"]);

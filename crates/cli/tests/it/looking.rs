@@ -25,7 +25,11 @@ fn traces(world: &World) -> Vec<Trace> {
     // Who opens the ledger to read makes the files beside it that its readers coordinate by.
     let coordinates = |path: &Path| {
         *path == world.state()
-            || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ledger.db-"))
+            || path.file_name().is_some_and(|name| {
+                let name = name.to_string_lossy();
+                // Whoever asks makes or completes the index, which may be deleted.
+                name.starts_with("log.db-") || name.starts_with("index.db")
+            })
     };
     tree(&folder).iter().filter(|path| !coordinates(path)).map(|path| trace(path)).collect()
 }

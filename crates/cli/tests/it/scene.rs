@@ -136,7 +136,7 @@ impl World {
 
     /// How many letters the ledger has that are accepted and not written.
     pub(crate) fn waiting(&self) -> usize {
-        let Ok(ledger) = atm_ledger::Ledger::open(&self.state().join("ledger.db")) else { return 0 };
+        let Ok(ledger) = atm_ledger::Ledger::open(&self.state().join("log.db")) else { return 0 };
         let root = atm_ledger::InboxKey::new(&self.root(), "", "").root;
         let inboxes = ledger.inboxes_with_waiting(&root).unwrap_or_default();
         inboxes.iter().filter_map(|inbox| ledger.waiting(inbox).ok()).map(|waiting| waiting.len()).sum()

@@ -96,7 +96,7 @@ fn an_untrusted_projects_root_and_state_are_ignored_and_that_is_said() {
     victim.atm(&["send", "bob", "hello"]);
     assert!(!victim.project.join("state").exists(), "nothing of ours goes into the project");
     let state = victim.world.home().join(".local/state/atm");
-    assert!(state.join("ledger.db").exists());
+    assert!(state.join("log.db").exists());
     assert_eq!(victim.setting("root"), (victim.root().display().to_string(), "default".to_owned()));
     assert_eq!(victim.setting("team").0, "dev", "a name is harmless");
     let file = &victim.json(&["config"])["files"][1];

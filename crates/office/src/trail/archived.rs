@@ -236,6 +236,5 @@ fn evidence(read: bool, archive: &Path) -> (Stage, Evidence) {
     } else {
         (Stage::Written, "unread, by force", UNREAD)
     };
-    let what = format!("{}: {how}", Evidence::ARCHIVED);
-    (stage, Evidence::certain(what).changed(before, "in the archive").in_file(archive))
+    (stage, Evidence::archived(how).changed(before, "in the archive").in_file(archive))
 }

@@ -35,8 +35,9 @@ impl Before {
     /// What is there, but for the ledger; and the paths of the files, each at its object's place.
     fn of(world: &World) -> (Self, Vec<PathBuf>) {
         let (mut names, mut content, mut files) = (BTreeMap::new(), Vec::new(), Vec::new());
-        for (name, path) in world.files().into_iter().filter(|(name, _)| !name.starts_with("state/ledger.db"))
-        {
+        // The index is no part of it: it is made anew from the log.
+        let is_ledger = |name: &str| name.starts_with("state/log.db") || name.starts_with("state/index.db");
+        for (name, path) in world.files().into_iter().filter(|(name, _)| !is_ledger(name)) {
             let mode = fs::metadata(&path).unwrap_or_else(|_| panic!("{name}")).permissions().mode() & 0o7777;
             if path.is_dir() {
                 names.insert(path, Node::Folder(mode));
@@ -275,7 +276,7 @@ impl<A: Clone> Trial<'_, A> {
         self.world.keep();
         self.world.reset();
         let (before, files) = Before::of(self.world);
-        let ledger = self.world.state().join("ledger.db");
+        let ledger = self.world.state().join("log.db");
         let (answer, recording) = Recorder::new(&files, ledger).run(self.command);
         let Recording { events, ledgers, modes, .. } = recording;
         let (mut seen, mut wrong) = (HashSet::new(), Vec::new());
@@ -326,7 +327,7 @@ impl World {
             }
             fs::set_permissions(path, Permissions::from_mode(*mode)).unwrap();
         }
-        let path = self.state().join("ledger.db");
+        let path = self.state().join("log.db");
         if let Some(bytes) = &ledger.database {
             fs::write(&path, bytes).unwrap();
         }

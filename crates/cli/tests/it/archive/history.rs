@@ -81,11 +81,11 @@ fn a_ledger_that_is_made_anew_has_what_is_archived() {
         world.setting("");
         world.ok(&["--as", "alice", "read"]);
         world.ok(&["archive", "alice", "--keep", "0"]);
-        for name in ["ledger.db-wal", "ledger.db-shm", "ledger.db"] {
+        for name in ["log.db-wal", "log.db-shm", "log.db"] {
             let _ = fs::remove_file(world.state().join(name));
         }
         if !damage.is_empty() {
-            fs::write(world.state().join("ledger.db"), damage).unwrap();
+            fs::write(world.state().join("log.db"), damage).unwrap();
         }
         let checkup = world.json(&["doctor", "--fix"]);
         assert_eq!(
@@ -103,10 +103,10 @@ fn a_ledger_that_is_made_anew_has_what_is_archived() {
 #[test]
 fn without_a_ledger_mail_is_archived_with_a_warning() {
     let world = World::with_mail_read("array");
-    for name in ["ledger.db-wal", "ledger.db-shm"] {
+    for name in ["log.db-wal", "log.db-shm"] {
         let _ = fs::remove_file(world.state().join(name));
     }
-    fs::write(world.state().join("ledger.db"), "not a database").unwrap();
+    fs::write(world.state().join("log.db"), "not a database").unwrap();
     let answer = world.atm(&["archive", "bob", "--keep", "0"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
     assert!(answer.stderr.contains("the mail is archived without it"), "{answer:?}");

@@ -20,7 +20,7 @@ fn what_was_mended_is_told_and_kept() {
       [ROOT]/teams/dev/inboxes/bob.json
       because `atm validate` says what each of them lacks
       fix: `--fix` takes them out; they are kept in quarantine.
-    the ledger [STATE]/ledger.db is sound: 0 messages
+    the ledger [STATE]/log.db is sound: 0 messages
     1 error, 0 warnings, 0 notes; 0 fixed
     [exit 6]
     ");
@@ -30,7 +30,7 @@ fn what_was_mended_is_told_and_kept() {
       [ROOT]/teams/dev/inboxes/bob.json
       because `atm validate` says what each of them lacks
       fixed; `atm doctor --undo [TIME]` undoes it
-    the ledger [STATE]/ledger.db is sound: 2 messages
+    the ledger [STATE]/log.db is sound: 2 messages
     0 errors, 0 warnings, 0 notes; 1 fixed
     ");
     assert_snapshot!(world.session("atm doctor --journal"), @"

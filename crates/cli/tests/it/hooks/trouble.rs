@@ -76,10 +76,10 @@ fn without_a_state_folder_it_stays_silent() {
 fn a_damaged_ledger_is_logged_and_the_mail_is_read_all_the_same() {
     let bob = Bob::new("claude");
     bob.send("the build is red");
-    for name in ["ledger.db-wal", "ledger.db-shm"] {
+    for name in ["log.db-wal", "log.db-shm"] {
         let _ = fs::remove_file(bob.world.state().join(name));
     }
-    fs::write(bob.world.state().join("ledger.db"), "no database at all, but long enough to be one").unwrap();
+    fs::write(bob.world.state().join("log.db"), "no database at all, but long enough to be one").unwrap();
     bob.says("UserPromptSubmit", &nothing());
     bob.is_silent("Stop", &nothing());
     assert!(bob.unread().is_empty());

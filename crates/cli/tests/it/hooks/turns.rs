@@ -102,7 +102,7 @@ fn when_there_is_nothing_no_ledger_is_opened_and_nothing_written() {
         files() == before
     });
     // Who opened it now would find no database.
-    let ledger = bob.world.state().join("ledger.db");
+    let ledger = bob.world.state().join("log.db");
     let (length, changed) = (fs::metadata(&ledger).unwrap().len(), fs::metadata(&ledger).unwrap().modified());
     fs::write(&ledger, "x".repeat(usize::try_from(length).unwrap())).unwrap();
     crate::scene::set_modified(&ledger, changed.unwrap());

@@ -8,14 +8,14 @@ use crate::scene::World;
 fn mail_goes_with_a_warning_when_the_ledger_is_damaged() {
     let world = World::with_team();
     world.sent("bob", "before");
-    for name in ["ledger.db-wal", "ledger.db-shm"] {
+    for name in ["log.db-wal", "log.db-shm"] {
         let _ = fs::remove_file(world.state().join(name));
     }
-    fs::write(world.state().join("ledger.db"), "no database at all, but long enough to be looked at as one")
+    fs::write(world.state().join("log.db"), "no database at all, but long enough to be looked at as one")
         .unwrap();
     let sent = world.atm(&["send", "bob", "after"]);
     assert_eq!(sent.code, Some(0), "{sent:?}");
-    assert!(sent.stderr.contains("ledger.db"), "{sent:?}");
+    assert!(sent.stderr.contains("log.db"), "{sent:?}");
     assert_eq!(world.texts_for("bob"), ["before", "after"]);
     let read = world.atm(&["--as", "bob", "read"]);
     assert_eq!(read.code, Some(0), "{read:?}");
@@ -34,7 +34,7 @@ fn mail_goes_with_a_warning_when_the_ledger_is_damaged() {
 fn a_missing_ledger_is_made_anew_from_the_files() {
     let world = World::with_team();
     let id = world.sent("bob", "remember me");
-    for name in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+    for name in ["log.db", "log.db-wal", "log.db-shm"] {
         let _ = fs::remove_file(world.state().join(name));
     }
     assert!(world.ok(&["search", "remember"]).contains(&id));
@@ -47,7 +47,7 @@ fn a_watch_goes_on_when_the_ledger_is_deleted_under_it() {
     let mut watch = world.start(&["watch", "bob", "--count", "2", "--json"]);
     watch.wait_until_it_watches();
     world.sent("bob", "before");
-    for name in ["ledger.db", "ledger.db-wal", "ledger.db-shm"] {
+    for name in ["log.db", "log.db-wal", "log.db-shm"] {
         let _ = fs::remove_file(world.state().join(name));
     }
     world.sent("bob", "after");

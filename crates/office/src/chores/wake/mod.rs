@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use atm_clients::http::Local;
 use atm_clients::wake::is_session;
-use atm_ledger::{Evidence, Stage};
+use atm_ledger::{Evidence, Kind};
 use atm_store::{Mailbox, Memo, Receipt, Seat};
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
@@ -218,8 +218,7 @@ impl Office {
         let (inbox, now) = (self.inbox_key(team, name), self.now().as_millis());
         let evidence = Evidence::likely(what);
         for message in mail {
-            let _ =
-                self.books.with(|ledger| ledger.advance(&inbox, &message.id, Stage::Written, now, &evidence));
+            let _ = self.books.with(|ledger| ledger.note(&inbox, &message.id, Kind::Woken, now, &evidence));
         }
     }
 }

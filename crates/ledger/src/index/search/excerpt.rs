@@ -1,13 +1,14 @@
 //! The place of a message where the words were found.
 
-use rusqlite::Connection;
+use rusqlite::TransactionBehavior;
 
 use super::{MARK_END, MARK_START};
 use crate::lookup::Recorded;
+use crate::seam::Connection;
 
 /// For each of these messages, which all match, its place with the words marked. The index has no texts to take it
 /// from, so the few that were found go through an index of their own, in memory, by the same rules of what a word is.
-pub(super) fn of(db: &mut Connection, words: &str, found: &[Recorded]) -> rusqlite::Result<Vec<String>> {
+pub(super) fn of(db: &Connection, words: &str, found: &[Recorded]) -> rusqlite::Result<Vec<String>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -17,15 +18,15 @@ pub(super) fn of(db: &mut Connection, words: &str, found: &[Recorded]) -> rusqli
     )?;
     let mut places = vec![String::new(); found.len()];
     // Rolled back at the end: nothing stays in it.
-    let savepoint = db.savepoint()?;
+    let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Deferred)?;
     {
-        let mut add = savepoint.prepare_cached(
+        let mut add = transaction.prepare_cached(
             "INSERT INTO temp.found (rowid, text, summary, sender) VALUES (?1, ?2, ?3, ?4)",
         )?;
         for (number, message) in (0_i64..).zip(found) {
             add.execute(rusqlite::params![number, message.text, message.summary, message.sender])?;
         }
-        let mut ask = savepoint.prepare_cached(&format!(
+        let mut ask = transaction.prepare_cached(&format!(
             "SELECT rowid, snippet(found, 0, '{MARK_START}', '{MARK_END}', '…', 16) FROM temp.found WHERE found MATCH ?1"
         ))?;
         let mut rows = ask.query([words])?;

@@ -1,0 +1,389 @@
+//! What an event changes in the index. The result depends on the events alone: applied again from the first one, they
+//! give the same tables.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::log::event::{Body, Kind, Past, PastStage, RootId};
+use crate::row::NewMessage;
+use crate::seam::Connection;
+use crate::stage::{Evidence, Stage, Sure, WITHDRAWN};
+
+/// Kinds of mail that a sweep sends in the lead's name, whoever runs it: they say nothing about the lead.
+const OF_SWEEPS: [&str; 2] = ["health_check", "stall_alert"];
+const HEARTBEAT: &str = "heartbeat";
+
+/// An event as it stands in the log.
+pub(crate) struct Stored {
+    seq: i64,
+    at: i64,
+    kind: Kind,
+    root: Option<RootId>,
+    team: Option<String>,
+    member: Option<String>,
+    message: Option<String>,
+    evidence: Option<String>,
+    body: Option<String>,
+}
+
+impl Stored {
+    pub(crate) fn from_row(row: &Row) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get(0)?,
+            at: row.get(2)?,
+            kind: Kind::from_code(row.get(3)?),
+            root: row.get(4)?,
+            team: row.get(5)?,
+            member: row.get(6)?,
+            message: row.get(7)?,
+            evidence: row.get(8)?,
+            body: row.get(9)?,
+        })
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence::from_json(self.evidence.as_deref().unwrap_or_default())
+    }
+
+    /// What it brings. A body that we cannot read must not keep all other events from being applied.
+    fn bring(&self, id: &str) -> Body {
+        let text = self.body.as_deref().unwrap_or_default();
+        Body::from_json(text).unwrap_or_else(|| Body {
+            message: NewMessage {
+                id: id.to_owned(),
+                sender: self.evidence().by.unwrap_or_default(),
+                text: text.to_owned(),
+                kind: "message".to_owned(),
+                sent_at: self.at,
+                ..NewMessage::default()
+            },
+            ..Body::default()
+        })
+    }
+}
+
+/// Applies events to an index.
+pub(crate) struct Applier<'a> {
+    index: &'a Connection,
+    /// Team and inbox, by what they are called.
+    inboxes: HashMap<(RootId, String, String), Inbox>,
+}
+
+#[derive(Clone, Copy)]
+struct Inbox {
+    team: i64,
+    number: i64,
+}
+
+/// A stage that a message reached.
+struct Reached {
+    message: i64,
+    inbox: i64,
+    rank: i64,
+    at: i64,
+    event: i64,
+    part: Option<i64>,
+    is_bound: bool,
+}
+
+impl Reached {
+    fn new(event: &Stored, inbox: Inbox, message: i64, rank: i64) -> Self {
+        let is_bound = event.evidence.is_some() && event.evidence().no_later_than;
+        Self { message, inbox: inbox.number, rank, at: event.at, event: event.seq, part: None, is_bound }
+    }
+}
+
+impl<'a> Applier<'a> {
+    pub(crate) fn new(index: &'a Connection) -> Self {
+        Self { index, inboxes: HashMap::new() }
+    }
+
+    pub(crate) fn apply(&mut self, event: &Stored) -> rusqlite::Result<()> {
+        let (Some(root), Some(team), Some(member), Some(id)) =
+            (event.root, event.team.as_deref(), event.member.as_deref(), event.message.as_deref())
+        else {
+            return Ok(());
+        };
+        let inbox = self.inbox(root, team, member)?;
+        if matches!(event.kind, Kind::Accepted | Kind::Noticed | Kind::History) {
+            return self.bring(event, inbox, id);
+        }
+        let Some(message) = self.number_of(inbox.number, id)? else { return Ok(()) };
+        match event.kind {
+            Kind::Moved => {
+                let to = self.inbox(root, team, event.body.as_deref().unwrap_or_default())?;
+                self.index
+                    .prepare_cached("UPDATE OR IGNORE messages SET inbox = ?2, team = ?3 WHERE seq = ?1")?
+                    .execute(params![message, to.number, to.team])
+                    .map(drop)
+            }
+            Kind::Removing => self.note_removal(message, Some(event.at)),
+            Kind::Kept => self.note_removal(message, None),
+            // What was done about a message is shown beside its stages, and is none.
+            Kind::Woken => self.put(&Reached::new(event, inbox, message, Stage::Written.rank())),
+            Kind::Archived => self.archive(event, inbox, message),
+            Kind::Withdrawn => self.reach(event, inbox, message, WITHDRAWN),
+            kind => match kind.stage() {
+                Some(stage) => {
+                    self.reach(event, inbox, message, stage.rank())?;
+                    self.set_witnesses(event, message)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// A message, perhaps one that is known: it failed before, or was found in its inbox.
+    fn bring(&mut self, event: &Stored, inbox: Inbox, id: &str) -> rusqlite::Result<()> {
+        let body = event.bring(id);
+        let past = (event.kind == Kind::History).then(|| body.past.clone().unwrap_or_default());
+        let is_accepted = event.kind == Kind::Accepted;
+        let is_new = self.insert(event, inbox, id, &body, past.as_ref())?;
+        let message = if is_new { Some(event.seq) } else { self.number_of(inbox.number, id)? };
+        let Some(message) = message else { return Ok(()) };
+        if is_accepted && !is_new {
+            self.index
+                .prepare_cached("UPDATE messages SET ours = 1, draft = ?2 WHERE seq = ?1")?
+                .execute([message, event.seq])?;
+            self.revive(message)?;
+        }
+        if past.is_some() {
+            return if is_new { self.bring_past(event, inbox.number, message) } else { Ok(()) };
+        }
+        if is_accepted || is_new {
+            let rank = if is_accepted { Stage::Accepted } else { Stage::Written }.rank();
+            self.put(&Reached::new(event, inbox, message, rank))?;
+        }
+        Ok(())
+    }
+
+    fn bring_past(&self, event: &Stored, inbox: i64, message: i64) -> rusqlite::Result<()> {
+        let stages = event.evidence.as_deref().unwrap_or("[]");
+        let stages: Vec<PastStage> = serde_json::from_str(stages).unwrap_or_default();
+        for (part, (stage, at, evidence)) in (0..).zip(&stages) {
+            let (rank, at, event, is_bound) = (stage.rank(), *at, event.seq, evidence.no_later_than);
+            let reached = Reached { message, inbox, rank, at, event, part: Some(part), is_bound };
+            self.put(&reached)?;
+            self.note_taking(&reached, evidence)?;
+            if evidence.archived {
+                self.note_archive(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a message in, unless that inbox has this id; says whether it did.
+    fn insert(
+        &self,
+        event: &Stored,
+        inbox: Inbox,
+        id: &str,
+        body: &Body,
+        past: Option<&Past>,
+    ) -> rusqlite::Result<bool> {
+        let new = &body.message;
+        let rank = match (past, event.kind) {
+            (Some(past), _) => past.stage.unwrap_or(Stage::Accepted).rank(),
+            (None, Kind::Accepted) => Stage::Accepted.rank(),
+            (None, _) => Stage::Written.rank(),
+        };
+        let is_ours = past.map_or(event.kind == Kind::Accepted, |past| past.ours);
+        let mut insert = self.index.prepare_cached(
+            "INSERT INTO messages (seq, inbox, team, id, sender, kind, sent_at, noticed_at, ours, rank, reply_to, thread,
+                 request_id, ack_id, ack_by, task, origin, draft, unproved, witnesses, removing_since)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+             ON CONFLICT (id, inbox) DO NOTHING",
+        )?;
+        let added = insert.execute(params![
+            event.seq,
+            inbox.number,
+            inbox.team,
+            id,
+            new.sender,
+            new.kind,
+            new.sent_at,
+            body.noticed_at.unwrap_or(event.at),
+            is_ours,
+            rank,
+            new.reply_to,
+            new.thread,
+            new.request_id,
+            new.ack_id,
+            new.ack_by,
+            new.task,
+            new.origin,
+            (!body.draft.is_empty()).then_some(event.seq),
+            past.is_some_and(|past| past.unproved),
+            past.and_then(|past| past.witnesses.as_deref()),
+            past.and_then(|past| past.removing_since),
+        ])?;
+        if added > 0 {
+            self.note_speaker(inbox.team, new, event.seq)?;
+        }
+        Ok(added > 0)
+    }
+
+    fn note_speaker(&self, team: i64, new: &NewMessage, seq: i64) -> rusqlite::Result<()> {
+        let says = !OF_SWEEPS.contains(&new.kind.as_str());
+        let said = says.then_some((new.sent_at, seq));
+        self.index
+            .prepare_cached(
+                "INSERT INTO speakers (team, name, last_at, last, said_at, said, heartbeat)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 ON CONFLICT (team, name) DO UPDATE SET
+                     last = iif(excluded.last_at >= last_at, excluded.last, last),
+                     last_at = max(last_at, excluded.last_at),
+                     said = iif(excluded.said_at >= coalesce(said_at, excluded.said_at), excluded.said, said),
+                     said_at = coalesce(max(said_at, excluded.said_at), said_at, excluded.said_at),
+                     heartbeat = coalesce(max(heartbeat, excluded.heartbeat), heartbeat, excluded.heartbeat)",
+            )?
+            .execute(params![
+                team,
+                new.sender,
+                new.sent_at,
+                seq,
+                said.map(|(at, _)| at),
+                said.map(|(_, seq)| seq),
+                (new.kind == HEARTBEAT).then_some(new.sent_at)
+            ])
+            .map(drop)
+    }
+
+    /// Takes a message that is accepted again out of the stages in which it failed.
+    fn revive(&self, message: i64) -> rusqlite::Result<()> {
+        self.index
+            .prepare_cached(
+                "UPDATE messages SET rank = (SELECT coalesce(max(s.rank), ?2) FROM stages s
+                     WHERE s.message = ?1 AND s.rank NOT IN (12, 36, 37))
+                 WHERE seq = ?1 AND rank IN (12, 36, 37)",
+            )?
+            .execute(params![message, Stage::Accepted.rank()])
+            .map(drop)
+    }
+
+    /// Puts a stage down, and moves the message there if it was not further already.
+    fn reach(&self, event: &Stored, inbox: Inbox, message: i64, rank: i64) -> rusqlite::Result<()> {
+        let evidence = event.evidence();
+        let reached = Reached::new(event, inbox, message, rank);
+        self.put(&reached)?;
+        self.note_taking(&reached, &evidence)?;
+        self.index
+            .prepare_cached(
+                "UPDATE messages SET rank = max(rank, ?2), unproved = unproved OR ?3 WHERE seq = ?1",
+            )?
+            .execute(params![message, rank, evidence.unproved])
+            .map(drop)
+    }
+
+    fn archive(&self, event: &Stored, inbox: Inbox, message: i64) -> rusqlite::Result<()> {
+        let stage: Stage = event.body.as_deref().and_then(|name| name.parse().ok()).unwrap_or(Stage::Written);
+        let rank = stage.rank();
+        self.put(&Reached::new(event, inbox, message, rank))?;
+        self.note_archive(message)?;
+        self.index
+            .prepare_cached("UPDATE messages SET rank = max(rank, ?2) WHERE seq = ?1")?
+            .execute([message, rank])
+            .map(drop)
+    }
+
+    fn note_archive(&self, message: i64) -> rusqlite::Result<()> {
+        self.index
+            .prepare_cached("UPDATE messages SET archived = 1 WHERE seq = ?1")?
+            .execute([message])
+            .map(drop)
+    }
+
+    /// One stage at one time has one evidence.
+    fn put(&self, reached: &Reached) -> rusqlite::Result<()> {
+        let Reached { message, rank, at, event, part, is_bound, .. } = reached;
+        self.index
+            .prepare_cached(
+                "INSERT OR IGNORE INTO stages (message, rank, at, event, part, bound)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![message, rank, at, event, part, is_bound])?;
+        if *rank == Stage::Queued.rank() {
+            self.index.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
+        }
+        Ok(())
+    }
+
+    /// Archiving is done by others, so it says nothing about the owner of the inbox; nor does what was so before anybody
+    /// looked.
+    fn note_taking(&self, reached: &Reached, evidence: &Evidence) -> rusqlite::Result<()> {
+        let is_taking = reached.rank == Stage::Taken.rank();
+        let is_old = evidence.no_later_than || evidence.what.starts_with(Evidence::FOUND);
+        if evidence.archived || is_old || !(is_taking || reached.rank == Stage::Seen.rank()) {
+            return Ok(());
+        }
+        let surely = (is_taking && evidence.sure == Sure::Certain).then_some(reached.at);
+        self.index
+            .prepare_cached(
+                "UPDATE inboxes SET took = max(coalesce(took, ?2), ?2),
+                     took_surely = coalesce(max(took_surely, ?3), took_surely, ?3) WHERE id = ?1",
+            )?
+            .execute(params![reached.inbox, reached.at, surely])
+            .map(drop)
+    }
+
+    fn set_witnesses(&self, event: &Stored, message: i64) -> rusqlite::Result<()> {
+        if let (Kind::Written | Kind::Restored, Some(witnesses)) = (event.kind, &event.body) {
+            self.index
+                .prepare_cached("UPDATE messages SET witnesses = ?2 WHERE seq = ?1")?
+                .execute(params![message, witnesses])?;
+        }
+        Ok(())
+    }
+
+    fn note_removal(&self, message: i64, since: Option<i64>) -> rusqlite::Result<()> {
+        self.index
+            .prepare_cached("UPDATE messages SET removing_since = ?2 WHERE seq = ?1")?
+            .execute(params![message, since])
+            .map(drop)
+    }
+
+    fn number_of(&self, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
+        number_of(self.index, inbox, id)
+    }
+
+    fn inbox(&mut self, root: RootId, team: &str, member: &str) -> rusqlite::Result<Inbox> {
+        let key = (root, team.to_owned(), member.to_owned());
+        if let Some(known) = self.inboxes.get(&key) {
+            return Ok(*known);
+        }
+        let team = self.find_or_make("teams", ("root", "team"), (&root, team))?;
+        let number = self.find_or_make("inboxes", ("team", "name"), (&team, member))?;
+        let inbox = Inbox { team, number };
+        self.inboxes.insert(key, inbox);
+        Ok(inbox)
+    }
+
+    fn find_or_make(
+        &self,
+        table: &str,
+        (first, second): (&str, &str),
+        (one, other): (&dyn rusqlite::ToSql, &str),
+    ) -> rusqlite::Result<i64> {
+        let found = self
+            .index
+            .prepare_cached(&format!("SELECT id FROM {table} WHERE {first} = ?1 AND {second} = ?2"))?
+            .query_row(params![one, other], |row| row.get(0))
+            .optional()?;
+        match found {
+            Some(id) => Ok(id),
+            None => self
+                .index
+                .prepare_cached(&format!("INSERT INTO {table} ({first}, {second}) VALUES (?1, ?2)"))?
+                .insert(params![one, other]),
+        }
+    }
+}
+
+/// The number of a message.
+pub(crate) fn number_of(index: &Connection, inbox: i64, id: &str) -> rusqlite::Result<Option<i64>> {
+    index
+        .prepare_cached("SELECT seq FROM messages WHERE id = ?2 AND inbox = ?1")?
+        .query_row(params![inbox, id], |row| row.get(0))
+        .optional()
+}

@@ -1,0 +1,144 @@
+//! The index of words. A search brings it up to date; every other reader does a small part of it at its end, so that the
+//! first search finds little to do.
+
+use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::{TransactionBehavior, params};
+
+use crate::lookup::text_of;
+use crate::seam::{Connection, Transaction};
+
+/// What is longer is no word that somebody types a part of.
+const LONGEST_WORD: usize = 64;
+
+/// So many messages at a time. Smaller parts make a slower index.
+const PART: i64 = 25_000;
+/// So many at the end of a command that asked something else.
+const SMALL_PART: i64 = 256;
+/// Between two parts, so that somebody who waits finds the database free: it is looked for every quarter of this.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Takes in the words of all new messages.
+pub(super) fn index_all(index: &Connection, log: &Connection) -> rusqlite::Result<()> {
+    let mut pause = Duration::ZERO;
+    while is_behind(index)? {
+        thread::sleep(pause);
+        take_in(index, log, PART)?;
+        pause = PAUSE;
+    }
+    Ok(())
+}
+
+/// Takes in the words of some new messages, if there are any.
+pub(in crate::index) fn index_some(index: &Connection, log: &Connection) -> rusqlite::Result<()> {
+    if is_behind(index)? { take_in(index, log, SMALL_PART) } else { Ok(()) }
+}
+
+fn is_behind(index: &Connection) -> rusqlite::Result<bool> {
+    let behind = "SELECT (SELECT words FROM applied) < (SELECT coalesce(max(seq), 0) FROM messages)";
+    index.query_row(behind, [], |row| row.get(0))
+}
+
+/// Takes in the words of the next so many messages.
+fn take_in(index: &Connection, log: &Connection, part: i64) -> rusqlite::Result<()> {
+    let transaction = Transaction::new_unchecked(index, TransactionBehavior::Immediate)?;
+    let up_to: i64 = transaction.query_row("SELECT words FROM applied", [], |row| row.get(0))?;
+    // Numbers may be missing in between: the last of the part is a message's, so that there is always a next one.
+    let last: Option<i64> = transaction.query_row(
+        "SELECT max(seq) FROM (SELECT seq FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2)",
+        [up_to, part],
+        |row| row.get(0),
+    )?;
+    let Some(last) = last else { return Ok(()) };
+    let mut new = HashSet::new();
+    {
+        let mut next = transaction.prepare_cached(
+            "SELECT seq, sender FROM messages WHERE seq > ?1 AND seq <= ?2 ORDER BY seq DESC",
+        )?;
+        let mut add = transaction
+            .prepare_cached("INSERT INTO words (rowid, text, summary, sender) VALUES (?1, ?2, ?3, ?4)")?;
+        let mut rows = next.query([up_to, last])?;
+        while let Some(row) = rows.next()? {
+            let (seq, sender): (i64, String) = (row.get(0)?, row.get(1)?);
+            let message = text_of(log, seq)?;
+            add.execute(params![-seq, message.text, message.summary, sender])?;
+            for text in [Some(&message.text), message.summary.as_ref(), Some(&sender)].into_iter().flatten() {
+                collect_words(text, &mut new);
+            }
+        }
+    }
+    {
+        let mut add = transaction.prepare_cached("INSERT OR IGNORE INTO vocabulary (word) VALUES (?1)")?;
+        for word in &new {
+            add.execute([word])?;
+        }
+    }
+    transaction.prepare_cached("UPDATE applied SET words = ?1")?.execute([last])?;
+    transaction.commit()
+}
+
+fn collect_words(text: &str, words: &mut HashSet<String>) {
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        if !word.is_empty() && word.len() <= LONGEST_WORD && !words.contains(word) {
+            words.insert(word.to_lowercase());
+        }
+    }
+}
+
+/// Words that begin so, at most so many.
+pub(super) fn words_from(index: &Connection, start: &str, most: usize) -> rusqlite::Result<Vec<String>> {
+    // The greatest character there is ends the range of all that begin with these.
+    let end = format!("{start}{}", char::MAX);
+    index
+        .prepare_cached("SELECT word FROM vocabulary WHERE word >= ?1 AND word < ?2 LIMIT ?3")?
+        .query_map(params![start, end, i64::try_from(most).unwrap_or(i64::MAX)], |row| row.get(0))?
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::database::Database;
+    use crate::index::schema;
+
+    #[test]
+    fn the_words_are_taken_in_part_by_part() {
+        let log = Connection::open_in_memory().unwrap();
+        log.execute_batch("CREATE TABLE events (seq INTEGER PRIMARY KEY, body TEXT)").unwrap();
+        let index = Database::in_memory(Path::new("index.db")).unwrap();
+        schema::make(&index).unwrap();
+        // There are gaps: other events stand in between.
+        for seq in [1, 2, 5, 6, 40] {
+            let body = format!("{{\"message\":{{\"text\":\"word{seq} common\"}}}}");
+            log.execute("INSERT INTO events (seq, body) VALUES (?1, ?2)", params![seq, body]).unwrap();
+            index
+                .db
+                .execute(
+                    "INSERT INTO messages (seq, inbox, team, id, sender, kind, sent_at, noticed_at, ours, rank)
+                     VALUES (?1, 1, 1, 'm' || ?1, 'alice', 'message', 0, 0, 0, 20)",
+                    [seq],
+                )
+                .unwrap();
+        }
+        let mut parts = 0;
+        while is_behind(&index.db).unwrap() {
+            take_in(&index.db, &log, 2).unwrap();
+            parts += 1;
+        }
+        assert_eq!(parts, 3);
+        let found: Vec<i64> = index
+            .db
+            .prepare("SELECT -rowid FROM words WHERE words MATCH 'common' ORDER BY rowid")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        assert_eq!(found, [40, 6, 5, 2, 1]);
+        assert_eq!(words_from(&index.db, "word4", 10).unwrap(), ["word40"]);
+    }
+}
