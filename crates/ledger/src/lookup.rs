@@ -352,7 +352,7 @@ fn evidence_of(log: &Connection, event: i64, part: Option<i64>) -> rusqlite::Res
     let Some(part) = part.and_then(|part| usize::try_from(part).ok()) else {
         return Ok(Evidence::from_json(&text));
     };
-    let past: Vec<PastStage> = serde_json::from_str(&text).unwrap_or_default();
-    let found = past.into_iter().nth(part).map(|(_, _, evidence)| evidence);
+    let stages: Vec<PastStage> = serde_json::from_str(&text).unwrap_or_default();
+    let found = stages.into_iter().nth(part).map(|(_, _, evidence)| evidence);
     Ok(found.unwrap_or_else(|| Evidence::from_json(&text)))
 }

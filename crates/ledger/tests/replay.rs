@@ -97,7 +97,9 @@ impl Desk {
     }
 
     fn delete_index(&self) {
-        INDEX.iter().for_each(|name| drop(fs::remove_file(self.path(name))));
+        for name in INDEX {
+            let _ = fs::remove_file(self.path(name));
+        }
     }
 
     fn message(&self, id: u8) -> NewMessage {
@@ -285,10 +287,14 @@ proptest! {
     ) {
         let mut desk = Desk::new();
         let start = desk.ledger().cursor().unwrap();
-        kept.iter().for_each(|act| desk.act(act));
+        for act in &kept {
+            desk.act(act);
+        }
         let (safe, end) = drain(desk.ledger(), start.clone()).unwrap();
         let files = desk.keep_log();
-        cut.iter().for_each(|act| desk.act(act));
+        for act in &cut {
+            desk.act(act);
+        }
         desk.answers();
         let lost = desk.ledger().cursor().unwrap();
         let has_lost = lost != end;
@@ -301,7 +307,9 @@ proptest! {
             }
         }
         let _ = fs::remove_file(desk.path("log.db-shm"));
-        after.iter().for_each(|act| desk.act(act));
+        for act in &after {
+            desk.act(act);
+        }
         let answers = desk.answers();
         prop_assert!(desk.uses_of_proofs().values().all(|uses| *uses == 1));
         if has_lost {

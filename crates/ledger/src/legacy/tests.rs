@@ -227,16 +227,16 @@ fn an_older_process_that_still_runs_fails_loudly() {
 #[test]
 fn a_takeover_goes_on_where_it_was_killed_while_mail_flows() {
     let desk = Desk::with(STEPS.len(), 5_000);
-    let mut sent = 0;
+    let mut count = 0;
     let mut send = || {
         let mut ledger = desk.open();
-        let id = format!("new{sent}");
+        let id = format!("new{count}");
         let message = NewMessage { id: id.clone(), kind: "message".into(), ..NewMessage::default() };
         let accepted = Acceptance { inbox: bob(), message, is_new: true, draft: "draft".into() };
         ledger.accept(&[accepted], 100, "test").unwrap();
         assert_eq!(ledger.fate(&bob(), &id).unwrap(), Fate::Waiting);
         ledger.written(&bob(), &[(id, Stage::Written)], 101, &Evidence::certain("renamed"), None).unwrap();
-        sent += 1;
+        count += 1;
     };
     send();
     let mut parts = 0;
@@ -252,7 +252,7 @@ fn a_takeover_goes_on_where_it_was_killed_while_mail_flows() {
     }
     assert_eq!(parts, 4, "three with messages, and one that finds no more");
     let ledger = desk.open();
-    assert_eq!(ledger.count().unwrap(), 5_000 + 3 + 1 + 1 + sent);
+    assert_eq!(ledger.count().unwrap(), 5_000 + 3 + 1 + 1 + count);
     assert_eq!(stages(&ledger, "m4999"), [(Stage::Seen, 5_009)]);
     assert_eq!(stages(&ledger, "new0"), [(Stage::Accepted, 100), (Stage::Written, 101)]);
 }
