@@ -1,7 +1,10 @@
 //! The handle of one team: its configuration, loaded once, and what follows from it.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use atm_ledger::InboxKey;
-use atm_store::{Mailbox, TeamFolder};
+use atm_store::{Listing, Mailbox, StoreError, TeamFolder};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{MemberName, TeamName};
 
@@ -33,6 +36,8 @@ pub struct Team<'a> {
     lead: Option<MemberName>,
     /// What was found to run, once somebody asked.
     pub(crate) around: Surroundings,
+    /// The mail of everybody, once somebody asked, by name.
+    pub(crate) listings: OnceLock<HashMap<String, Result<Listing, StoreError>>>,
 }
 
 impl Office {
@@ -42,7 +47,17 @@ impl Office {
         let config = folder.load()?;
         let lead = self.lead_of(name, &config).ok();
         let around = Surroundings::of(&config);
-        Ok(Team { office: self, name: name.clone(), folder, config, lead, around })
+        Ok(Team { office: self, name: name.clone(), folder, config, lead, around, listings: OnceLock::new() })
+    }
+}
+
+impl Office {
+    /// The team of this name, to be looked at: of one that is gone, it is recorded what became of its mail.
+    pub(crate) fn team_to_look_at(&self, name: &TeamName) -> Result<Team<'_>, OfficeError> {
+        self.team(name).or_else(|missing| {
+            self.look(name)?;
+            Err(missing)
+        })
     }
 }
 
@@ -92,6 +107,13 @@ impl<'a> Team<'a> {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// The mail of everybody, by name: listed once for each handle and look.
+    pub(crate) fn listings(&self) -> &HashMap<String, Result<Listing, StoreError>> {
+        self.listings.get_or_init(|| {
+            self.names().iter().map(|name| (name.to_string(), self.mailbox(name).list())).collect()
+        })
     }
 
     /// The mailbox of a name, whether there is one or not.

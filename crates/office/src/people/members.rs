@@ -232,7 +232,7 @@ impl Office {
         let _ = team.notice_exits();
         // Who is there can be told without a look, too. It makes no ledger where there is none.
         if self.books.exist() {
-            let _ = self.look(team.name());
+            let _ = team.look();
         }
         Ok(team.members())
     }
@@ -241,12 +241,11 @@ impl Office {
 impl Team<'_> {
     /// All members with what waits for them, as the files are.
     pub fn members(&mut self) -> Vec<MemberView> {
-        let mut inboxes = HashMap::new();
-        for name in self.names() {
-            let listing = self.mailbox(&name).list();
-            self.around.hear(listing.as_ref().map_or(&[], |listing| &listing.messages));
-            inboxes.insert(name.to_string(), listing);
+        self.listings();
+        for listing in self.listings.get().into_iter().flat_map(HashMap::values).flatten() {
+            self.around.hear(&listing.messages);
         }
+        let inboxes = self.listings();
         let (office, now) = (self.office(), self.office().now());
         office.trace_all(self.name(), self.config(), &self.around);
         let lead = self.config().lead().map(|lead| lead.name.as_str());

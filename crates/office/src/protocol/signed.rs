@@ -6,6 +6,7 @@ use atm_wire::{Message, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::team::Team;
 
 /// The fact, in the ledger, that somebody signs.
 pub(crate) const SIGNS: &str = "signs";
@@ -19,8 +20,7 @@ pub const WARNING: &str = "this lead signs; unsigned mail in its name will be sh
 impl Office {
     /// Whether the team's lead signs its mail: by its configuration, or by a signed message that was seen.
     pub fn lead_signs(&self, team: &TeamName) -> Result<bool, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        Ok(self.signature_warning(team, &config).is_some())
+        Ok(self.team(team)?.lead_signs())
     }
 
     /// What to tell who speaks for a lead that signs. The ledger must be up to date.
@@ -30,6 +30,13 @@ impl Office {
             self.books.with(|ledger| ledger.fact(&self.inbox_key(team, &lead), SIGNS)).ok()?
         };
         (config.signed || seen().is_some()).then(|| WARNING.to_owned())
+    }
+}
+
+impl Team<'_> {
+    /// Whether its lead signs its mail.
+    pub fn lead_signs(&self) -> bool {
+        self.office().signature_warning(self.name(), self.config()).is_some()
     }
 }
 

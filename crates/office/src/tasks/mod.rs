@@ -29,6 +29,7 @@ pub use view::{LeaseView, Outcome, TaskView};
 
 use crate::error::OfficeError;
 use crate::office::{Office, USER};
+use crate::team::Team;
 
 /// The tasks of one team.
 #[derive(Debug)]
@@ -77,9 +78,16 @@ pub struct TaskViews {
 impl Office {
     /// The tasks of a team.
     pub fn tasks(&self, team: &TeamName) -> Result<Tasks<'_>, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        let folder = TaskFolder::new(&self.root, team, &self.state, self.times);
-        Ok(Tasks { office: self, team: team.clone(), folder, config })
+        Ok(self.team(team)?.tasks())
+    }
+}
+
+impl<'a> Team<'a> {
+    /// Its tasks.
+    pub fn tasks(&self) -> Tasks<'a> {
+        let office = self.office();
+        let folder = TaskFolder::new(&office.root, self.name(), &office.state, office.times);
+        Tasks { office, team: self.name().clone(), folder, config: self.config().clone() }
     }
 }
 

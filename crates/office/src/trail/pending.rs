@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::chores::described;
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::people::presence::{Presence, Surroundings, judge};
+use crate::people::presence::Presence;
+use crate::team::Team;
 use crate::trail::history::Remembered;
 use crate::trail::turns::{Fate, Turns};
 
@@ -148,62 +149,7 @@ impl Office {
 
     /// What waits in a team, and what was looked at to find it.
     pub fn look_for_pending(&self, team: &TeamName) -> Result<Pending, OfficeError> {
-        self.reconcile(team)?;
-        let now = self.now();
-        let config = self.folder(team)?.load()?;
-        let waiting = self.open_mail(team, &config)?.into_iter().map(|(message, _, why)| {
-            let waited_ms = now.as_millis() - message.sent_at;
-            Waiting { message: message.into(), why, waited_ms }
-        });
-        let mut waiting: Vec<Waiting> = waiting.collect();
-        let unread_after_ms = u64::try_from(self.unread_after.as_millis()).unwrap_or(u64::MAX);
-        let mut looked = Looked { inboxes: 0, unreadable: Vec::new(), unread_after_ms };
-        self.add_unread(team, &config, &mut waiting, &mut looked);
-        waiting.sort_by_key(|waiting| waiting.message.timestamp);
-        Ok(Pending { waiting, unknown: self.unknown_steps(team)?, looked })
-    }
-
-    /// Adds what lies unread for long in the inboxes of members that are there.
-    fn add_unread(
-        &self,
-        team: &TeamName,
-        config: &TeamConfig,
-        waiting: &mut Vec<Waiting>,
-        looked: &mut Looked,
-    ) {
-        let now = self.now();
-        let before = now.saturating_sub(self.unread_after);
-        let known: HashSet<(String, String)> =
-            waiting.iter().map(|waiting| (waiting.message.to.clone(), waiting.message.id.clone())).collect();
-        let is_known = |to: &str, message: &Message| known.contains(&(to.to_owned(), message.id.clone()));
-        let mut around = None;
-        for member in &config.members {
-            let Ok(name) = member.checked_name() else { continue };
-            let messages = match self.mailbox(team, &name).list() {
-                Ok(listing) => listing.messages,
-                Err(error) => {
-                    looked.unreadable.push(error.to_string());
-                    continue;
-                }
-            };
-            looked.inboxes += 1;
-            let is_old = |message: &&Message| {
-                !message.read
-                    && message.sent_at.is_some_and(|sent| sent <= before)
-                    // Heartbeats are read with the rest, and nobody waits for that.
-                    && message.kind() != ROUTINE
-                    && !is_known(&member.name, message)
-            };
-            let old: Vec<&Message> = messages.iter().filter(is_old).take(AT_MOST).collect();
-            if old.is_empty() {
-                continue;
-            }
-            let signs =
-                self.signs(team, config, member, around.get_or_insert_with(|| Surroundings::of(config)));
-            if matches!(judge(&signs, now).state, Presence::Online | Presence::Idle | Presence::Stalled) {
-                waiting.extend(old.into_iter().map(|message| unread(message, team, &member.name, now)));
-            }
-        }
+        self.team_to_look_at(team)?.look_for_pending()
     }
 
     /// Steps of chores that a process died over and that are not repeated, of the last day.
@@ -238,6 +184,61 @@ impl Office {
             }
         }
         Ok(open)
+    }
+}
+
+impl Team<'_> {
+    /// What waits in the team, and what was looked at to find it.
+    pub fn look_for_pending(&mut self) -> Result<Pending, OfficeError> {
+        self.look()?;
+        let (office, now) = (self.office(), self.office().now());
+        office.trace_all(self.name(), self.config(), &self.around);
+        let waiting = office.open_mail(self.name(), self.config())?.into_iter().map(|(message, _, why)| {
+            let waited_ms = now.as_millis() - message.sent_at;
+            Waiting { message: message.into(), why, waited_ms }
+        });
+        let mut waiting: Vec<Waiting> = waiting.collect();
+        let unread_after_ms = u64::try_from(office.unread_after.as_millis()).unwrap_or(u64::MAX);
+        let mut looked = Looked { inboxes: 0, unreadable: Vec::new(), unread_after_ms };
+        self.add_unread(&mut waiting, &mut looked);
+        waiting.sort_by_key(|waiting| waiting.message.timestamp);
+        Ok(Pending { waiting, unknown: office.unknown_steps(self.name())?, looked })
+    }
+
+    /// Adds what lies unread for long in the inboxes of members that are there.
+    fn add_unread(&self, waiting: &mut Vec<Waiting>, looked: &mut Looked) {
+        let now = self.office().now();
+        let before = now.saturating_sub(self.office().unread_after);
+        let known: HashSet<(String, String)> =
+            waiting.iter().map(|waiting| (waiting.message.to.clone(), waiting.message.id.clone())).collect();
+        let is_known = |to: &str, message: &Message| known.contains(&(to.to_owned(), message.id.clone()));
+        for member in &self.config().members {
+            let messages = match self.listings().get(&member.name) {
+                Some(Ok(listing)) => &listing.messages,
+                Some(Err(error)) => {
+                    looked.unreadable.push(error.to_string());
+                    continue;
+                }
+                // A name that is fit for no path has no inbox.
+                None => continue,
+            };
+            looked.inboxes += 1;
+            let is_old = |message: &&Message| {
+                !message.read
+                    && message.sent_at.is_some_and(|sent| sent <= before)
+                    // Heartbeats are read with the rest, and nobody waits for that.
+                    && message.kind() != ROUTINE
+                    && !is_known(&member.name, message)
+            };
+            let old: Vec<&Message> = messages.iter().filter(is_old).take(AT_MOST).collect();
+            if old.is_empty() {
+                continue;
+            }
+            if matches!(self.judge(member).state, Presence::Online | Presence::Idle | Presence::Stalled) {
+                let team = self.name();
+                waiting.extend(old.into_iter().map(|message| unread(message, team, &member.name, now)));
+            }
+        }
     }
 }
 

@@ -62,9 +62,12 @@ impl TaskCounts {
 impl Office {
     /// Takes a picture of a team.
     pub fn picture(&self, team: &TeamName) -> Result<TeamPicture, OfficeError> {
-        let look = self.look_for_pending(team)?;
-        let members = self.members(team)?;
-        let listed = self.tasks(team)?.list(&TaskFilter::default())?;
+        let mut handle = self.team_to_look_at(team)?;
+        // If tmux cannot be asked, or nothing written, what the configuration says stands.
+        let _ = handle.notice_exits();
+        let look = handle.look_for_pending()?;
+        let members = handle.members();
+        let listed = handle.tasks().list(&TaskFilter::default())?;
         Ok(TeamPicture {
             team: team.clone(),
             as_of: self.now(),
@@ -72,7 +75,7 @@ impl Office {
             members,
             pending: look.waiting,
             tasks: TaskCounts::of(&listed.tasks),
-            lead_signs: self.lead_signs(team)?,
+            lead_signs: handle.lead_signs(),
             looked: look.looked,
             warnings: listed.warnings,
         })

@@ -70,6 +70,12 @@ impl Surroundings {
         }
     }
 
+    /// What mail and the ledger told is asked again.
+    pub(crate) fn forget_mail(&mut self) {
+        self.traces = OnceLock::new();
+        self.words.clear();
+    }
+
     /// What is known of a member's pane.
     fn pane(&self, probe: &dyn ProcessProbe, member: &Member) -> Option<Pane> {
         if let Some(how) = ended(member) {

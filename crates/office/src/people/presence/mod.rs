@@ -103,7 +103,7 @@ pub struct PresenceView {
 impl Office {
     /// Whether a member is there, and why we say so.
     pub fn presence(&self, team: &TeamName, name: &MemberName) -> Result<PresenceView, OfficeError> {
-        let mut team = self.team(team)?;
+        let mut team = self.team_to_look_at(team)?;
         team.look()?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
         let _ = team.notice_exits();

@@ -13,6 +13,7 @@ mod judge;
 mod record;
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use atm_ledger::{InboxKey, Recording, Stage, TeamInbox};
 use atm_store::TeamFolder;
@@ -186,7 +187,10 @@ impl Office {
 
 impl Team<'_> {
     /// Looks at everything of the team that changed since the last look, and finishes what was left undone.
-    pub fn look(&self) -> Result<Looked, OfficeError> {
+    pub fn look(&mut self) -> Result<Looked, OfficeError> {
+        // A look may write mail, and finds out about old mail.
+        self.listings = OnceLock::new();
+        self.around.forget_mail();
         self.office().look_into(self.name(), self.folder(), Some(self.config()))
     }
 }
