@@ -166,7 +166,7 @@ fn words(report: &StepReport) -> String {
         (Outcome::Failed, Some(error)) => format!("failed: {what}: {error}"),
         (Outcome::Failed, None) => format!("failed: {what}"),
         (Outcome::Unknown, _) => {
-            format!("outcome unknown: {what}; whoever did it died, and it is not repeated")
+            format!("outcome unknown: {what}; its process died, and it is not repeated")
         }
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Runner<'a> {
         step: &Step,
         act: impl FnOnce() -> Result<Carried<T>, OfficeError>,
     ) -> Result<Ran<T>, OfficeError> {
-        // Whoever is told to stop takes no step any more, and ends one that is taken.
+        // A runner that is asked to stop takes no further step, and finishes the one that it took.
         interrupt::begin(self.office.state.path())?;
         let key = step.key(self.office, self.team);
         let recorded = serde_json::to_string(step).unwrap_or_default();

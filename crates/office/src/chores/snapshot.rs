@@ -134,7 +134,7 @@ impl Snapshot {
         if parts.inboxes {
             for name in office.member_names(team)? {
                 let mailbox = office.mailbox(team, &name);
-                // An inbox that cannot be read is told of by who reads it.
+                // An inbox that cannot be read is reported by its readers.
                 let messages = mailbox.list().map(|listing| listing.messages).unwrap_or_default();
                 let remembered = office.memo(&mailbox).read()?;
                 snapshot.wakes.insert(name.clone(), Memory::parse(remembered.as_deref()));

@@ -266,7 +266,7 @@ fn why(
     let is_unproved = stages.iter().any(|record| record.evidence.unproved);
     match fate() {
         Fate::Lost => Some(Why::LostByClient),
-        // Its client will show it: whoever offered it now would double it.
+        // Its client will show it: an offer now would double it.
         Fate::Held => None,
         _ if at(Stage::Queued).is_some() => Some(Why::NoSignOfWork),
         Fate::Unknown if is_unproved => Some(Why::TakenUnproved),

@@ -59,7 +59,7 @@ pub(crate) enum Fate {
     Unknown,
 }
 
-/// What became of a message with these stages. Whoever offered it again began its way anew.
+/// What became of a message with these stages. An offer begins its way anew.
 pub(crate) fn judge_taken(stages: &[StageRecord], is_unread: bool, conversation: Conversation) -> Fate {
     let in_hand =
         |record: &&StageRecord| matches!(record.stage, Stage::Taken | Stage::Queued | Stage::Restored);

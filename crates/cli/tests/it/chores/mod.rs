@@ -1,4 +1,4 @@
-//! Chores: each step is taken once, by however many processes, and whoever dies over it.
+//! Chores: each step is taken once, by however many processes, whichever of them dies.
 
 mod dying;
 mod once;

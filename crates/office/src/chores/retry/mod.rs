@@ -19,7 +19,7 @@ use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use crate::trail::pending::Why;
 
-/// In a policy's list: whoever leads the team.
+/// In a policy's list: the team's lead.
 pub const LEAD: &str = "lead";
 
 const OFFER: &str = "offer";

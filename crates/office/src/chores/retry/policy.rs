@@ -113,7 +113,7 @@ impl Progress<'_> {
 /// A step that came late puts off those after it, so that the pauses between them stay as they are meant.
 fn upcoming(policy: &Policy, progress: &Progress) -> (Option<Stamp>, Option<(Stamp, Step)>) {
     let expires = policy.expire_after.map(|after| progress.back.saturating_add(after));
-    // Whoever took it would get it twice; whoever undoes it would do so again.
+    // A reader that took it would get it twice; a writer that undid it would do so again.
     let is_left_alone = matches!(progress.why, Why::NotWritten | Why::TakenUnproved | Why::Held);
     (expires, if is_left_alone { None } else { next_step(policy, progress) })
 }

@@ -99,7 +99,7 @@ impl Chore for Waking<'_> {
         };
         Ok(match failed {
             Some(error) => Carried::Failed(error),
-            // Whoever wakes by itself, or has read, needs nothing; it is asked again for the next message.
+            // A member that polls, or has read it, needs nothing; it is asked again for the next message.
             None if !woken.woken => Carried::Moot,
             None => Carried::Done(serde_json::to_value(woken).unwrap_or_default()),
         })

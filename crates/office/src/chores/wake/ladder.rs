@@ -22,13 +22,13 @@ impl Ladder {
         Self(vec![Duration::ZERO])
     }
 
-    /// For how long a wake speaks for mail that comes after it: whoever was called has not had its turn yet.
+    /// For how long a wake-up covers later mail: the member that was called has not had its turn yet.
     fn quiet(&self) -> Duration {
         self.0.get(1).copied().unwrap_or_default()
     }
 }
 
-/// What is said every minute, by whoever works: it is read with the rest, and nobody is woken for it.
+/// Sent every minute by working members: it is read with the rest, and nobody is woken for it.
 const ROUTINE: &str = "heartbeat";
 
 /// The wakes for one message.

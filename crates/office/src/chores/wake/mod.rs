@@ -1,7 +1,7 @@
 //! Waking a member for which mail came, by its client's own way.
 //!
 //! A wake is remembered on disk before it is done, so that a member is woken at most once for each message and step of
-//! the [`Ladder`], however many processes want to wake it and whoever dies. What is unread is looked at again right before.
+//! the [`Ladder`], however many processes want to wake it and whichever of them dies. What is unread is looked at again right before.
 //! Nobody is woken in the middle of a turn. The line says that mail waits and from whom, and nothing of what it says.
 
 mod call;

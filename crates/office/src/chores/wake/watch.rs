@@ -73,7 +73,7 @@ impl WakeWatch<'_> {
     fn look(&mut self) -> Result<Vec<Woken>, OfficeError> {
         let names = match self.only {
             Some(name) => vec![name.clone()],
-            // Whoever came since is watched too.
+            // Members that joined since are watched too.
             None => self.office.member_names(self.team)?,
         };
         self.seen.retain(|name, _| names.contains(name));

@@ -28,7 +28,7 @@ use crate::trail::transcript::Conversations;
 
 pub(crate) use record::{READ, UNREAD, found, found_late};
 
-/// How often a look is made again that others were quicker than. What is left is for whoever looks next.
+/// How often a look is made again that others were quicker than. What is left is for the next look.
 const ATTEMPTS: usize = 4;
 
 /// What a look found out.
@@ -104,7 +104,7 @@ impl Office {
     pub fn look_for(&self, team: &TeamName, who: &MemberName) {
         self.complete_accepted(team, Some(who));
         if self.books.exist() {
-            // What cannot be put back now is for whoever looks next.
+            // What cannot be put back now is for the next look.
             let _ = self.restore_undone(team, who);
         }
     }
