@@ -12,8 +12,11 @@ mod session;
 mod tally;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -38,6 +41,9 @@ pub(super) struct Choice {
     /// How many messages each phase sends
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
     each: u32,
+    /// How many rows run at the same time
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=15))]
+    jobs: u8,
     /// Leave the homes with transcripts, ledger and the model's requests below target/
     #[arg(long)]
     keep: bool,
@@ -70,29 +76,46 @@ pub(super) fn run(choice: &Choice, atm: &Path) -> Result<Report> {
         choice.version.clone()
     };
     let roles = if choice.role.is_empty() { Role::ALL.to_vec() } else { choice.role.clone() };
-    let mut rows = Vec::new();
-    for version in versions {
-        for role in &roles {
-            eprintln!("clients: Claude Code {version} as {}", role.name());
-            let outcome = try_out(&version, *role, choice, atm);
-            patience::check_interrupt()?;
-            if let Err(error) = &outcome {
-                eprintln!("clients:   did not run: {error:#}");
-            }
-            for line in outcome.iter().flat_map(|outcome| report::summary(&outcome.findings.wrong)) {
-                eprintln!("clients:   {line}");
-            }
-            rows.push(Row { version: version.clone(), role: *role, outcome });
-        }
+    for version in &versions {
+        npm::install_claude(version)?;
     }
-    Ok(Report(rows))
+    let pairs = versions.iter().flat_map(|version| roles.iter().map(move |role| (version.as_str(), *role)));
+    let queue = Mutex::new(pairs.enumerate());
+    let rows = Mutex::new(BTreeMap::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..choice.jobs {
+            scope.spawn(|| {
+                while let Some((number, (version, role))) =
+                    next().filter(|_| patience::check_interrupt().is_ok())
+                {
+                    let row = run_row(version, role, choice, atm);
+                    rows.lock().unwrap_or_else(PoisonError::into_inner).insert(number, row);
+                }
+            });
+        }
+    });
+    patience::check_interrupt()?;
+    Ok(Report(rows.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()))
+}
+
+fn run_row(version: &str, role: Role, choice: &Choice, atm: &Path) -> Row {
+    let say = |line: &str| eprintln!("clients: {version} {}: {line}", role.word());
+    say("begins");
+    let outcome = try_out(version, role, choice, atm);
+    match &outcome {
+        Err(error) => say(&format!("did not run: {error:#}")),
+        Ok(outcome) => report::summary(&outcome.findings.wrong).iter().for_each(|line| say(line)),
+    }
+    Row { version: version.to_owned(), role, outcome }
 }
 
 fn try_out(version: &str, role: Role, choice: &Choice, atm: &Path) -> Result<Outcome> {
     let programs = npm::install_claude(version)?;
     let mut home = Home::without_team(atm, &programs)?;
-    if choice.keep {
-        eprintln!("clients:   in {}", home.keep().display());
+    let kept = choice.keep.then(|| home.keep().to_owned());
+    if let Some(folder) = &kept {
+        eprintln!("clients: {version} {}: in {}", role.word(), folder.display());
     }
     let mut course = Course::new(Session::start(version, role, &programs, home)?, choice.each as usize);
     let groups = course.run();
@@ -102,5 +125,5 @@ fn try_out(version: &str, role: Role, choice: &Choice, atm: &Path) -> Result<Out
             session.model.requests().iter().map(|request| format!("{request}\n")).collect::<String>();
         fs::write(session.home.file("requests.jsonl"), requests).context("cannot keep the requests")?;
     }
-    Ok(Outcome { groups: groups?, findings: course.findings })
+    Ok(Outcome { groups: groups?, findings: course.findings, kept })
 }

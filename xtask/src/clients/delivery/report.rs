@@ -1,6 +1,7 @@
 //! The rows as a table and as JSON.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ pub(super) struct Row {
 pub(super) struct Outcome {
     pub(super) groups: Vec<Group>,
     pub(super) findings: Findings,
+    /// The home, if it was left there.
+    pub(super) kept: Option<PathBuf>,
 }
 
 impl Row {
@@ -36,6 +39,7 @@ impl Row {
             Ok(outcome) => {
                 let findings = &outcome.findings;
                 row["total"] = Tally::sum(&outcome.groups).json();
+                row["kept"] = outcome.kept.as_ref().map(|folder| folder.display().to_string()).into();
                 row["commands_failed"] = findings.failed.len().into();
                 row["came_back"] =
                     findings.came_back.map(|(came, lost)| json!({ "came": came, "of": lost })).into();
@@ -126,7 +130,7 @@ mod tests {
     fn a_row_has_its_numbers_or_its_reason() {
         let group = Group { ids: vec!["a".to_owned()], shown: 1, seen: 1, ..Group::default() };
         let findings = Findings { state_at_end: "offline".to_owned(), ..Findings::default() };
-        let good = row(Ok(Outcome { groups: vec![group], findings }));
+        let good = row(Ok(Outcome { groups: vec![group], findings, kept: None }));
         let bad = row(Err(anyhow!("no | tmux\nhere")));
         assert!(good.is_true() && !bad.is_true());
         let table = table(&[good, bad]);
@@ -153,7 +157,7 @@ mod tests {
         let group = Group { phase: "idle", ids: vec!["a".to_owned()], shown: 1, ..Group::default() };
         let wrong = Wrong { what: "missed", phase: "idle", ids: Vec::new(), said: "taken".to_owned() };
         let findings = Findings { wrong: vec![wrong], ..Findings::default() };
-        let row = row(Ok(Outcome { groups: vec![group], findings }));
+        let row = row(Ok(Outcome { groups: vec![group], findings, kept: None }));
         let json = row.json();
         assert_eq!((&json["total"]["missed"], &json["wrong"][0]["what"]), (&json!(1), &json!("missed")));
         assert_eq!((&json["mail"][0]["phase"], &json["noticed_after_ms"]), (&json!("idle"), &Value::Null));
