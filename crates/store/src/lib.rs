@@ -43,6 +43,7 @@ pub mod tasks;
 pub mod team;
 pub mod trust;
 pub mod upkeep;
+mod warning;
 pub mod watch;
 mod witness;
 

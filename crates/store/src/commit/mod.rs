@@ -9,16 +9,17 @@
 //!
 //! So a client's lock is held for a comparison and a rename, however big the file is.
 
-use std::io;
+mod copy;
+mod plan;
+mod remove;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atm_wire::json::{Object, Patch};
 use atm_wire::migrate;
 
-use crate::disk;
-use crate::error::{IoContext, StoreError};
-use crate::files::{Bounds, Snapshot, Staged, in_real_folder, resolve, sync_folder};
+use crate::error::StoreError;
+use crate::files::{Bounds, Snapshot, Staged, in_real_folder, sync_folder};
 use crate::interrupt;
 use crate::lock::flock::Flock;
 use crate::lock::mkdir::{MkdirLock, Terms};
@@ -27,6 +28,8 @@ use crate::lock::{Deadline, LockTimes};
 use crate::paths::{State, with_suffix};
 use crate::points;
 use crate::quarantine::Quarantine;
+
+pub(crate) use plan::{Content, Look, Plan};
 
 /// Looks before the whole change is made inside the locks.
 const OPTIMISTIC_TRIES: usize = 2;
@@ -50,58 +53,6 @@ pub(crate) struct SharedFile {
     quarantine: Quarantine,
     bounds: Bounds,
     times: LockTimes,
-}
-
-/// What a planner sees of the file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Look<'a> {
-    pub(crate) content: Content<'a>,
-    /// Read under the locks: what looks torn now is torn.
-    pub(crate) sure: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Content<'a> {
-    Missing,
-    Text(&'a str),
-    NotUtf8(&'a [u8]),
-}
-
-impl<'a> Content<'a> {
-    pub(crate) fn of(seen: &'a Snapshot) -> Self {
-        match seen.bytes().map(|bytes| (bytes, std::str::from_utf8(bytes))) {
-            None => Self::Missing,
-            Some((_, Ok(text))) => Self::Text(text),
-            Some((bytes, Err(_))) => Self::NotUtf8(bytes),
-        }
-    }
-}
-
-/// What a planner wants done.
-pub(crate) enum Plan<T> {
-    /// Nothing to write.
-    Keep(T),
-    /// Change the text that was looked at.
-    Patch(Patch, T),
-    /// Put a new text in its place.
-    Replace(String, T),
-    /// Put these bytes in its place, text or not.
-    Restore(Vec<u8>, T),
-    /// This may be somebody's half-written file: look again under the locks.
-    Unsure,
-}
-
-impl<T> Plan<T> {
-    /// The same plan with another value.
-    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Plan<U> {
-        match self {
-            Self::Keep(value) => Plan::Keep(change(value)),
-            Self::Patch(patch, value) => Plan::Patch(patch, change(value)),
-            Self::Replace(text, value) => Plan::Replace(text, change(value)),
-            Self::Restore(bytes, value) => Plan::Restore(bytes, change(value)),
-            Self::Unsure => Plan::Unsure,
-        }
-    }
 }
 
 /// A new version and the one that it was made from.
@@ -289,132 +240,6 @@ impl SharedFile {
     ) -> Result<T, StoreError> {
         let (value, unsynced) = self.commit(|desk| desk.plan(&mut planner), |_| true)?;
         unsynced.map_or(Ok(value), Err)
-    }
-
-    /// The text of an object's file, or `None` where somebody may be in the middle of writing it.
-    pub(crate) fn whole<'a>(&self, look: Look<'a>) -> Result<Option<&'a str>, StoreError> {
-        let text = match look.content {
-            Content::Text(text) => Ok(text),
-            Content::Missing => Err(StoreError::bad(&self.path, "does not exist")),
-            Content::NotUtf8(_) => Err(StoreError::bad(&self.path, "is not UTF-8")),
-        };
-        match text {
-            text if look.sure => text.map(Some),
-            Ok(text) if Object::parse(text).is_ok() => Ok(Some(text)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Looks at the file under its locks and removes it, durably, if `judge` says so.
-    pub(crate) fn remove<T>(
-        &self,
-        judge: impl FnOnce(Look) -> Result<(bool, T), StoreError>,
-    ) -> Result<T, StoreError> {
-        let deadline = self.times.deadline();
-        // A link in the file's own place is removed, and leads nowhere.
-        self.bounds.check_folder(self.path.parent().unwrap_or(Path::new("/")))?;
-        let _queue = Queue::enter(&self.queue, &deadline)?;
-        let held = self.lock(&deadline)?;
-        let seen = Snapshot::read(&self.path)?;
-        let (goes, value) = judge(Look { content: Content::of(&seen), sure: true })?;
-        if goes {
-            interrupt::begin(&self.path)?;
-            disk::remove_file(&self.path).doing("remove", &self.path)?;
-        }
-        drop(held);
-        sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;
-        Ok(value)
-    }
-
-    /// Prepares what the file is to become elsewhere and, if it is still what was looked at, puts that in place and renames
-    /// the file to `out`, durably. `prepare` may be called several times; it says `None` where only a look under the locks
-    /// can tell. `put` is called under the locks, and has to be quick.
-    pub(crate) fn take_out<T>(
-        &self,
-        out: &Path,
-        mut prepare: impl FnMut(&Snapshot, bool) -> Result<Option<T>, StoreError>,
-        put: impl Fn(&mut T) -> Result<(), StoreError>,
-    ) -> Result<T, StoreError> {
-        let deadline = self.times.deadline();
-        let target = self.bounds.resolve(&self.path)?;
-        let queue = Queue::enter(&self.queue, &deadline)?;
-        if queue.follows_a_death() {
-            drop(self.lock(&deadline)?);
-        }
-        let finish = |held: Held, mut value: T| {
-            let _critical = interrupt::critical();
-            interrupt::begin(&self.path)?;
-            put(&mut value)?;
-            points::reached("convert_put");
-            disk::rename(&self.path, out).doing("move", &self.path)?;
-            points::reached("taken_out");
-            drop(held);
-            sync_folder(self.path.parent().unwrap_or(Path::new("/")))?;
-            Ok(value)
-        };
-        for _ in 0..OPTIMISTIC_TRIES {
-            let mut seen = Snapshot::read(&target)?;
-            let Some(value) = prepare(&seen, false)? else { break };
-            seen.settle(&target)?;
-            let held = self.lock(&deadline)?;
-            if held.is_still_ours() && seen.is_current(&target)? {
-                return finish(held, value);
-            }
-        }
-        let held = self.lock(&deadline)?;
-        for _ in 0..LOCKED_TRIES {
-            let seen = Snapshot::read(&target)?;
-            if let Some(value) = prepare(&seen, true)?
-                && held.is_still_ours()
-                && seen.is_current(&target)?
-            {
-                return finish(held, value);
-            }
-        }
-        Err(StoreError::Unsettled { path: self.path.clone() })
-    }
-
-    /// Lets `copy` take the file's bytes while nobody who locks it is at work: under no foreign lock first, which is then
-    /// taken for the compare alone; if the file changed meanwhile, inside the locks. The last copy is the one that counts.
-    /// No lock file is made for it, and our own writers do not wait.
-    pub(crate) fn copy<T>(
-        &self,
-        mut copy: impl FnMut(&Path) -> Result<(Snapshot, T), StoreError>,
-    ) -> Result<T, StoreError> {
-        let deadline = self.times.deadline();
-        let target = resolve(&self.path)?;
-        for _ in 0..OPTIMISTIC_TRIES {
-            let (mut seen, value) = copy(&target)?;
-            seen.settle(&target)?;
-            let held = self.lock_to_read(&deadline)?;
-            if held.is_still_ours() && seen.is_current(&target)? {
-                return Ok(value);
-            }
-        }
-        let _held = self.lock_to_read(&deadline)?;
-        for _ in 0..LOCKED_TRIES {
-            let (seen, value) = copy(&target)?;
-            if seen.is_current(&target)? {
-                return Ok(value);
-            }
-        }
-        Err(StoreError::Unsettled { path: self.path.clone() })
-    }
-
-    /// The locks that others may hold at this moment; where we may not write, none.
-    fn lock_to_read(&self, deadline: &Deadline) -> Result<Held, StoreError> {
-        let flock = self.flock.clone().filter(|path| path.exists());
-        match (Self { flock, ..self.clone() }).lock(deadline) {
-            Err(StoreError::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-                ) =>
-            {
-                Ok(Held { mkdir: None, _flock: None })
-            }
-            held => held,
-        }
     }
 
     /// Prepares a new version, in whatever way, and puts it in place, durably.
