@@ -1,6 +1,6 @@
 //! The office itself: where the files are, what time it is, how patient it is.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use atm_store::{Group, LockTimes, Mailbox, Root, State, TeamFolder};
@@ -49,6 +49,8 @@ pub struct Office {
     pub(crate) times: LockTimes,
     pub(crate) books: Books,
     pub(crate) probe: Arc<dyn ProcessProbe>,
+    /// The root without links, once it exists: the ledger knows it by that name.
+    pub(crate) root_key: Arc<OnceLock<String>>,
     pub(crate) unread_after: Duration,
     pub(crate) deliveries: Deliveries,
     pub(crate) hub: Hub,
@@ -66,6 +68,7 @@ impl Office {
             times: LockTimes::default(),
             books,
             probe: Arc::new(SystemProbe),
+            root_key: Arc::default(),
             unread_after: UNREAD_AFTER,
             deliveries: Deliveries::default(),
             hub: Hub::default(),

@@ -177,11 +177,16 @@ impl Office {
 
     /// The name of this tree in the ledger and in archives.
     pub fn root_key(&self) -> String {
-        InboxKey::new(self.root.path(), "", "").root
+        if let Some(key) = self.root_key.get() {
+            return key.clone();
+        }
+        let key = InboxKey::new(self.root.path(), "", "").root;
+        // A root that does not exist yet may turn out to be a link.
+        if self.root.path().exists() { self.root_key.get_or_init(|| key).clone() } else { key }
     }
 
     pub(crate) fn inbox_key(&self, team: &TeamName, name: &MemberName) -> InboxKey {
-        InboxKey::new(self.root.path(), team.as_str(), name.as_str())
+        InboxKey { root: self.root_key(), team: team.to_string(), name: name.to_string() }
     }
 }
 
