@@ -229,4 +229,29 @@ mod tests {
         assert_eq!(after(1_500_000), Fate::Held);
         assert_eq!(after(2_500_000), Fate::Lost);
     }
+
+    /// Mail that died with its client was in no inbox when the next client started.
+    #[test]
+    fn what_a_client_lost_when_it_ended_is_offered_once_to_the_next() {
+        let team = atm_support::TestEnv::new().team("demo", atm_store::Layout::Array, &["lead", "bob"]);
+        let office = Office::new(team.env().store_root(), team.env().store_state());
+        let bob: MemberName = "bob".parse().unwrap();
+        let conversation = team.env().root().join("projects/-p/s.jsonl");
+        std::fs::create_dir_all(conversation.parent().unwrap()).unwrap();
+        let entry = r#"{"type":"user","teamName":"demo","agentName":"bob","message":{"content":"before"}}"#;
+        std::fs::write(conversation, format!("{entry}\n")).unwrap();
+        let letter = crate::mail::send::Letter::new("bob".parse().unwrap(), "mend the build");
+        let user = "user".parse().unwrap();
+        let sent =
+            office.send(team.name(), &user, &letter, crate::mail::send::SendOptions::default()).unwrap();
+        std::fs::write(team.inbox("bob"), "[]").unwrap();
+        let config = r#"{"name":"demo","members":[{"name":"lead","agentType":"team-lead"},
+            {"name":"bob","isActive":false,"shutdownAt":"2126-01-01T00:00:00Z"}]}"#;
+        std::fs::write(team.config_file(), config).unwrap();
+        assert_eq!(office.offer_lost(team.name(), &bob).unwrap(), 1);
+        let unread = office.mailbox(team.name(), &bob).list().unwrap().messages;
+        assert_eq!(unread.iter().map(|message| &message.id).collect::<Vec<_>>(), [&sent.id]);
+        assert!(unread[0].text.starts_with("[PENDING ACTION - taken by your client"), "{}", unread[0].text);
+        assert_eq!(office.offer_lost(team.name(), &bob).unwrap(), 0, "it is on offer");
+    }
 }

@@ -12,10 +12,9 @@ mod gather;
 mod judge;
 mod record;
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use atm_ledger::{InboxKey, Recording, Stage, TeamInbox};
+use atm_ledger::{InboxKey, Recording, Stage};
 use atm_store::TeamFolder;
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
@@ -24,7 +23,6 @@ use crate::error::OfficeError;
 use crate::office::Office;
 use crate::team::Team;
 use crate::trail::putback::put_back;
-use crate::trail::transcript::Conversations;
 
 pub(crate) use record::{READ, UNREAD, found, found_late};
 
@@ -91,8 +89,21 @@ impl Office {
             names.dedup();
             let conversations = self.conversations(team, Some(config));
             for name in &names {
-                let member = (name, config);
-                self.look_at_member(&root, team, member, &known, &conversations, &mut looked)?;
+                let has_open = known.get(name.as_str()).is_some_and(|inbox| inbox.has_open);
+                let transcripts = conversations.of(name.as_str());
+                // What the conversation gained is read before the inbox.
+                let inbox = InboxKey { root: root.clone(), team: team.to_string(), name: name.to_string() };
+                let mut gains =
+                    if has_open { self.read_conversations(&inbox, transcripts)? } else { Vec::new() };
+                if is_changed(name) {
+                    let reached = self.look_at_inbox(team, name, Some(config))?;
+                    // What the inbox shows for the first time may be in the conversation already.
+                    if !has_open && !reached.is_empty() {
+                        gains = self.read_conversations(&inbox, transcripts)?;
+                    }
+                    looked.reached.extend(reached);
+                }
+                looked.reached.extend(self.prove_seen(team, &inbox, transcripts, gains)?);
             }
         }
         self.books.tidy();
@@ -119,30 +130,6 @@ impl Office {
         if !findings.undone.is_empty() {
             put_back(self, &gathered.key, &self.hurried().mailbox(team, name), &findings.undone)?;
         }
-        Ok(())
-    }
-
-    /// The conversation first, then the inbox, then what both prove.
-    fn look_at_member(
-        &self,
-        root: &str,
-        team: &TeamName,
-        (name, config): (&MemberName, &TeamConfig),
-        known: &HashMap<String, TeamInbox>,
-        conversations: &Conversations,
-        looked: &mut Looked,
-    ) -> Result<(), OfficeError> {
-        let inbox = InboxKey { root: root.to_owned(), team: team.to_string(), name: name.to_string() };
-        let has_open = known.get(name.as_str()).is_some_and(|inbox| inbox.has_open);
-        let transcripts = conversations.of(name.as_str());
-        let mut before = if has_open { self.read_conversations(&inbox, transcripts)? } else { Vec::new() };
-        let reached = self.look_at_inbox(team, name, Some(config))?;
-        // What the inbox shows for the first time may be in the conversation already.
-        if !has_open && !reached.is_empty() {
-            before = self.read_conversations(&inbox, transcripts)?;
-        }
-        looked.reached.extend(reached);
-        looked.reached.extend(self.prove_seen(team, &inbox, transcripts, before)?);
         Ok(())
     }
 

@@ -1,0 +1,68 @@
+//! Many processes look at once, while a client takes mail and shows it: each occurrence proves one message, whoever was
+//! quicker.
+#![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use atm_ledger::Stage;
+use atm_office::Office;
+use atm_office::mail::send::{Letter, SendOptions};
+use atm_store::Layout;
+use atm_support::{TestEnv, TestTeam};
+use atm_wire::{MemberName, Stamp};
+
+const SENT: usize = 8;
+const SHOWN: usize = 5;
+
+/// An office of its own, as another process would have.
+fn office(team: &TestTeam) -> Office {
+    Office::new(team.env().store_root(), team.env().store_state())
+}
+
+fn show(team: &TestTeam, number: usize, at: Stamp) {
+    let path = team.env().root().join("projects/-p/s.jsonl");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let content = "<teammate-message teammate_id=\"user\">\nthe same words\n</teammate-message>";
+    let entry = serde_json::json!({
+        "type": "user", "teamName": "demo", "agentName": "bob", "uuid": format!("u{number}"),
+        "timestamp": at.to_string(), "message": {"role": "user", "content": content},
+    });
+    let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+    file.write_all(format!("{entry}\n").as_bytes()).unwrap();
+}
+
+#[test]
+fn each_occurrence_proves_one_message_whoever_looks() {
+    let team = TestEnv::new().team("demo", Layout::Array, &["lead", "bob"]);
+    let sender = office(&team);
+    let user = MemberName::parse("user").unwrap();
+    let letter = Letter::new("bob".parse().unwrap(), "the same words");
+    let ids: Vec<String> = (0..SENT)
+        .map(|_| sender.send(team.name(), &user, &letter, SendOptions::default()).unwrap().id)
+        .collect();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let office = office(&team);
+                while !is_over.load(Ordering::Relaxed) {
+                    office.look(team.name()).unwrap();
+                }
+            });
+        }
+        fs::write(team.inbox("bob"), "[]").unwrap();
+        for number in 0..SHOWN {
+            show(&team, number, sender.now());
+            office(&team).look(team.name()).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    office(&team).look(team.name()).unwrap();
+    let stages: Vec<Stage> =
+        ids.iter().map(|id| sender.track(Some(team.name()), id).unwrap().stage).collect();
+    let expected = [[Stage::Seen; SHOWN].as_slice(), &[Stage::Taken; SENT - SHOWN]].concat();
+    assert_eq!(stages, expected);
+}
