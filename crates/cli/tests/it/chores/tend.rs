@@ -80,7 +80,7 @@ fn it_goes_on_until_it_is_stopped_and_leaves_nothing_behind() {
     watching.signal(Signal::INT);
     let ended = watching.finish();
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    let ledger = atm_ledger::Ledger::open(&codex.world.state().join("ledger.db")).unwrap();
+    let ledger = atm_ledger::Ledger::open(&codex.world.state().join("log.db")).unwrap();
     let root = atm_ledger::InboxKey::new(&codex.world.root(), "", "").root;
     assert_eq!(ledger.open_steps(&root, "dev").unwrap(), []);
     let timed = codex.world.atm(&["tend", "--watch", "--for", "50ms"]);
