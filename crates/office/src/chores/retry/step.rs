@@ -3,7 +3,7 @@
 //! Repeating one changes nothing: a letter has an id that is made of the step, and an offer whose maker died is not made
 //! again.
 
-use atm_ledger::{Evidence, Recorded, Stage};
+use atm_ledger::{Evidence, Kind, Recorded, Stage};
 use atm_store::StoreError;
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
@@ -33,20 +33,20 @@ impl Office {
         if recorded.stage >= Stage::Acked {
             return Ok(false);
         }
-        let (stage, evidence) = match &retried.step {
+        let (kind, evidence) = match &retried.step {
             Step::Offer { number } => {
                 let Some(evidence) = self.offer_again(site, &recorded, *number)? else { return Ok(false) };
-                (Stage::Queued, evidence)
+                (Kind::Offered, evidence)
             }
             Step::Escalate { told } => {
                 let config = self.folder(team)?.load()?;
                 self.tell_somebody(team, &config, &recorded, told, number)?;
-                (Stage::Escalated, Evidence::certain(format!("told {told} that it waits")))
+                (Kind::Escalated, Evidence::certain(format!("told {told} that it waits")))
             }
-            Step::Expire => (Stage::Expired, Evidence::certain("nobody acted on it in time")),
+            Step::Expire => (Kind::Expired, Evidence::certain("nobody acted on it in time")),
         };
         let now = self.now().as_millis();
-        self.books.with(|ledger| ledger.advance(&inbox, &recorded.id, stage, now, &evidence))?;
+        self.books.with(|ledger| ledger.note(&inbox, &recorded.id, kind, now, &evidence))?;
         Ok(true)
     }
 
