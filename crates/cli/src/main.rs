@@ -7,6 +7,7 @@ mod context;
 mod exit;
 mod failure;
 mod hint;
+mod logging;
 mod output;
 mod schemas;
 mod settings;
@@ -38,6 +39,9 @@ fn main() {
     #[cfg(debug_assertions)]
     if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
+    }
+    if let Some(warning) = logging::start().filter(|_| !for_a_hook) {
+        eprintln!("warning: {}", output::safe::line(&warning));
     }
     let json = args.global.json;
     let code = match run(args, for_a_hook) {

@@ -43,3 +43,22 @@ impl Chore for Exits {
         Ok(ours.map_or(Carried::Moot, |ended| Carried::Done(serde_json::to_value(ended).unwrap_or_default())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use atm_wire::team::TeamConfig;
+
+    use super::*;
+
+    #[test]
+    fn each_start_of_a_member_ends_once() {
+        let text = r#"{"members":[{"name":"bob","spawnedAt":"2026-11-15T06:00:00.000Z"}]}"#;
+        let config = TeamConfig::parse(text).unwrap();
+        let started = config.members[0].spawned_at.unwrap();
+        let ended = vec![Ended { name: "bob".to_owned(), how: "it ended with exit status 1".to_owned() }];
+        let snapshot = Snapshot { config, ended, ..Snapshot::default() };
+        let due = Exits.due(&snapshot, started);
+        assert_eq!((due[0].subject.as_str(), due[0].number), ("bob", started.as_millis()));
+        assert_eq!(Exits.due(&Snapshot::default(), started), []);
+    }
+}

@@ -72,3 +72,52 @@ impl Chore for Leases {
         Ok(Carried::Done(step.details.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use atm_wire::task::Status;
+    use atm_wire::team::TeamConfig;
+
+    use super::*;
+
+    fn task(owner: Option<&str>, lease: Option<(i64, i64)>) -> TaskView {
+        TaskView {
+            id: "7".parse().unwrap(),
+            subject: "dig".to_owned(),
+            description: String::new(),
+            active_form: None,
+            status: Status::InProgress,
+            owner: owner.map(ToOwned::to_owned),
+            blocks: Vec::new(),
+            blocked_by: Vec::new(),
+            waits_for: Vec::new(),
+            ready: false,
+            lease: lease.map(|(from, until)| LeaseView {
+                claimed_at: Stamp::from_millis(from),
+                expires_at: Stamp::from_millis(until),
+                expired: false,
+            }),
+            metadata: None,
+        }
+    }
+
+    #[test]
+    fn only_claims_of_who_has_left_and_only_when_they_are_over() {
+        let rows = [
+            (Some("carol"), Some((5, 9)), 9, vec![5], None),
+            (Some("carol"), Some((5, 9)), 8, vec![], Some(9)),
+            (Some("bob"), Some((5, 9)), 99, vec![], None),
+            (Some(USER), Some((5, 9)), 99, vec![], None),
+            (Some("carol"), None, 99, vec![], None),
+            (None, None, 99, vec![], None),
+        ];
+        for (owner, lease, now, numbers, next) in rows {
+            let config = TeamConfig::parse(r#"{"members":[{"name":"bob"}]}"#).unwrap();
+            let snapshot = Snapshot { config, tasks: vec![task(owner, lease)], ..Snapshot::default() };
+            let due = Leases.due(&snapshot, Stamp::from_millis(now));
+            let found: Vec<i64> = due.iter().map(|step| step.number).collect();
+            assert_eq!(found, numbers, "{owner:?} {lease:?} at {now}");
+            assert_eq!(Leases.next(&snapshot, Stamp::from_millis(now)), next.map(Stamp::from_millis));
+        }
+    }
+}

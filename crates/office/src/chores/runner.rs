@@ -109,8 +109,11 @@ impl<'a> Runner<'a> {
             Ok(taken)
         })?;
         if taken != Taken::Yes {
+            tracing::debug!(team = %self.team, chore = step.chore, subject = step.subject, ?taken, "not ours");
             return Ok(Ran::TakenByAnother);
         }
+        let _span =
+            tracing::debug_span!("step", team = %self.team, chore = step.chore, what = step.what).entered();
         points::reached("step_taken");
         let carried = act();
         points::reached("step_carried_out");
@@ -178,6 +181,7 @@ impl<'a> Runner<'a> {
         let parsed: Option<Step> = serde_json::from_str(&row.what).ok();
         let Some(mut step) = parsed.filter(|step| step.effect == Effect::Files) else {
             let left = books.with(|ledger| ledger.leave_step_unknown(&row.key, &row.owner, now))?;
+            tracing::warn!(team = %self.team, chore = row.key.chore, pid = row.owner.pid, "outcome unknown");
             let step = described(row);
             return Ok(left.then(|| self.report(step, Outcome::Unknown, None)));
         };
@@ -187,6 +191,7 @@ impl<'a> Runner<'a> {
         if !books.with(|ledger| ledger.take_over_step(&row.key, &row.owner, self.owner(), now))? {
             return Ok(None);
         }
+        tracing::info!(team = %self.team, chore = row.key.chore, pid = row.owner.pid, "taken over");
         // On an error it stays ours, half done perhaps: it is for who comes when we have ended.
         Ok(match chore.carry_out(&self.site(Attempt::AfterDeath), &step) {
             Ok(Carried::Done(details)) => {

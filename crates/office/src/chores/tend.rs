@@ -56,6 +56,7 @@ impl Office {
         chores: &[&dyn Chore],
         dry_run: bool,
     ) -> Result<Pass, OfficeError> {
+        let _span = tracing::debug_span!("chores", %team, dry_run).entered();
         let runner = Runner::new(self, team);
         let mut pass = Pass::default();
         if !dry_run {

@@ -26,6 +26,7 @@ impl Office {
     /// Accepts letters, all at once, and writes them, one write for each inbox; the answers stand in the order of the
     /// letters.
     pub(crate) fn deliver(&self, addressed: Vec<Addressed>, strict: bool) -> Vec<Answer> {
+        let _span = tracing::debug_span!("deliver", letters = addressed.len()).entered();
         if let Err(error) = interrupt::begin(self.state().path()) {
             return addressed.iter().map(|_| Err(error.clone().into())).collect();
         }

@@ -1,6 +1,7 @@
 //! Chores: each step is taken once, by however many processes, whichever of them dies.
 
 mod dying;
+mod logging;
 mod once;
 mod picture;
 mod tend;

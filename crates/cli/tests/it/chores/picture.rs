@@ -68,7 +68,7 @@ fn settings_are_validated_with_the_rest() {
         ("[pending]\nunread_after = \"soon\"\n", "[pending]: "),
     ] {
         settings(&world, text);
-        let answer = world.atm(&["validate", "--json"]);
+        let answer = world.atm(&["validate", "--level", "error", "--json"]);
         assert_eq!(answer.code, Some(6), "{answer:?}");
         let found: Value = serde_json::from_str(&answer.stdout).unwrap();
         let finding = &found["findings"][0];

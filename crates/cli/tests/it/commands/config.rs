@@ -212,7 +212,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
-    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`
+    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`
     2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending]
     [exit 6]
     $ atm send bob hello

@@ -65,6 +65,7 @@ impl Office {
         folder: &TeamFolder,
         config: Option<&TeamConfig>,
     ) -> Result<Looked, OfficeError> {
+        let _span = tracing::debug_span!("look", %team).entered();
         self.complete_accepted(team, None);
         let root = self.root_key();
         let known = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
