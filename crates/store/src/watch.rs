@@ -86,8 +86,10 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct System {
-    /// Made when it is first needed; none where the system has none left.
-    watcher: Option<Option<RecommendedWatcher>>,
+    /// Made when it is first needed.
+    watcher: Option<RecommendedWatcher>,
+    /// The system has none left.
+    has_none: bool,
     watches: HashMap<PathBuf, Watch>,
     next: u64,
 }
@@ -170,7 +172,11 @@ impl System {
                 }
             })
         };
-        self.watcher.get_or_insert_with(|| make().ok()).as_mut()
+        if self.watcher.is_none() && !self.has_none {
+            self.watcher = make().ok();
+            self.has_none = self.watcher.is_none();
+        }
+        self.watcher.as_mut()
     }
 }
 
