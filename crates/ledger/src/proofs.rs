@@ -1,7 +1,7 @@
 //! Used proofs, and how far each source of proofs was read.
 //!
 //! A proof is one occurrence in a source (for the office: one message in one entry of a conversation's file). It proves
-//! one message and never a second, whoever reads the source, however often, and from whichever copy of it. What the
+//! one message and never a second, whichever process reads the source, however often, and from whichever copy of it. What the
 //! ledger keeps is the occurrence's position and, where the entry has one, its own id: a client that resumes a
 //! conversation copies entries into a new file.
 

@@ -297,7 +297,7 @@ fn the_log_stays_short_though_each_command_opens_and_closes_the_ledger() {
 }
 
 #[test]
-fn in_company_the_log_is_left_to_whoever_is_alone_unless_it_is_very_long() {
+fn in_company_the_log_is_left_alone_unless_it_is_very_long() {
     let desk = Desk::new();
     let log = desk.folder.path().join("state/log.db-wal");
     let length = || log.metadata().unwrap().len();
@@ -307,7 +307,7 @@ fn in_company_the_log_is_left_to_whoever_is_alone_unless_it_is_very_long() {
         desk.accept(&mut ledger, &id, "hello");
         ledger.note_company();
         desk.nobody_tidied_for_long();
-        // A process that stays asks after each send, and once more when it ends.
+        // A long-lived process asks after each send, and once more when it ends.
         ledger.tidy();
     };
     let mut count = 0;
@@ -329,7 +329,7 @@ fn in_company_the_log_is_left_to_whoever_is_alone_unless_it_is_very_long() {
 }
 
 #[test]
-fn whoever_finds_another_making_the_ledger_waits_for_it() {
+fn a_process_that_finds_another_creating_the_ledger_waits_for_it() {
     let desk = Desk::new();
     std::fs::create_dir(desk.folder.path().join("state")).unwrap();
     let other = rusqlite::Connection::open(desk.path()).unwrap();

@@ -356,7 +356,7 @@ fn a_cursor_of_another_log_is_unknown_and_no_text_is_taken_for_one() {
 }
 
 #[test]
-fn a_damaged_index_is_made_anew_by_whoever_asks() {
+fn a_damaged_index_is_made_anew_by_the_next_reader() {
     let mut desk = Desk::new();
     desk.act(&Act::Accept { id: 1, to: 0, is_new: true });
     let before = desk.answers();

@@ -26,7 +26,7 @@ impl Books {
         self.path.exists() || self.path.with_file_name("ledger.db").exists()
     }
 
-    /// For a process that stays: what every other one does at its end.
+    /// For long-lived processes: the upkeep that every other one does at its end.
     pub(crate) fn tidy(&self) {
         if let Some((_, ledger)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             ledger.tidy();

@@ -27,7 +27,7 @@ fn traces(world: &World) -> Vec<Trace> {
         *path == world.state()
             || path.file_name().is_some_and(|name| {
                 let name = name.to_string_lossy();
-                // Whoever asks makes or completes the index, which may be deleted.
+                // Readers create or complete the index, which may be deleted.
                 name.starts_with("log.db-") || name.starts_with("index.db")
             })
     };

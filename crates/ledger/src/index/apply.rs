@@ -10,7 +10,7 @@ use crate::row::NewMessage;
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage, Sure, WITHDRAWN};
 
-/// Kinds of mail that a sweep sends in the lead's name, whoever runs it: they say nothing about the lead.
+/// Kinds of mail that a sweep sends in the lead's name, whichever process runs it: they say nothing about the lead.
 const OF_SWEEPS: [&str; 2] = ["health_check", "stall_alert"];
 const HEARTBEAT: &str = "heartbeat";
 

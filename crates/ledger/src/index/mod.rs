@@ -1,4 +1,4 @@
-//! `index.db`: what the log says, in tables that answer questions. Whoever asks brings it up to date first.
+//! `index.db`: what the log says, in tables that answer questions. Readers bring it up to date first.
 //!
 //! It says of which log it is and which event it applied last; if the log does not have that event, after a power cut or
 //! because it is another log, the index is made anew. So it may be deleted at any time, and is, when it is damaged.
