@@ -40,9 +40,6 @@ pub(crate) struct Args {
     /// The delivery part only: what Claude Code's model was sent, beside what atm says
     #[arg(long, conflicts_with_all = ["only", "newest"])]
     delivery: bool,
-    /// Print the delivery part as JSON, with every message
-    #[arg(long, requires = "delivery")]
-    json: bool,
     #[command(flatten)]
     choice: delivery::Choice,
 }
@@ -64,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let delivers = args.only.is_some() || args.newest || {
         let report = delivery::run(&args.choice, atm)?;
-        if args.json {
+        if args.choice.json {
             println!("{:#}", report.json());
         } else {
             print!("{}", report.table());

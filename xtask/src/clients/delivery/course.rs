@@ -2,6 +2,7 @@
 //! that is killed in a turn; with atm's answers compared to the model's requests all along.
 
 use std::collections::HashSet;
+use std::slice;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -201,7 +202,7 @@ impl Course {
         if answer["status"] != "delivered" || warned {
             self.findings.called_offline += 1;
             let said = format!("{} {}", answer["status"], answer["warnings"]);
-            self.findings.add("send warned of a client that runs", phase, &[id.clone()], said);
+            self.findings.add("send warned of a client that runs", phase, slice::from_ref(&id), said);
         }
         mail.group.ids.push(id);
         Ok(())
@@ -254,7 +255,7 @@ impl Course {
                 if !comes_true(AHEAD, || Ok(session.shown(&mail.words) >= claimed))? {
                     let ahead = claimed - session.shown(&mail.words);
                     mail.group.false_seen = mail.group.false_seen.max(ahead);
-                    self.findings.add("falsely seen", mail.group.phase, &[id.clone()], evidence);
+                    self.findings.add("falsely seen", mail.group.phase, slice::from_ref(id), evidence);
                 }
             }
         }

@@ -44,6 +44,9 @@ pub(super) struct Choice {
     /// How many rows run at the same time
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=15))]
     jobs: u8,
+    /// Print the delivery part as JSON, with every message
+    #[arg(long, requires = "delivery")]
+    pub(super) json: bool,
     /// Leave the homes with transcripts, ledger and the model's requests below target/
     #[arg(long)]
     keep: bool,
@@ -121,9 +124,9 @@ fn try_out(version: &str, role: Role, choice: &Choice, atm: &Path) -> Result<Out
     let groups = course.run();
     if choice.keep {
         let session = &course.session;
-        let requests =
-            session.model.requests().iter().map(|request| format!("{request}\n")).collect::<String>();
-        fs::write(session.home.file("requests.jsonl"), requests).context("cannot keep the requests")?;
+        let requests: Vec<String> = session.model.requests().iter().map(Value::to_string).collect();
+        fs::write(session.home.file("requests.jsonl"), requests.join("\n"))
+            .context("cannot keep the requests")?;
     }
     Ok(Outcome { groups: groups?, findings: course.findings, kept })
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -149,9 +150,9 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the team's folder is still there.
+    /// Whether the team is still there. An old client may leave its empty folders.
     pub(super) fn has_team(&self) -> bool {
-        self.home.file(".claude/teams").join(&self.team).is_dir()
+        self.home.file(".claude/teams").join(&self.team).join("config.json").is_file()
     }
 
     /// How often these words are in the recipient's conversation.
@@ -170,15 +171,15 @@ impl Session {
         self.model.is_quiet(self.role.speaker(), REST) && is_read()
     }
 
-    /// The recipient's inbox, as it is on disk; empty when the team is deleted.
+    /// The recipient's inbox, as it is on disk; empty when it is deleted.
     pub(super) fn inbox(&self) -> Result<Vec<Value>> {
         let (to, _) = self.role.names();
         let file =
             self.home.file(".claude/teams").join(&self.team).join("inboxes").join(format!("{to}.json"));
-        if !self.has_team() {
-            return Ok(Vec::new());
-        }
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let text = match fs::read_to_string(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text.with_context(|| format!("cannot read {}", file.display()))?,
+        };
         serde_json::from_str(&text).with_context(|| format!("no JSON in {}", file.display()))
     }
 }
