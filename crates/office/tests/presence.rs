@@ -52,7 +52,7 @@ struct World {
 const START: i64 = 1_794_768_000_000;
 
 impl World {
-    fn new(members: Value) -> Self {
+    fn new(members: &Value) -> Self {
         let team = TestEnv::new().team("demo", Layout::Array, &["team-lead", "bob"]);
         let config = json!({"name": "demo", "leadAgentId": "team-lead@demo", "leadSessionId": "0b7e", "members": members});
         fs::write(team.config_file(), config.to_string()).unwrap();
@@ -100,7 +100,7 @@ fn between_turns() -> Value {
 
 #[test]
 fn a_member_between_two_turns_is_idle_and_its_mail_is_delivered() {
-    let world = World::new(between_turns()).at(0, bob_runs());
+    let world = World::new(&between_turns()).at(0, bob_runs());
     let bob = world.member("bob");
     assert_eq!((bob.state, bob.activity.as_deref()), (Presence::Idle, Some("idle")), "{:?}", bob.evidence);
     let sent = world.send("bob", "mend the build");
@@ -120,7 +120,7 @@ fn everybody_is_asked_about_once_for_a_broadcast() {
     let members: Vec<Value> =
         (0..3).map(|n| json!({"name": format!("member-{n}"), "isActive": false})).collect();
     let one = machine((7, "1", "member-1@demo"));
-    let world = World::new(json!(members));
+    let world = World::new(&json!(members));
     let world = world.at(0, one.clone());
     let letter = Letter::new("all".parse().unwrap(), "hello");
     let sent = world.office.broadcast(world.team.name(), &who("user"), &letter, None, SendOptions::default());
@@ -134,7 +134,7 @@ fn processes_are_looked_at_only_where_the_configuration_does_not_say_enough() {
     let members =
         json!([{"name": "ann"}, {"name": "bob", "isActive": true}, {"name": "eve", "isActive": false}]);
     let machine = bob_runs();
-    let world = World::new(members).at(0, machine.clone());
+    let world = World::new(&members).at(0, machine.clone());
     for to in ["ann", "bob", "user"] {
         world.send(to, "hello");
         assert_eq!(machine.1.load(Ordering::Relaxed), 0, "{to}");
@@ -145,7 +145,7 @@ fn processes_are_looked_at_only_where_the_configuration_does_not_say_enough() {
 
 #[test]
 fn a_name_that_is_no_member_and_runs_gets_its_mail_delivered() {
-    let world = World::new(json!([{"name": "team-lead"}])).at(0, bob_runs());
+    let world = World::new(&json!([{"name": "team-lead"}])).at(0, bob_runs());
     world.team.write_inbox("bob", "[]");
     let sent = world.send("bob", "hello");
     assert_eq!(sent.status.as_str(), "delivered");
@@ -154,7 +154,7 @@ fn a_name_that_is_no_member_and_runs_gets_its_mail_delivered() {
 
 #[test]
 fn retry_serves_a_member_between_two_turns() {
-    let world = World::new(between_turns());
+    let world = World::new(&between_turns());
     world.send("bob", "mend the build");
     let policy = Policy { retry_after: Vec::new(), escalate_to: vec!["lead".to_owned()], expire_after: None };
     let policies = Policies { high: policy.clone(), normal: policy.clone(), low: policy };
@@ -172,16 +172,16 @@ fn no_second_client_of_a_name_is_started() {
         Err(OfficeError::Spawn(SpawnError::Runs { why, .. })) => assert!(why.contains("4242"), "{why}"),
         other => panic!("{other:?}"),
     };
-    let world = World::new(between_turns()).at(0, bob_runs());
+    let world = World::new(&between_turns()).at(0, bob_runs());
     refused(world.office.respawn(world.team.name(), &plan("bob")));
-    let world = World::new(json!([{"name": "team-lead"}])).at(0, bob_runs());
+    let world = World::new(&json!([{"name": "team-lead"}])).at(0, bob_runs());
     refused(world.office.spawn(world.team.name(), &plan("bob")));
 }
 
 #[test]
 fn a_lead_is_known_by_its_session_and_what_it_does_is_told() {
     let lead = json!([{"name": "team-lead", "isActive": false}]);
-    let world = World::new(lead).at(0, machine((4242, "322905", "")));
+    let world = World::new(&lead).at(0, machine((4242, "322905", "")));
     let sessions = world.team.env().root().join("sessions");
     fs::create_dir(&sessions).unwrap();
     let register = |entry: Value| fs::write(sessions.join("4242.json"), entry.to_string()).unwrap();
@@ -205,7 +205,7 @@ fn a_lead_is_known_by_its_session_and_what_it_does_is_told() {
 
 #[test]
 fn a_first_look_at_an_existing_team_makes_nobody_online() {
-    let world = World::new(json!([
+    let world = World::new(&json!([
         {"name": "team-lead"},
         {"name": "alice"},
         {"name": "bob", "isActive": true, "joinedAt": START - 9 * 24 * 3_600_000},

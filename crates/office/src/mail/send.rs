@@ -328,16 +328,14 @@ fn whereabouts(
             Ok(Delivery::Queued)
         }
         Some(_) => Ok(Delivery::Delivered),
-        None if create || team.mailbox(to).exists() => match team.agent_named(to) {
-            Some(pid) => {
+        None if create || team.mailbox(to).exists() => {
+            if let Some(pid) = team.agent_named(to) {
                 warnings.push(format!("{to} is not a member of team {name}, and its process {pid} runs"));
-                Ok(Delivery::Delivered)
+                return Ok(Delivery::Delivered);
             }
-            None => {
-                warnings.push(format!("{to} is not a member of team {name}: the message is queued"));
-                Ok(Delivery::Queued)
-            }
-        },
+            warnings.push(format!("{to} is not a member of team {name}: the message is queued"));
+            Ok(Delivery::Queued)
+        }
         None => Err(team.office().no_member(name, team.config(), to.as_str())),
     }
 }

@@ -244,8 +244,8 @@ impl Signs {
                 add(what, self.started, against(Running::Yes, By::Flag));
             }
             Some(false) if running == Running::Yes && by.is_process() => {
-                let decides = state == Presence::Idle && idle == Some(Idle::Flag);
-                let weight = if decides { Weight::Decides } else { Weight::Beside };
+                let says_idle = state == Presence::Idle && idle == Some(Idle::Flag);
+                let weight = if says_idle { Weight::Decides } else { Weight::Beside };
                 add("isActive is false in config.json: it is between two turns".to_owned(), None, weight);
             }
             Some(false) => {

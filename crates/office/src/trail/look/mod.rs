@@ -78,12 +78,11 @@ impl Office {
         let mut looked = Looked::default();
         if known.values().any(|inbox| inbox.has_open) || names.iter().any(is_changed) {
             let loaded;
-            let config = match config {
-                Some(config) => config,
-                None => {
-                    loaded = folder.load()?;
-                    &loaded
-                }
+            let config = if let Some(config) = config {
+                config
+            } else {
+                loaded = folder.load()?;
+                &loaded
             };
             names.extend(config.members.iter().filter_map(|member| member.checked_name().ok()));
             names.sort();

@@ -30,6 +30,14 @@ fn process(life: Fate) -> Option<(Fate, String)> {
     Some((life, "the process".to_owned()))
 }
 
+fn check(cases: Vec<(&str, Signs, Presence)>) {
+    for (case, signs, state) in cases {
+        let judged = judge(&signs, Stamp::from_millis(NOW));
+        assert_eq!(judged.state, state, "{case}: {judged:?}");
+        assert_eq!(judged.evidence[0].weight, Weight::Decides, "{case} has no reason: {judged:?}");
+    }
+}
+
 #[test]
 fn no_single_stale_flag_decides() {
     use Presence::{Idle, Offline, Online, Stalled, Unknown};
@@ -60,6 +68,50 @@ fn no_single_stale_flag_decides() {
         ("off, and its inbox was emptied", Signs { took: ago(1), ..off() }, Offline),
         ("off without a date, heard of", Signs { ended: None, word: word("message", 2), ..off() }, Online),
         ("off without a date, silent", Signs { ended: None, word: word("message", 3), ..off() }, Offline),
+        ("on, and its pane is gone", Signs { pane: Some(Pane::Gone("x".into())), ..on() }, Offline),
+        ("on, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..on() }, Online),
+        ("off, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..off() }, Offline),
+        ("process runs", Signs { process: process(Fate::Runs), ..Signs::default() }, Online),
+        ("on, process gone", Signs { process: process(Fate::Gone), ..on() }, Offline),
+        ("on, the number is another's", Signs { process: process(Fate::Replaced), ..on() }, Offline),
+        ("on, process elsewhere", Signs { process: process(Fate::Elsewhere), ..on() }, Online),
+        ("no flag, heard of", Signs { word: word("message", 15), ..Signs::default() }, Online),
+        ("no flag, took mail", Signs { took: ago(15), ..Signs::default() }, Online),
+        ("no flag, silent", Signs { word: word("message", 16), ..Signs::default() }, Unknown),
+        ("idle is its last word", Signs { word: word("idle_notification", 5), ..on() }, Idle),
+        ("idle, then took mail", Signs { word: word("idle_notification", 5), took: ago(4), ..on() }, Online),
+        ("took mail, then idle", Signs { word: word("idle_notification", 5), took: ago(6), ..on() }, Idle),
+        ("idle, and off since", Signs { word: word("idle_notification", 61), ..off() }, Offline),
+        ("checked just now", Signs { unanswered: ago(0), ..on() }, Online),
+        ("checked, no answer", Signs { unanswered: ago(1), ..on() }, Stalled),
+        ("checked, heard of since", Signs { unanswered: ago(2), word: word("heartbeat", 1), ..on() }, Online),
+        ("checked, off", Signs { unanswered: ago(2), ..off() }, Offline),
+        (
+            "idle, checked, no answer",
+            Signs { unanswered: ago(2), word: word("idle_notification", 5), ..on() },
+            Stalled,
+        ),
+        ("found stalled", Signs { stalled: ago(9), ..on() }, Stalled),
+        (
+            "found stalled, heard of since",
+            Signs { stalled: ago(9), word: word("message", 1), ..on() },
+            Online,
+        ),
+        (
+            "stalled, pane gone",
+            Signs { stalled: ago(9), pane: Some(Pane::Gone("x".into())), ..on() },
+            Offline,
+        ),
+    ];
+    check(cases);
+}
+
+#[test]
+fn what_runs_comes_before_what_is_written() {
+    use Presence::{Idle, Online, Stalled};
+    let on = || Signs { is_active: Some(true), started: ago(60), ..Signs::default() };
+    let off = || Signs { is_active: Some(false), ended: ago(60), ..Signs::default() };
+    check(vec![
         // Between two turns.
         ("off, and its pane runs", Signs { pane: runs(), ..off() }, Idle),
         ("off, and its process runs", Signs { agent: agent(), ..off() }, Idle),
@@ -102,46 +154,7 @@ fn no_single_stale_flag_decides() {
             Signs { session: session(None), process: process(Fate::Gone), ..on() },
             Online,
         ),
-        ("on, and its pane is gone", Signs { pane: Some(Pane::Gone("x".into())), ..on() }, Offline),
-        ("on, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..on() }, Online),
-        ("off, pane not asked", Signs { pane: Some(Pane::Silent("x".into())), ..off() }, Offline),
-        ("process runs", Signs { process: process(Fate::Runs), ..Signs::default() }, Online),
-        ("on, process gone", Signs { process: process(Fate::Gone), ..on() }, Offline),
-        ("on, the number is another's", Signs { process: process(Fate::Replaced), ..on() }, Offline),
-        ("on, process elsewhere", Signs { process: process(Fate::Elsewhere), ..on() }, Online),
-        ("no flag, heard of", Signs { word: word("message", 15), ..Signs::default() }, Online),
-        ("no flag, took mail", Signs { took: ago(15), ..Signs::default() }, Online),
-        ("no flag, silent", Signs { word: word("message", 16), ..Signs::default() }, Unknown),
-        ("idle is its last word", Signs { word: word("idle_notification", 5), ..on() }, Idle),
-        ("idle, then took mail", Signs { word: word("idle_notification", 5), took: ago(4), ..on() }, Online),
-        ("took mail, then idle", Signs { word: word("idle_notification", 5), took: ago(6), ..on() }, Idle),
-        ("idle, and off since", Signs { word: word("idle_notification", 61), ..off() }, Offline),
-        ("checked just now", Signs { unanswered: ago(0), ..on() }, Online),
-        ("checked, no answer", Signs { unanswered: ago(1), ..on() }, Stalled),
-        ("checked, heard of since", Signs { unanswered: ago(2), word: word("heartbeat", 1), ..on() }, Online),
-        ("checked, off", Signs { unanswered: ago(2), ..off() }, Offline),
-        (
-            "idle, checked, no answer",
-            Signs { unanswered: ago(2), word: word("idle_notification", 5), ..on() },
-            Stalled,
-        ),
-        ("found stalled", Signs { stalled: ago(9), ..on() }, Stalled),
-        (
-            "found stalled, heard of since",
-            Signs { stalled: ago(9), word: word("message", 1), ..on() },
-            Online,
-        ),
-        (
-            "stalled, pane gone",
-            Signs { stalled: ago(9), pane: Some(Pane::Gone("x".into())), ..on() },
-            Offline,
-        ),
-    ];
-    for (case, signs, state) in cases {
-        let judged = judge(&signs, Stamp::from_millis(NOW));
-        assert_eq!(judged.state, state, "{case}: {judged:?}");
-        assert_eq!(judged.evidence[0].weight, Weight::Decides, "{case} has no reason: {judged:?}");
-    }
+    ]);
 }
 
 #[test]
