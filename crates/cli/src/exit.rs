@@ -58,3 +58,25 @@ impl From<&OfficeError> for ExitCode {
         error.kind().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_the_numbers_that_were_promised() {
+        for (kind, number) in [
+            (ErrorKind::Invalid, 2),
+            (ErrorKind::NotFound, 3),
+            (ErrorKind::Refused, 4),
+            (ErrorKind::Busy, 5),
+            (ErrorKind::BadData, 6),
+            (ErrorKind::Io, 7),
+            (ErrorKind::TimedOut, 8),
+            (ErrorKind::Interrupted, 130),
+        ] {
+            assert_eq!(i32::from(ExitCode::from(kind)), number, "{kind:?}");
+        }
+        assert_eq!(i32::from(ExitCode::Accepted), 9);
+    }
+}

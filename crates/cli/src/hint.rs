@@ -29,24 +29,32 @@ fn unchanged(hint: &Hint) -> Option<&'static str> {
     }
 }
 
+/// A name as it may stand in a command that somebody copies: one that a shell would not leave alone is left out.
+fn word<'a>(name: &'a str, otherwise: &'a str) -> &'a str {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    if !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) { name } else { otherwise }
+}
+
 /// What to do, whatever was done before.
 fn advice(hint: &Hint) -> String {
     match hint {
         Hint::NearestNames(names) => format!("did you mean {}?", names.join(", ")),
         Hint::ChooseTeam(choices) => format!("use --team with one of: {}", choices.join(", ")),
         Hint::ChangeAlias { alias } => {
+            let alias = word(alias, "ALIAS");
             format!("`atm team alias {alias} TEAM` gives it to another team; --remove forgets it")
         }
-        Hint::ListMessages { who } => format!("`atm inbox {who}` shows the ids"),
+        Hint::ListMessages { who } => format!("`atm inbox {}` shows the ids", word(who, "NAME")),
         Hint::ChooseMessage(choices) => format!("one of: {}", choices.join(", ")),
-        Hint::FollowMessage { id, is_written: true } => {
-            format!("it is written and stays so; `atm track {id}` shows how far it came")
+        Hint::FollowMessage { id, is_written } => {
+            let fact =
+                if *is_written { "it is written and stays so" } else { "it is accepted and will be written" };
+            format!("{fact}; `atm track {}` shows how far it came", word(id, "ID"))
         }
-        Hint::FollowMessage { id, is_written: false } => {
-            format!("it is accepted and will be written; `atm track {id}` shows how far it came")
+        Hint::ListArtifacts { who } => {
+            format!("`atm artifacts list {}` shows the files", word(who, "NAME"))
         }
-        Hint::ListArtifacts { who } => format!("`atm artifacts list {who}` shows the files"),
-        Hint::RunRepair { team } => format!("`atm --team {team} team repair` shows the phantoms"),
+        Hint::RunRepair { .. } => "`atm team repair` shows the phantoms".into(),
         Hint::ReleaseTask { id, owner } => {
             format!("{owner} or the lead can give it back: atm task release {id}")
         }
@@ -57,13 +65,22 @@ fn advice(hint: &Hint) -> String {
         }
         Hint::AssignTask { id } => format!("`atm task assign {id} NAME` gives it to somebody"),
         Hint::StartAgain { name } => {
-            let name = name.as_deref().unwrap_or("NAME");
+            let name = word(name.as_deref().unwrap_or("NAME"), "NAME");
             format!("`atm respawn {name}` starts it again; `atm members` shows who runs")
         }
-        Hint::StartMember { name } => format!("`atm respawn {name}` starts it, with its inbox"),
-        Hint::EndMember { name } => format!("`atm kill {name}` ends it; `atm attach {name}` shows it"),
-        Hint::SetWake { name } => format!("`atm member set {name} --wake WAY` says how"),
-        Hint::SetWakeDetail { name, what } => format!("`atm member set {name} --{what} …` says it"),
+        Hint::StartMember { name } => {
+            format!("`atm respawn {}` starts it, with its inbox", word(name, "NAME"))
+        }
+        Hint::EndMember { name } => {
+            let name = word(name, "NAME");
+            format!("`atm kill {name}` ends it; `atm attach {name}` shows it")
+        }
+        Hint::SetWake { name } => {
+            format!("`atm member set {} --wake WAY` says how", word(name, "NAME"))
+        }
+        Hint::SetWakeDetail { name, what } => {
+            format!("`atm member set {} --{what} …` says it", word(name, "NAME"))
+        }
         Hint::Partly { done, rest } => {
             let done: Vec<String> = done.iter().map(ToString::to_string).collect();
             let rest = rest.as_deref().map(|rest| format!("; {}", advice(rest))).unwrap_or_default();
@@ -118,5 +135,30 @@ fn advice(hint: &Hint) -> String {
         Hint::SeeToDisk => "see to the disk".into(),
         Hint::AskAgain => "nothing will be, until you ask for it again".into(),
         Hint::SeeSpaceAndPermissions => "see disk space and permissions".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atm_office::mail::partly::Done;
+
+    use super::*;
+
+    #[test]
+    fn names_stand_in_commands_only_if_a_shell_leaves_them_alone() {
+        let said = |who: &str| words(&Hint::ListMessages { who: who.to_owned() });
+        assert_eq!(said("bob-2"), "`atm inbox bob-2` shows the ids");
+        for odd in ["", "-rf", "bob; reboot", "$(reboot)", "b`id`", "a b", "b\nc", "bób"] {
+            assert_eq!(said(odd), "`atm inbox NAME` shows the ids", "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn that_nothing_was_done_is_said_only_where_it_is_so() {
+        assert_eq!(words(&Hint::MendFile), "nothing was changed; mend the file");
+        assert_eq!(words(&Hint::SeeToDisk), "see to the disk");
+        let done = vec![Done::Steps(vec!["the first was sent".to_owned()])];
+        let partly = Hint::Partly { done, rest: Some(Box::new(Hint::MendFile)) };
+        assert_eq!(words(&partly), "done before it failed: the first was sent; mend the file");
     }
 }

@@ -27,7 +27,7 @@ fn with_json_an_error_is_a_document_on_stderr_and_stdout_is_empty() {
     2> {"error":{"code":"no_such_team","message":"there is no team \"dve\"","hint":"did you mean dev?"}}
     [exit 3]
     $ atm --json --as alice reply 123456 hello
-    2> {"error":{"code":"no_such_message","message":"alice has no message \"123456\" in team dev","hint":"`atm inbox NAME` shows the ids"}}
+    2> {"error":{"code":"no_such_message","message":"alice has no message \"123456\" in team dev","hint":"`atm inbox alice` shows the ids"}}
     [exit 3]
     $ atm --json read
     2> {"error":{"code":"usage","message":"whose mail? reading marks it as read, so it has to be said","hint":"use --as NAME, or set ATM_AS; `atm inbox NAME` looks without marking"}}

@@ -60,19 +60,19 @@ fn a_part_that_fits_two_messages_or_none_answers_nobody() {
     [exit 3]
     $ atm --as alice reply 9876-5432 'to nobody'
     2> error: alice has no message "9876-5432" in team dev
-    2>   hint: `atm inbox NAME` shows the ids
+    2>   hint: `atm inbox alice` shows the ids
     [exit 3]
     $ atm --as alice reply bbbbb 'five characters are too few'
     2> error: alice has no message "bbbbb" in team dev
-    2>   hint: `atm inbox NAME` shows the ids
+    2>   hint: `atm inbox alice` shows the ids
     [exit 3]
     $ atm --as bob reply 0123-4567-aaaaaaaa 'not in my inbox'
     2> error: bob has no message "0123-4567-aaaaaaaa" in team dev
-    2>   hint: `atm inbox NAME` shows the ids
+    2>   hint: `atm inbox bob` shows the ids
     [exit 3]
     $ atm --as alice reply '' 'to nobody'
     2> error: alice has no message "" in team dev
-    2>   hint: `atm inbox NAME` shows the ids
+    2>   hint: `atm inbox alice` shows the ids
     [exit 3]
     $ atm --as alice reply 0123-4567-aaaaaaaa
     2> error: there is no text to send
@@ -100,7 +100,7 @@ fn the_person_at_the_keyboard_can_be_answered() {
       nearly done
     $ atm --as alice reply ID-of-nothing hello
     2> error: alice has no message "ID-of-nothing" in team dev
-    2>   hint: `atm inbox NAME` shows the ids
+    2>   hint: `atm inbox alice` shows the ids
     [exit 3]
     "#);
 }

@@ -80,7 +80,7 @@ fn what_is_refused_about_artifacts() {
     [exit 2]
     $ atm artifacts get bob other.md
     2> error: bob of team dev left no file "other.md"
-    2>   hint: `atm artifacts list NAME` shows the files
+    2>   hint: `atm artifacts list bob` shows the files
     [exit 3]
     $ atm artifacts get bob report.md --json
     2> {"error":{"code":"usage","message":"a file is not JSON","hint":"say with --out where to write it"}}
