@@ -91,7 +91,7 @@ impl Course {
         for mail in &self.mail {
             if again(mail) < missing(mail) {
                 wrong.push(("not offered again to a member that was started again", &mail.group.ids));
-            } else if again(mail) > missing(mail) {
+            } else if missing(mail) == 0 && again(mail) > 0 {
                 wrong.push(("offered again although it was shown before", &mail.group.ids));
             }
         }
