@@ -1,10 +1,12 @@
 //! Traces of members, and how far a health sweep is with each.
 
+use std::collections::HashMap;
+
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
-use crate::log::append::append;
+use crate::log::append::{append, root_id};
 use crate::log::event::{Key, Kind, NewEvent};
 use crate::lookup::text_of;
 use crate::open::Ledger;
@@ -62,8 +64,7 @@ impl Ledger {
     /// What is known of somebody.
     pub fn traces(&self, inbox: &InboxKey) -> Result<Traces, LedgerError> {
         let health = self.health(inbox)?;
-        let stalled = health.filter(|row| matches!(row.step.as_str(), "stalled" | "unresponsive"));
-        let stalled = stalled.map(|row| row.at);
+        let stalled = health.and_then(stalled_since);
         self.read(|view| {
             let mut traces = Traces { stalled, ..Traces::default() };
             if let Some(team) = find_team(view, &inbox.root, &inbox.team)? {
@@ -88,6 +89,45 @@ impl Ledger {
                 )?
                 .query_row([number], |row| row.get(0))?;
             Ok(traces)
+        })
+    }
+
+    /// What is known of everybody of a team, by name: a few questions, however many there are.
+    pub fn team_traces(&self, root: &str, team: &str) -> Result<HashMap<String, Traces>, LedgerError> {
+        self.read(|view| {
+            let mut all: HashMap<String, Traces> = HashMap::new();
+            if let Some(root) = root_id(view.log, root)? {
+                let mut health = view.log.prepare_cached(
+                    "SELECT member, health FROM members WHERE root = ?1 AND team = ?2 AND health IS NOT NULL",
+                )?;
+                let mut rows = health.query(params![root, team])?;
+                while let Some(row) = rows.next()? {
+                    let (name, health): (String, String) = (row.get(0)?, row.get(1)?);
+                    let stalled = serde_json::from_str(&health).ok().and_then(stalled_since);
+                    all.entry(name).or_default().stalled = stalled;
+                }
+            }
+            let Some(team) = find_team(view, root, team)? else { return Ok(all) };
+            let mut speakers =
+                view.index.prepare_cached("SELECT name, said, heartbeat FROM speakers WHERE team = ?1")?;
+            let mut rows = speakers.query([team])?;
+            while let Some(row) = rows.next()? {
+                let (said, heartbeat): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+                let traces = all.entry(row.get(0)?).or_default();
+                traces.said = said.map(|event| said_in(view.log, event)).transpose()?;
+                traces.heartbeat = heartbeat;
+            }
+            let mut inboxes = view.index.prepare_cached(
+                "SELECT name, took, (SELECT max(m.sent_at) FROM messages m
+                                     WHERE m.inbox = i.id AND m.kind = 'health_check' AND m.asked = 1)
+                 FROM inboxes i WHERE i.team = ?1",
+            )?;
+            let mut rows = inboxes.query([team])?;
+            while let Some(row) = rows.next()? {
+                let traces = all.entry(row.get(0)?).or_default();
+                (traces.took, traces.unanswered) = (row.get(1)?, row.get(2)?);
+            }
+            Ok(all)
         })
     }
 
@@ -174,6 +214,11 @@ fn find_fact(log: &Connection, key: Key<'_>, fact: &str) -> rusqlite::Result<Opt
     log.prepare_cached("SELECT at FROM facts WHERE root = ?1 AND team = ?2 AND member = ?3 AND fact = ?4")?
         .query_row(params![key.root, key.team, key.member, fact], |row| row.get(0))
         .optional()
+}
+
+/// Since when a sweep holds somebody to be stalled.
+fn stalled_since(row: HealthRow) -> Option<i64> {
+    matches!(row.step.as_str(), "stalled" | "unresponsive").then_some(row.at)
 }
 
 fn said_in(log: &Connection, event: i64) -> rusqlite::Result<Said> {

@@ -12,6 +12,7 @@ use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::pane::{Life, PaneError, PaneRef};
 use atm_office::people::members::{MemberView, Presence};
 use atm_office::people::probe::{Agent, ProcessProbe};
+use atm_office::protocol::report::{Alive, Idle};
 use atm_office::spawn::{SpawnError, SpawnPlan};
 use atm_office::{Office, OfficeError};
 use atm_store::Layout;
@@ -234,4 +235,34 @@ fn a_first_look_at_an_existing_team_makes_nobody_online() {
     reading.confirm().unwrap();
     assert_eq!(later.member("alice").state, Presence::Online);
     assert_eq!(later.office.now().since(later.member("alice").last_seen.unwrap()), Duration::ZERO);
+}
+
+#[test]
+fn a_list_of_all_says_the_same_as_a_question_about_one() {
+    let world = World::new(&json!([
+        {"name": "team-lead"},
+        {"name": "alice", "isActive": true},
+        {"name": "bob", "isActive": true},
+        {"name": "carol", "isActive": true},
+    ]));
+    let (office, team) = (&world.office, world.team.name());
+    world.send("alice", "hello");
+    office.begin_read(team, &who("alice"), usize::MAX).unwrap().confirm().unwrap();
+    office.idle(team, &who("alice"), &Idle::default()).unwrap();
+    office.heartbeat(team, &who("carol"), &Alive::default()).unwrap();
+    office.ask_health(team, &who("team-lead"), &who("bob")).unwrap();
+    let later = world.at(2, Machine::default());
+    let states = [
+        ("team-lead", Presence::Unknown),
+        ("alice", Presence::Idle),
+        ("bob", Presence::Stalled),
+        ("carol", Presence::Online),
+    ];
+    for (name, state) in states {
+        let one = later.office.presence(team, &who(name)).unwrap().judgement;
+        let listed = later.member(name);
+        assert_eq!((one.state, listed.state), (state, state), "{name}: {one:?}");
+        let evidence: Vec<String> = one.evidence.into_iter().map(|trace| trace.what).collect();
+        assert_eq!(listed.evidence, evidence, "{name}");
+    }
 }

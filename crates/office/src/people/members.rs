@@ -247,7 +247,7 @@ impl Team<'_> {
         }
         let inboxes = self.listings();
         let (office, now) = (self.office(), self.office().now());
-        office.trace_all(self.name(), self.config(), &self.around);
+        office.trace_all(self.name(), &self.around);
         let lead = self.config().lead().map(|lead| lead.name.as_str());
         let view = |member: &Member| {
             let signs = office.signs(self.name(), self.config(), member, &self.around);

@@ -192,7 +192,7 @@ impl Team<'_> {
     pub fn look_for_pending(&mut self) -> Result<Pending, OfficeError> {
         self.look()?;
         let (office, now) = (self.office(), self.office().now());
-        office.trace_all(self.name(), self.config(), &self.around);
+        office.trace_all(self.name(), &self.around);
         let waiting = office.open_mail(self.name(), self.config())?.into_iter().map(|(message, _, why)| {
             let waited_ms = now.as_millis() - message.sent_at;
             Waiting { message: message.into(), why, waited_ms }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use atm_clients::claude::sessions::{self, Session};
-use atm_ledger::{InboxKey, Traces};
+use atm_ledger::{InboxKey, Ledger, LedgerError, Traces};
 use atm_wire::payload::{Content, Payload, classify};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Message, Stamp, TeamName};
@@ -116,7 +116,10 @@ impl Office {
     ) -> Signs {
         let traces = match around.traces.get() {
             Some(all) => all.get(&member.name).cloned(),
-            None => self.traces(team, std::slice::from_ref(member)).remove(&member.name),
+            None => {
+                let (root, team, name) = (self.root_key(), team.to_string(), member.name.clone());
+                self.asked(|ledger| ledger.traces(&InboxKey { root, team, name }))
+            }
         };
         let traces = traces.unwrap_or_default();
         let now = self.now();
@@ -150,25 +153,15 @@ impl Office {
     }
 
     /// Asks the ledger about everybody at once.
-    pub(crate) fn trace_all(&self, team: &TeamName, config: &TeamConfig, around: &Surroundings) {
-        around.traces.get_or_init(|| self.traces(team, &config.members));
+    pub(crate) fn trace_all(&self, team: &TeamName, around: &Surroundings) {
+        around.traces.get_or_init(|| {
+            self.asked(|ledger| ledger.team_traces(&self.root_key(), team.as_str())).unwrap_or_default()
+        });
     }
 
-    /// What the ledger knows of members. If it cannot be asked, that is nothing.
-    fn traces(&self, team: &TeamName, members: &[Member]) -> HashMap<String, Traces> {
-        if !self.books.exist() {
-            return HashMap::new();
-        }
-        let root = self.root_key();
-        let inbox = |member: &Member| InboxKey {
-            root: root.clone(),
-            team: team.to_string(),
-            name: member.name.clone(),
-        };
-        let asked = self.books.with(|ledger| {
-            members.iter().map(|member| Ok((member.name.clone(), ledger.traces(&inbox(member))?))).collect()
-        });
-        asked.unwrap_or_default()
+    /// An answer of the ledger. Looking makes none, and where it cannot be asked, nothing is known.
+    fn asked<T>(&self, question: impl FnOnce(&mut Ledger) -> Result<T, LedgerError>) -> Option<T> {
+        if self.books.exist() { self.books.with(question).ok() } else { None }
     }
 
     /// Whether a member is there, and why we say so.
