@@ -64,7 +64,7 @@ impl Ledger {
     /// What is known of somebody.
     pub fn traces(&self, inbox: &InboxKey) -> Result<Traces, LedgerError> {
         let health = self.health(inbox)?;
-        let stalled = health.and_then(stalled_since);
+        let stalled = health.as_ref().and_then(stalled_since);
         self.read(|view| {
             let mut traces = Traces { stalled, ..Traces::default() };
             if let Some(team) = find_team(view, &inbox.root, &inbox.team)? {
@@ -103,7 +103,7 @@ impl Ledger {
                 let mut rows = health.query(params![root, team])?;
                 while let Some(row) = rows.next()? {
                     let (name, health): (String, String) = (row.get(0)?, row.get(1)?);
-                    let stalled = serde_json::from_str(&health).ok().and_then(stalled_since);
+                    let stalled = serde_json::from_str(&health).ok().as_ref().and_then(stalled_since);
                     all.entry(name).or_default().stalled = stalled;
                 }
             }
@@ -217,7 +217,7 @@ fn find_fact(log: &Connection, key: Key<'_>, fact: &str) -> rusqlite::Result<Opt
 }
 
 /// Since when a sweep holds somebody to be stalled.
-fn stalled_since(row: HealthRow) -> Option<i64> {
+fn stalled_since(row: &HealthRow) -> Option<i64> {
     matches!(row.step.as_str(), "stalled" | "unresponsive").then_some(row.at)
 }
 

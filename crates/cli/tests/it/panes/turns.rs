@@ -136,7 +136,7 @@ fn a_client_is_started_with_its_permission_mode_and_again_with_the_same() {
     let stage = Stage::new();
     let mode = |started: &Value| {
         let words: Vec<&str> =
-            started["command"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+            started["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         words.windows(2).find(|pair| pair[0] == "--permission-mode").map(|pair| pair[1].to_owned())
     };
     let started = start(&stage, "spawn", &["--permission-mode", "acceptEdits"]);

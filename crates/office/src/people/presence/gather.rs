@@ -114,12 +114,11 @@ impl Office {
         member: &Member,
         around: &Surroundings,
     ) -> Signs {
-        let traces = match around.traces.get() {
-            Some(all) => all.get(&member.name).cloned(),
-            None => {
-                let (root, team, name) = (self.root_key(), team.to_string(), member.name.clone());
-                self.asked(|ledger| ledger.traces(&InboxKey { root, team, name }))
-            }
+        let traces = if let Some(all) = around.traces.get() {
+            all.get(&member.name).cloned()
+        } else {
+            let (root, team, name) = (self.root_key(), team.to_string(), member.name.clone());
+            self.asked(|ledger| ledger.traces(&InboxKey { root, team, name }))
         };
         let traces = traces.unwrap_or_default();
         let now = self.now();
