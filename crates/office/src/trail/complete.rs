@@ -19,7 +19,12 @@ impl Office {
     /// Writes what was accepted for a team, or for one name of it, and is not written yet. What cannot be written now is
     /// for the next look, and so is everything if the ledger cannot be asked.
     pub fn complete_accepted(&self, team: &TeamName, only: Option<&MemberName>) {
-        self.complete(team, only);
+        self.complete(Some(team), only);
+    }
+
+    /// The same for all teams at once.
+    pub(crate) fn complete_all_accepted(&self) {
+        self.complete(None, None);
     }
 
     /// Writes what was accepted for one inbox, and fails if it cannot.
@@ -31,7 +36,7 @@ impl Office {
     /// The same for a hook, which is called again and again: if nothing waits, the next one need not ask the ledger. Other
     /// looks write nothing where there is nothing to complete.
     pub(crate) fn complete_for_hook(&self, team: &TeamName, who: &MemberName) {
-        if let Some(signature) = self.complete(team, Some(who)) {
+        if let Some(signature) = self.complete(Some(team), Some(who)) {
             // If it cannot be noted, the next one asks again.
             Stillness::of(&self.state).note(&signature);
         }
@@ -44,7 +49,7 @@ impl Office {
     }
 
     /// Says what the ledger looked like if it was asked, and nothing waits for anybody.
-    fn complete(&self, team: &TeamName, only: Option<&MemberName>) -> Option<String> {
+    fn complete(&self, team: Option<&TeamName>, only: Option<&MemberName>) -> Option<String> {
         if !self.books.exist() {
             return None;
         }
@@ -59,10 +64,13 @@ impl Office {
             self.books.with(|ledger| Ok((ledger.has_waiting()?, ledger.inboxes_with_waiting(&root)?)));
         let Ok((something_waits, inboxes)) = asked else { return None };
         let hurried = self.hurried();
-        for inbox in inboxes.iter().filter(|inbox| inbox.team == team.as_str()) {
-            let Ok(name) = MemberName::parse(&inbox.name) else { continue };
-            if only.is_none_or(|only| *only == name) {
-                let _ = write_waiting(self, inbox, &hurried.mailbox(team, &name));
+        for inbox in inboxes.iter().filter(|inbox| team.is_none_or(|team| inbox.team == team.as_str())) {
+            let (Ok(name), Ok(team)) = (MemberName::parse(&inbox.name), TeamName::parse(&inbox.team)) else {
+                continue;
+            };
+            // What is promised to a team that is gone is closed with it.
+            if only.is_none_or(|only| *only == name) && self.folder_of(&team).exists() {
+                let _ = write_waiting(self, inbox, &hurried.mailbox(&team, &name));
             }
         }
         signature.filter(|_| !something_waits)

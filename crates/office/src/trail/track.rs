@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, Recorded, Stage};
-use atm_store::TeamFolder;
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
@@ -102,17 +101,7 @@ impl Office {
     pub(crate) fn catch_up(&self, team: Option<&TeamName>) -> Result<(), OfficeError> {
         match team {
             Some(team) => self.look(team).map(drop),
-            None => {
-                for team in TeamFolder::list(&self.root)? {
-                    // One team that cannot be read does not keep the others from being looked at.
-                    if let Err(error) = self.look(&team)
-                        && self.folder(&team).is_ok_and(|folder| folder.load().is_ok())
-                    {
-                        return Err(error);
-                    }
-                }
-                self.close_deleted_teams()
-            }
+            None => self.look_at_all(),
         }
     }
 

@@ -52,23 +52,41 @@ impl Office {
     /// folder is gone it finds out what became of its mail.
     pub fn look(&self, team: &TeamName) -> Result<Looked, OfficeError> {
         match self.folder(team) {
-            Ok(folder) => self.look_into(team, &folder, None),
+            Ok(folder) => {
+                self.complete_accepted(team, None);
+                self.look_into(&self.root_key(), team, &folder, None)
+            }
             Err(_) if self.close_team(team)? => Ok(Looked::default()),
             Err(missing) => Err(missing),
         }
     }
 
+    /// Looks at all teams, also at those that are gone.
+    pub(crate) fn look_at_all(&self) -> Result<(), OfficeError> {
+        self.complete_all_accepted();
+        let root = self.root_key();
+        for team in TeamFolder::list(&self.root)? {
+            let folder = self.folder_of(&team);
+            // One team that cannot be read does not keep the others from being looked at.
+            if let Err(error) = self.look_into(&root, &team, &folder, None)
+                && folder.load().is_ok()
+            {
+                return Err(error);
+            }
+        }
+        self.close_deleted_teams()
+    }
+
     /// Looks into a team's folder; `config` is its configuration, where that was loaded already.
     fn look_into(
         &self,
+        root: &str,
         team: &TeamName,
         folder: &TeamFolder,
         config: Option<&TeamConfig>,
     ) -> Result<Looked, OfficeError> {
         let _span = tracing::debug_span!("look", %team).entered();
-        self.complete_accepted(team, None);
-        let root = self.root_key();
-        let known = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
+        let known = self.books.with(|ledger| ledger.team_inboxes(root, team.as_str()))?;
         let mut names = folder.inbox_names();
         names.extend(known.keys().filter_map(|name| MemberName::parse(name).ok()));
         let is_changed = |name: &MemberName| {
@@ -92,7 +110,8 @@ impl Office {
                 let has_open = known.get(name.as_str()).is_some_and(|inbox| inbox.has_open);
                 let transcripts = conversations.of(name.as_str());
                 // What the conversation gained is read before the inbox.
-                let inbox = InboxKey { root: root.clone(), team: team.to_string(), name: name.to_string() };
+                let inbox =
+                    InboxKey { root: root.to_owned(), team: team.to_string(), name: name.to_string() };
                 let mut gains =
                     if has_open { self.read_conversations(&inbox, transcripts)? } else { Vec::new() };
                 if is_changed(name) {
@@ -183,6 +202,8 @@ impl Team<'_> {
         // A look may write mail, and finds out about old mail.
         self.listings = OnceLock::new();
         self.around.forget_mail();
-        self.office().look_into(self.name(), self.folder(), Some(self.config()))
+        let office = self.office();
+        office.complete_accepted(self.name(), None);
+        office.look_into(&office.root_key(), self.name(), self.folder(), Some(self.config()))
     }
 }
