@@ -37,8 +37,8 @@ struct Filter(Vec<(String, LevelFilter)>);
 impl Filter {
     fn parse(text: &str) -> Result<Self, String> {
         let level = |text: &str| {
-            text.parse::<LevelFilter>()
-                .map_err(|_| format!("{text:?} is no level: error, warn, info, debug, trace or off"))
+            let parsed = text.parse::<LevelFilter>().ok().filter(|_| !text.is_empty());
+            parsed.ok_or_else(|| format!("{text:?} is no level: error, warn, info, debug, trace or off"))
         };
         let rules = text.split(',').map(str::trim).filter(|rule| !rule.is_empty()).map(|rule| {
             match rule.split_once('=') {

@@ -41,6 +41,7 @@ pub struct StepReport {
     pub error: Option<OfficeError>,
 }
 
+#[expect(clippy::ref_option, reason = "serde gives the field as it is")]
 fn words<S: serde::Serializer>(error: &Option<OfficeError>, serializer: S) -> Result<S::Ok, S::Error> {
     match error {
         Some(error) => serializer.collect_str(error),
