@@ -101,7 +101,7 @@ impl Visit for Words {
     }
 }
 
-fn say(level: &tracing::Level, target: &str, words: &str) {
+fn say(level: tracing::Level, target: &str, words: &str) {
     // If nobody listens there, the answer still counts.
     let _ = writeln!(io::stderr(), "{level} {target}: {}", safe::line(words));
 }
@@ -133,7 +133,7 @@ impl Subscriber for Log {
     fn event(&self, event: &Event<'_>) {
         let mut words = Words::default();
         event.record(&mut words);
-        say(event.metadata().level(), event.metadata().target(), &words.0);
+        say(*event.metadata().level(), event.metadata().target(), &words.0);
     }
 
     fn enter(&self, _: &Id) {}
@@ -158,7 +158,7 @@ impl Subscriber for Log {
         drop(all);
         if let Some(closed) = closed {
             let took = closed.begun.elapsed();
-            say(&tracing::Level::DEBUG, closed.target, &format!("{} took {took:.1?}", closed.words));
+            say(tracing::Level::DEBUG, closed.target, &format!("{} took {took:.1?}", closed.words));
         }
         true
     }

@@ -72,6 +72,9 @@ mod tests {
     const NOW: i64 = 1_794_768_140_463;
     const HOUR: i64 = 3_600_000;
 
+    /// Mail, settings, the subjects of what is due, and the next time.
+    type Row = (Vec<Message>, usize, Option<Duration>, &'static [&'static str], Option<Stamp>);
+
     fn message(id: &str, hours_ago: i64, read: bool) -> Message {
         let sent = Stamp::from_millis(NOW - hours_ago * HOUR);
         let text =
@@ -85,7 +88,6 @@ mod tests {
         let unread = || vec![message("a", 9, false), message("b", 5, true)];
         let hours = |hours: u64| Some(Duration::from_secs(hours * 3_600));
         let at = |millis: i64| Some(Stamp::from_millis(millis));
-        type Row = (Vec<Message>, usize, Option<Duration>, &'static [&'static str], Option<Stamp>);
         let rows: Vec<Row> = vec![
             (mail(), 1, None, &["bob b"], None),
             (mail(), 0, hours(6), &["bob a"], at(NOW + HOUR + 1)),
