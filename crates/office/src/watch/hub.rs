@@ -121,7 +121,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let office = Office::new(Root::new(folder.path().join("r")), State::new(folder.path().join("s")))
             .with_clock(FixedClock(Stamp::from_millis(NOON)));
-        let team = office.create_team(&TeamPlan::new("dev", "")).unwrap();
+        let team = office.create_team(&TeamPlan::new("dev", "watched")).unwrap();
         office.add_member(&team, &MemberPlan::new("bob")).unwrap();
         (folder, office, team)
     }
