@@ -69,7 +69,7 @@ fn a_command_is_known_by_its_place_not_by_its_name() {
     [exit 3]
     $ atm --team send
     2> error: 'atm' requires a subcommand but one was not provided
-    2>   [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]
+    2>   [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, tend, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]
     2>
     2> Usage: atm [OPTIONS] <COMMAND>
     2>
@@ -137,20 +137,20 @@ fn a_wrong_command_line_is_told_in_the_manner_that_was_asked_for() {
     $ atm sned bob hello
     2> error: unrecognized subcommand 'sned'
     2>
-    2>   tip: a similar subcommand exists: 'send'
+    2>   tip: some similar subcommands exist: 'tend', 'send'
     2>
     2> Usage: atm [OPTIONS] <COMMAND>
     2>
     2> For more information, try '--help'.
     [exit 2]
     $ atm --json sned bob hello
-    2> {"error":{"code":"usage","message":"unrecognized subcommand 'sned'","hint":"a similar subcommand exists: 'send'"}}
+    2> {"error":{"code":"usage","message":"unrecognized subcommand 'sned'","hint":"some similar subcommands exist: 'tend', 'send'"}}
     [exit 2]
     $ atm --json send bob hello --priority urgent
     2> {"error":{"code":"usage","message":"invalid value 'urgent' for '--priority <PRIORITY>' [possible values: high, normal, low]","hint":"see `atm --help`"}}
     [exit 2]
     $ atm --json
-    2> {"error":{"code":"usage","message":"'atm' requires a subcommand but one was not provided [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]","hint":"see `atm --help`"}}
+    2> {"error":{"code":"usage","message":"'atm' requires a subcommand but one was not provided [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, tend, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]","hint":"see `atm --help`"}}
     [exit 2]
     "#);
 }

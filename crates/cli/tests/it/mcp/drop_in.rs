@@ -224,7 +224,7 @@ fn errors_are_results_with_words_that_help() {
     assert_eq!(lead.refused("read_inbox", json!({ "team_name": "dev" })), "agent_name is missing");
     assert_eq!(
         lead.refused("task_get", json!({ "team_name": "dev", "task_id": "9" })),
-        "team dev has no task 9"
+        "team dev has no task 9. task_list shows the tasks"
     );
     assert_eq!(
         lead.refused("send_message", json!({ "team_name": "dev", "type": "letter" })),
