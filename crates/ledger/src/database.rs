@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
+use rusqlite::{ErrorCode, OpenFlags};
 
 use crate::error::LedgerError;
 use crate::seam::{self, Connection};
 
 /// How long to wait between two looks whether another process' transaction is over. Most take less than that.
-const LOOK_AGAIN: Duration = Duration::from_micros(250);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_micros(250);
 /// So often, which is five seconds: ours take milliseconds.
-const LOOKS: i32 = 20_000;
+pub(crate) const LOOKS: i32 = 20_000;
 
 /// A write-ahead log of so many pages is long.
 const LONG_WAL: i32 = 64;
@@ -54,6 +54,14 @@ impl Database {
         make_private(path)?;
         let fail = |source| LedgerError::Database { path: path.to_owned(), source };
         let db = Connection::open(path).map_err(fail)?;
+        Self::set_up(db, path).map_err(fail)
+    }
+
+    /// Opens the database at `path`, and makes none.
+    pub(crate) fn open_existing(path: &Path) -> Result<Self, LedgerError> {
+        let fail = |source| LedgerError::Database { path: path.to_owned(), source };
+        let flags = OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE;
+        let db = Connection::open_with_flags(path, flags).map_err(fail)?;
         Self::set_up(db, path).map_err(fail)
     }
 

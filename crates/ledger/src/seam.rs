@@ -24,7 +24,7 @@ pub mod faults {
     use std::ops::{Deref, DerefMut};
     use std::path::Path;
 
-    use rusqlite::{CachedStatement, Error, Params, Result, Row, TransactionBehavior, ffi};
+    use rusqlite::{CachedStatement, Error, OpenFlags, Params, Result, Row, TransactionBehavior, ffi};
 
     /// What is about to happen.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,11 @@ pub mod faults {
         pub(crate) fn open(path: impl AsRef<Path>) -> Result<Self> {
             ask(Step::Open)?;
             rusqlite::Connection::open(path).map(Self)
+        }
+
+        pub(crate) fn open_with_flags(path: impl AsRef<Path>, flags: OpenFlags) -> Result<Self> {
+            ask(Step::Open)?;
+            rusqlite::Connection::open_with_flags(path, flags).map(Self)
         }
 
         pub(crate) fn open_in_memory() -> Result<Self> {

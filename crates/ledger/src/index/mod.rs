@@ -8,8 +8,8 @@ pub(crate) mod schema;
 mod search;
 
 use std::cell::Cell;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use rusqlite::{ErrorCode, OptionalExtension, TransactionBehavior, params};
 
 pub use search::{MARK_END, MARK_START, Query};
 
-use crate::database::{Database, with_suffix};
+use crate::database::{Database, LOOK_AGAIN, LOOKS, with_suffix};
 use crate::error::{LedgerError, is_damage};
 use crate::legacy;
 use crate::open::Ledger;
@@ -107,12 +107,18 @@ impl Ledger {
             match index.apply_from(&self.log.db, &head, amount) {
                 Ok(Applied::All) => break,
                 // Made from something that this log does not have.
-                Ok(Applied::Mismatch) => *slot = Some(Index::anew(&path)?),
+                Ok(Applied::Mismatch) => *slot = Some(Index::anew(&path, index.inode)?),
+                // It was deleted under us.
+                Err(_) if attempt < 2 && index.inode.is_some() && index.inode != inode(&path) => {
+                    *slot = Some(Index::open(&path)?);
+                }
                 Err(error) if cannot_write(&error) => {
                     index.is_stuck.set(true);
                     break;
                 }
-                Err(error) if is_damage(&error) && attempt == 0 => *slot = Some(Index::anew(&path)?),
+                Err(error) if is_damage(&error) && attempt == 0 => {
+                    *slot = Some(Index::anew(&path, index.inode)?);
+                }
                 Err(error) => return Err(self.failed(error)),
             }
         }
@@ -122,8 +128,13 @@ impl Ledger {
     /// Removes the index; the next question makes it anew.
     pub(crate) fn discard_index(&self) {
         if let Ok(mut slot) = self.index.try_borrow_mut() {
-            *slot = None;
-            remove(&self.log.path.with_file_name("index.db"));
+            let path = self.log.path.with_file_name("index.db");
+            let judged = slot.take().and_then(|index| index.inode);
+            if let Some(_lock) = lock(&path)
+                && inode(&path) == judged
+            {
+                remove(&path);
+            }
         }
     }
 
@@ -149,36 +160,47 @@ enum Applied {
 
 impl Index {
     fn open(path: &Path) -> Result<Self, LedgerError> {
+        let Some(there) = inode(path) else { return Self::anew(path, None) };
         match Self::open_file(path) {
             Ok(Some(index)) => Ok(index),
-            Ok(None) => Self::anew(path),
-            Err(error) if error.is_damage() => Self::anew(path),
+            Ok(None) => Self::anew(path, Some(there)),
+            Err(error) if error.is_damage() => Self::anew(path, Some(there)),
+            // It was deleted just now.
+            Err(_) if inode(path) != Some(there) => Self::anew(path, Some(there)),
             // Answers can be had all the same.
             Err(error) if error.is_out_of_reach() => Self::in_memory(path),
             Err(error) => Err(error),
         }
     }
 
-    /// An empty index in the place of the one that is there.
-    fn anew(path: &Path) -> Result<Self, LedgerError> {
-        remove(path);
+    /// An empty index in the place of the one that was judged, or of the one that is missing; another process may have made
+    /// it meanwhile. Removing and making it needs a lock of its own: two files that share a write-ahead log would damage
+    /// each other.
+    fn anew(path: &Path, judged: Option<u64>) -> Result<Self, LedgerError> {
+        let Some(_lock) = lock(path) else { return Self::in_memory(path) };
+        let there = inode(path);
+        if there.is_none() || there == judged {
+            remove(path);
+        }
         match Self::open_file(path) {
             Ok(Some(index)) => Ok(index),
             Ok(None) => Self::in_memory(path),
             Err(error) if error.is_out_of_reach() || error.is_damage() => Self::in_memory(path),
+            // Somebody deletes it as fast as it is made.
+            Err(_) if inode(path).is_none() => Self::in_memory(path),
             Err(error) => Err(error),
         }
     }
 
+    /// None if it is of another version, or another file by now: what was opened may then be one file with the write-ahead
+    /// log of the other.
     fn open_file(path: &Path) -> Result<Option<Self>, LedgerError> {
-        if !path.exists() {
-            // Those of an index that was deleted.
-            remove(path);
-        }
-        let database = Database::open(path)?;
+        let before = inode(path);
+        let database = if before.is_some() { Database::open_existing(path)? } else { Database::open(path)? };
         let is_ours = schema::make(&database).map_err(|source| database.failed(source))?;
         let inode = inode(path);
-        Ok(is_ours.then_some(Self { database, inode, is_stuck: Cell::new(false) }))
+        let is_same = inode.is_some() && (before.is_none() || before == inode);
+        Ok((is_ours && is_same).then_some(Self { database, inode, is_stuck: Cell::new(false) }))
     }
 
     fn in_memory(path: &Path) -> Result<Self, LedgerError> {
@@ -265,6 +287,25 @@ fn cannot_write(error: &rusqlite::Error) -> bool {
 
 fn inode(path: &Path) -> Option<u64> {
     fs::metadata(path).map(|found| found.ino()).ok()
+}
+
+/// The lock for removing and making the index; none if it cannot be had.
+fn lock(path: &Path) -> Option<File> {
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path.with_file_name("index.lock"))
+        .ok()?;
+    for _ in 0..LOOKS {
+        match file.try_lock() {
+            Ok(()) => return Some(file),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOOK_AGAIN),
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    None
 }
 
 /// What is not there, or stays because we may not remove it, is found out when it is opened.
