@@ -49,7 +49,7 @@ pub struct Known {
 }
 
 impl Ledger {
-    /// What the inbox looked like from outside when it was last reconciled.
+    /// What the inbox looked like from outside at the last look.
     pub fn signature(&self, inbox: &InboxKey) -> Result<Option<String>, LedgerError> {
         let query = || match inbox.key(&self.log.db)? {
             Some(key) => find_signature(&self.log.db, key),

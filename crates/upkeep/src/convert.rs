@@ -201,7 +201,7 @@ fn look_at(
     name: &MemberName,
     inbox: &mut ConvertedInbox,
 ) -> Result<(), OfficeError> {
-    match office.reconcile_inbox(team, name) {
+    match office.look_into_inbox(team, name) {
         Err(OfficeError::Ledger(error)) => {
             let warning = error.to_string();
             if !inbox.warnings.contains(&warning) {

@@ -132,7 +132,7 @@ impl<'a> Merge<'a> {
         // A log has no place for what was read behind what was not.
         let read = taken.read.into_iter().map(|carried| self.as_archived(name, carried)).collect();
         self.archive(name, read)?;
-        match office.reconcile_inbox(self.team, name) {
+        match office.look_into_inbox(self.team, name) {
             Err(OfficeError::Ledger(error)) => self.warn(error.to_string()),
             done => done?,
         }

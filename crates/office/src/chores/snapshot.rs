@@ -109,7 +109,7 @@ impl Snapshot {
     /// Looks at a team.
     pub(crate) fn take(office: &Office, team: &TeamName, parts: Parts) -> Result<Self, OfficeError> {
         if parts.waiting || parts.people {
-            office.reconcile(team)?;
+            office.look(team)?;
         } else {
             office.complete_accepted(team, None);
         }

@@ -25,7 +25,7 @@ impl Office {
         self.folder(team)?;
         // Two at once must not both find it without an acknowledgment.
         let _turn = self.mailbox(team, who).deciding()?;
-        self.reconcile(team)?;
+        self.look(team)?;
         let message = self.recorded(Some(team), id)?;
         if message.inbox.name != who.as_str() {
             let why = format!(

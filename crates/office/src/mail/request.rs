@@ -87,7 +87,7 @@ impl Office {
         self.folder(team)?;
         // Two at once must not both find the request open.
         let _turn = self.mailbox(team, who).deciding()?;
-        self.reconcile(team)?;
+        self.look(team)?;
         let root = self.root_key();
         let about = self.books.with(|ledger| ledger.request(&root, request))?;
         let asked = open_request(&about, team, who, request)?;

@@ -61,7 +61,7 @@ impl Office {
 
     /// Whether a member has approved its end since it was started.
     fn has_approved_shutdown(&self, team: &TeamName, member: &Member) -> Result<bool, OfficeError> {
-        self.reconcile(team)?;
+        self.look(team)?;
         let since = member.spawned_at.or(member.joined_at).map_or(0, atm_wire::Stamp::as_millis);
         let root = self.root_key();
         let said =

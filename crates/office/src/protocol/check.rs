@@ -104,7 +104,7 @@ impl Office {
         team: &TeamName,
         who: &MemberName,
     ) -> Result<Vec<(String, MemberName)>, OfficeError> {
-        self.reconcile(team)?;
+        self.look(team)?;
         let inbox = self.inbox_key(team, who);
         let open = self.books.with(|ledger| ledger.open_requests(&inbox, CHECK))?;
         Ok(open

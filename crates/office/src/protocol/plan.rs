@@ -150,7 +150,7 @@ impl Office {
 
     /// The plans of a team, oldest first.
     pub fn plans(&self, team: &TeamName) -> Result<Vec<PlanView>, OfficeError> {
-        self.reconcile(team)?;
+        self.look(team)?;
         let root = self.root_key();
         let asked = self.books.with(|ledger| ledger.requests(&root, team.as_str(), REQUEST))?;
         let mut plans = Vec::new();

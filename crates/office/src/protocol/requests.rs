@@ -78,7 +78,7 @@ impl Office {
         kind: &str,
         request: &str,
     ) -> Result<Recorded, OfficeError> {
-        self.reconcile(team)?;
+        self.look(team)?;
         let root = self.root_key();
         let about = self.books.with(|ledger| ledger.request(&root, request))?;
         let refuse = |why: String| Err(OfficeError::NotYours { who: who.to_string(), why });
@@ -106,7 +106,7 @@ impl Office {
         if let Some(request) = named {
             return self.open_request(team, who, kind, request);
         }
-        self.reconcile(team)?;
+        self.look(team)?;
         let inbox = self.inbox_key(team, who);
         let open = self.books.with(|ledger| ledger.open_requests(&inbox, kind))?;
         open.into_iter().last().ok_or_else(|| OfficeError::NotYours {
@@ -155,7 +155,7 @@ impl Office {
         let deadline = Instant::now() + timeout;
         let mut watch = self.mail_watch(team);
         loop {
-            self.reconcile(team)?;
+            self.look(team)?;
             if let Some(found) = look()? {
                 return Ok(Some(found));
             }

@@ -25,7 +25,7 @@ impl Office {
     ) -> Result<Asked, OfficeError> {
         let config = self.folder(team)?.load()?;
         self.member(team, &config, name)?;
-        self.reconcile(team)?;
+        self.look(team)?;
         let request = self.request_id("shutdown", name)?;
         let payload = ShutdownRequest {
             request_id: Some(request.clone()),

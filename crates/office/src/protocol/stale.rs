@@ -36,7 +36,7 @@ impl Office {
         name: &MemberName,
         spawned_at: Stamp,
     ) -> Result<Vec<SetAside>, OfficeError> {
-        self.reconcile(team)?;
+        self.look(team)?;
         let mailbox = self.mailbox(team, name);
         let is_stale = |message: &Message| {
             !message.read

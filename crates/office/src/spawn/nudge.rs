@@ -89,7 +89,7 @@ impl Office {
 
     /// Whether a member's last word was that it is idle, and it took no mail since.
     pub(crate) fn said_it_is_idle(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
-        self.reconcile(team)?;
+        self.look(team)?;
         let (root, inbox) = (self.root_key(), self.inbox_key(team, name));
         let last = self.books.with(|ledger| ledger.last_word(&root, team.as_str(), name.as_str()))?;
         let Some(idle) = last.filter(|last| last.kind == IDLE) else { return Ok(false) };

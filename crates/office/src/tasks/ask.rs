@@ -71,7 +71,7 @@ impl Tasks<'_> {
 
     /// The newest question about a task that was put to `who` and has no answer.
     fn open_question(&self, who: &MemberName, id: TaskId) -> Result<Option<String>, OfficeError> {
-        self.office.reconcile(&self.team)?;
+        self.office.look(&self.team)?;
         let inbox = self.office.inbox_key(&self.team, who);
         let open = self.office.books.with(|ledger| ledger.open_requests(&inbox, REQUEST))?;
         let is_about = |text: &str| match classify(text, None) {

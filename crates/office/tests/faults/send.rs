@@ -45,7 +45,7 @@ pub(crate) fn judge(world: &World, letters: &Letters, answers: Option<&[Answer]>
         }
     }
     everything_parses(world)?;
-    let looked = world.office(2).reconcile(&world.team);
+    let looked = world.office(2).look(&world.team);
     looked.map_err(|error| format!("the next look fails: {error}"))?;
     agrees(world, letters, &answer)?;
     for (at, (to, _)) in letters.iter().enumerate() {
@@ -54,7 +54,7 @@ pub(crate) fn judge(world: &World, letters: &Letters, answers: Option<&[Answer]>
         }
     }
     no_litter(world)?;
-    world.office(6).reconcile(&world.team).map_err(|error| format!("the last look fails: {error}"))?;
+    world.office(6).look(&world.team).map_err(|error| format!("the last look fails: {error}"))?;
     agrees(world, letters, &answer)?;
     everything_parses(world)
 }
@@ -179,7 +179,7 @@ fn one_letter_into_a_large_array() {
     let many = (0..130).map(filler).collect::<Vec<_>>().join(",\n  ");
     fs::write(world.inbox("bob"), text.replacen('[', &format!("[\n  {many},"), 1)).unwrap();
     assert!(fs::metadata(world.inbox("bob")).unwrap().len() > 1 << 20);
-    world.office(-900).reconcile(&world.team).unwrap();
+    world.office(-900).look(&world.team).unwrap();
     one_letter(Ordeal::FewFaults, "send, large array", &world);
 }
 

@@ -50,7 +50,7 @@ impl World {
             fs::write(world.inbox(name), foreign_inbox(layout)).unwrap();
             world.send(-1_800, name, "known before").unwrap();
         }
-        office.reconcile(&world.team).unwrap();
+        office.look(&world.team).unwrap();
         world
     }
 

@@ -136,7 +136,7 @@ fn move_out(
 ) -> Result<(usize, Vec<String>), OfficeError> {
     let mut warnings = Vec::new();
     // First what the client did: once a message is gone from the file, that cannot be seen there any more.
-    match office.reconcile_inbox(team, name) {
+    match office.look_into_inbox(team, name) {
         Err(error @ OfficeError::Ledger(_)) => warnings.push(trouble(&error)),
         done => done?,
     }
@@ -157,7 +157,7 @@ fn move_out(
     points::reached("archive_recorded");
     if moved.iter().any(|message| !message.id_given) {
         // One that is equal and comes now is another one than those that went.
-        if let Err(error @ OfficeError::Ledger(_)) = office.reconcile_inbox(team, name) {
+        if let Err(error @ OfficeError::Ledger(_)) = office.look_into_inbox(team, name) {
             warnings.push(trouble(&error));
         }
     }

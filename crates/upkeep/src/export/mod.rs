@@ -199,7 +199,7 @@ fn history_of(office: &Office, team: &TeamName, summary: &mut Summary) -> BTreeM
         return by_name;
     }
     if office.folder_of(team).exists()
-        && let Err(error) = office.reconcile(team)
+        && let Err(error) = office.look(team)
     {
         summary.warnings.push(error.to_string());
     }

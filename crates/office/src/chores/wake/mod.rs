@@ -214,7 +214,7 @@ impl Office {
             return;
         }
         // So that mail of others is known too. Evidence that is lost is no reason to call the wake failed.
-        let _ = self.reconcile(team);
+        let _ = self.look(team);
         let (inbox, now) = (self.inbox_key(team, name), self.now().as_millis());
         let evidence = Evidence::likely(what);
         for message in mail {

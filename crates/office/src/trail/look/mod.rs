@@ -171,13 +171,8 @@ impl Office {
         Ok(Vec::new())
     }
 
-    /// The same as a look, for those who only need it done.
-    pub fn reconcile(&self, team: &TeamName) -> Result<(), OfficeError> {
-        self.look(team).map(drop)
-    }
-
     /// Looks at one inbox, if it changed since the last look.
-    pub fn reconcile_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+    pub fn look_into_inbox(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
         self.look_at_inbox(team, name, None).map(drop)
     }
 
