@@ -117,12 +117,15 @@ impl Tend {
         let chores: [&dyn Chore; 5] = [&Health, &Leases, &retry, &waking, &archiving];
         let mut passes = Passes::default();
         let mut warnings = Vec::new();
+        let identity = context.identity()?;
         for team in self.teams(context)? {
-            if let Some(identity) = context.identity()? {
-                context.office.check_lead(&team, &identity.name, "a team is tended by its lead")?;
-            }
-            let pass = match context.office.tend(&team, &chores, self.dry_run) {
-                Err(error) if self.all_teams => {
+            let allowed = identity.as_ref().map_or(Ok(()), |identity| {
+                context.office.check_lead(&team, &identity.name, "a team is tended by its lead")
+            });
+            let tended = allowed.and_then(|()| context.office.tend(&team, &chores, self.dry_run));
+            let pass = match tended {
+                // A watch goes on: what is wrong now may be right at the next look.
+                Err(error) if self.all_teams || self.watch => {
                     passes.note_exit(i32::from(ExitCode::from(&error)));
                     warnings.push(format!("team {team}: {error}"));
                     continue;

@@ -1,7 +1,9 @@
 //! Appending events.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
-use uuid::Uuid;
+use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::error::LedgerError;
 use crate::log::event::{Key, NewEvent, RootId};
@@ -25,6 +27,12 @@ impl Ledger {
     }
 }
 
+/// A new id (`UUIDv7`), also where the clock shows a time before 1970: there `Uuid::now_v7` panics.
+fn fresh_id() -> Uuid {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Uuid::new_v7(Timestamp::from_unix(NoContext, since.as_secs(), since.subsec_nanos()))
+}
+
 /// Appends an event, and gives its number.
 pub(crate) fn append(log: &Connection, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
     insert(log, None, event)
@@ -32,7 +40,7 @@ pub(crate) fn append(log: &Connection, event: &NewEvent<'_>) -> rusqlite::Result
 
 /// The same under a number that is free.
 pub(crate) fn insert(log: &Connection, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
-    let id = Uuid::now_v7();
+    let id = fresh_id();
     log.prepare_cached(
         "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

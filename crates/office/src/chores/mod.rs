@@ -49,6 +49,12 @@ pub trait Chore: Debug {
 
     /// Carries out a step that the runner has taken. An error means that nothing was done.
     fn carry_out(&self, site: &Site, step: &Step) -> Result<Carried<Value>, OfficeError>;
+
+    /// A step that is due turns out to be over: it was carried out, or nobody knows how far it came. A chore that does not
+    /// decide by the ledger alone learns of it here, or the step would be due for ever and keep others from being so.
+    fn learn_over(&self, _site: &Site, _step: &Step) -> Result<(), OfficeError> {
+        Ok(())
+    }
 }
 
 /// What carrying a step out twice would do.

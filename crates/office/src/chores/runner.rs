@@ -58,8 +58,10 @@ pub(crate) enum Ran<T> {
     Moot,
     /// It was tried, and failed; it counts.
     Failed(OfficeError),
-    /// Another runner has it or has done it.
+    /// Another runner has it.
     TakenByAnother,
+    /// It was carried out before, or nobody knows how far it came.
+    Over,
 }
 
 /// Takes steps in one team.
@@ -111,7 +113,8 @@ impl<'a> Runner<'a> {
         })?;
         if taken != Taken::Yes {
             tracing::debug!(team = %self.team, chore = step.chore, subject = step.subject, ?taken, "not ours");
-            return Ok(Ran::TakenByAnother);
+            let is_over = matches!(taken, Taken::AlreadyFinished | Taken::Unknown);
+            return Ok(if is_over { Ran::Over } else { Ran::TakenByAnother });
         }
         let _span =
             tracing::debug_span!("step", team = %self.team, chore = step.chore, what = step.what).entered();
@@ -153,6 +156,10 @@ impl<'a> Runner<'a> {
                 }
                 Ok(Ran::Failed(error)) | Err(error) => (Outcome::Failed, Some(error)),
                 Ok(Ran::Moot | Ran::TakenByAnother) => continue,
+                Ok(Ran::Over) => match chore.learn_over(&self.site(Attempt::First), &step) {
+                    Ok(()) => continue,
+                    Err(error) => (Outcome::Failed, Some(error)),
+                },
             };
             reports.push(self.report(step, outcome, error));
         }

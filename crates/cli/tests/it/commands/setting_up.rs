@@ -42,6 +42,7 @@ const COMMANDS: &[&str] = &[
     "pending",
     "retry",
     "search",
+    "tend",
     "thread",
     "log",
     "stats",

@@ -112,6 +112,10 @@ impl Progress<'_> {
 ///
 /// A step that came late puts off those after it, so that the pauses between them stay as they are meant.
 fn upcoming(policy: &Policy, progress: &Progress) -> (Option<Stamp>, Option<(Stamp, Step)>) {
+    // Mail that was seen stays that when it expires: it is over all the same.
+    if progress.count(Stage::Expired) > 0 {
+        return (None, None);
+    }
     let expires = policy.expire_after.map(|after| progress.back.saturating_add(after));
     // A reader that took it would get it twice; a writer that undid it would do so again.
     let is_left_alone = matches!(progress.why, Why::NotWritten | Why::TakenUnproved | Why::Held);
@@ -252,6 +256,15 @@ mod tests {
             assert_eq!(after(60), None);
             assert_eq!(after(7 * 24 * 60), Some(Step::Expire));
         }
+    }
+
+    #[test]
+    fn what_has_expired_is_over() {
+        let policy = Policy::default();
+        let stages = reached(&[(Stage::Seen, 1), (Stage::Expired, 2)]);
+        let progress = progress(&stages, Delivery::Queued, Why::NoSignOfWork);
+        assert_eq!(due(&policy, &progress, minute(60 * 24 * 365)), None);
+        assert!(times(&policy, &progress).is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use atm_store::Mailbox;
 use atm_wire::{MemberName, Message, TeamName};
 
 use super::{Ladder, Memory, Way, chore, line, unread};
-use crate::chores::{Carried, Ran, Runner};
+use crate::chores::{Carried, Ran, Runner, Step};
 use crate::error::OfficeError;
 use crate::office::Office;
 
@@ -68,6 +68,10 @@ impl Office {
             Ran::Moot => Ok(Called::No(Silence::JustRead)),
             Ran::Failed(error) => Err(error),
             Ran::TakenByAnother => Ok(Called::No(Silence::NotDue)),
+            Ran::Over => {
+                self.learn_wake(team, name, &step)?;
+                Ok(Called::No(Silence::NotDue))
+            }
         }
     }
 
@@ -102,6 +106,23 @@ impl Office {
         Ok(match done {
             Ok(_) => Carried::Done(Called::Yes(evidence, mail.len())),
             Err(error) => Carried::Failed(error),
+        })
+    }
+
+    /// Remembers a wake that the ledger has and the memory lacks: its maker died before it could say so, or the message
+    /// was read, forgotten, and offered again.
+    pub(super) fn learn_wake(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        step: &Step,
+    ) -> Result<(), OfficeError> {
+        let Some(message) = chore::message_of(name, step) else { return Ok(()) };
+        let number = usize::try_from(step.number).unwrap_or(usize::MAX);
+        self.memo(&self.mailbox(team, name)).update(|before| {
+            let mut memory = Memory::parse(before);
+            memory.learn(message, number, self.now());
+            Ok((Some(memory.render()), ()))
         })
     }
 

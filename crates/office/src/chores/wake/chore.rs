@@ -38,6 +38,11 @@ pub(super) fn step(
     Some(Step::new((NAME, Effect::Outside), subject, number, what, &Planned { name: name.clone() }))
 }
 
+/// The message that a step is for.
+pub(super) fn message_of<'s>(name: &MemberName, step: &'s Step) -> Option<&'s str> {
+    step.subject.strip_prefix(name.as_str())?.strip_prefix(' ')
+}
+
 /// A member's inbox, and for which mail it was woken.
 type Inbox<'a> = (&'a MemberName, &'a [Message], &'a Memory);
 
@@ -71,6 +76,11 @@ impl Chore for Waking<'_> {
     fn next(&self, snapshot: &Snapshot, now: Stamp) -> Option<Stamp> {
         let of_one = |(_, messages, memory): Inbox| memory.times(&unread_of(messages), self.0);
         soonest(called(snapshot).flat_map(of_one), now)
+    }
+
+    fn learn_over(&self, site: &Site, step: &Step) -> Result<(), OfficeError> {
+        let Ok(Planned { name }) = serde_json::from_value(step.details.clone()) else { return Ok(()) };
+        site.office.learn_wake(site.team, &name, step)
     }
 
     fn carry_out(&self, site: &Site, step: &Step) -> Result<Carried<Value>, OfficeError> {

@@ -108,6 +108,14 @@ impl Memory {
         is_over(since, *wait, now) && message.kind() != ROUTINE
     }
 
+    /// Remembers that a message was woken for so often, if less is known of it.
+    pub(crate) fn learn(&mut self, id: &str, number: usize, now: Stamp) {
+        let wakes = self.0.entry(key_of(id)).or_insert(Wakes { number: 0, last: now.as_millis() });
+        if wakes.number < number {
+            *wakes = Wakes { number, last: now.as_millis() };
+        }
+    }
+
     /// Remembers a wake for what is unread, and forgets what is not unread any more. What was woken for already and is
     /// not due again stays as it is.
     pub(crate) fn woke(&mut self, unread: &[Message], ladder: &Ladder, now: Stamp) {
@@ -123,9 +131,13 @@ impl Memory {
     }
 }
 
-/// A message's id, in one line whatever is in it.
 fn key(message: &Message) -> String {
-    message.id.escape_default().to_string()
+    key_of(&message.id)
+}
+
+/// A message's id, in one line whatever is in it.
+fn key_of(id: &str) -> String {
+    id.escape_default().to_string()
 }
 
 /// Whether a wait is over. A clock that was ahead, the sender's or our own, holds nothing back.
@@ -168,6 +180,27 @@ mod tests {
             }
         }
         assert_eq!(woken, [0, 2, 12]);
+    }
+
+    /// A wake that is on record, and not in the memory, used to be due for ever, and kept all later mail from a wake.
+    #[test]
+    fn a_wake_that_is_learned_of_gives_way_to_the_next_one() {
+        let ladder = Ladder::default();
+        let mail = [message("m", 0), message("n", MINUTE)];
+        let mut memory = Memory::default();
+        assert_eq!(
+            memory.next_wake(&mail, &ladder, minute(5)).map(|(m, number)| (m.id.as_str(), number)),
+            Some(("m", 1))
+        );
+        memory.learn("m", 1, minute(5));
+        let next = memory.next_wake(&mail, &ladder, minute(8));
+        assert_eq!(next.map(|(m, number)| (m.id.as_str(), number)), Some(("m", 2)));
+        memory.learn("m", 3, minute(8));
+        let next = memory.next_wake(&mail, &ladder, minute(60));
+        assert_eq!(next.map(|(m, number)| (m.id.as_str(), number)), Some(("n", 1)));
+        // Less than is known changes nothing.
+        memory.learn("m", 1, minute(60));
+        assert_eq!(memory.next_wake(&mail, &ladder, minute(60)).map(|(m, _)| m.id.as_str()), Some("n"));
     }
 
     #[test]
