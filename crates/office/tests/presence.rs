@@ -11,7 +11,7 @@ use atm_office::clock::FixedClock;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::pane::{Life, PaneError, PaneRef};
 use atm_office::people::members::{MemberView, Presence};
-use atm_office::people::probe::{Agent, ProcessProbe};
+use atm_office::people::probe::{Agent, Nameless, ProcessProbe};
 use atm_office::protocol::report::{Alive, Idle};
 use atm_office::spawn::{SpawnError, SpawnPlan};
 use atm_office::{Office, OfficeError};
@@ -38,6 +38,10 @@ impl ProcessProbe for Machine {
         self.1.fetch_add(1, Ordering::Relaxed);
         let agents = self.0.iter().filter(|(.., id)| !id.is_empty());
         agents.map(|(pid, _, id)| Agent { id: (*id).to_owned(), pid: *pid, root: None }).collect()
+    }
+
+    fn nameless(&self) -> Vec<Nameless> {
+        Vec::new()
     }
 
     fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {

@@ -25,6 +25,11 @@ impl Scratch {
         Self { path: state.scratch(&root.path().join("projects"), "owners") }
     }
 
+    /// The processes that were seen to run as members of the teams below a root.
+    pub fn of_agents(root: &Root, state: &State) -> Self {
+        Self { path: state.scratch(&root.teams(), "agents") }
+    }
+
     /// How the conversations of a team are found, also when its folder is gone.
     pub fn of_team(root: &Root, team: &TeamName, state: &State) -> Self {
         Self { path: state.scratch(&root.teams().join(team.file_stem()), "conversations") }

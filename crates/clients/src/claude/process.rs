@@ -30,13 +30,32 @@ pub fn agent_id<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<String> 
     None
 }
 
+/// From this version on, clients keep the command line that they were started with; older ones show only their name.
+const SHOWS_COMMAND_LINE: (u64, u64, u64) = (2, 1, 160);
+
+/// Whether clients of a version show which member they are. `None` if that is no version.
+pub fn shows_agent_id(version: &str) -> Option<bool> {
+    let mut parts = version.split(['.', '-', '+']).map(|part| part.parse::<u64>().ok());
+    let mut part = || parts.next().flatten();
+    Some((part()?, part()?, part()?) >= SHOWS_COMMAND_LINE)
+}
+
+/// Whether a command line is that of a client that does not say which member it is, if it is one.
+pub fn is_nameless<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
+    let program = words.next().and_then(|word| word.rsplit('/').next()).map(str::trim);
+    program == Some("claude") && !words.any(|word| word.starts_with(AGENT_ID))
+}
+
+/// A variable of an environment, whose pairs end with a zero byte each.
+pub fn variable<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut all = environment.split(|byte| *byte == 0);
+    let value = all.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    (!value.is_empty()).then_some(value)
+}
+
 /// The shared tree that a client of this environment works with. Its variables end with a zero byte each.
 pub fn root_in(environment: &[u8]) -> Option<PathBuf> {
-    let value = |name: &str| {
-        let mut all = environment.split(|byte| *byte == 0);
-        let value = all.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-        (!value.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(value)))
-    };
+    let value = |name: &str| variable(environment, name).map(|value| PathBuf::from(OsStr::from_bytes(value)));
     value(VARIABLE).or_else(|| Some(value("HOME")?.join(".claude")))
 }
 
@@ -61,6 +80,22 @@ mod tests {
         ] {
             assert_eq!(id(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn old_clients_show_only_their_name() {
+        assert_eq!(shows_agent_id("2.1.77"), Some(false));
+        assert_eq!(shows_agent_id("2.1.159-beta"), Some(false));
+        assert_eq!(shows_agent_id("2.1.160"), Some(true));
+        assert_eq!(shows_agent_id("3.0.0"), Some(true));
+        assert_eq!(shows_agent_id("unknown"), None);
+        let nameless = |line: &str| is_nameless(line.split(' '));
+        assert!(nameless("claude"));
+        assert!(nameless("/usr/bin/claude --continue"));
+        assert!(!nameless("claude --agent-id bob@dev"));
+        assert!(!nameless("claude --agent-id=bob@dev"));
+        assert!(!nameless("node cli.js"));
+        assert!(!nameless(""));
     }
 
     #[test]

@@ -71,6 +71,78 @@ pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session
         .collect()
 }
 
+/// The processes that have an entry below `root`, whether they run or not.
+pub fn numbers(root: &Path) -> impl Iterator<Item = u64> + use<> {
+    let entries = fs::read_dir(root.join("sessions")).into_iter().flatten().filter_map(Result::ok);
+    entries.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok())
+}
+
+/// The process that a session ran in, if it can be proved that it is over: it has an entry whose process has ended, and
+/// none whose process may run. `pid_space` says where process numbers mean something here.
+///
+/// A session that was begun later in the same folder may be the same after `/clear`, with another id: where there is such
+/// a one, nothing is proved.
+pub fn ended(root: &Path, id: &str, pid_space: &str, started: impl Fn(u64) -> Option<String>) -> Option<u64> {
+    let entries = fs::read_dir(root.join("sessions")).into_iter().flatten().filter_map(Result::ok);
+    let entries: Vec<Entry> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
+            Entry::read(pid, &fs::read_to_string(entry.path()).ok()?, pid_space, &started)
+        })
+        .collect();
+    ended_of(&entries, id)
+}
+
+/// An entry of the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    pid: u64,
+    id: String,
+    cwd: Option<String>,
+    begun: Option<i64>,
+    /// Its process has ended, for sure.
+    is_over: bool,
+}
+
+impl Entry {
+    fn read(pid: u64, text: &str, pid_space: &str, started: impl Fn(u64) -> Option<String>) -> Option<Self> {
+        let entry: Value = serde_json::from_str(text).ok()?;
+        let word = |key: &str| entry.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
+        let start = match entry.get("procStart") {
+            Some(Value::String(start)) => Some(start.clone()),
+            Some(Value::Number(start)) => Some(start.to_string()),
+            _ => None,
+        };
+        // Newest clients say in which namespace their number counts; ours is the last part of the space.
+        let namespace = pid_space.rsplit('#').next().filter(|space| space.starts_with("pid:"));
+        let is_here = match (word("pidDomain"), namespace) {
+            (Some(domain), Some(namespace)) => domain.ends_with(namespace),
+            _ => true,
+        };
+        let is_over = match (started(pid), start) {
+            (None, _) => true,
+            // Where the system does not say when a process started, the number decides.
+            (Some(now), Some(then)) => !now.is_empty() && now != then,
+            (Some(_), None) => false,
+        };
+        Some(Self {
+            pid,
+            id: word("sessionId")?,
+            cwd: word("cwd"),
+            begun: entry.get("startedAt").and_then(Value::as_i64),
+            is_over: is_over && is_here,
+        })
+    }
+}
+
+fn ended_of(entries: &[Entry], id: &str) -> Option<u64> {
+    let over =
+        entries.iter().filter(|entry| entry.id == id).max_by_key(|entry| (!entry.is_over, entry.begun))?;
+    let may_follow = |entry: &&Entry| !entry.is_over && entry.cwd == over.cwd && entry.begun >= over.begun;
+    (over.is_over && !entries.iter().any(|entry| may_follow(&entry))).then_some(over.pid)
+}
+
 /// A session by its entry, if its process is the one that wrote it.
 fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option<Session> {
     let entry: Value = serde_json::from_str(text).ok()?;
@@ -138,6 +210,39 @@ mod tests {
             assert_eq!(read(4242, text, started), expected, "{text}");
         }
         assert_eq!(read(7, r#"{"sessionId":"0b7e","procStart":"322905"}"#, started), None, "it does not run");
+    }
+
+    #[test]
+    fn a_session_is_over_if_its_process_is_and_no_other_may_have_it() {
+        const SPACE: &str = "host#pid:[7]";
+        let over = |entries: &[(u64, &str)]| {
+            let entries = entries.iter().filter_map(|(pid, text)| Entry::read(*pid, text, SPACE, started));
+            ended_of(&entries.collect::<Vec<_>>(), "0b7e")
+        };
+        let killed = (17, r#"{"sessionId":"0b7e","cwd":"/p","startedAt":100,"procStart":"1"}"#);
+        let old = (17, r#"{"sessionId":"0b7e","cwd":"/p","startedAt":100}"#);
+        assert_eq!(over(&[killed]), Some(17));
+        assert_eq!(over(&[old]), Some(17), "old clients do not say when they started");
+        assert_eq!(over(&[]), None);
+        let rows = [
+            // The number is another process's now.
+            (r#"{"sessionId":"0b7e","startedAt":200,"procStart":"1"}"#, Some(4242)),
+            // It was continued in another process, which may be the one that runs.
+            (r#"{"sessionId":"0b7e","startedAt":200,"procStart":"322905"}"#, None),
+            (r#"{"sessionId":"0b7e","startedAt":200}"#, None),
+            // It was continued, and has another id since.
+            (r#"{"sessionId":"1c","cwd":"/p","startedAt":200,"procStart":"322905"}"#, None),
+            // A session of before, or elsewhere, is another one.
+            (r#"{"sessionId":"1c","cwd":"/p","startedAt":50,"procStart":"322905"}"#, Some(17)),
+            (r#"{"sessionId":"1c","cwd":"/q","startedAt":200,"procStart":"322905"}"#, Some(17)),
+        ];
+        for (other, expected) in rows {
+            assert_eq!(over(&[killed, (4242, other)]), expected, "{other}");
+        }
+        // Of a process in another namespace nobody can tell from here.
+        let elsewhere = r#"{"sessionId":"0b7e","procStart":"1","pidDomain":"linux:3d12:pid:[8]"}"#;
+        assert_eq!(over(&[(17, elsewhere)]), None);
+        assert_eq!(over(&[(17, &elsewhere.replace("[8]", "[7]"))]), Some(17));
     }
 
     #[test]

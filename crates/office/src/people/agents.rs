@@ -1,51 +1,88 @@
 //! Processes that say on their command line which member they are.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use atm_clients::claude::process::{AGENT_ID, agent_id, root_in};
+use atm_clients::claude::process::{AGENT_ID, agent_id, is_nameless, root_in, variable};
 use memchr::memmem;
 
-use super::probe::Agent;
+use super::probe::{Agent, Nameless};
 
 /// All that run on this machine.
 pub(super) fn running() -> Vec<Agent> {
     by_proc(Path::new("/proc")).unwrap_or_else(by_ps)
 }
 
+/// The clients that do not say which member they are.
+pub(super) fn nameless() -> Vec<Nameless> {
+    let by_proc = || {
+        let found = lines(Path::new("/proc"))?.filter(|(_, _, line)| is_nameless(line.split('\0')));
+        let client = |(pid, folder, _): (u64, PathBuf, String)| {
+            let environment = fs::read(folder.join("environ")).unwrap_or_default();
+            let pane = variable(&environment, "TMUX_PANE");
+            Nameless {
+                pid,
+                root: root_in(&environment),
+                cwd: fs::read_link(folder.join("cwd")).ok(),
+                pane: pane.map(|pane| String::from_utf8_lossy(pane).into_owned()),
+            }
+        };
+        Some(found.map(client).collect())
+    };
+    by_proc().unwrap_or_else(|| {
+        let client = |(pid, words): (u64, Vec<&str>)| {
+            is_nameless(words.into_iter()).then_some(Nameless { pid, root: None, cwd: None, pane: None })
+        };
+        listed().lines().filter_map(words_of).filter_map(client).collect()
+    })
+}
+
 /// `None` where the system has no `/proc`.
 fn by_proc(proc: &Path) -> Option<Vec<Agent>> {
+    let named = |(pid, folder, line): (u64, PathBuf, String)| {
+        let id = agent_id(line.split('\0'))?;
+        let root = fs::read(folder.join("environ")).ok().and_then(|all| root_in(&all));
+        Some(Agent { id, pid, root })
+    };
+    let lines = lines(proc)?;
+    Some(
+        lines
+            .filter(|(.., line)| memmem::find(line.as_bytes(), AGENT_ID.as_bytes()).is_some())
+            .filter_map(named)
+            .collect(),
+    )
+}
+
+/// The command lines of all processes, with their numbers and folders.
+fn lines(proc: &Path) -> Option<impl Iterator<Item = (u64, PathBuf, String)> + use<>> {
     fs::metadata(proc.join("self/stat")).ok()?;
-    let mut agents = Vec::new();
-    for entry in fs::read_dir(proc).ok()?.filter_map(Result::ok) {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+    let entries = fs::read_dir(proc).ok()?.filter_map(Result::ok);
+    Some(entries.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
         // One that ended meanwhile, or waits to be reaped, has none.
-        let Ok(line) = fs::read(entry.path().join("cmdline")) else { continue };
-        if memmem::find(&line, AGENT_ID.as_bytes()).is_none() {
-            continue;
-        }
-        let line = String::from_utf8_lossy(&line);
-        if let Some(id) = agent_id(line.split('\0')) {
-            let root = fs::read(entry.path().join("environ")).ok().and_then(|all| root_in(&all));
-            agents.push(Agent { id, pid, root });
-        }
-    }
-    Some(agents)
+        let line = fs::read(entry.path().join("cmdline")).ok().filter(|line| !line.is_empty())?;
+        Some((pid, entry.path(), String::from_utf8_lossy(&line).into_owned()))
+    }))
 }
 
 fn by_ps() -> Vec<Agent> {
+    let named =
+        |(pid, words): (u64, Vec<&str>)| Some(Agent { id: agent_id(words.into_iter())?, pid, root: None });
+    listed().lines().filter_map(words_of).filter_map(named).collect()
+}
+
+fn listed() -> String {
     let listed = Command::new("ps").args(["-axww", "-o", "pid=,stat=,args="]).stdin(Stdio::null()).output();
-    let Ok(listed) = listed else { return Vec::new() };
-    String::from_utf8_lossy(&listed.stdout).lines().filter_map(by_line).collect()
+    listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default()
 }
 
 /// A line of `ps`: number, state, words. A word with a blank in it cannot be told from two.
-fn by_line(line: &str) -> Option<Agent> {
+fn words_of(line: &str) -> Option<(u64, Vec<&str>)> {
     let mut words = line.split_whitespace();
     let pid = words.next()?.parse().ok()?;
     words.next().filter(|state| !state.starts_with('Z'))?;
-    Some(Agent { id: agent_id(words)?, pid, root: None })
+    Some((pid, words.collect()))
 }
 
 #[cfg(test)]

@@ -17,6 +17,19 @@ pub struct Agent {
     pub root: Option<PathBuf>,
 }
 
+/// A client that does not say which member it is, if it is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nameless {
+    /// The process.
+    pub pid: u64,
+    /// The shared tree that it works with, where that can be seen.
+    pub root: Option<PathBuf>,
+    /// Where it works, where that can be seen.
+    pub cwd: Option<PathBuf>,
+    /// The tmux pane that it was started in, by its environment.
+    pub pane: Option<String>,
+}
+
 /// What can be asked about processes. Tests replace it.
 pub trait ProcessProbe: fmt::Debug + Send + Sync {
     /// When a process started, as the system spells it; empty where nothing says. `None` if it does not run, or only
@@ -28,6 +41,9 @@ pub trait ProcessProbe: fmt::Debug + Send + Sync {
 
     /// The processes that run as a member of some team.
     fn agents(&self) -> Vec<Agent>;
+
+    /// The clients that do not say which member they are.
+    fn nameless(&self) -> Vec<Nameless>;
 
     /// What became of panes that we opened.
     fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError>;
@@ -48,6 +64,10 @@ impl ProcessProbe for SystemProbe {
 
     fn agents(&self) -> Vec<Agent> {
         agents::running()
+    }
+
+    fn nameless(&self) -> Vec<Nameless> {
+        agents::nameless()
     }
 
     fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {

@@ -38,7 +38,7 @@ use crate::mail::send::{Letter, Routes, SendOptions};
 use crate::office::Office;
 use crate::pane::{Backend, PaneRef, Place, Server, Tmux};
 use crate::people::members::MemberPlan;
-use crate::people::presence::{Surroundings, ended};
+use crate::people::presence::{Presence, Surroundings, ended};
 use crate::protocol::policy::content_of;
 use candidate::{Candidate, client_of, remembered};
 
@@ -164,10 +164,14 @@ impl Office {
             .ok_or_else(|| self.no_member(team, &config, &plan.member.name))?;
         // One that said it is off may still be at it: two of one name would read each other's mail.
         let pane = PaneRef::of(member).filter(|_| member.spawned.as_ref().is_some_and(|s| s.exit.is_none()));
-        if !member.is_offline() || pane.is_some() {
+        let around = Surroundings::of(&config);
+        // A client that is killed in a turn leaves `isActive: true` behind.
+        let is_off =
+            member.is_offline() || self.judge(team, &config, member, &around).state == Presence::Offline;
+        if !is_off || pane.is_some() {
             return Err(taken(team, member).into());
         }
-        if let Some(why) = self.life_of(team, &config, member, &Surroundings::of(&config)) {
+        if let Some(why) = self.life_of(team, &config, member, &around) {
             return Err(SpawnError::Runs { who: format!("{}@{team}", member.name), why }.into());
         }
         let name = member.checked_name()?;

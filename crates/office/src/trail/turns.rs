@@ -85,13 +85,20 @@ pub(crate) struct Turns<'a> {
     config: &'a TeamConfig,
     conversations: OnceCell<Conversations>,
     around: OnceCell<Surroundings>,
+    /// Whether clients run, if that need not be asked.
+    client: Option<Client>,
     asked: RefCell<HashMap<String, (Conversation, HashSet<String>)>>,
 }
 
 impl<'a> Turns<'a> {
     pub(crate) fn new(office: &'a Office, team: &'a TeamName, config: &'a TeamConfig) -> Self {
         let (conversations, around) = (OnceCell::new(), OnceCell::new());
-        Self { office, team, config, conversations, around, asked: RefCell::default() }
+        Self { office, team, config, conversations, around, client: None, asked: RefCell::default() }
+    }
+
+    /// The same for members whose clients have ended, whatever the configuration says by now.
+    fn after_end(self) -> Self {
+        Self { client: Some(Client::Ended), ..self }
     }
 
     /// What became of a message that was taken from somebody's inbox and is not seen.
@@ -108,7 +115,7 @@ impl<'a> Turns<'a> {
         Conversation {
             is_known: !transcripts.is_empty(),
             last_turn: transcripts.iter().filter_map(Transcript::last_turn).max(),
-            client: self.client(name),
+            client: self.client.unwrap_or_else(|| self.client(name)),
         }
     }
 
@@ -132,7 +139,9 @@ impl<'a> Turns<'a> {
 }
 
 impl Office {
-    /// Offers mail again that a client took and lost when it ended: for one that returns. Says how many.
+    /// Offers mail again that a client took and lost when it ended: for one that returns, before its new client starts.
+    /// By then the configuration says that it is active, in a pane in which nothing runs yet: what became of the client of
+    /// before is not asked there. Says how many.
     pub(crate) fn offer_lost(&self, team: &TeamName, name: &MemberName) -> Result<usize, OfficeError> {
         if !self.books.exist() {
             return Ok(0);
@@ -140,7 +149,7 @@ impl Office {
         self.look(team)?;
         let config = self.folder(team)?.load()?;
         let inbox = self.inbox_key(team, name);
-        let turns = Turns::new(self, team, &config);
+        let turns = Turns::new(self, team, &config).after_end();
         let taken = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Taken, Stage::Held))?;
         let mut offered = 0;
         for Known { id, .. } in taken {
@@ -245,8 +254,9 @@ mod tests {
         let sent =
             office.send(team.name(), &user, &letter, crate::mail::send::SendOptions::default()).unwrap();
         std::fs::write(team.inbox("bob"), "[]").unwrap();
+        // Who returns is entered as active before its mail is offered.
         let config = r#"{"name":"demo","members":[{"name":"lead","agentType":"team-lead"},
-            {"name":"bob","isActive":false,"shutdownAt":"2126-01-01T00:00:00Z"}]}"#;
+            {"name":"bob","isActive":true,"spawnedAt":"2026-11-16T17:53:49.356Z"}]}"#;
         std::fs::write(team.config_file(), config).unwrap();
         assert_eq!(office.offer_lost(team.name(), &bob).unwrap(), 1);
         let unread = office.mailbox(team.name(), &bob).list().unwrap().messages;

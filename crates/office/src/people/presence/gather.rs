@@ -1,7 +1,7 @@
 //! Looking for traces of members: in the configuration, in panes and processes, in mail and in the ledger. Nothing is
 //! changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use atm_clients::claude::sessions::{self, Session};
@@ -15,8 +15,9 @@ use super::rules::{Pane, Signs, Word};
 use super::{Judgement, Presence};
 use crate::office::Office;
 use crate::pane::{Life, PaneRef};
-use crate::people::probe::ProcessProbe;
+use crate::people::probe::{Nameless, ProcessProbe};
 use crate::people::process::{Fate, fate_by};
+use crate::trail::transcript::Conversations;
 
 /// What is asked once for all members, and only if somebody wants to know.
 #[derive(Debug, Default)]
@@ -30,12 +31,24 @@ pub(crate) struct Surroundings {
     lead_process: OnceLock<Option<(Fate, u64)>>,
     /// Sessions that run.
     sessions: OnceLock<Vec<Session>>,
-    /// The processes that run as a member, by `NAME@TEAM`.
-    agents: OnceLock<HashMap<String, u64>>,
+    /// The processes that run as a member.
+    agents: OnceLock<Agents>,
+    /// Clients that do not say which member they are.
+    pub(super) nameless: OnceLock<Vec<Nameless>>,
+    /// The conversations of the team.
+    pub(super) conversations: OnceLock<Conversations>,
     /// What the ledger knows, by the member's name, if everybody was asked about at once.
     traces: OnceLock<HashMap<String, Traces>>,
     /// The last word of each sender that stands in an inbox.
     words: HashMap<String, Word>,
+}
+
+/// The processes that run as a member, by `NAME@TEAM`.
+#[derive(Debug, Default)]
+struct Agents {
+    here: HashMap<String, u64>,
+    /// Those that work with another tree, as far as can be seen from here.
+    elsewhere: HashSet<String>,
 }
 
 impl Surroundings {
@@ -92,11 +105,29 @@ impl Surroundings {
         asked.get(&member.name).cloned().or_else(foreign)
     }
 
-    fn lead_process(&self, probe: &dyn ProcessProbe, config: &TeamConfig) -> Option<(Fate, u64)> {
+    /// The lead's process: as the configuration records it, else as the sessions' registry proves that it has ended.
+    pub(super) fn lead_process(&self, office: &Office, config: &TeamConfig) -> Option<(Fate, u64)> {
+        let probe = &*office.probe;
         let recorded = || {
             config.lead_process.as_ref().and_then(|process| Some((fate_by(probe, process)?, process.pid?)))
         };
-        *self.lead_process.get_or_init(recorded)
+        let registered = || {
+            let (root, session) = (office.root.path(), config.lead_session_id.as_deref()?);
+            let ended = sessions::ended(root, session, &probe.pid_space(), |pid| probe.started(pid));
+            ended.map(|pid| (Fate::Gone, pid))
+        };
+        *self.lead_process.get_or_init(|| recorded().or_else(registered))
+    }
+
+    /// The sessions that run.
+    pub(super) fn sessions(&self, office: &Office) -> &[Session] {
+        let live = || sessions::live(office.root.path(), |pid| office.probe.started(pid));
+        self.sessions.get_or_init(live)
+    }
+
+    /// Whether a process says that it is a member of that id, of another tree.
+    pub(super) fn is_of_other_tree(&self, id: &str) -> bool {
+        self.agents.get().is_some_and(|agents| agents.elsewhere.contains(id))
     }
 }
 
@@ -131,7 +162,7 @@ impl Office {
         });
         let in_file = around.words.get(&member.name).cloned();
         let word = [recorded, in_file].into_iter().flatten().max_by_key(|word| word.at);
-        Signs {
+        let mut signs = Signs {
             is_active: member.is_active,
             started: member.spawned_at.or(member.joined_at),
             ended: member.shutdown_at,
@@ -143,12 +174,20 @@ impl Office {
                 (session.describe(), activity)
             }),
             agent: self.agent_of(team, member, around).map(describe_agent),
+            own: None,
+            wrote: None,
             word: word.map(|word| Word { at: word.at.min(now), ..word }),
             heartbeat: stamp(traces.heartbeat),
             took: stamp(traces.took),
             unanswered: stamp(traces.unanswered),
             stalled: stamp(traces.stalled),
+        };
+        if !signs.is_settled() && !around.is_lead(member) && !lives_in_lead(member) {
+            let spoken = self.spoken(team, config, member, around);
+            signs.own = self.own_process(team, config, member, spoken.as_ref(), around);
+            signs.wrote = spoken.map(|spoken| spoken.at.min(now));
         }
+        signs
     }
 
     /// Asks the ledger about everybody at once.
@@ -216,21 +255,23 @@ impl Office {
     /// The process that runs as `name` of a team, whether that is a member or not.
     pub(crate) fn agent_named(&self, team: &TeamName, name: &str, around: &Surroundings) -> Option<u64> {
         let agents = around.agents.get_or_init(|| {
-            let root = self.root.path();
-            let ours = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-            let is_here = |root: &std::path::PathBuf| root.canonicalize().is_ok_and(|root| root == ours);
-            let agents = self.probe.agents().into_iter();
+            let mut agents = Agents::default();
+            for agent in self.probe.agents() {
+                if agent.root.is_none_or(|root| self.is_root(&root)) {
+                    agents.here.insert(agent.id, agent.pid);
+                } else {
+                    agents.elsewhere.insert(agent.id);
+                }
+            }
+            self.remember_agents(agents.here.iter());
             agents
-                .filter(|agent| agent.root.as_ref().is_none_or(is_here))
-                .map(|agent| (agent.id, agent.pid))
-                .collect()
         });
-        agents.get(&format!("{name}@{team}")).copied()
+        agents.here.get(&format!("{name}@{team}")).copied()
     }
 
     fn agent_of(&self, team: &TeamName, member: &Member, around: &Surroundings) -> Option<u64> {
         let found = self.agent_named(team, &member.name, around);
-        found.or_else(|| around.agents.get()?.get(member.agent_id.as_deref()?).copied())
+        found.or_else(|| around.agents.get()?.here.get(member.agent_id.as_deref()?).copied())
     }
 
     /// The session that runs for a member: its own, or its lead's if it lives in that one.
@@ -247,8 +288,7 @@ impl Office {
         if own.is_none() && of_lead.is_none() && process.is_none() {
             return None;
         }
-        let live =
-            around.sessions.get_or_init(|| sessions::live(self.root.path(), |pid| self.probe.started(pid)));
+        let live = around.sessions(self);
         let is_ids = |session: &&Session| [own, of_lead].contains(&Some(session.id.as_str()));
         // `/clear` begins another conversation in the same process.
         let by_process = || live.iter().find(|session| Some(session.pid) == process);
@@ -266,7 +306,7 @@ impl Office {
         if !leads && !lives_in_lead(member) {
             return None;
         }
-        let (fate, pid) = around.lead_process(&*self.probe, config)?;
+        let (fate, pid) = around.lead_process(self, config)?;
         if !leads && fate == Fate::Runs && !may_live_in_lead(member) {
             return None;
         }

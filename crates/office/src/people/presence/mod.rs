@@ -5,6 +5,7 @@
 //! configuration calls its recipient inactive, or does not know it.
 
 mod gather;
+mod own;
 mod rules;
 
 use atm_wire::{MemberName, Stamp, TeamName};

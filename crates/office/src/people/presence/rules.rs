@@ -3,13 +3,13 @@
 //! | question, in this order | answer |
 //! |---|---|
 //! | does a process run that can be tied to it? (its own pane; for a lead the recorded process; for a member inside its lead, the lead's; its session; a process with its `--agent-id`) | it is there, whatever else says |
-//! | is its own pane, or the recorded process, gone? | offline |
-//! | is `isActive` false? | offline, unless it was heard of since it ended (`shutdownAt`) and within 15 minutes; where no end is recorded, within 2 minutes |
+//! | is its own pane, or the recorded process, gone? or is there proof that a separate process has ended (see `own`)? | offline |
+//! | is `isActive` false? | offline, unless it was heard of since it ended (`shutdownAt`) and within 15 minutes; where no end is recorded, within 2 minutes. Of a separate process its conversation counts too, if that went on since; and it is not offline while a client runs that may be it and does not say so |
 //! | is `isActive` true? | it is there, unless it was heard of before, and neither started nor heard of for a day: unknown. One that was never heard of keeps what the configuration claims |
 //! | nothing of these | heard of within 15 minutes: it is there; else unknown |
 //! | if it is there: is a health check older than 30 s, and nothing heard since? or did a sweep find it stalled, and nothing was heard since? | stalled |
 //! | if it is there: does its session say what it does? | idle or online accordingly |
-//! | if its process runs: is `isActive` false? | idle: separate-process clients write that at the end of every turn |
+//! | if its process runs, or its conversation goes on: is `isActive` false? | idle: separate-process clients write that at the end of every turn |
 //! | if it is there: was its last word an idle notification, and did it take no mail since? | idle (not while a separate process says `isActive: true`: it is in a turn); else online |
 //!
 //! Heard of: it sent something, which nobody else does in its name, or it took mail. Taking alone does not count
@@ -20,6 +20,7 @@ use std::time::Duration;
 use atm_clients::claude::sessions::Activity;
 use atm_wire::Stamp;
 
+use super::own::Own;
 use super::{Judgement, Presence, Trace, Weight};
 use crate::people::process::Fate;
 
@@ -71,6 +72,10 @@ pub(crate) struct Signs {
     pub(crate) session: Option<(String, Option<Activity>)>,
     /// A process that runs with its `--agent-id`, in words.
     pub(crate) agent: Option<String>,
+    /// What became of its own process, where nothing above says.
+    pub(crate) own: Option<Own>,
+    /// When the conversation of a separate process last went on.
+    pub(crate) wrote: Option<Stamp>,
     /// The last thing it said.
     pub(crate) word: Option<Word>,
     /// When it last gave a heartbeat.
@@ -98,6 +103,8 @@ enum By {
     Process,
     Session,
     Agent,
+    Own,
+    Conversation,
     Flag,
     Heard,
     Nothing,
@@ -123,9 +130,12 @@ pub(crate) fn judge(signs: &Signs, now: Stamp) -> Judgement {
 }
 
 impl By {
-    /// A process that can be tied to the member.
+    /// A process that can be tied to the member, or the conversation that it writes.
     fn is_process(self) -> bool {
-        matches!(self, Self::Pane | Self::Process | Self::Session | Self::Agent)
+        matches!(
+            self,
+            Self::Pane | Self::Process | Self::Session | Self::Agent | Self::Own | Self::Conversation
+        )
     }
 }
 
@@ -143,16 +153,28 @@ impl Signs {
         self.word.as_ref().map(|word| word.at).max(self.took)
     }
 
-    fn running(&self, now: Stamp) -> (Running, By) {
+    /// Whether a process, pane or session says whether it runs.
+    pub(super) fn is_settled(&self) -> bool {
+        self.running_by_process().is_some()
+    }
+
+    fn running_by_process(&self) -> Option<(Running, By)> {
         // First all that runs: a member may have been started again by other means than those that ended.
-        match (&self.pane, &self.process) {
-            (Some(Pane::Runs(_)), _) => return (Running::Yes, By::Pane),
-            (_, Some((Fate::Runs, _))) => return (Running::Yes, By::Process),
-            _ if self.session.is_some() => return (Running::Yes, By::Session),
-            _ if self.agent.is_some() => return (Running::Yes, By::Agent),
-            (Some(Pane::Gone(_)), _) => return (Running::No, By::Pane),
-            (_, Some((Fate::Gone | Fate::Replaced, _))) => return (Running::No, By::Process),
-            _ => {}
+        Some(match (&self.pane, &self.process, &self.own) {
+            (Some(Pane::Runs(_)), ..) => (Running::Yes, By::Pane),
+            (_, Some((Fate::Runs, _)), _) => (Running::Yes, By::Process),
+            _ if self.session.is_some() => (Running::Yes, By::Session),
+            _ if self.agent.is_some() => (Running::Yes, By::Agent),
+            (Some(Pane::Gone(_)), ..) => (Running::No, By::Pane),
+            (_, Some((Fate::Gone | Fate::Replaced, _)), _) => (Running::No, By::Process),
+            (.., Some(Own::Gone(_))) => (Running::No, By::Own),
+            _ => return None,
+        })
+    }
+
+    fn running(&self, now: Stamp) -> (Running, By) {
+        if let Some(settled) = self.running_by_process() {
+            return settled;
         }
         let said = self.word.as_ref().map(|word| word.at);
         let heard = self.last_heard();
@@ -163,7 +185,14 @@ impl Signs {
                     Some(ended) => said.filter(|said| *said > ended && within(Some(*said), RECENT)),
                     None => said.filter(|said| within(Some(*said), FRESH)),
                 };
-                if back.is_some() { (Running::Yes, By::Heard) } else { (Running::No, By::Flag) }
+                let since_end = |at: Stamp| self.ended.is_none_or(|ended| at > ended);
+                let wrote = self.wrote.filter(|at| since_end(*at));
+                match self.own {
+                    Some(Own::MayRun(_)) if wrote.is_some() => (Running::Yes, By::Own),
+                    _ if within(wrote, FRESH) => (Running::Yes, By::Conversation),
+                    _ if back.is_some() => (Running::Yes, By::Heard),
+                    _ => (Running::No, By::Flag),
+                }
             }
             Some(true) => match heard {
                 Some(last) if !within(Some(last).max(self.started), FLAG_GOOD_FOR) => {
@@ -237,6 +266,14 @@ impl Signs {
         }
         if let Some(what) = &self.agent {
             add(what.clone(), None, decided(By::Agent));
+        }
+        match &self.own {
+            Some(Own::Gone(what)) => add(what.clone(), None, against(Running::No, By::Own)),
+            Some(Own::MayRun(what)) => add(what.clone(), None, decided(By::Own)),
+            None => {}
+        }
+        if let Some(at) = self.wrote {
+            add(format!("its conversation went on at {at}"), Some(at), decided(By::Conversation));
         }
         match self.is_active {
             Some(true) => {

@@ -26,6 +26,17 @@ const AT_A_TIME: u64 = 256 << 20;
 /// it began.
 const LAST_TURN_WITHIN: u64 = 4 << 20;
 
+/// How much of a conversation's end is searched for an entry that names its client.
+const CLIENT_WITHIN: u64 = 256 << 10;
+
+/// The client that writes a conversation, by its last entry that says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Writer {
+    pub(crate) version: String,
+    /// Where it works.
+    pub(crate) cwd: Option<PathBuf>,
+}
+
 /// A conversation's file as it stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Transcript {
@@ -80,13 +91,8 @@ impl Transcript {
     /// When the last turn began, in milliseconds since the epoch. A client that takes mail in the middle of a turn keeps it
     /// until that turn ends.
     pub(crate) fn last_turn(&self) -> Option<i64> {
-        let mut file = File::open(&self.path).ok()?;
-        let start = self.length.saturating_sub(LAST_TURN_WITHIN);
-        file.seek(SeekFrom::Start(start)).ok()?;
-        let mut bytes = Vec::new();
-        file.take(LAST_TURN_WITHIN).read_to_end(&mut bytes).ok()?;
         let is_inside = self.is_inside();
-        let text = String::from_utf8_lossy(&bytes);
+        let text = self.end(LAST_TURN_WITHIN)?;
         let (at, entry) = text.lines().rev().enumerate().find_map(|(at, line)| {
             let entry = line.contains("\"user\"").then(|| Object::parse(line).ok()).flatten()?;
             entry::begins_turn(&entry, is_inside).then_some((at, entry))
@@ -95,8 +101,26 @@ impl Transcript {
         entry::time_of(&entry).or_else(|| (at == 0).then_some(self.changed_at))
     }
 
+    /// The client that writes it.
+    pub(crate) fn client(&self) -> Option<Writer> {
+        self.end(CLIENT_WITHIN)?.lines().rev().find_map(|line| {
+            let entry = Object::parse(line).ok()?;
+            let version = entry.string("version")?.into_owned();
+            Some(Writer { version, cwd: entry.string("cwd").map(|cwd| PathBuf::from(cwd.as_ref())) })
+        })
+    }
+
+    /// Its last bytes.
+    fn end(&self, at_most: u64) -> Option<String> {
+        let mut file = File::open(&self.path).ok()?;
+        file.seek(SeekFrom::Start(self.length.saturating_sub(at_most))).ok()?;
+        let mut bytes = Vec::new();
+        file.take(at_most).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Whether it is that of a member that runs inside its lead.
-    fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         self.path.parent().is_some_and(|folder| folder.ends_with("subagents"))
     }
 }

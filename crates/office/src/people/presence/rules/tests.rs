@@ -106,6 +106,30 @@ fn no_single_stale_flag_decides() {
     check(cases);
 }
 
+/// A client that is killed in a turn leaves `isActive: true` behind; an old one that is between two turns cannot be told
+/// by its command line.
+#[test]
+fn a_process_that_nothing_names() {
+    use Presence::{Idle, Offline, Online};
+    let gone = || Some(Own::Gone("it is gone".to_owned()));
+    let may_run = || Some(Own::MayRun("it may run".to_owned()));
+    let on = || Signs { is_active: Some(true), started: ago(60), wrote: ago(0), ..Signs::default() };
+    let between = || Signs { is_active: Some(false), wrote: ago(20), ..Signs::default() };
+    check(vec![
+        ("killed in a turn", Signs { own: gone(), took: ago(0), word: word("message", 0), ..on() }, Offline),
+        ("killed, and it says nothing of itself", Signs { own: gone(), is_active: None, ..on() }, Offline),
+        ("killed between turns", Signs { own: gone(), wrote: ago(0), ..between() }, Offline),
+        ("another process of its name runs", Signs { own: gone(), agent: agent(), ..on() }, Online),
+        ("in a turn, and it may run", Signs { own: may_run(), ..on() }, Online),
+        ("between turns, and it may run", Signs { own: may_run(), ..between() }, Idle),
+        ("between turns, just wrote", Signs { wrote: ago(2), ..between() }, Idle),
+        ("between turns, wrote long ago", between(), Offline),
+        ("ended, wrote before", Signs { ended: ago(0), wrote: ago(1), ..between() }, Offline),
+        ("ended, another may run", Signs { ended: ago(0), own: may_run(), ..between() }, Offline),
+        ("ended, and wrote since", Signs { ended: ago(3), wrote: ago(1), ..between() }, Idle),
+    ]);
+}
+
 #[test]
 fn what_runs_comes_before_what_is_written() {
     use Presence::{Idle, Online, Stalled};
