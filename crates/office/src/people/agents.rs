@@ -23,7 +23,7 @@ pub(super) fn nameless() -> Vec<Nameless> {
             let pane = variable(&environment, "TMUX_PANE");
             Nameless {
                 pid,
-                root: root_in(&environment),
+                root: root_of(&folder, &environment),
                 cwd: fs::read_link(folder.join("cwd")).ok(),
                 pane: pane.map(|pane| String::from_utf8_lossy(pane).into_owned()),
             }
@@ -42,7 +42,7 @@ pub(super) fn nameless() -> Vec<Nameless> {
 fn by_proc(proc: &Path) -> Option<Vec<Agent>> {
     let named = |(pid, folder, line): (u64, PathBuf, String)| {
         let id = agent_id(line.split('\0'))?;
-        let root = fs::read(folder.join("environ")).ok().and_then(|all| root_in(&all));
+        let root = fs::read(folder.join("environ")).ok().and_then(|all| root_of(&folder, &all));
         Some(Agent { id, pid, root })
     };
     let lines = lines(proc)?;
@@ -52,6 +52,14 @@ fn by_proc(proc: &Path) -> Option<Vec<Agent>> {
             .filter_map(named)
             .collect(),
     )
+}
+
+/// The shared tree of a process that sees the same files under the same names as we do: the paths of a container say
+/// nothing here.
+fn root_of(folder: &Path, environment: &[u8]) -> Option<PathBuf> {
+    let view = |folder: &Path| fs::read_link(folder.join("ns/mnt")).ok();
+    let ours = view(Path::new("/proc/self"))?;
+    view(folder).filter(|view| *view == ours).and_then(|_| root_in(environment))
 }
 
 /// The command lines of all processes, with their numbers and folders.

@@ -23,12 +23,12 @@ pub(crate) fn read_patiently<T>(
 ) -> Result<Option<T>, StoreError> {
     let begun = Instant::now();
     let mut waits = TORN_RETRY_MS.into_iter();
-    let lock = lock_of(path);
+    let held = lock_of(path);
     loop {
         if let Some(value) = look(&Snapshot::read(path)?, false) {
             return Ok(Some(value));
         }
-        let is_being_written = || begun.elapsed() < WHILE_LOCKED && lock.symlink_metadata().is_ok();
+        let is_being_written = || begun.elapsed() < WHILE_LOCKED && held.symlink_metadata().is_ok();
         let last = TORN_RETRY_MS[TORN_RETRY_MS.len() - 1];
         let Some(wait) = waits.next().or_else(|| is_being_written().then_some(last)) else { break };
         thread::sleep(Duration::from_millis(wait));

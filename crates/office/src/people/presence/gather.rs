@@ -1,7 +1,7 @@
 //! Looking for traces of members: in the configuration, in panes and processes, in mail and in the ledger. Nothing is
 //! changed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use atm_clients::claude::sessions::{self, Session};
@@ -15,7 +15,7 @@ use super::rules::{Pane, Signs, Word};
 use super::{Judgement, Presence};
 use crate::office::Office;
 use crate::pane::{Life, PaneRef};
-use crate::people::probe::{Nameless, ProcessProbe};
+use crate::people::probe::{Agent, Nameless, ProcessProbe};
 use crate::people::process::{Fate, fate_by};
 use crate::trail::transcript::Conversations;
 
@@ -31,8 +31,8 @@ pub(crate) struct Surroundings {
     lead_process: OnceLock<Option<(Fate, u64)>>,
     /// Sessions that run.
     sessions: OnceLock<Vec<Session>>,
-    /// The processes that run as a member.
-    agents: OnceLock<Agents>,
+    /// The processes that run as a member, by `NAME@TEAM`.
+    agents: OnceLock<HashMap<String, u64>>,
     /// Clients that do not say which member they are.
     pub(super) nameless: OnceLock<Vec<Nameless>>,
     /// The conversations of the team.
@@ -41,14 +41,6 @@ pub(crate) struct Surroundings {
     traces: OnceLock<HashMap<String, Traces>>,
     /// The last word of each sender that stands in an inbox.
     words: HashMap<String, Word>,
-}
-
-/// The processes that run as a member, by `NAME@TEAM`.
-#[derive(Debug, Default)]
-struct Agents {
-    here: HashMap<String, u64>,
-    /// Those that work with another tree, as far as can be seen from here.
-    elsewhere: HashSet<String>,
 }
 
 impl Surroundings {
@@ -123,11 +115,6 @@ impl Surroundings {
     pub(super) fn sessions(&self, office: &Office) -> &[Session] {
         let live = || sessions::live(office.root.path(), |pid| office.probe.started(pid));
         self.sessions.get_or_init(live)
-    }
-
-    /// Whether a process says that it is a member of that id, of another tree.
-    pub(super) fn is_of_other_tree(&self, id: &str) -> bool {
-        self.agents.get().is_some_and(|agents| agents.elsewhere.contains(id))
     }
 }
 
@@ -255,23 +242,18 @@ impl Office {
     /// The process that runs as `name` of a team, whether that is a member or not.
     pub(crate) fn agent_named(&self, team: &TeamName, name: &str, around: &Surroundings) -> Option<u64> {
         let agents = around.agents.get_or_init(|| {
-            let mut agents = Agents::default();
-            for agent in self.probe.agents() {
-                if agent.root.is_none_or(|root| self.is_root(&root)) {
-                    agents.here.insert(agent.id, agent.pid);
-                } else {
-                    agents.elsewhere.insert(agent.id);
-                }
-            }
-            self.remember_agents(agents.here.iter());
+            let is_here = |agent: &Agent| agent.root.as_deref().is_none_or(|root| self.is_root(root));
+            let agents = self.probe.agents().into_iter().filter(is_here);
+            let agents = agents.map(|agent| (agent.id, agent.pid)).collect();
+            self.remember_agents(&agents);
             agents
         });
-        agents.here.get(&format!("{name}@{team}")).copied()
+        agents.get(&format!("{name}@{team}")).copied()
     }
 
     fn agent_of(&self, team: &TeamName, member: &Member, around: &Surroundings) -> Option<u64> {
         let found = self.agent_named(team, &member.name, around);
-        found.or_else(|| around.agents.get()?.here.get(member.agent_id.as_deref()?).copied())
+        found.or_else(|| around.agents.get()?.get(member.agent_id.as_deref()?).copied())
     }
 
     /// The session that runs for a member: its own, or its lead's if it lives in that one.

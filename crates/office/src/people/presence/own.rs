@@ -6,9 +6,9 @@
 //! | shows only its name | no client of this tree that nothing else explains | it has ended |
 //! | shows only its name | such a client, in the member's folder and pane | it may run: a hint |
 //! | not known | the process that an earlier look found, and it is gone | it has ended |
-//! | ran elsewhere, or a process of that name belongs to another tree | | nobody can tell |
+//! | ran elsewhere | | nobody can tell |
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use atm_clients::claude::process::shows_agent_id;
@@ -57,7 +57,7 @@ impl Clues {
             return None;
         }
         match (self.shows, self.remembered) {
-            (Some(true), Some((_, pid))) | (None, Some((_, pid))) => {
+            (Some(true) | None, Some((_, pid))) => {
                 Some(Own::Gone(format!("process {pid}, which ran with its --agent-id, is gone")))
             }
             (Some(true), None) => Some(Own::Gone("no process runs with its --agent-id".to_owned())),
@@ -158,7 +158,6 @@ impl Office {
             shows: spoken.map(|spoken| spoken.shows),
             remembered: self.remembered_agent(&id),
             is_elsewhere: matches!(lead, Some((Fate::Elsewhere, _)))
-                || around.is_of_other_tree(&id)
                 || live.iter().any(|running| Some(running.id.as_str()) == session),
             ..Clues::default()
         };
@@ -193,15 +192,14 @@ impl Office {
 
     /// Remembers the processes that run as members, so that their end can be told later. If that cannot be kept, a later
     /// look does.
-    pub(super) fn remember_agents<'a>(&self, running: impl Iterator<Item = (&'a String, &'a u64)>) {
-        let mut running = running.peekable();
-        if running.peek().is_none() {
+    pub(super) fn remember_agents(&self, running: &HashMap<String, u64>) {
+        if running.is_empty() {
             return;
         }
         let scratch = Scratch::of_agents(&self.root, &self.state);
         let mut known = parse(scratch.read().as_deref());
         let (space, seen) = (self.probe.pid_space(), self.now().as_millis());
-        let running = running.filter_map(|(id, pid)| {
+        let running = running.iter().filter_map(|(id, pid)| {
             let start = self.probe.started(*pid)?;
             Some((id.clone(), Ran { pid: *pid, start, space: space.clone(), seen }))
         });
