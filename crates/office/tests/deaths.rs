@@ -22,6 +22,8 @@ const BOB: (u64, &str) = (4242, "bob@demo");
 #[derive(Debug, Clone, Default)]
 struct Machine {
     agents: Vec<(u64, &'static str)>,
+    /// The tree that they work with, if that can be seen.
+    tree: Option<PathBuf>,
     nameless: Vec<Nameless>,
     others: Vec<u64>,
 }
@@ -38,7 +40,8 @@ impl ProcessProbe for Machine {
     }
 
     fn agents(&self) -> Vec<Agent> {
-        let agent = |(pid, id): &(u64, &str)| Agent { id: (*id).to_owned(), pid: *pid, root: None };
+        let root = || self.tree.clone();
+        let agent = |(pid, id): &(u64, &str)| Agent { id: (*id).to_owned(), pid: *pid, root: root() };
         self.agents.iter().map(agent).collect()
     }
 
@@ -106,7 +109,7 @@ impl World {
 
     /// An old client in bob's folder.
     fn old_client(&self) -> Nameless {
-        let root = Some(self.team.env().root().to_owned());
+        let root = Some(self.team.env().root().clone());
         Nameless { pid: 4242, root, cwd: Some(self.cwd()), pane: None }
     }
 
@@ -142,6 +145,16 @@ fn a_member_that_was_killed_in_a_turn_is_offline_and_what_it_held_is_pending() {
     let bob = killed.member("bob");
     assert_eq!(bob.state, Presence::Offline, "{:?}", bob.evidence);
     assert!(killed.pending().contains(&sent.id), "{:?}", killed.pending());
+}
+
+#[test]
+fn a_member_of_the_same_name_in_another_tree_is_another() {
+    let world = World::new(&separate(true));
+    world.write_conversation("2.1.325", 0);
+    let of = |tree| world.on(Machine { agents: vec![BOB], tree: Some(tree), ..Machine::default() });
+    let other = TestEnv::new();
+    assert_eq!(of(other.root().clone()).state("bob"), Presence::Offline);
+    assert_eq!(of(world.team.env().root().clone()).state("bob"), Presence::Online);
 }
 
 #[test]

@@ -272,7 +272,7 @@ mod tests {
     fn what_is_remembered_has_a_limit() {
         let ran = |pid, seen| Ran { pid, start: "1".into(), space: "s".into(), seen };
         let mut known = Remembered::new();
-        let all = (0..AT_MOST + 1).map(|n| (format!("m{n}@t"), ran(7, i64::try_from(n).unwrap_or(0))));
+        let all = (0..=AT_MOST).map(|n| (format!("m{n}@t"), ran(7, i64::try_from(n).unwrap_or(0))));
         assert!(learn(&mut known, all));
         assert_eq!(known.len(), AT_MOST);
         assert!(!known.contains_key("m0@t"), "the oldest is forgotten");
