@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use atm_ledger::{Evidence, InboxKey, Known, Stage, StageRecord};
 use atm_wire::message::Delivery;
+use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
 use atm_wire::{Draft, MemberName, TeamName};
 
@@ -177,7 +178,11 @@ impl Office {
     }
 }
 
+/// The draft as it is offered again. A payload stays as it is: with words before it, no client would act on it.
 fn with_tag(draft: Draft) -> Draft {
+    if classify(&draft.text, None).is_protocol() {
+        return Draft { delivery: Delivery::Queued, ..draft };
+    }
     let why = format!("taken by your client after {}, and not shown to you before it ended", draft.timestamp);
     Draft { text: tag::tagged(&why, &draft.text), delivery: Delivery::Queued, ..draft }
 }
@@ -224,6 +229,13 @@ mod tests {
                 "{conversation:?} {is_unread}"
             );
         }
+    }
+
+    #[test]
+    fn a_payload_is_offered_again_as_it_is() {
+        let text = r#"{"type":"task_assignment","taskId":"7"}"#;
+        assert_eq!(with_tag(atm_support::draft(text)).text, text);
+        assert!(with_tag(atm_support::draft("please look")).text.starts_with("[PENDING ACTION"));
     }
 
     /// A second offer was taken in the middle of a turn: the turn between the two does not show that it was lost.
