@@ -47,8 +47,8 @@ pub(crate) struct Index {
     pub(crate) database: Database,
     /// The file's; none if it is in memory.
     inode: Option<u64>,
-    /// It could not be written when we last tried.
-    is_stuck: Cell<bool>,
+    /// Another process kept it to itself when we last tried to write it.
+    was_busy: Cell<bool>,
 }
 
 /// Both databases, for questions.
@@ -83,7 +83,8 @@ impl Ledger {
         }
     }
 
-    /// Brings the index up to date. If it cannot be written, questions are answered from what it has.
+    /// Brings the index up to date, or fails: an answer from one that lags behind would be taken for the truth, and mail
+    /// written a second time. One that may not be written is made anew in memory.
     pub(crate) fn catch_up(&self, amount: Amount) -> Result<(), LedgerError> {
         // Somebody reads it already.
         let Ok(mut slot) = self.index.try_borrow_mut() else { return Ok(()) };
@@ -112,14 +113,17 @@ impl Ledger {
                 Err(_) if attempt < 2 && index.inode.is_some() && index.inode != inode(&path) => {
                     *slot = Some(Index::open(&path)?);
                 }
-                Err(error) if cannot_write(&error) => {
-                    index.is_stuck.set(true);
-                    break;
+                Err(error) if is_read_only(&error) && index.inode.is_some() => {
+                    *slot = Some(Index::in_memory(&path)?);
                 }
                 Err(error) if is_damage(&error) && attempt == 0 => {
                     *slot = Some(Index::anew(&path, index.inode)?);
                 }
-                Err(error) => return Err(self.failed(error)),
+                Err(error) => {
+                    let failed = index.database.failed(error);
+                    index.was_busy.set(failed.is_busy());
+                    return Err(failed);
+                }
             }
         }
         Ok(())
@@ -143,7 +147,7 @@ impl Ledger {
         if let Ok(mut slot) = self.index.try_borrow_mut()
             && let Some(index) = slot.as_mut()
         {
-            if !index.is_stuck.replace(false) {
+            if !index.was_busy.replace(false) {
                 // If it fails, the next one does it.
                 let _ = search::index_some(&index.database.db, &self.log.db);
             }
@@ -200,13 +204,13 @@ impl Index {
         let is_ours = schema::make(&database).map_err(|source| database.failed(source))?;
         let inode = inode(path);
         let is_same = inode.is_some() && (before.is_none() || before == inode);
-        Ok((is_ours && is_same).then_some(Self { database, inode, is_stuck: Cell::new(false) }))
+        Ok((is_ours && is_same).then_some(Self { database, inode, was_busy: Cell::new(false) }))
     }
 
     fn in_memory(path: &Path) -> Result<Self, LedgerError> {
         let database = Database::in_memory(path)?;
         schema::make(&database).map_err(|source| database.failed(source))?;
-        Ok(Self { database, inode: None, is_stuck: Cell::new(false) })
+        Ok(Self { database, inode: None, was_busy: Cell::new(false) })
     }
 
     fn apply_from(&self, log: &Connection, head: &Head, amount: Amount) -> rusqlite::Result<Applied> {
@@ -219,7 +223,7 @@ impl Index {
             if epoch.is_some_and(|epoch| epoch != head.epoch) || (seq > 0 && id != id_of(log, seq)?) {
                 return Ok(Applied::Mismatch);
             }
-            if seq > head.seq || self.is_stuck.get() {
+            if seq > head.seq {
                 return Ok(Applied::All);
             }
             thread::sleep(pause);
@@ -280,9 +284,8 @@ fn id_of(log: &Connection, seq: i64) -> rusqlite::Result<Option<[u8; 16]>> {
     log.prepare_cached("SELECT id FROM events WHERE seq = ?1")?.query_row([seq], |row| row.get(0)).optional()
 }
 
-/// Whether we may not write, or another process does and does not end.
-fn cannot_write(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::DatabaseBusy))
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::ReadOnly)
 }
 
 fn inode(path: &Path) -> Option<u64> {
