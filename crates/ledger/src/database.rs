@@ -134,6 +134,14 @@ impl Database {
         synced.map_err(|source| LedgerError::NotDurable { path, source })
     }
 
+    /// The same for a database that was made just now: its folder has to name its files, too.
+    pub(crate) fn make_durable_with_folder(&self) -> Result<(), LedgerError> {
+        self.make_durable()?;
+        let Some(folder) = self.path.parent() else { return Ok(()) };
+        let synced = fs::File::open(folder).and_then(|folder| seam::sync(&folder));
+        synced.map_err(|source| LedgerError::NotDurable { path: folder.to_owned(), source })
+    }
+
     fn checkpoint(&self, how: &str) -> rusqlite::Result<()> {
         self.db.query_row(&format!("PRAGMA wal_checkpoint({how})"), [], |_| Ok(()))
     }

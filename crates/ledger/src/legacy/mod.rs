@@ -38,7 +38,8 @@ fn path_beside(log: &Path) -> PathBuf {
     log.with_file_name("ledger.db")
 }
 
-/// Seals the older ledger beside a log, if there is one. It may be sealed already, by a process that died then.
+/// Seals the older ledger beside a log, if there is one. It may be sealed already, by a process that died then. The seal
+/// survives a power cut before anything is taken: else the log would have it, and older processes would write on.
 pub(crate) fn seal(log: &Path) -> Result<Option<Database>, LedgerError> {
     let path = path_beside(log);
     if path == log || !path.exists() {
@@ -58,6 +59,7 @@ pub(crate) fn seal(log: &Path) -> Result<Option<Database>, LedgerError> {
         turn_wal_on(&old.db).map_err(fail)?;
         put_seal(&old.db).map_err(fail)?;
     }
+    old.make_durable()?;
     Ok(Some(old))
 }
 
@@ -92,8 +94,8 @@ pub(crate) fn release_waiting(old: &Database) {
 
 /// Brings the history of the sealed ledger into the log; says whether all of it is there.
 pub(crate) fn take_over_history(log: &Database, amount: Amount) -> Result<bool, LedgerError> {
-    let path = path_beside(&log.path);
-    let old = path.exists().then(|| Database::open(&path)).transpose()?;
+    // A power cut may have taken the seal of one that an earlier version took over.
+    let old = seal(&log.path)?;
     let mut source = match &old {
         Some(old) => Some(history::Source::open(&old.db).map_err(|error| old.failed(error))?),
         // It is gone, and with it what was not taken over.

@@ -272,6 +272,28 @@ fn one_that_died_before_the_log_was_made_is_followed_by_another() {
 }
 
 #[test]
+fn a_seal_that_a_power_cut_took_is_put_again() {
+    let desk = Desk::with(STEPS.len(), 1);
+    let sealed_by_none = std::fs::read(desk.old()).unwrap();
+    let wal = desk.folder.path().join("ledger.db-wal");
+    let unsealed = std::fs::read(&wal).ok();
+    drop(desk.open());
+    // Nothing of what the takeover wrote into the old file came to the disk.
+    std::fs::write(desk.old(), sealed_by_none).unwrap();
+    let _ = std::fs::remove_file(desk.folder.path().join("ledger.db-shm"));
+    match unsealed {
+        Some(bytes) => std::fs::write(&wal, bytes).unwrap(),
+        None => std::fs::remove_file(&wal).unwrap(),
+    }
+    let ledger = desk.open();
+    assert_eq!(stages(&ledger, "m0"), [(Stage::Seen, 10)]);
+    assert_eq!(ledger.waiting(&bob()).unwrap().len(), 1);
+    let old = Connection::open(desk.old()).unwrap();
+    let version: i64 = old.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, super::SEALED);
+}
+
+#[test]
 fn a_damaged_ledger_is_an_error_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

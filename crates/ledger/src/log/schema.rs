@@ -155,7 +155,10 @@ fn bring_up_to_date(log: &Database) -> Result<(), LedgerError> {
     }
     transaction.pragma_update(None, "user_version", known_version()).map_err(fail)?;
     transaction.commit().map_err(fail)?;
-    if let Some(old) = &sealed {
+    if let Some(old) = &sealed
+        && log.make_durable_with_folder().is_ok()
+    {
+        // Not before: a power cut must leave the queue in one of the two.
         legacy::release_waiting(old);
     }
     Ok(())
