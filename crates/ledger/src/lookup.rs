@@ -321,16 +321,27 @@ impl Ledger {
         })
     }
 
-    /// What is wrong with the databases, if anything is. The index is made anew, if it is that.
+    /// What is wrong with the log, if anything is. The index is made anew, if it is that.
     pub fn check(&self) -> Result<Option<String>, LedgerError> {
         let check =
             |db: &Connection| db.query_row("PRAGMA quick_check(1)", params![], |row| row.get::<_, String>(0));
         let found = check(&self.log.db).map_err(|source| self.failed(source))?;
-        let index = self.read(|view| check(view.index))?;
-        if index != "ok" {
-            self.discard_index();
+        if found != "ok" {
+            return Ok(Some(found));
         }
-        Ok((found != "ok").then_some(found))
+        match self.read(|view| check(view.index)) {
+            Ok(index) if index == "ok" => {}
+            Err(error) if !error.is_damage() => return Err(error),
+            // It is no reason to give up a log that is whole.
+            _ => self.discard_index(),
+        }
+        Ok(None)
+    }
+
+    /// Whether the ledger of an older version was so damaged that not all of its history is here.
+    pub fn has_lost_history(&self) -> Result<bool, LedgerError> {
+        let asked = self.log.db.query_row("SELECT history = 2 FROM log", params![], |row| row.get(0));
+        asked.map_err(|source| self.failed(source))
     }
 
     /// How many messages there are.

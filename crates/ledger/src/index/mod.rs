@@ -265,7 +265,7 @@ impl Index {
 
 fn head(log: &Connection) -> rusqlite::Result<Head> {
     log.prepare_cached(
-        "SELECT (SELECT epoch FROM log), (SELECT history FROM log), seq, id FROM events ORDER BY seq DESC LIMIT 1",
+        "SELECT (SELECT epoch FROM log), (SELECT history = 1 FROM log), seq, id FROM events ORDER BY seq DESC LIMIT 1",
     )?
     .query_row([], |row| {
         Ok(Head { epoch: row.get(0)?, has_history_to_take: row.get(1)?, seq: row.get(2)?, id: row.get(3)? })

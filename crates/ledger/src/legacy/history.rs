@@ -155,8 +155,20 @@ pub(super) fn write_part(log: &Connection, part: &[Taken]) -> rusqlite::Result<b
         insert(&transaction, Some(taken.seq), &event.evidence(&taken.stages).body(Some(&taken.body)))?;
     }
     if part.is_empty() {
-        transaction.prepare_cached("UPDATE log SET history = 0")?.execute([])?;
+        end(&transaction, End::All)?;
     }
     transaction.commit()?;
     Ok(part.is_empty())
+}
+
+/// Why no more is taken over, as the log's `history` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    All = 0,
+    Damage = 2,
+}
+
+/// Ends the takeover, unless another process did.
+pub(super) fn end(log: &Connection, why: End) -> rusqlite::Result<()> {
+    log.prepare_cached("UPDATE log SET history = ?1 WHERE history = 1")?.execute([why as i64]).map(drop)
 }

@@ -14,13 +14,14 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension, TransactionBehavior};
+use rusqlite::{ErrorCode, OptionalExtension, TransactionBehavior};
 
 use crate::database::{Database, turn_wal_on, version};
 use crate::error::LedgerError;
 use crate::index::Amount;
 use crate::seam::{Connection, Transaction};
 
+use history::End;
 pub(crate) use state::take_over_state;
 
 /// Above all versions that there were.
@@ -92,8 +93,27 @@ pub(crate) fn release_waiting(old: &Database) {
     let _ = release();
 }
 
-/// Brings the history of the sealed ledger into the log; says whether all of it is there.
+/// Brings the history of the sealed ledger into the log; says whether all of it is there. Damage in the old file ends it
+/// with what was taken: what came since is in the log, and must not suffer from it.
 pub(crate) fn take_over_history(log: &Database, amount: Amount) -> Result<bool, LedgerError> {
+    match take_parts(log, amount) {
+        Err(error) if is_damage_beside(log, &error) => {
+            history::end(&log.db, End::Damage).map_err(|error| log.failed(error))?;
+            Ok(true)
+        }
+        done => done,
+    }
+}
+
+/// Whether an error shows that the old file cannot be read, now or later.
+fn is_damage_beside(log: &Database, error: &LedgerError) -> bool {
+    let LedgerError::Database { path, source } = error else { return false };
+    // Tables or values are missing where there is no code of SQLite, or none but that of any error.
+    let is_lacking = source.sqlite_error_code().is_none_or(|code| code == ErrorCode::Unknown);
+    *path != log.path && (error.is_damage() || is_lacking)
+}
+
+fn take_parts(log: &Database, amount: Amount) -> Result<bool, LedgerError> {
     // A power cut may have taken the seal of one that an earlier version took over.
     let old = seal(&log.path)?;
     let mut source = match &old {

@@ -294,6 +294,32 @@ fn a_seal_that_a_power_cut_took_is_put_again() {
 }
 
 #[test]
+fn damage_in_the_old_file_costs_what_was_not_taken_and_nothing_else() {
+    for damage in ["", "this is no database, and it is long enough to be looked at", "no tables"] {
+        let desk = Desk::with(STEPS.len(), 5_000);
+        let log = schema::open(&desk.log()).unwrap();
+        assert!(!take_over_history(&log, Amount::Slice).unwrap());
+        drop(log);
+        if damage == "no tables" {
+            Connection::open(desk.old()).unwrap().execute_batch("DROP TABLE sealed_stages").unwrap();
+        } else {
+            for name in ["ledger.db-wal", "ledger.db-shm"] {
+                let _ = std::fs::remove_file(desk.folder.path().join(name));
+            }
+            std::fs::write(desk.old(), damage).unwrap();
+        }
+        for _ in 0..2 {
+            let ledger = desk.open();
+            assert_eq!(ledger.check().unwrap(), None, "{damage}");
+            assert_eq!(ledger.find("/shared", "m0", false).unwrap().len(), 1);
+            assert!(ledger.find("/shared", "m4999", false).unwrap().is_empty());
+            assert_eq!(ledger.waiting(&bob()).unwrap().len(), 1);
+            assert_eq!(ledger.has_lost_history().unwrap(), !damage.is_empty(), "{damage}");
+        }
+    }
+}
+
+#[test]
 fn a_damaged_ledger_is_an_error_and_stays_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

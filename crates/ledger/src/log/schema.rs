@@ -18,7 +18,7 @@ pub(crate) const FIRST: i64 = 1 << 40;
 
 /// Each step makes the next version; a log of version n needs the steps from n on.
 const STEPS: &[&str] = &["
--- One row. `history`: 1 as long as an older ledger is being taken over.
+-- One row. `history`: 1 as long as an older ledger is being taken over, 2 if damage in that one ended it early.
 CREATE TABLE log (epoch BLOB NOT NULL, origin BLOB NOT NULL, history INTEGER NOT NULL) STRICT;
 
 -- Which shared tree is at which path of this machine. Events name the tree by its id alone.

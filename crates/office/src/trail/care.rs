@@ -21,6 +21,11 @@ impl Office {
         }
     }
 
+    /// Whether a ledger of an older version was so damaged that not all of its history could be taken over.
+    pub fn has_lost_history(&self) -> Result<bool, OfficeError> {
+        Ok(self.books.with(|ledger| ledger.has_lost_history())?)
+    }
+
     /// How many messages the ledger knows.
     pub fn count_recorded(&self) -> Result<u64, OfficeError> {
         Ok(self.books.with(|ledger| ledger.count())?)

@@ -20,7 +20,7 @@ pub struct Checkup {
     pub set_aside: Option<PathBuf>,
     /// How many messages are in it.
     pub messages: u64,
-    /// What of the archive could not be read while it was made anew.
+    /// What of the archive could not be read while it was made anew, and what of an older ledger is lost.
     pub warnings: Vec<String>,
 }
 
@@ -58,6 +58,11 @@ pub fn check_ledger(office: &Office, fix: bool) -> Result<Checkup, OfficeError> 
     }
     if checkup.sound {
         checkup.messages = office.count_recorded()?;
+        if office.has_lost_history()? {
+            let lost =
+                "the ledger of an older version, ledger.db, is damaged: its history was taken over in part";
+            checkup.warnings.push(lost.to_owned());
+        }
     }
     Ok(checkup)
 }
