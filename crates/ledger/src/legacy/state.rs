@@ -58,8 +58,8 @@ pub(crate) fn take_over_state(old: &Database, log: &Connection) -> rusqlite::Res
         put_health(log, owner.key(log)?, &serde_json::to_string(&health).unwrap_or_default())
     })?;
     let equals = "SELECT i.root, i.team, i.name, e.gone, e.id, e.first, e.next
-                  FROM equals e JOIN sealed_inboxes i ON i.id = e.inbox";
-    copy(old, log, equals, "equals", |row, log| {
+                  FROM sealed_equals e JOIN sealed_inboxes i ON i.id = e.inbox";
+    copy(old, log, equals, "sealed_equals", |row, log| {
         let owner = Owner::from_row(row)?;
         let key = owner.key(log)?;
         log.prepare_cached(
@@ -80,11 +80,18 @@ pub(crate) fn take_over_state(old: &Database, log: &Connection) -> rusqlite::Res
 
 /// What was read of conversations, and what it proved. Messages keep their numbers.
 fn take_proofs(old: &Connection, log: &Connection) -> rusqlite::Result<()> {
-    let read = "SELECT inode || ':' || path, '', offset FROM transcripts";
-    copy(old, log, read, "transcripts", put_position)?;
-    copy(old, log, "SELECT source, reader, position FROM sources", "sources", put_position)?;
-    copy(old, log, "SELECT source, position, entry, message FROM proofs", "proofs", |row, log| {
-        log.prepare_cached("INSERT INTO proofs (source, position, entry, message) VALUES (?1, ?2, ?3, ?4)")?
+    let read = "SELECT inode || ':' || path, '', offset FROM sealed_transcripts";
+    copy(old, log, read, "sealed_transcripts", put_position)?;
+    copy(old, log, "SELECT source, reader, position FROM sealed_sources", "sealed_sources", put_position)?;
+    copy(
+        old,
+        log,
+        "SELECT source, position, entry, message FROM sealed_proofs",
+        "sealed_proofs",
+        |row, log| {
+            log.prepare_cached(
+                "INSERT INTO proofs (source, position, entry, message) VALUES (?1, ?2, ?3, ?4)",
+            )?
             .execute(params![
                 row.get::<_, String>(0)?,
                 row.get::<_, i64>(1)?,
@@ -92,7 +99,8 @@ fn take_proofs(old: &Connection, log: &Connection) -> rusqlite::Result<()> {
                 row.get::<_, i64>(3)?
             ])
             .map(drop)
-    })
+        },
+    )
 }
 
 /// A reader was named by team, name and path.
@@ -109,8 +117,8 @@ fn put_position(row: &Row, log: &Connection) -> rusqlite::Result<()> {
 }
 
 fn take_steps(old: &Connection, log: &Connection) -> rusqlite::Result<()> {
-    let query = "SELECT root, team, chore, subject, number, state, boot, pid, start, taken_at, ended_at, what FROM steps";
-    copy(old, log, query, "steps", |row, log| {
+    let query = "SELECT root, team, chore, subject, number, state, boot, pid, start, taken_at, ended_at, what FROM sealed_steps";
+    copy(old, log, query, "sealed_steps", |row, log| {
         let root = find_or_make_root(log, &row.get::<_, String>(0)?)?;
         let values =
             (1..12).map(|column| row.get::<_, Value>(column)).collect::<rusqlite::Result<Vec<_>>>()?;

@@ -220,6 +220,11 @@ fn an_older_process_that_still_runs_fails_loudly() {
     drop(desk.open());
     let error = prepared.execute([]).unwrap_err().to_string();
     assert!(error.contains("no such table"), "{error}");
+    // Nor does it take a step that somebody else takes, or note what it read.
+    for table in ["steps", "sources", "proofs", "equals"] {
+        let error = running.execute(&format!("DELETE FROM {table}"), []).unwrap_err().to_string();
+        assert!(error.contains("no such table"), "{error}");
+    }
     let version: i64 = running.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert!(version > 100, "one that opens it finds a version that it does not know");
 }
@@ -269,6 +274,20 @@ fn one_that_died_before_the_log_was_made_is_followed_by_another() {
     let ledger = desk.open();
     assert!(ledger.waiting(&bob()).unwrap().is_empty());
     assert_eq!(ledger.find("/shared", "done", false).unwrap().len(), 1);
+}
+
+#[test]
+fn a_seal_that_left_tables_open_is_completed() {
+    let desk = Desk::with(STEPS.len(), 1);
+    let old = Connection::open(desk.old()).unwrap();
+    for table in ["inboxes", "messages", "stages", "arrivals"] {
+        old.execute_batch(&format!("ALTER TABLE {table} RENAME TO sealed_{table}")).unwrap();
+    }
+    old.pragma_update(None, "user_version", 1_000).unwrap();
+    let ledger = desk.open();
+    assert_eq!(ledger.equals(&bob(), &[]).unwrap()["x"], (1, 3));
+    assert_eq!(ledger.count().unwrap(), 6);
+    assert!(old.execute("DELETE FROM steps", []).is_err());
 }
 
 #[test]
