@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use atm_ledger::{Ledger, LedgerError};
 
+/// How often to open a ledger that is replaced meanwhile.
+const ATTEMPTS: usize = 3;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Books {
     path: PathBuf,
@@ -45,16 +48,56 @@ impl Books {
     ) -> Result<T, LedgerError> {
         let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // A ledger that was deleted or rebuilt under us is not the one that we have open.
-        let there = fs::metadata(&self.path).map(|found| found.ino()).ok();
+        let there = self.inode();
         if slot.as_ref().is_some_and(|(inode, _)| Some(*inode) != there) {
             *slot = None;
         }
         if let Some((_, ledger)) = slot.as_mut() {
             return work(ledger);
         }
-        let mut ledger = Ledger::open(&self.path)?;
+        let (inode, mut ledger) = self.open()?;
         let done = work(&mut ledger);
-        *slot = fs::metadata(&self.path).ok().map(|found| (found.ino(), ledger));
+        *slot = inode.map(|inode| (inode, ledger));
         done
+    }
+
+    /// The ledger with the number of the file that it is; none if files are replaced as fast as we open them. Asked later,
+    /// the number could be that of a file that came meanwhile, and the old one would be used for ever.
+    fn open(&self) -> Result<(Option<u64>, Ledger), LedgerError> {
+        for _ in 0..ATTEMPTS {
+            let before = self.inode();
+            let ledger = Ledger::open(&self.path)?;
+            // One that was made just now is opened again.
+            if before.is_some() && before == self.inode() {
+                return Ok((before, ledger));
+            }
+        }
+        Ok((None, Ledger::open(&self.path)?))
+    }
+
+    fn inode(&self) -> Option<u64> {
+        fs::metadata(&self.path).map(|found| found.ino()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_that_is_replaced_while_it_is_used_is_not_used_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.db");
+        let books = Books::new(path.clone());
+        let replace = |ledger: &mut Ledger| {
+            for name in ["log.db", "log.db-wal", "log.db-shm"] {
+                fs::rename(folder.path().join(name), folder.path().join(format!("aside-{name}"))).unwrap();
+            }
+            let old = ledger.cursor()?;
+            Ok((old, Ledger::open(&path)?.cursor()?))
+        };
+        let (old, new) = books.with(replace).unwrap();
+        assert_ne!(old, new);
+        assert_eq!(books.with(|ledger| ledger.cursor()).unwrap(), new);
     }
 }
