@@ -107,8 +107,9 @@ impl Office {
             let new: Vec<&Message> = moved.iter().filter(|m| unknown.contains(m.id.as_str())).collect();
             let observed: Vec<Observed> =
                 moved.iter().map(|message| observed(message, now, &file, &archive)).collect();
-            ledger.observe(&inbox, &observed, None, now)?;
-            new.iter().try_for_each(|message| effects::record(ledger, &inbox, message, now))
+            effects::record_beside(ledger, &inbox, &new, now, |ledger| {
+                ledger.observe(&inbox, &observed, None, now)
+            })
         })?)
     }
 

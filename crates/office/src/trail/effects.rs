@@ -52,6 +52,25 @@ fn task_of(payload: &Payload) -> Option<&str> {
     }
 }
 
+/// Takes new messages of an inbox in with `observe`, and records what they say about others.
+///
+/// That comes first: what is known is not asked again, so what a process had not recorded when it was killed would be
+/// lost, while recording it twice does no harm. Only what the owner of the inbox sent itself may be about a message that
+/// comes with it, which has to be known before.
+pub(crate) fn record_beside(
+    ledger: &mut Ledger,
+    inbox: &InboxKey,
+    new: &[&Message],
+    now: i64,
+    observe: impl FnOnce(&mut Ledger) -> Result<(), LedgerError>,
+) -> Result<(), LedgerError> {
+    let (own, others): (Vec<&Message>, Vec<&Message>) =
+        new.iter().partition(|message| message.from == inbox.name);
+    others.iter().try_for_each(|message| record(ledger, inbox, message, now))?;
+    observe(ledger)?;
+    own.iter().try_for_each(|message| record(ledger, inbox, message, now))
+}
+
 /// Records what `message`, which came into `inbox`, tells about earlier messages to its sender.
 pub(crate) fn record(
     ledger: &mut Ledger,
@@ -109,4 +128,68 @@ pub(crate) fn record_with(
         ledger.advance(&m.inbox, &m.id, stage, now, &evidence)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use atm_ledger::Observed;
+    use serde_json::{json, value::to_raw_value};
+
+    use super::*;
+
+    fn inbox(name: &str) -> InboxKey {
+        InboxKey { root: "/shared".into(), team: "demo".into(), name: name.into() }
+    }
+
+    fn message(id: &str, from: &str, reply_to: Option<&str>) -> Message {
+        let ours = reply_to.map_or(json!({}), |id| json!({ "reply_to": id }));
+        let entry = json!({
+            "messageId": id, "from": from, "text": "words", "timestamp": "2026-01-01T00:00:00.000Z", "read": false,
+            "metadata": { "atm": ours },
+        });
+        Message::from_entry(&to_raw_value(&entry).unwrap()).unwrap()
+    }
+
+    fn observed(messages: &[&Message]) -> Vec<Observed> {
+        let observe = |message: &&Message| Observed {
+            id: message.id.clone(),
+            new: Some(Box::new((noticed(message, 1), Evidence::certain("found")))),
+            stages: Vec::new(),
+            at: None,
+        };
+        messages.iter().map(observe).collect()
+    }
+
+    fn stage(ledger: &Ledger, id: &str) -> Stage {
+        ledger.find("/shared", id, false).unwrap()[0].stage
+    }
+
+    #[test]
+    fn what_a_message_says_is_recorded_before_it_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(&folder.path().join("log.db")).unwrap();
+        let question = message("question", "alice", None);
+        ledger.observe(&inbox("bob"), &observed(&[&question]), None, 1).unwrap();
+        let answer = message("answer", "bob", Some("question"));
+        // As if killed there.
+        let dies = |_: &mut Ledger| {
+            Err(LedgerError::NotDurable { path: PathBuf::new(), source: std::io::Error::other("killed") })
+        };
+        record_beside(&mut ledger, &inbox("alice"), &[&answer], 2, dies).unwrap_err();
+        assert_eq!(stage(&ledger, "question"), Stage::Done);
+    }
+
+    #[test]
+    fn what_somebody_answers_to_himself_may_come_with_the_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(&folder.path().join("log.db")).unwrap();
+        let (question, answer) =
+            (message("question", "bob", None), message("answer", "bob", Some("question")));
+        let new = [&question, &answer];
+        let observe = |ledger: &mut Ledger| ledger.observe(&inbox("bob"), &observed(&new), None, 2);
+        record_beside(&mut ledger, &inbox("bob"), &new, 2, observe).unwrap();
+        assert_eq!(stage(&ledger, "question"), Stage::Done);
+    }
 }

@@ -104,9 +104,10 @@ impl Office {
                 let new: Vec<&Message> = messages.iter().collect();
                 let observed: Vec<_> =
                     new.iter().map(|message| found_late(message, now, changed_at, &file)).collect();
-                ledger.observe(inbox, &observed, None, now)?;
                 note_signers(ledger, inbox, &new, now)?;
-                new.iter().try_for_each(|message| effects::record(ledger, inbox, message, now))
+                effects::record_beside(ledger, inbox, &new, now, |ledger| {
+                    ledger.observe(inbox, &observed, None, now)
+                })
             });
             if let Err(error) = taken {
                 batch.trouble.get_or_insert(error);
