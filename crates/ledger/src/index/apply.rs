@@ -46,6 +46,11 @@ impl Stored {
         Evidence::from_json(self.evidence.as_deref().unwrap_or_default())
     }
 
+    /// The stages that an older ledger had of the message.
+    fn past_stages(&self) -> Vec<PastStage> {
+        serde_json::from_str(self.evidence.as_deref().unwrap_or("[]")).unwrap_or_default()
+    }
+
     /// What it brings. A body that we cannot read must not keep all other events from being applied.
     fn bring(&self, id: &str) -> Body {
         let text = self.body.as_deref().unwrap_or_default();
@@ -159,9 +164,7 @@ impl<'a> Applier<'a> {
     }
 
     fn bring_past(&self, event: &Stored, inbox: i64, message: i64) -> rusqlite::Result<()> {
-        let stages = event.evidence.as_deref().unwrap_or("[]");
-        let stages: Vec<PastStage> = serde_json::from_str(stages).unwrap_or_default();
-        for (part, (stage, at, evidence)) in (0..).zip(&stages) {
+        for (part, (stage, at, evidence)) in (0..).zip(&event.past_stages()) {
             let (rank, at, event, is_bound) = (stage.rank(), *at, event.seq, evidence.no_later_than);
             let reached = Reached { message, inbox, rank, at, event, part: Some(part), is_bound };
             self.put(&reached)?;
@@ -184,7 +187,7 @@ impl<'a> Applier<'a> {
     ) -> rusqlite::Result<bool> {
         let new = &body.message;
         let rank = match (past, event.kind) {
-            (Some(past), _) => past.stage.unwrap_or(Stage::Accepted).rank(),
+            (Some(past), _) => past.rank(|| event.past_stages()),
             (None, Kind::Accepted) => Stage::Accepted.rank(),
             (None, _) => Stage::Written.rank(),
         };

@@ -277,6 +277,20 @@ fn one_that_died_before_the_log_was_made_is_followed_by_another() {
 }
 
 #[test]
+fn what_was_seen_before_it_expired_or_failed_was_seen() {
+    let desk = Desk::with(STEPS.len(), 1);
+    let add = "INSERT INTO stages (message, rank, at, evidence)
+                   SELECT seq, 40, 7, '' FROM messages WHERE id = 'failed';
+               INSERT INTO stages (message, rank, at, evidence)
+                   SELECT seq, 90, 3, '' FROM messages WHERE id = 'archived'";
+    Connection::open(desk.old()).unwrap().execute_batch(add).unwrap();
+    let ledger = desk.open();
+    let stage = |id: &str| ledger.find("/shared", id, false).unwrap()[0].stage;
+    assert_eq!(stage("failed"), Stage::Seen);
+    assert_eq!(stage("archived"), Stage::Taken, "it failed once, and was sent again");
+}
+
+#[test]
 fn a_seal_that_left_tables_open_is_completed() {
     let desk = Desk::with(STEPS.len(), 1);
     let old = Connection::open(desk.old()).unwrap();

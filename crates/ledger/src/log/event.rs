@@ -210,6 +210,20 @@ pub(crate) struct Past {
     pub(crate) removing_since: Option<i64>,
 }
 
+impl Past {
+    /// The rank that the message has here. In older ledgers, failed and expired outranked every proof. Where one had
+    /// another stage, those that failed are of an attempt before.
+    pub(crate) fn rank(&self, stages: impl FnOnce() -> Vec<PastStage>) -> i64 {
+        let stage = self.stage.unwrap_or(Stage::Accepted);
+        match stage {
+            Stage::Failed | Stage::Expired => {
+                stages().iter().map(|(stage, ..)| stage.rank()).fold(stage.rank(), i64::max)
+            }
+            _ => stage.rank(),
+        }
+    }
+}
+
 /// A stage in the evidence of [`Kind::History`].
 pub(crate) type PastStage = (Stage, i64, Evidence);
 
