@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::{TransactionBehavior, params};
 
 use crate::lookup::text_of;
+use crate::row::NewMessage;
 use crate::seam::{Connection, Transaction};
 
 /// What is longer is no word that somebody types a part of.
@@ -15,6 +16,8 @@ const LONGEST_WORD: usize = 64;
 
 /// So many messages at a time. Smaller parts make a slower index.
 const PART: i64 = 25_000;
+/// And no more once there is so much text: others wait while it is taken apart.
+const PART_TEXT: usize = 1024 * 1024;
 /// So many at the end of a command that asked something else.
 const SMALL_PART: i64 = 256;
 /// Between two parts, so that somebody who waits finds the database free: it is looked for every quarter of this.
@@ -41,30 +44,34 @@ fn is_behind(index: &Connection) -> rusqlite::Result<bool> {
     index.query_row(behind, [], |row| row.get(0))
 }
 
-/// Takes in the words of the next so many messages.
-fn take_in(index: &Connection, log: &Connection, part: i64) -> rusqlite::Result<()> {
+/// Takes in the words of the next so many messages, or of fewer long ones.
+fn take_in(index: &Connection, log: &Connection, most: i64) -> rusqlite::Result<()> {
     let transaction = Transaction::new_unchecked(index, TransactionBehavior::Immediate)?;
     let up_to: i64 = transaction.query_row("SELECT words FROM applied", [], |row| row.get(0))?;
+    let mut part: Vec<(i64, String, NewMessage)> = Vec::new();
+    {
+        let mut next = transaction
+            .prepare_cached("SELECT seq, sender FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+        let mut rows = next.query([up_to, most])?;
+        let mut size = 0;
+        while size < PART_TEXT
+            && let Some(row) = rows.next()?
+        {
+            let seq = row.get(0)?;
+            let message = text_of(log, seq)?;
+            size += message.text.len() + message.summary.as_ref().map_or(0, String::len);
+            part.push((seq, row.get(1)?, message));
+        }
+    }
     // Numbers may be missing in between: the last of the part is a message's, so that there is always a next one.
-    let last: Option<i64> = transaction.query_row(
-        "SELECT max(seq) FROM (SELECT seq FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2)",
-        [up_to, part],
-        |row| row.get(0),
-    )?;
-    let Some(last) = last else { return Ok(()) };
+    let Some(last) = part.last().map(|(seq, ..)| *seq) else { return Ok(()) };
     let mut new = HashSet::new();
     {
-        let mut next = transaction.prepare_cached(
-            "SELECT seq, sender FROM messages WHERE seq > ?1 AND seq <= ?2 ORDER BY seq DESC",
-        )?;
         let mut add = transaction
             .prepare_cached("INSERT INTO words (rowid, text, summary, sender) VALUES (?1, ?2, ?3, ?4)")?;
-        let mut rows = next.query([up_to, last])?;
-        while let Some(row) = rows.next()? {
-            let (seq, sender): (i64, String) = (row.get(0)?, row.get(1)?);
-            let message = text_of(log, seq)?;
+        for (seq, sender, message) in part.iter().rev() {
             add.execute(params![-seq, message.text, message.summary, sender])?;
-            for text in [Some(&message.text), message.summary.as_ref(), Some(&sender)].into_iter().flatten() {
+            for text in [Some(&message.text), message.summary.as_ref(), Some(sender)].into_iter().flatten() {
                 collect_words(text, &mut new);
             }
         }
@@ -105,15 +112,15 @@ mod tests {
     use crate::database::Database;
     use crate::index::schema;
 
-    #[test]
-    fn the_words_are_taken_in_part_by_part() {
+    /// A log and an index with messages of these numbers, whose texts have their number and so many other bytes.
+    fn filled(numbers: &[i64], padding: usize) -> (Connection, Database) {
         let log = Connection::open_in_memory().unwrap();
         log.execute_batch("CREATE TABLE events (seq INTEGER PRIMARY KEY, body TEXT)").unwrap();
         let index = Database::in_memory(Path::new("index.db")).unwrap();
         schema::make(&index).unwrap();
-        // There are gaps: other events stand in between.
-        for seq in [1, 2, 5, 6, 40] {
-            let body = format!("{{\"message\":{{\"text\":\"word{seq} common\"}}}}");
+        for seq in numbers {
+            let padding = "-".repeat(padding);
+            let body = format!("{{\"message\":{{\"text\":\"word{seq} common{padding}\"}}}}");
             log.execute("INSERT INTO events (seq, body) VALUES (?1, ?2)", params![seq, body]).unwrap();
             index
                 .db
@@ -124,12 +131,23 @@ mod tests {
                 )
                 .unwrap();
         }
+        (log, index)
+    }
+
+    fn take_in_all(log: &Connection, index: &Database, most: i64) -> usize {
         let mut parts = 0;
         while is_behind(&index.db).unwrap() {
-            take_in(&index.db, &log, 2).unwrap();
+            take_in(&index.db, log, most).unwrap();
             parts += 1;
         }
-        assert_eq!(parts, 3);
+        parts
+    }
+
+    #[test]
+    fn the_words_are_taken_in_part_by_part() {
+        // There are gaps: other events stand in between.
+        let (log, index) = filled(&[1, 2, 5, 6, 40], 0);
+        assert_eq!(take_in_all(&log, &index, 2), 3);
         let found: Vec<i64> = index
             .db
             .prepare("SELECT -rowid FROM words WHERE words MATCH 'common' ORDER BY rowid")
@@ -140,5 +158,11 @@ mod tests {
             .unwrap();
         assert_eq!(found, [40, 6, 5, 2, 1]);
         assert_eq!(words_from(&index.db, "word4", 10).unwrap(), ["word40"]);
+    }
+    #[test]
+    fn of_long_messages_a_part_has_fewer() {
+        let (log, index) = filled(&[1, 2, 3, 4, 5], PART_TEXT * 3 / 5);
+        assert_eq!(take_in_all(&log, &index, 100), 3);
+        assert_eq!(words_from(&index.db, "word", 10).unwrap().len(), 5);
     }
 }
