@@ -248,7 +248,8 @@ impl Ledger {
     }
 
     /// What waits: accepted and not written, queued and without a sign of work since, wanting an acknowledgment and without one, held, gone without
-    /// a proof that it was taken, or taken since `lately` and not seen. At most so many, the newest; oldest first.
+    /// a proof that it was taken, or taken since `lately` and not seen. Of what waits at most so many, the oldest, and of what
+    /// was taken at most so many, the newest: much of that must not hide mail that waits. Oldest first.
     pub fn pending(
         &self,
         root: &str,
@@ -258,16 +259,15 @@ impl Ledger {
     ) -> Result<Vec<Recorded>, LedgerError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let Some(number) = self.read(|view| find_team(view, root, team))? else { return Ok(Vec::new()) };
-        let mut found = self.select(
+        self.select(
             root,
             "m.seq IN (
-                 SELECT seq FROM messages WHERE team = ?2 AND waits = 1
-                 UNION SELECT seq FROM messages WHERE team = ?2 AND rank = 30 AND noticed_at >= ?3)
-             ORDER BY m.seq DESC LIMIT ?4",
+                 SELECT seq FROM (SELECT seq FROM messages WHERE team = ?2 AND waits = 1 ORDER BY seq LIMIT ?4)
+                 UNION SELECT seq FROM (SELECT seq FROM messages WHERE team = ?2 AND rank = 30 AND noticed_at >= ?3
+                                        ORDER BY seq DESC LIMIT ?4))
+             ORDER BY m.seq",
             &[&number, &lately, &limit],
-        )?;
-        found.reverse();
-        Ok(found)
+        )
     }
 
     /// Whether a message ever reached a stage.

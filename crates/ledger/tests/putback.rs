@@ -80,6 +80,24 @@ fn a_removal_is_on_record_until_it_is_known_to_have_failed() {
     assert_eq!((there.len(), there[0].removing_since), (1, None));
 }
 
+/// With many messages that were taken later, mail that waits used to fall off the end of the list.
+#[test]
+fn much_taken_mail_does_not_hide_what_waits() {
+    let mut desk = Desk::with(&["held", "one", "two", "three"]);
+    let observed = |id: &str, stage, evidence| Observed {
+        id: id.into(),
+        new: None,
+        stages: vec![(stage, evidence)],
+        at: None,
+    };
+    let mut seen = vec![observed("held", Stage::Held, Evidence::certain("undone"))];
+    seen.extend(["one", "two", "three"].map(|id| observed(id, Stage::Taken, Evidence::likely("drained"))));
+    desk.ledger.observe(&desk.bob, &seen, None, 3).unwrap();
+    let found = desk.ledger.pending(&desk.bob.root, "demo", 0, 2).unwrap();
+    let ids: Vec<String> = found.into_iter().map(|message| message.id).collect();
+    assert_eq!(ids, ["held", "two", "three"]);
+}
+
 #[test]
 fn held_and_unproved_mail_is_pending_until_it_is_seen() {
     let mut desk = Desk::with(&["held", "unproved", "taken"]);
