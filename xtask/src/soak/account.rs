@@ -1,6 +1,6 @@
 //! What was sent and what became of it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -113,6 +113,8 @@ struct Final {
     there: HashMap<String, (usize, bool)>,
     archived: HashMap<String, usize>,
     stages: HashMap<String, String>,
+    /// Listed as pending since nothing shows whether it was taken: that says neither.
+    unproved: HashSet<String>,
 }
 
 impl Table {
@@ -129,8 +131,9 @@ impl Table {
             self.torn.push(format!("set aside: {}", entry.file_name().display()));
         }
         let log = list(world, &["log", "--last", "10000000"])?;
+        let pending = list(world, &["pending"])?;
         for room in rooms {
-            match Final::of(world, room, &log) {
+            match Final::of(world, room, &log, &pending) {
                 Ok(last) => self.settle_room(room, &notes, &last),
                 Err(error) => self.torn.push(format!("{}: {error:#}", room.name)),
             }
@@ -166,7 +169,7 @@ impl Table {
                 _ => {}
             }
             let is_consumed = taken(text) > 0 || notes.marked.contains(&key(text)) || shown.contains(text);
-            let is_told_as_consumed = matches!(stage, "taken" | "seen");
+            let is_told_as_consumed = stage == "seen" || stage == "taken" && !last.unproved.contains(text);
             if is_told_as_consumed && !is_consumed
                 || taken(text) > 0 && matches!(stage, "accepted" | "written")
             {
@@ -218,7 +221,7 @@ impl Table {
 }
 
 impl Final {
-    fn of(world: &World, room: &Room, log: &[Value]) -> Result<Self> {
+    fn of(world: &World, room: &Room, log: &[Value], pending: &[Value]) -> Result<Self> {
         let mut there: HashMap<String, (usize, bool)> = HashMap::new();
         for entry in world.entries(room.name)? {
             let text = entry["text"].as_str().unwrap_or_default().to_owned();
@@ -236,7 +239,12 @@ impl Final {
                 stages.insert(text("text"), text("stage"));
             }
         }
-        Ok(Self { there, archived, stages })
+        let is_unproved = |message: &&Value| {
+            message["to"].as_str() == Some(room.name) && message["why"] == "taken_unproved"
+        };
+        let text = |message: &Value| message["text"].as_str().unwrap_or_default().to_owned();
+        let unproved = pending.iter().filter(is_unproved).map(text).collect();
+        Ok(Self { there, archived, stages, unproved })
     }
 }
 
