@@ -148,20 +148,26 @@ impl Snapshot {
         let around = Surroundings::of(&self.config);
         let now = office.now();
         let leads = |member: &&Member| self.lead.as_ref().is_some_and(|lead| lead.as_str() == member.name);
-        let mut members = Vec::new();
+        // The rows before the tasks: after a stall a row is at its end, and with tasks of before it a check would be due again.
+        let mut rows = Vec::new();
         for member in self.config.members.iter().filter(|member| !leads(member)) {
             let Ok(name) = member.checked_name() else { continue };
             let inbox = office.inbox_key(team, &name);
+            rows.push((member, name, office.books.with(|ledger| ledger.health(&inbox))?));
+        }
+        let tasks = office.tasks(team)?.list(&TaskFilter::default())?.tasks;
+        let mut members = Vec::new();
+        for (member, name, row) in rows {
             let signs = office.signs(team, &self.config, member, &around);
             let is_open = |task: &&TaskView| {
                 task.owner.as_deref() == Some(name.as_str()) && task.status != Status::Completed
             };
-            let open: Vec<&TaskView> = self.tasks.iter().filter(is_open).collect();
+            let open: Vec<&TaskView> = tasks.iter().filter(is_open).collect();
             members.push(MemberNow {
                 presence: judge(&signs, now).state,
                 said: signs.word.as_ref().map(|word| word.at),
                 started: member.spawned_at.or(member.joined_at),
-                row: office.books.with(|ledger| ledger.health(&inbox))?,
+                row,
                 leases: open.iter().filter_map(|task| task.lease.clone()).collect(),
                 open_tasks: open.iter().map(|task| task.id.to_string()).collect(),
                 name,
