@@ -4,7 +4,7 @@
 //! can tell whether the owner still runs; that question is theirs to answer, the ledger only compares. A change of a step
 //! names the owner that it was read with, so a step that changed hands meanwhile is left alone.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, ToSql, params, params_from_iter};
 
 use crate::error::LedgerError;
 use crate::log::append::find_or_make_root;
@@ -106,6 +106,10 @@ impl StepRow {
 
 const COLUMNS: &str =
     "SELECT team, chore, subject, number, state, boot, pid, start, taken_at, ended_at, what FROM steps";
+/// The steps of a team.
+const OF_TEAM: &str = "root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2";
+/// One step.
+const OF_KEY: &str = "chore = ?3 AND subject = ?4 AND number = ?5";
 
 impl Ledger {
     /// Takes a step for `owner`, unless it was taken before. `what` says what is done in it.
@@ -139,30 +143,8 @@ impl Ledger {
         to: &StepOwner,
         now: i64,
     ) -> Result<bool, LedgerError> {
-        let write = || {
-            self.log
-                .db
-                .prepare_cached(
-                    "UPDATE steps SET boot = ?9, pid = ?10, start = ?11, taken_at = ?12
-                     WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
-                     AND state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8",
-                )?
-                .execute(params![
-                    key.root,
-                    key.team,
-                    key.chore,
-                    key.subject,
-                    key.number,
-                    from.boot,
-                    from.pid,
-                    from.start,
-                    to.boot,
-                    to.pid,
-                    to.start,
-                    now
-                ])
-        };
-        write().map(|changed| changed > 0).map_err(|source| self.failed(source))
+        let change = "UPDATE steps SET boot = ?9, pid = ?10, start = ?11, taken_at = ?12";
+        self.change_taken_step(change, key, from, &[&to.boot, &to.pid, &to.start, &now])
     }
 
     /// Records that a step was carried out.
@@ -182,26 +164,7 @@ impl Ledger {
 
     /// Gives a step back of which nothing was done, so that it can be taken again.
     pub fn give_step_back(&mut self, key: &StepKey, owner: &StepOwner) -> Result<(), LedgerError> {
-        let write = || {
-            self.log
-                .db
-                .prepare_cached(
-                    "DELETE FROM steps
-                     WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
-                     AND state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8",
-                )?
-                .execute(params![
-                    key.root,
-                    key.team,
-                    key.chore,
-                    key.subject,
-                    key.number,
-                    owner.boot,
-                    owner.pid,
-                    owner.start
-                ])
-        };
-        write().map(drop).map_err(|source| self.failed(source))
+        self.change_taken_step("DELETE FROM steps", key, owner, &[]).map(drop)
     }
 
     /// A step, if somebody took it.
@@ -209,9 +172,7 @@ impl Ledger {
         let query = || {
             self.log
                 .db
-                .prepare_cached(&format!(
-                    "{COLUMNS} WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5"
-                ))?
+                .prepare_cached(&format!("{COLUMNS} WHERE {OF_TEAM} AND {OF_KEY}"))?
                 .query_row(params![key.root, key.team, key.chore, key.subject, key.number], |row| {
                     StepRow::read(row, &key.root)
                 })
@@ -226,7 +187,7 @@ impl Ledger {
             self.log
                 .db
                 .prepare_cached(&format!(
-                    "{COLUMNS} WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND state <> 'finished' ORDER BY taken_at"
+                    "{COLUMNS} WHERE {OF_TEAM} AND state <> 'finished' ORDER BY taken_at"
                 ))?
                 .query_map(params![root, team], |row| StepRow::read(row, root))?
                 .collect()
@@ -239,7 +200,7 @@ impl Ledger {
         let write = || {
             self.log
                 .db
-                .prepare_cached("DELETE FROM steps WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND ended_at < ?3")?
+                .prepare_cached(&format!("DELETE FROM steps WHERE {OF_TEAM} AND ended_at < ?3"))?
                 .execute(params![root, team, before])
         };
         write().map_err(|source| self.failed(source))
@@ -282,26 +243,33 @@ impl Ledger {
         state: &str,
         now: i64,
     ) -> Result<bool, LedgerError> {
+        self.change_taken_step("UPDATE steps SET state = ?9, ended_at = ?10", key, owner, &[&state, &now])
+    }
+
+    /// Changes a step if `owner` still has it; says whether it did. `more` are the values from `?9` on.
+    fn change_taken_step(
+        &self,
+        change: &str,
+        key: &StepKey,
+        owner: &StepOwner,
+        more: &[&dyn ToSql],
+    ) -> Result<bool, LedgerError> {
+        let values: [&dyn ToSql; 8] = [
+            &key.root,
+            &key.team,
+            &key.chore,
+            &key.subject,
+            &key.number,
+            &owner.boot,
+            &owner.pid,
+            &owner.start,
+        ];
         let write = || {
+            let is_theirs = "state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8";
             self.log
                 .db
-                .prepare_cached(
-                    "UPDATE steps SET state = ?9, ended_at = ?10
-                     WHERE root = (SELECT id FROM roots WHERE path = ?1) AND team = ?2 AND chore = ?3 AND subject = ?4 AND number = ?5
-                     AND state = 'taken' AND boot = ?6 AND pid = ?7 AND start = ?8",
-                )?
-                .execute(params![
-                    key.root,
-                    key.team,
-                    key.chore,
-                    key.subject,
-                    key.number,
-                    owner.boot,
-                    owner.pid,
-                    owner.start,
-                    state,
-                    now
-                ])
+                .prepare_cached(&format!("{change} WHERE {OF_TEAM} AND {OF_KEY} AND {is_theirs}"))?
+                .execute(params_from_iter(values.iter().chain(more)))
         };
         write().map(|changed| changed > 0).map_err(|source| self.failed(source))
     }
