@@ -105,6 +105,9 @@ pub struct MemberNow {
     pub open_tasks: Vec<String>,
 }
 
+/// How far a health sweep is with a member.
+type HealthOf = (MemberName, Option<HealthRow>);
+
 impl Snapshot {
     /// Looks at a team.
     pub(crate) fn take(office: &Office, team: &TeamName, parts: Parts) -> Result<Self, OfficeError> {
@@ -122,11 +125,13 @@ impl Snapshot {
             // If tmux cannot be asked, what the configuration says stands.
             snapshot.ended = office.ended(&snapshot.config).unwrap_or_default();
         }
+        // Before the tasks: after a stall a row is at its end, and with tasks of before it a check would be due again.
+        let rows = if parts.people { snapshot.health_rows(office, team)? } else { Vec::new() };
         if parts.tasks || parts.people {
             snapshot.tasks = office.tasks(team)?.list(&TaskFilter::default())?.tasks;
         }
         if parts.people {
-            snapshot.members = snapshot.gather_members(office, team)?;
+            snapshot.members = snapshot.gather_members(office, team, rows);
         }
         if parts.waiting {
             snapshot.waiting = snapshot.gather_waiting(office, team)?;
@@ -144,25 +149,29 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    fn gather_members(&self, office: &Office, team: &TeamName) -> Result<Vec<MemberNow>, OfficeError> {
-        let around = Surroundings::of(&self.config);
-        let now = office.now();
+    /// How far a health sweep is with each member but the lead.
+    fn health_rows(&self, office: &Office, team: &TeamName) -> Result<Vec<HealthOf>, OfficeError> {
         let leads = |member: &&Member| self.lead.as_ref().is_some_and(|lead| lead.as_str() == member.name);
-        // The rows before the tasks: after a stall a row is at its end, and with tasks of before it a check would be due again.
         let mut rows = Vec::new();
         for member in self.config.members.iter().filter(|member| !leads(member)) {
             let Ok(name) = member.checked_name() else { continue };
             let inbox = office.inbox_key(team, &name);
-            rows.push((member, name, office.books.with(|ledger| ledger.health(&inbox))?));
+            rows.push((name, office.books.with(|ledger| ledger.health(&inbox))?));
         }
-        let tasks = office.tasks(team)?.list(&TaskFilter::default())?.tasks;
+        Ok(rows)
+    }
+
+    fn gather_members(&self, office: &Office, team: &TeamName, rows: Vec<HealthOf>) -> Vec<MemberNow> {
+        let around = Surroundings::of(&self.config);
+        let now = office.now();
         let mut members = Vec::new();
-        for (member, name, row) in rows {
+        for (name, row) in rows {
+            let Some(member) = self.config.member(name.as_str()) else { continue };
             let signs = office.signs(team, &self.config, member, &around);
             let is_open = |task: &&TaskView| {
                 task.owner.as_deref() == Some(name.as_str()) && task.status != Status::Completed
             };
-            let open: Vec<&TaskView> = tasks.iter().filter(is_open).collect();
+            let open: Vec<&TaskView> = self.tasks.iter().filter(is_open).collect();
             members.push(MemberNow {
                 presence: judge(&signs, now).state,
                 said: signs.word.as_ref().map(|word| word.at),
@@ -173,7 +182,7 @@ impl Snapshot {
                 name,
             });
         }
-        Ok(members)
+        members
     }
 
     fn gather_waiting(&self, office: &Office, team: &TeamName) -> Result<Vec<Waited>, OfficeError> {
