@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use atm_office::Office;
 use atm_office::office::USER;
+use atm_panes::Tmux;
 use atm_store::{Root, State};
 use atm_wire::{Address, MemberName, TeamName};
 
@@ -43,6 +44,7 @@ impl Context {
             Root::new(cwd.join(&settings.root.value)),
             State::new(cwd.join(&settings.state.value)),
         )
+        .with_panes(Tmux::default())
         .with_unread_after(settings.unread_after.value);
         let out = Out::new(global.json, global.quiet, settings.color.value);
         Self { office, settings, out, cwd, global: global.clone() }

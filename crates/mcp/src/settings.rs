@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atm_office::Office;
-use atm_office::pane;
+use atm_panes::Server;
 use atm_wire::{Address, TeamName};
 
 /// What a server is started with. The server itself reads neither the environment nor the home folder.
@@ -38,7 +38,7 @@ pub enum Profile {
 #[derive(Debug, Clone, Default)]
 pub struct Spawning {
     /// The tmux server; one of our own if there is none.
-    pub server: Option<pane::Server>,
+    pub server: Option<Server>,
     /// Variables for them.
     pub env: Vec<(String, OsString)>,
     /// What to run when one has ended; the words `--team TEAM` are added.

@@ -145,7 +145,8 @@ impl Office {
         Ok(self.artifact_folder(team, name).report(news)?)
     }
 
-    pub(crate) fn artifact_folder(&self, team: &TeamName, name: &MemberName) -> ArtifactFolder {
+    /// Where a member's own files are.
+    pub fn artifact_folder(&self, team: &TeamName, name: &MemberName) -> ArtifactFolder {
         ArtifactFolder::new(&self.root, team, name, &self.state, self.times)
     }
 }

@@ -8,8 +8,7 @@ use atm_wire::{NameError, TeamName};
 
 use crate::chores::wake::WakeError;
 use crate::mail::partly::Done;
-use crate::spawn::SpawnError;
-
+use crate::people::spawn_error::SpawnError;
 use crate::tasks::TaskError;
 
 /// What sort of error it is. Each front has its own way to end with it: an exit code, an answer, a dialog.

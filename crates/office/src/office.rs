@@ -13,6 +13,7 @@ use crate::error::OfficeError;
 use crate::mail::equals::Memory;
 use crate::mail::underway::Deliveries;
 use crate::people::nearest::nearest;
+use crate::people::pane::{NoHost, PaneHost};
 use crate::people::probe::{ProcessProbe, SystemProbe};
 use crate::trail::pending::UNREAD_AFTER;
 use crate::watch::Hub;
@@ -49,6 +50,7 @@ pub struct Office {
     pub(crate) times: LockTimes,
     pub(crate) books: Books,
     pub(crate) probe: Arc<dyn ProcessProbe>,
+    pub(crate) panes: Arc<dyn PaneHost>,
     /// The root without links, once it exists: the ledger knows it by that name.
     pub(crate) root_key: Arc<OnceLock<String>>,
     pub(crate) unread_after: Duration,
@@ -68,6 +70,7 @@ impl Office {
             times: LockTimes::default(),
             books,
             probe: Arc::new(SystemProbe),
+            panes: Arc::new(NoHost),
             root_key: Arc::default(),
             unread_after: UNREAD_AFTER,
             deliveries: Deliveries::default(),
@@ -79,6 +82,13 @@ impl Office {
     #[must_use]
     pub fn with_probe(mut self, probe: impl ProcessProbe + 'static) -> Self {
         self.probe = Arc::new(probe);
+        self
+    }
+
+    /// With the panes that members run in. Without them nothing is known of any pane.
+    #[must_use]
+    pub fn with_panes(mut self, panes: impl PaneHost + 'static) -> Self {
+        self.panes = Arc::new(panes);
         self
     }
 
@@ -131,6 +141,16 @@ impl Office {
     /// How long locks are waited for, and when they count as stale.
     pub fn lock_times(&self) -> LockTimes {
         self.times
+    }
+
+    /// The machine's processes, as this office sees them.
+    pub fn probe(&self) -> &dyn ProcessProbe {
+        &*self.probe
+    }
+
+    /// The panes that members run in.
+    pub fn panes(&self) -> &dyn PaneHost {
+        &*self.panes
     }
 
     /// The time, by this office's clock.

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime};
 use atm_office::Office;
 use atm_office::clock::FixedClock;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
-use atm_office::pane::{Life, PaneError, PaneRef};
 use atm_office::people::members::{MemberView, Presence};
 use atm_office::people::probe::{Agent, Nameless, ProcessProbe};
 use atm_store::Layout;
@@ -47,10 +46,6 @@ impl ProcessProbe for Machine {
 
     fn nameless(&self) -> Vec<Nameless> {
         self.nameless.clone()
-    }
-
-    fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
-        Ok(panes.iter().map(|_| Life::NoServer).collect())
     }
 }
 

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use atm_office::Office;
 use atm_office::chores::retry::{Policies, Policy};
 use atm_office::clock::FixedClock;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
-use atm_office::pane::{Life, PaneError, PaneRef};
 use atm_office::people::members::{MemberView, Presence};
 use atm_office::people::probe::{Agent, Nameless, ProcessProbe};
 use atm_office::protocol::report::{Alive, Idle};
-use atm_office::spawn::{SpawnError, SpawnPlan};
-use atm_office::{Office, OfficeError};
 use atm_store::Layout;
 use atm_support::{TestEnv, TestTeam};
 use atm_wire::{MemberName, Stamp};
@@ -42,10 +40,6 @@ impl ProcessProbe for Machine {
 
     fn nameless(&self) -> Vec<Nameless> {
         Vec::new()
-    }
-
-    fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
-        Ok(panes.iter().map(|_| Life::NoServer).collect())
     }
 }
 
@@ -168,19 +162,6 @@ fn retry_serves_a_member_between_two_turns() {
     let back = world.at(60, bob_runs());
     assert_eq!(back.office.retry(back.team.name(), &policies, false).unwrap().len(), 1);
     assert!(back.team.texts("team-lead")[0].contains("mend the build"));
-}
-
-#[test]
-fn no_second_client_of_a_name_is_started() {
-    let plan = |name| SpawnPlan::new(name, &["sh"]);
-    let refused = |started: Result<_, OfficeError>| match started {
-        Err(OfficeError::Spawn(SpawnError::Runs { why, .. })) => assert!(why.contains("4242"), "{why}"),
-        other => panic!("{other:?}"),
-    };
-    let world = World::new(&between_turns()).at(0, bob_runs());
-    refused(world.office.respawn(world.team.name(), &plan("bob")));
-    let world = World::new(&json!([{"name": "team-lead"}])).at(0, bob_runs());
-    refused(world.office.spawn(world.team.name(), &plan("bob")));
 }
 
 #[test]

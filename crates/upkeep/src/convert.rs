@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use atm_office::people::join::lead_runs;
 use atm_office::{ErrorKind, Office, OfficeError};
 use atm_store::{Layout, Mailbox, TeamFolder, points};
 use atm_wire::{MemberName, TeamName};
@@ -69,7 +68,7 @@ pub fn convert(
     progress: Progress,
 ) -> Result<ConvertedTeam, OfficeError> {
     let folder = office.folder(team)?;
-    check_clients(team, &folder, plan)?;
+    check_clients(office, team, &folder, plan)?;
     let to = match plan.to {
         Layout::Array => "array",
         Layout::Log => "log",
@@ -232,11 +231,16 @@ impl ConvertedInbox {
 }
 
 /// A client reads and writes arrays alone: of a log it would see nothing.
-fn check_clients(team: &TeamName, folder: &TeamFolder, plan: ConvertPlan) -> Result<(), OfficeError> {
+fn check_clients(
+    office: &Office,
+    team: &TeamName,
+    folder: &TeamFolder,
+    plan: ConvertPlan,
+) -> Result<(), OfficeError> {
     if plan.to == Layout::Array || plan.force {
         return Ok(());
     }
-    match lead_runs(&folder.load()?)? {
+    match office.lead_runs(&folder.load()?)? {
         (true, why) => Err(OfficeError::ClientRuns { team: team.clone(), why }),
         (false, _) => Ok(()),
     }

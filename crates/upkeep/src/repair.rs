@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atm_office::people::join::lead_runs;
 use atm_office::{Office, OfficeError};
 use atm_store::StoreError;
 use atm_wire::team::{Member, TeamConfig};
@@ -149,7 +148,7 @@ fn orphaned(
     if config.lead_process.as_ref().is_none_or(|process| process.pid.is_none()) {
         return Ok(None);
     }
-    let (runs, why) = lead_runs(config)?;
+    let (runs, why) = office.lead_runs(config)?;
     if runs {
         return Ok(None);
     }

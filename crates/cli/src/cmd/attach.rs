@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use atm_office::pane::{Server, Tmux};
+use atm_panes::{Server, Tmux};
 use atm_wire::MemberName;
 use clap::Args;
 use serde_json::json;
@@ -24,7 +24,7 @@ pub(crate) struct Attach {
 impl Attach {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
-        let pane = context.office.pane_to_show(&team, self.name.as_ref())?;
+        let pane = atm_panes::pane_to_show(&mut context.office.team(&team)?, self.name.as_ref())?;
         let inside = here().and_then(|server| match server {
             Server::Here { socket, .. } => Some(socket.canonicalize().unwrap_or(socket)),
             Server::Named(_) | Server::Socket(_) => None,

@@ -16,7 +16,7 @@ pub(crate) struct Kill {
 impl Kill {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
-        let killed = context.office.kill(&team, &self.name)?;
+        let killed = atm_panes::kill(&mut context.office.team(&team)?, &self.name)?;
         let out = &mut context.out;
         if out.json {
             out.document(&killed)?;

@@ -19,7 +19,7 @@ pub(crate) struct Peek {
 impl Peek {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
-        let peek = context.office.screen(&team, &self.name, self.lines)?;
+        let peek = atm_panes::screen(&mut context.office.team(&team)?, &self.name, self.lines)?;
         let out = &mut context.out;
         if out.json {
             out.document(&peek)?;

@@ -5,9 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atm_clients::AgentClient;
-use atm_office::pane::{Place, Server};
 use atm_office::people::members::MemberPlan;
-use atm_office::spawn::{SpawnPlan, Started};
+use atm_panes::{Place, Server, SpawnPlan, Started};
 use atm_wire::TeamName;
 use clap::{Args, ValueEnum};
 
@@ -97,7 +96,7 @@ impl Spawn {
         plan.member.agent_type = self.agent_type;
         plan.member.color = self.member_color;
         plan.member.cwd = Some(context.cwd.join(cwd));
-        let started = context.office.spawn(&team, &plan)?;
+        let started = atm_panes::spawn(&mut context.office.team(&team)?, &plan)?;
         tell(context, &started, "started")
     }
 }
@@ -106,14 +105,14 @@ impl Respawn {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
         let plan = self.how.plan(context, &team, &self.name)?;
-        let started = context.office.respawn(&team, &plan)?;
+        let started = atm_panes::respawn(&mut context.office.team(&team)?, &plan)?;
         tell(context, &started, "started again")
     }
 }
 
 impl How {
     fn plan(self, context: &Context, team: &TeamName, name: &str) -> Result<SpawnPlan, Failure> {
-        atm_office::spawn::check_backend(&self.backend)?;
+        atm_panes::check_backend(&self.backend)?;
         Ok(SpawnPlan {
             member: MemberPlan {
                 prompt: self.prompt,

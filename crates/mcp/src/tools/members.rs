@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use atm_clients::{AgentClient, UnknownClient};
-use atm_office::people::dismiss::Dismissed;
 use atm_office::people::members::{MemberPlan, Presence};
-use atm_office::spawn::{SpawnError, SpawnPlan};
+use atm_office::people::spawn_error::SpawnError;
 use atm_office::{Hint, OfficeError};
+use atm_panes::{Dismissed, SpawnPlan};
 use atm_store::watch::Stop;
 use atm_wire::{MemberName, TeamName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -128,8 +128,9 @@ impl Call for SpawnTeammate {
             env: spawning.env.clone(),
             on_exit,
         };
-        let started = match desk.office().spawn(&team, &plan) {
-            Err(OfficeError::Spawn(SpawnError::IsMember { .. })) => desk.office().respawn(&team, &plan)?,
+        let mut handle = desk.office().team(&team)?;
+        let started = match atm_panes::spawn(&mut handle, &plan) {
+            Err(OfficeError::Spawn(SpawnError::IsMember { .. })) => atm_panes::respawn(&mut handle, &plan)?,
             started => started?,
         };
         let message = format!("started in pane {}; its prompt is in its inbox", started.pane);
@@ -250,7 +251,9 @@ impl CheckTeammate {
         if !self.include_output {
             return (String::new(), not_alive());
         }
-        match desk.office().screen(team, name, self.output_lines.clamp(1, 120)) {
+        let lines = self.output_lines.clamp(1, 120);
+        let handle = desk.office().team(team);
+        match handle.and_then(|mut team| atm_panes::screen(&mut team, name, lines)) {
             Ok(screen) => (cut(&screen.lines.join("\n"), SCREEN), not_alive()),
             Err(error) => (String::new(), Some(error.to_string())),
         }
@@ -274,7 +277,7 @@ impl Call for ForceKill {
         let team = desk.team(self.team_name.as_deref())?;
         desk.must_lead(&team, "ending members")?;
         let name = MemberName::parse(&self.agent_name)?;
-        let gone = desk.office().dismiss(&team, &name, true)?;
+        let gone = atm_panes::dismiss(&mut desk.office().team(&team)?, &name, true)?;
         dismissed(&name, &gone, "was ended and is no member any more")
     }
 }
@@ -296,7 +299,7 @@ impl Call for ProcessShutdown {
         let team = desk.team(self.team_name.as_deref())?;
         desk.must_lead(&team, "taking members out")?;
         let name = MemberName::parse(&self.agent_name)?;
-        let gone = desk.office().dismiss(&team, &name, false)?;
+        let gone = atm_panes::dismiss(&mut desk.office().team(&team)?, &name, false)?;
         dismissed(&name, &gone, "is no member any more")
     }
 }

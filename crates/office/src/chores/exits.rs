@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Carried, Chore, Effect, Parts, Site, Snapshot, Step};
 use crate::error::OfficeError;
-use crate::spawn::exits::Ended;
+use crate::people::exits::Ended;
 
 const NAME: &str = "exits";
 

@@ -1,10 +1,12 @@
 //! Mail itself: what a caller wants sent, how it is delivered, read, answered and acknowledged.
 
 pub mod ack;
+mod backlog;
 pub mod broadcast;
 pub(crate) mod deliver;
 pub(crate) mod derived;
 pub(crate) mod equals;
+pub mod first_words;
 pub mod hook;
 pub mod inbox;
 pub(crate) mod outbox;

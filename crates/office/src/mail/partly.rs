@@ -56,7 +56,7 @@ impl fmt::Display for Done {
 }
 
 /// Says of a step that fails what was done before it.
-pub(crate) trait After<T> {
+pub trait After<T> {
     /// The same, with `done` known to be done if it is an error.
     fn after(self, done: impl FnOnce() -> Done) -> Result<T, OfficeError>;
 }

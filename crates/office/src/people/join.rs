@@ -10,10 +10,11 @@ use serde_json::Value;
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
-use crate::pane::{Life, PaneRef, Tmux};
 use crate::people::members::MemberPlan;
+use crate::people::pane::{Life, PaneRef};
 use crate::people::presence::ended;
 use crate::people::process::{self, Fate};
+use crate::people::spawn_error::SpawnError;
 
 /// Who adopts a team.
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ impl Office {
         let folder = self.folder(team)?;
         let _turn = folder.turn(&self.state, self.times)?;
         let config = folder.load()?;
-        let (runs, evidence) = lead_runs(&config)?;
+        let (runs, evidence) = self.lead_runs(&config)?;
         let joins_itself = config.lead_session_id.as_deref() == Some(adoption.session.as_str());
         if runs && !adoption.force && !joins_itself {
             return Err(OfficeError::LeadRuns { team: team.clone(), why: evidence });
@@ -95,28 +96,32 @@ impl Office {
     }
 }
 
-/// Whether a team's lead runs, as far as that is recorded, and how that is known.
-pub fn lead_runs(config: &TeamConfig) -> Result<(bool, String), OfficeError> {
-    if let Some(pane) = config.lead().filter(|lead| ended(lead).is_none()).and_then(PaneRef::of) {
-        let life = Tmux::lives(std::slice::from_ref(&pane)).map_err(crate::spawn::SpawnError::from)?;
-        if matches!(life.as_slice(), [Life::Alive { .. }]) {
-            return Ok((true, format!("{pane} runs")));
+impl Office {
+    /// Whether a team's lead runs, as far as that is recorded, and how that is known.
+    pub fn lead_runs(&self, config: &TeamConfig) -> Result<(bool, String), OfficeError> {
+        if let Some(pane) = config.lead().filter(|lead| ended(lead).is_none()).and_then(PaneRef::of) {
+            let life = self.panes.lives(std::slice::from_ref(&pane)).map_err(SpawnError::from)?;
+            if matches!(life.as_slice(), [Life::Alive { .. }]) {
+                return Ok((true, format!("{pane} runs")));
+            }
         }
+        let Some(recorded) = &config.lead_process else {
+            return Ok((false, "no process of the lead is recorded".to_owned()));
+        };
+        let pid = recorded.pid.unwrap_or_default();
+        Ok(match process::fate(recorded) {
+            None => (false, "no process of the lead is recorded".to_owned()),
+            Some(Fate::Runs) => (true, format!("its lead's process {pid} runs")),
+            Some(Fate::Gone | Fate::Replaced) => (false, format!("its lead's process {pid} is gone")),
+            Some(Fate::Elsewhere) => {
+                let space = recorded.pid_space.as_deref().unwrap_or_default();
+                (
+                    true,
+                    format!(
+                        "its lead's process {pid} is recorded for {space}, which cannot be asked from here"
+                    ),
+                )
+            }
+        })
     }
-    let Some(recorded) = &config.lead_process else {
-        return Ok((false, "no process of the lead is recorded".to_owned()));
-    };
-    let pid = recorded.pid.unwrap_or_default();
-    Ok(match process::fate(recorded) {
-        None => (false, "no process of the lead is recorded".to_owned()),
-        Some(Fate::Runs) => (true, format!("its lead's process {pid} runs")),
-        Some(Fate::Gone | Fate::Replaced) => (false, format!("its lead's process {pid} is gone")),
-        Some(Fate::Elsewhere) => {
-            let space = recorded.pid_space.as_deref().unwrap_or_default();
-            (
-                true,
-                format!("its lead's process {pid} is recorded for {space}, which cannot be asked from here"),
-            )
-        }
-    })
 }

@@ -59,7 +59,8 @@ impl MemberPlan {
         }
     }
 
-    pub(crate) fn resolve(
+    /// The member that it becomes, with what is not said filled in; an error if a field breaks a rule.
+    pub fn resolve(
         &self,
         team: &TeamName,
         config: &TeamConfig,

@@ -3,11 +3,14 @@
 pub(crate) mod agents;
 pub mod alias;
 pub mod dismiss;
+pub mod exits;
 pub mod join;
 pub mod lead;
 pub mod members;
 pub mod nearest;
+pub mod pane;
 pub mod presence;
 pub mod probe;
 pub mod process;
+pub mod spawn_error;
 pub mod teams;

@@ -1,10 +1,9 @@
-//! What presence asks of the machine: which processes run, as whom, and what became of panes.
+//! What presence asks of the machine: which processes run, and as whom.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::{agents, process};
-use crate::pane::{Life, PaneError, PaneRef, Tmux};
 
 /// A process whose command line says which member it is: `--agent-id NAME@TEAM`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,12 +43,9 @@ pub trait ProcessProbe: fmt::Debug + Send + Sync {
 
     /// The clients that do not say which member they are.
     fn nameless(&self) -> Vec<Nameless>;
-
-    /// What became of panes that we opened.
-    fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError>;
 }
 
-/// This machine: `/proc`, or where there is none, `ps`; and tmux.
+/// This machine: `/proc`, or where there is none, `ps`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemProbe;
 
@@ -68,9 +64,5 @@ impl ProcessProbe for SystemProbe {
 
     fn nameless(&self) -> Vec<Nameless> {
         agents::nameless()
-    }
-
-    fn panes(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
-        if panes.is_empty() { Ok(Vec::new()) } else { Tmux::lives(panes) }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atm_office::Office;
-use atm_office::pane::{Life, PaneRef, Tmux};
+use atm_office::people::pane::{Life, PaneRef};
 use atm_office::people::process::{Fate, fate};
 use atm_wire::TeamName;
 use atm_wire::team::{Member, TeamConfig};
@@ -24,7 +24,7 @@ pub(super) fn examine(office: &Office, team: &TeamName, config: &TeamConfig, fin
     let lead_is_dead = dead_lead(team, config, folder.config_file(), findings);
     let stuck: Vec<&Member> = config.members.iter().filter(|member| member.is_active == Some(true)).collect();
     for member in &stuck {
-        stuck_active(team, member, folder.config_file(), findings);
+        stuck_active(office, team, member, folder.config_file(), findings);
     }
     let quiet = youngest(office, folder.path()).filter(|age| *age > FORGOTTEN);
     let nobody = config.members.is_empty() || lead_is_dead;
@@ -77,10 +77,10 @@ fn dead_lead(team: &TeamName, config: &TeamConfig, file: &Path, findings: &mut V
     true
 }
 
-fn stuck_active(team: &TeamName, member: &Member, file: &Path, findings: &mut Vec<Finding>) {
+fn stuck_active(office: &Office, team: &TeamName, member: &Member, file: &Path, findings: &mut Vec<Finding>) {
     let Ok(name) = member.checked_name() else { return };
     let Some((pane, ours)) = pane_of(member, file) else { return };
-    let Ok(lives) = Tmux::lives(std::slice::from_ref(&pane)) else { return };
+    let Ok(lives) = office.panes().lives(std::slice::from_ref(&pane)) else { return };
     let why = match lives.first() {
         Some(Life::Dead(_)) => format!("{pane} is not there, or its program has ended"),
         Some(Life::NoServer) => format!("no tmux server runs at {}", pane.socket.display()),

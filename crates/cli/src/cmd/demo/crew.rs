@@ -6,10 +6,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use atm_office::pane::{PaneError, Server};
 use atm_office::people::members::{MemberChange, MemberPlan};
-use atm_office::spawn::{SpawnError, SpawnPlan};
-use atm_office::{Office, OfficeError};
+use atm_office::people::pane::PaneError;
+use atm_office::people::spawn_error::SpawnError;
+use atm_office::{Office, OfficeError, Team};
+use atm_panes::{Server, SpawnPlan};
 use atm_wire::{MemberName, TeamName};
 
 const WORKER: &str = include_str!("worker.sh");
@@ -43,7 +44,7 @@ impl Crew {
     /// Starts a new worker, and tells it what for.
     pub(super) fn start(&mut self, name: &MemberName, how: &str) -> Result<(), OfficeError> {
         if self.in_panes() {
-            match self.office.spawn(&self.team, &self.plan(name, how)) {
+            match atm_panes::spawn(&mut self.team()?, &self.plan(name, how)) {
                 Err(OfficeError::Spawn(SpawnError::Pane(PaneError::NoTmux(_)))) => {
                     self.hands = Hands::Processes(Vec::new());
                 }
@@ -57,7 +58,7 @@ impl Crew {
     /// Starts one again that was ended.
     pub(super) fn restart(&mut self, name: &MemberName, how: &str) -> Result<(), OfficeError> {
         if self.in_panes() {
-            return self.office.respawn(&self.team, &self.plan(name, how)).map(drop);
+            return atm_panes::respawn(&mut self.team()?, &self.plan(name, how)).map(drop);
         }
         let on = MemberChange { active: Some(true), ..MemberChange::default() };
         self.office.set_member(&self.team, name, &on)?;
@@ -67,7 +68,7 @@ impl Crew {
     /// Ends one.
     pub(super) fn kill(&mut self, name: &MemberName) -> Result<(), OfficeError> {
         match &mut self.hands {
-            Hands::Panes => self.office.kill(&self.team, name).map(drop),
+            Hands::Panes => atm_panes::kill(&mut self.office.team(&self.team)?, name).map(drop),
             Hands::Processes(processes) => {
                 processes.iter_mut().filter(|(who, _)| who == name).for_each(|(_, child)| end(child));
                 let off = MemberChange { active: Some(false), ..MemberChange::default() };
@@ -80,13 +81,19 @@ impl Crew {
     pub(super) fn is_over(&mut self) -> Result<bool, OfficeError> {
         match &mut self.hands {
             Hands::Panes => {
-                self.office.notice_exits(&self.team)?;
-                Ok(self.office.pane_to_show(&self.team, None).is_err())
+                let mut team = self.office.team(&self.team)?;
+                // If tmux cannot be asked, that is an error, not the end.
+                team.notice_exits()?;
+                Ok(atm_panes::pane_to_show(&mut team, None).is_err())
             }
             Hands::Processes(processes) => {
                 Ok(processes.iter_mut().all(|(_, child)| matches!(child.try_wait(), Ok(Some(_)))))
             }
         }
+    }
+
+    fn team(&self) -> Result<Team<'_>, OfficeError> {
+        self.office.team(&self.team)
     }
 
     fn run(&mut self, name: &MemberName, how: &str) -> Result<(), OfficeError> {

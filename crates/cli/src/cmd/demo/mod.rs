@@ -121,7 +121,8 @@ impl Demo {
         let mut kept = Out::keeping();
         let json = context.out.json;
         let mut stage = Stage {
-            office: Office::new(Root::new(folder.join("root")), State::new(folder.join("state"))),
+            office: Office::new(Root::new(folder.join("root")), State::new(folder.join("state")))
+                .with_panes(atm_panes::Tmux::default()),
             team: TeamName::parse(TEAM)?,
             out: if json { &mut kept } else { &mut context.out },
             steps: Vec::new(),

@@ -17,7 +17,7 @@ use crate::scene::World;
 impl World {
     /// The library over the same files.
     pub(super) fn office(&self) -> Office {
-        Office::new(self.store_root(), self.store_state())
+        Office::new(self.store_root(), self.store_state()).with_panes(atm_panes::Tmux::default())
     }
 
     /// The payloads in an inbox, as programs that read the file see them.

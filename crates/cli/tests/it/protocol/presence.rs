@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-use atm_office::pane::{Backend, PaneSpec, Place, Program, Server, Tmux};
+use atm_office::people::pane::PaneHost;
+use atm_panes::{Backend, PaneSpec, Place, Program, Server, Tmux};
 use atm_store::Layout;
 use atm_support::TestTeam;
 use serde_json::{Value, json};

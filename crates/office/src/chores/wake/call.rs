@@ -10,7 +10,7 @@ use crate::office::Office;
 
 /// Why nobody is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Silence {
+pub(super) enum Silence {
     /// Nothing is unread.
     AllRead,
     /// There was a call for it, or it is too early.
@@ -21,7 +21,7 @@ pub(crate) enum Silence {
 
 /// What came of a call.
 #[derive(Debug)]
-pub(crate) enum Called {
+pub(super) enum Called {
     /// There was none.
     No(Silence),
     /// There would be one.
@@ -39,7 +39,7 @@ enum Decision {
 impl Office {
     /// Calls a member that has new mail and waits, with `text` or words of our own. A call is a step: of any number who
     /// want to call for the same mail, one does.
-    pub(crate) fn call(
+    pub(super) fn call(
         &self,
         team: &TeamName,
         name: &MemberName,

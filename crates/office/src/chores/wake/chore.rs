@@ -9,7 +9,7 @@ use super::way::is_called;
 use super::{Ladder, Memory, WakeError, Woken};
 use crate::chores::{Carried, Chore, Effect, Parts, Site, Snapshot, Step, soonest};
 use crate::error::OfficeError;
-use crate::spawn::SpawnError;
+use crate::people::spawn_error::SpawnError;
 
 const NAME: &str = "wake";
 

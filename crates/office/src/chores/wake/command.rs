@@ -10,7 +10,7 @@ use super::WakeError;
 use super::way::{Hearer, Way};
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::spawn::SpawnError;
+use crate::people::spawn_error::SpawnError;
 
 /// It hands a line over and ends.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub(super) struct ByCommand<'a> {
 impl Way for ByCommand<'_> {
     fn check_idle(&self) -> Result<Hearer, OfficeError> {
         let rests = self.office.conversation_rests(self.team, self.name, self.session);
-        if rests || self.office.said_it_is_idle(self.team, self.name)? {
+        if rests || self.office.is_idle_by_its_word(self.team, self.name)? {
             return Ok(Hearer::Agent);
         }
         let why = "its last word was not that it is idle, nor do its client's hooks tell so".to_owned();

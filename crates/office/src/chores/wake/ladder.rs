@@ -18,7 +18,7 @@ impl Default for Ladder {
 
 impl Ladder {
     /// Once for each message, at once.
-    pub(crate) fn once() -> Self {
+    pub(super) fn once() -> Self {
         Self(vec![Duration::ZERO])
     }
 

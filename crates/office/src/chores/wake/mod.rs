@@ -9,7 +9,9 @@ mod chore;
 mod command;
 mod error;
 mod ladder;
+pub mod nudge;
 mod server;
+mod typed;
 mod watch;
 mod way;
 
@@ -24,18 +26,17 @@ use atm_wire::team::Manner;
 use atm_wire::{MemberName, Message, TeamName};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use call::{Called, Silence};
+use call::{Called, Silence};
 pub use chore::Waking;
 pub use error::WakeError;
 pub use ladder::Ladder;
 pub(crate) use ladder::Memory;
 pub use watch::WakeWatch;
-pub(crate) use way::TypedLine;
 pub use way::{Hearer, Way};
 
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::spawn::SpawnError;
+use crate::people::spawn_error::SpawnError;
 
 /// How many senders a line names.
 const MOST_NAMES: usize = 5;
@@ -112,13 +113,13 @@ impl Office {
         // If tmux or the ledger cannot be asked, what the files say stands.
         let mut handle = self.team(team)?;
         let _ = handle.notice_exits();
-        let (config, member) = (handle.config(), handle.member(name)?);
+        let member = handle.member(name)?;
         self.complete_accepted(team, Some(name));
         let count = unread(&self.mailbox(team, name))?.len();
         if let Some(why) = handle.why_off(member) {
             return Err(SpawnError::Off { who: format!("{name}@{team}"), why }.into());
         }
-        let (manner, way) = self.way_of(team, config, member, name)?;
+        let (manner, way) = handle.way_of(member, name)?;
         match way.by_itself() {
             Some(why) => Ok(Woken::not(team, name, Some(manner), why, count)),
             None => wake(manner, way.as_ref(), count),

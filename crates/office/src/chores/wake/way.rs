@@ -4,15 +4,16 @@ use std::fmt;
 
 use atm_clients::AgentClient;
 use atm_clients::wake::{WakeMethod, WakeWay};
+use atm_wire::MemberName;
 use atm_wire::team::{Manner, Member, TeamConfig};
-use atm_wire::{MemberName, TeamName};
 
 use super::WakeError;
 use super::command::ByCommand;
 use super::server::ByServer;
+use super::typed::TypedLine;
 use crate::error::OfficeError;
-use crate::office::Office;
-use crate::pane::PaneRef;
+use crate::people::pane::PaneRef;
+use crate::team::Team;
 
 /// Who hears the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,36 +56,14 @@ impl Way for ByItself {
     }
 }
 
-/// A line in a tmux pane.
-#[derive(Debug)]
-pub(crate) struct TypedLine<'a> {
-    pub(crate) office: &'a Office,
-    pub(crate) team: &'a TeamName,
-    pub(crate) name: &'a MemberName,
-    pub(crate) pane: PaneRef,
-}
-
-impl Way for TypedLine<'_> {
-    fn check_idle(&self) -> Result<Hearer, OfficeError> {
-        let shell = self.office.wait_is_over(self.team, self.name, &self.pane)?;
-        Ok(if shell { Hearer::Shell } else { Hearer::Agent })
-    }
-
-    fn wake(&self, line: &str) -> Result<&'static str, OfficeError> {
-        crate::spawn::type_line(&self.pane, line)?;
-        Ok("a line in its pane")
-    }
-}
-
-impl Office {
+impl Team<'_> {
     /// How a member is woken.
     pub(super) fn way_of<'a>(
         &'a self,
-        team: &'a TeamName,
-        config: &TeamConfig,
         member: &'a Member,
         name: &'a MemberName,
     ) -> Result<(Manner, Box<dyn Way + 'a>), OfficeError> {
+        let (office, team, config) = (self.office(), self.name(), self.config());
         let who = || format!("{name}@{team}");
         let waking = &member.waking;
         let manner = match waking.manner {
@@ -100,9 +79,7 @@ impl Office {
             }
             Manner::Rewake => Box::new(ByItself("a hook of its client does it, while that waits for mail")),
             Manner::None | Manner::Auto => Box::new(ByItself("it is not to be woken")),
-            Manner::Pane => {
-                Box::new(TypedLine { office: self, team, name, pane: self.pane_of(team, config, name)? })
-            }
+            Manner::Pane => Box::new(TypedLine { office, team, name, pane: self.pane_of(name)? }),
             manner => {
                 let method = WakeMethod::all().find(|method| method.manner == manner);
                 let method = method.ok_or_else(|| WakeError::NoWay { who: who() })?;
@@ -110,7 +87,7 @@ impl Office {
                 match &method.way {
                     WakeWay::Polls => Box::new(ByItself(title)),
                     WakeWay::Command(command) => {
-                        Box::new(ByCommand { office: self, team, name, session, title, command: *command })
+                        Box::new(ByCommand { office, team, name, session, title, command: *command })
                     }
                     WakeWay::Server(api) => {
                         let server = known("server", &waking.server)?;

@@ -14,8 +14,9 @@ use super::judge;
 use super::rules::{Pane, Signs, Word};
 use super::{Judgement, Presence};
 use crate::office::Office;
-use crate::pane::{Life, PaneRef};
-use crate::people::probe::{Agent, Nameless, ProcessProbe};
+use crate::people::exits::open_panes;
+use crate::people::pane::{Life, PaneHost, PaneRef};
+use crate::people::probe::{Agent, Nameless};
 use crate::people::process::{Fate, fate_by};
 use crate::trail::transcript::Conversations;
 
@@ -46,9 +47,7 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Nothing is asked yet.
     pub(crate) fn of(config: &TeamConfig) -> Self {
-        // What was seen to have ended is not asked again.
-        let runs = config.members.iter().filter(|member| ended(member).is_none());
-        let refs = runs.filter_map(|member| Some((member.name.clone(), PaneRef::of(member)?))).collect();
+        let refs = open_panes(config).map(|(member, pane)| (member.name.clone(), pane)).collect();
         Self { lead: config.lead().map(|lead| lead.name.clone()), refs, ..Self::default() }
     }
 
@@ -82,11 +81,11 @@ impl Surroundings {
     }
 
     /// What is known of a member's pane.
-    fn pane(&self, probe: &dyn ProcessProbe, member: &Member) -> Option<Pane> {
+    fn pane(&self, host: &dyn PaneHost, member: &Member) -> Option<Pane> {
         if let Some(how) = ended(member) {
             return Some(Pane::Silent(how.to_owned()));
         }
-        let asked = self.panes.get_or_init(|| ask_panes(probe, &self.refs));
+        let asked = self.panes.get_or_init(|| ask_panes(host, &self.refs));
         let foreign = || {
             let pane = member.tmux_pane_id.as_deref().filter(|pane| pane.starts_with('%'))?;
             // A number alone says nothing: servers give the same ones, and after a restart to others.
@@ -153,7 +152,7 @@ impl Office {
             is_active: member.is_active,
             started: member.spawned_at.or(member.joined_at),
             ended: member.shutdown_at,
-            pane: around.pane(&*self.probe, member),
+            pane: around.pane(self.panes(), member),
             process: self.recorded_process(config, member, around),
             session: self.session_of(config, member, around).map(|session| {
                 // What a lead does says nothing of a member that lives in it.
@@ -233,7 +232,7 @@ impl Office {
         if let Some(pid) = self.agent_of(team, member, around) {
             return Some(describe_agent(pid));
         }
-        match around.pane(&*self.probe, member) {
+        match around.pane(self.panes(), member) {
             Some(Pane::Runs(what)) => Some(what),
             _ => None,
         }
@@ -324,12 +323,12 @@ fn describe_agent(pid: u64) -> String {
 }
 
 /// What became of the panes that members run in: each server is asked once.
-fn ask_panes(probe: &dyn ProcessProbe, refs: &[(String, PaneRef)]) -> HashMap<String, Pane> {
+fn ask_panes(host: &dyn PaneHost, refs: &[(String, PaneRef)]) -> HashMap<String, Pane> {
     let panes: Vec<PaneRef> = refs.iter().map(|(_, pane)| pane.clone()).collect();
     if panes.is_empty() {
         return HashMap::new();
     }
-    match probe.panes(&panes) {
+    match host.lives(&panes) {
         Ok(lives) => {
             refs.iter().zip(lives).map(|((name, pane), life)| (name.clone(), said(pane, &life))).collect()
         }

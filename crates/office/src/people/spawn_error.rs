@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::ErrorKind;
 use crate::hint::{Hint, name_in};
-use crate::pane::PaneError;
+use crate::people::pane::PaneError;
 
 /// Why a member could not be started, ended or woken.
 #[derive(Debug, thiserror::Error)]
@@ -90,9 +90,9 @@ impl SpawnError {
             | Self::NotOurs { .. }
             | Self::Busy { .. }
             | Self::Pane(PaneError::Backend(_) | PaneError::NoPanes) => ErrorKind::Refused,
-            Self::Pane(PaneError::NoTmux(_) | PaneError::Slow { .. } | PaneError::Refused { .. }) => {
-                ErrorKind::Io
-            }
+            Self::Pane(
+                PaneError::NoTmux(_) | PaneError::Slow { .. } | PaneError::Refused { .. } | PaneError::NoHost,
+            ) => ErrorKind::Io,
         }
     }
 
@@ -103,6 +103,7 @@ impl SpawnError {
             Self::Pane(PaneError::Slow { .. } | PaneError::Refused { .. }) => "tmux",
             Self::Pane(PaneError::Gone { .. }) => "pane_gone",
             Self::Pane(PaneError::Backend(_) | PaneError::NoPanes) => "no_such_backend",
+            Self::Pane(PaneError::NoHost) => "no_pane_host",
             Self::NoProgram { .. } => "no_such_program",
             Self::NoFolder { .. } => "no_such_folder",
             Self::NothingToRun { .. } => "nothing_to_run",

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use super::PaneError;
+use atm_office::people::pane::PaneError;
 
 /// A server that works answers within milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);

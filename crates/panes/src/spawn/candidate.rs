@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use atm_clients::launch::{self, Role};
 use atm_clients::{AgentClient, program};
+use atm_office::people::pane::PaneRef;
+use atm_office::people::spawn_error::SpawnError;
+use atm_office::{OfficeError, Team};
+use atm_wire::MemberName;
 use atm_wire::team::{Member, Spawned};
-use atm_wire::{MemberName, TeamName};
 
-use super::{SpawnError, SpawnPlan};
-use crate::error::OfficeError;
-use crate::office::Office;
-use crate::pane::{Backend, PaneRef, PaneSpec, Place, Program, Server, Tmux};
+use super::SpawnPlan;
+use crate::backend::{Backend, PaneSpec, Place, Program};
+use crate::tmux::{Server, Tmux};
 
 /// The one that is about to be started.
 pub(super) struct Candidate {
@@ -71,14 +73,14 @@ fn check_mode(mode: &str, client: Option<AgentClient>) -> Result<(), SpawnError>
     Err(SpawnError::NoPermissionMode { client, mode: mode.to_owned() })
 }
 
-impl Office {
+impl Candidate {
     /// Checks what is to be run, before anything happens.
-    pub(super) fn candidate(
-        &self,
+    pub(super) fn check(
+        team: &Team,
         plan: &SpawnPlan,
         role: &Role<'_>,
         before: Option<&Member>,
-    ) -> Result<Candidate, OfficeError> {
+    ) -> Result<Self, OfficeError> {
         let spawned = before.and_then(|member| member.spawned.as_ref());
         let who = format!("{}@{}", role.name, role.team);
         let client = client_of(plan, spawned);
@@ -90,7 +92,7 @@ impl Office {
         let command = launch::command(client, &given, role);
         let program = command.first().ok_or(SpawnError::NothingToRun { who: who.clone() })?;
         let cwd = plan.member.cwd.clone().or_else(|| before?.cwd.clone().map(PathBuf::from));
-        let cwd = cwd.unwrap_or_else(|| self.root.path().to_owned());
+        let cwd = cwd.unwrap_or_else(|| team.office().root().path().to_owned());
         if !cwd.is_dir() {
             return Err(SpawnError::NoFolder { path: cwd }.into());
         }
@@ -104,7 +106,7 @@ impl Office {
             let socket = spawned.map(|spawned| PathBuf::from(&spawned.socket))?;
             Some(Server::Socket(socket))
         });
-        Ok(Candidate {
+        Ok(Self {
             name: role.name.clone(),
             agent_id: who,
             prompt,
@@ -116,58 +118,58 @@ impl Office {
             permission_mode: role.permission_mode.map(ToOwned::to_owned),
             command,
             place: plan.place.unwrap_or(if was_split { Place::Split } else { Place::Window }),
-            server: server.unwrap_or_else(|| Server::Named("atm".to_owned())),
+            server: server.unwrap_or_default(),
         })
     }
 
-    pub(super) fn open(&self, team: &TeamName, candidate: &Candidate) -> Result<PaneRef, OfficeError> {
+    /// Opens its pane.
+    pub(super) fn open(&self, team: &Team) -> Result<PaneRef, OfficeError> {
         let spec = PaneSpec {
-            session: self.session(team),
-            title: candidate.name.file_stem(),
-            member: candidate.agent_id.clone(),
-            place: candidate.place,
-            cwd: candidate.cwd.clone(),
+            session: session(team),
+            title: self.name.file_stem(),
+            member: self.agent_id.clone(),
+            place: self.place,
+            cwd: self.cwd.clone(),
         };
-        let backend = Tmux::on(candidate.server.clone());
-        Ok(backend.open(&spec).map_err(SpawnError::from)?)
-    }
-
-    /// One session a team. Teams of the same name below several roots are told apart.
-    fn session(&self, team: &TeamName) -> String {
-        let root = self.root.path().canonicalize().unwrap_or_else(|_| self.root.path().to_owned());
-        let key = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, root.as_os_str().as_encoded_bytes());
-        let key: String = key.simple().to_string().chars().take(6).collect();
-        format!("{}-{key}", team.file_stem())
+        Ok(Tmux::on(self.server.clone()).open(&spec).map_err(SpawnError::from)?)
     }
 
     /// Starts it in its pane.
     pub(super) fn start(
         &self,
-        team: &TeamName,
+        team: &Team,
         plan: &SpawnPlan,
-        candidate: &Candidate,
         pane: &PaneRef,
         log: Option<PathBuf>,
     ) -> Result<u32, OfficeError> {
         let ours: [(&str, OsString); 4] = [
-            ("ATM_AS", candidate.name.as_str().into()),
-            ("ATM_TEAM", team.as_str().into()),
-            ("ATM_ROOT", self.root.path().into()),
-            ("ATM_STATE", self.state.path().into()),
+            ("ATM_AS", self.name.as_str().into()),
+            ("ATM_TEAM", team.name().as_str().into()),
+            ("ATM_ROOT", team.office().root().path().into()),
+            ("ATM_STATE", team.office().state().path().into()),
         ];
         let clients =
-            launch::environment(candidate.client).iter().map(|(name, value)| (*name, OsString::from(value)));
+            launch::environment(self.client).iter().map(|(name, value)| (*name, OsString::from(value)));
         let ours = ours.into_iter().chain(clients).map(|(name, value)| (name.to_owned(), value));
         let program = Program {
-            command: candidate.command.clone(),
+            command: self.command.clone(),
             env: plan.env.iter().cloned().chain(ours).collect(),
-            cwd: candidate.cwd.clone(),
+            cwd: self.cwd.clone(),
             log,
             on_exit: plan.on_exit.clone(),
         };
         let backend = Tmux::on(Server::Socket(pane.socket.clone()));
         Ok(backend.start(pane, &program).map_err(SpawnError::from)?)
     }
+}
+
+/// One session a team. Teams of the same name below several roots are told apart.
+fn session(team: &Team) -> String {
+    let root = team.office().root().path();
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let key = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, root.as_os_str().as_encoded_bytes());
+    let key: String = key.simple().to_string().chars().take(6).collect();
+    format!("{}-{key}", team.name().file_stem())
 }
 
 #[cfg(test)]

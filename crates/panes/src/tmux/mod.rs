@@ -1,17 +1,22 @@
 //! Panes of tmux.
 
+mod foreground;
+mod quote;
+mod run;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use atm_office::people::pane::{Activity, Exit, Life, PaneError, PaneHost, PaneRef};
 use atm_store::fresh_id;
 
-use super::foreground::shell_waits;
-use super::quote::{argument, one_line, plain_lines, shell_command, tmux_string};
-use super::run::{self, Said};
-use super::{Activity, Backend, Exit, Life, PaneError, PaneRef, PaneSpec, Place, Program};
+use crate::backend::{Backend, PaneSpec, Place, Program};
+use foreground::shell_waits;
+use quote::{argument, one_line, plain_lines, shell_command, tmux_string};
+use run::Said;
 
 /// A pane's marks, kept by tmux itself.
 const TOKEN: &str = "@atm_token";
@@ -45,6 +50,13 @@ pub enum Server {
     },
 }
 
+impl Default for Server {
+    /// Ours alone.
+    fn default() -> Self {
+        Self::Named("atm".to_owned())
+    }
+}
+
 impl Server {
     /// The server that the caller is in, by its `$TMUX` and `$TMUX_PANE`.
     pub fn here(tmux: &OsStr, pane: Option<&str>) -> Option<Self> {
@@ -68,7 +80,7 @@ fn on(socket: &Path) -> [OsString; 2] {
 }
 
 /// Panes of tmux. New ones are opened on one server; those that are there are found on their own.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tmux {
     server: Server,
 }
@@ -108,26 +120,6 @@ impl Tmux {
     /// New panes are opened on `server`.
     pub fn on(server: Server) -> Self {
         Self { server }
-    }
-
-    /// Whether each of these panes' programs run: each server is asked once.
-    pub fn lives(panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
-        let mut asked: Vec<(PathBuf, Option<Vec<Listed>>)> = Vec::new();
-        let mut lives = Vec::new();
-        for pane in panes {
-            if !asked.iter().any(|(socket, _)| *socket == pane.socket) {
-                asked.push((pane.socket.clone(), list(&pane.socket)?));
-            }
-            let listed = asked.iter().find(|(socket, _)| *socket == pane.socket);
-            lives.push(match listed.and_then(|(_, panes)| panes.as_ref()) {
-                None => Life::NoServer,
-                Some(there) => match there.iter().find(|listed| is(listed, pane)) {
-                    Some(Listed { life: Life::Dead(None), .. }) => Life::Dead(how_it_ended(pane)?),
-                    found => found.map_or(Life::Dead(None), |listed| listed.life.clone()),
-                },
-            });
-        }
-        Ok(lives)
     }
 
     /// The command that shows a pane to a person: `tmux` with these arguments. `inside` is the socket of the server that
@@ -256,10 +248,6 @@ impl Backend for Tmux {
         }
     }
 
-    fn alive(&self, pane: &PaneRef) -> Result<Life, PaneError> {
-        Ok(Self::lives(std::slice::from_ref(pane))?.pop().unwrap_or(Life::NoServer))
-    }
-
     fn capture(&self, pane: &PaneRef, lines: usize) -> Result<String, PaneError> {
         find(pane)?;
         let from = format!("-{lines}");
@@ -267,6 +255,27 @@ impl Backend for Tmux {
         let text = plain_lines(&text);
         let kept: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
         Ok(kept[kept.len().saturating_sub(lines)..].join("\n"))
+    }
+}
+
+impl PaneHost for Tmux {
+    fn lives(&self, panes: &[PaneRef]) -> Result<Vec<Life>, PaneError> {
+        let mut asked: Vec<(PathBuf, Option<Vec<Listed>>)> = Vec::new();
+        let mut lives = Vec::new();
+        for pane in panes {
+            if !asked.iter().any(|(socket, _)| *socket == pane.socket) {
+                asked.push((pane.socket.clone(), list(&pane.socket)?));
+            }
+            let listed = asked.iter().find(|(socket, _)| *socket == pane.socket);
+            lives.push(match listed.and_then(|(_, panes)| panes.as_ref()) {
+                None => Life::NoServer,
+                Some(there) => match there.iter().find(|listed| is(listed, pane)) {
+                    Some(Listed { life: Life::Dead(None), .. }) => Life::Dead(how_it_ended(pane)?),
+                    found => found.map_or(Life::Dead(None), |listed| listed.life.clone()),
+                },
+            });
+        }
+        Ok(lives)
     }
 
     fn type_line(&self, pane: &PaneRef, text: &str) -> Result<(), PaneError> {
@@ -376,3 +385,6 @@ fn done(args: &[OsString], said: Said) -> Result<String, PaneError> {
         Said::NoServer => refused(NO_SERVER),
     }
 }
+
+#[cfg(test)]
+mod tests;
