@@ -54,7 +54,7 @@ fn advice(hint: &Hint) -> String {
         Hint::ListArtifacts { who } => {
             format!("`atm artifacts list {}` shows the files", word(who, "NAME"))
         }
-        Hint::RunRepair { .. } => "`atm team repair` shows the phantoms".into(),
+        Hint::RunRepair { .. } => "`atm doctor` shows the phantoms".into(),
         Hint::ReleaseTask { id, owner } => {
             format!("{owner} or the lead can give it back: atm task release {id}")
         }

@@ -14,6 +14,7 @@ mod settings;
 mod signals;
 mod size;
 mod stop;
+mod suggest;
 
 use std::env;
 use std::process;
@@ -33,7 +34,10 @@ fn main() {
             failure::report_usage(&error);
             process::exit(hook::give_up(None, "wrong arguments"));
         }
-        Err(error) => process::exit(failure::report_usage(&error)),
+        Err(mut error) => {
+            suggest::add_to(&mut error);
+            process::exit(failure::report_usage(&error));
+        }
     };
     stop::listen(matches!(args.command, Command::Mcp(_)));
     #[cfg(debug_assertions)]

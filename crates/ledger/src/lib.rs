@@ -27,7 +27,7 @@ mod steps;
 
 pub use arrivals::{Acceptance, Fate};
 pub use error::LedgerError;
-pub use index::{MARK_END, MARK_START, Query};
+pub use index::{Filter, MARK_END, MARK_START, Query};
 pub use log::equals::Span;
 pub use log::event::Kind;
 pub use log::feed::{Cursor, Event, Feed, NotACursor};

@@ -30,7 +30,6 @@ pub mod import;
 pub mod merge;
 pub mod migrate;
 pub mod phantoms;
-pub mod repair;
 pub mod restore_config;
 pub mod validate;
 

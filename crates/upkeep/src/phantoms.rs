@@ -110,15 +110,6 @@ pub fn bring_over(
     Ok(Rerouted { from: phantom.name.clone(), to: to.clone(), messages: phantom.messages, journal })
 }
 
-/// Takes a phantom's inbox away in which nothing is left to read. It goes into the journal first.
-pub(crate) fn remove(office: &Office, phantom: &Phantom) -> Result<Option<String>, OfficeError> {
-    let what = format!("nobody is called {}, and all mail there was read", phantom.name);
-    let mut mending = Mending::begin(office.state(), office.lock_times(), REROUTED, &what, office.now())?;
-    let locks = if phantom.layout == Layout::Array { Locks::Inbox } else { Locks::Log };
-    take_away(&mut mending, phantom, locks, &read(&phantom.file)?)?;
-    Ok(mending.finish()?)
-}
-
 fn move_entries(
     office: &Office,
     team: &TeamName,

@@ -9,6 +9,8 @@ use clap::Args;
 use super::each_inbox;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::safe;
+use crate::size;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -20,6 +22,9 @@ settings count:
   older_than = \"7d\"       # and so does what is younger; not set at first
   compress_after = \"7d\"   # the archive is packed when its oldest message came so long ago,
   rotate_over = \"10MB\"    # or when it has grown so large
+With --over, only inboxes that have grown larger than that are made small again: an array inbox gives all that was
+read to the archive; a log that was read to its end is renamed to inbox.YYYYmmdd-HHMMSS, where it is read as before,
+and a new one begins. `atm clean` archives it in time.
 `atm inbox NAME --archived` looks into the archive.")]
 pub(crate) struct Archive {
     /// Whose inboxes [default: all of the team]
@@ -31,6 +36,9 @@ pub(crate) struct Archive {
     /// Only what was sent longer ago than this, like 7d
     #[arg(long, value_name = "TIME", value_parser = atm_wire::stamp::parse_duration)]
     older_than: Option<Duration>,
+    /// Only inboxes whose files are larger than this, like 10MB; all that was read in them goes
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, conflicts_with_all = ["keep", "older_than", "dry_run"])]
+    over: Option<u64>,
     /// Only say what would be archived
     #[arg(long)]
     dry_run: bool,
@@ -42,6 +50,9 @@ pub(crate) struct Archive {
 impl Archive {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let upkeep = context.settings.upkeep.value.clone();
+        if let Some(over) = self.over {
+            return rotate(context, self.names, over, self.force, &upkeep);
+        }
         let rule = self.rule(&upkeep);
         let dry_run = self.dry_run;
         let words = move |tended: &Tended| {
@@ -70,4 +81,27 @@ impl Archive {
         };
         Rule { keep, older_than, force: self.force }
     }
+}
+
+/// Makes inboxes small again whose files are larger than `over`.
+fn rotate(
+    context: &mut Context,
+    names: Vec<Address>,
+    over: u64,
+    force: bool,
+    upkeep: &Upkeep,
+) -> Result<i32, Failure> {
+    let words = |tended: &Tended| {
+        let whose = each_inbox::whose(tended);
+        let files: Vec<_> =
+            tended.rotated.iter().map(|file| safe::line(&file.display().to_string()).into_owned()).collect();
+        if !files.is_empty() {
+            return Some(format!("{whose}: rotated to {}", files.join(", ")));
+        }
+        let (left, packed) = (each_inbox::left(tended), each_inbox::packed(tended));
+        (tended.archived > 0).then(|| format!("{whose}: {} archived, {left}{packed}", tended.archived))
+    };
+    each_inbox::each(context, names, "rotating", words, |context, team, name, progress| {
+        archive::rotate(&context.office, team, name, over, force, upkeep, progress)
+    })
 }

@@ -26,17 +26,14 @@ mod mcp;
 mod member;
 mod members;
 mod migrate;
-mod nudge;
 mod peek;
 mod pending;
 mod plan;
-mod presence;
 mod primer;
 mod read;
 mod reply;
 mod request;
 mod retry;
-mod rotate;
 mod schema;
 mod search;
 mod send;
@@ -51,7 +48,6 @@ mod text;
 mod thread;
 mod track;
 mod validate;
-mod verify;
 mod wake;
 mod watch;
 
@@ -61,7 +57,7 @@ use crate::failure::Failure;
 lazy::commands! {
     /// Play a team's day in a throw-away root, with real files
     Demo(demo::Demo),
-    /// Make, list, show, join, mend and delete teams
+    /// Make, list, show, join and delete teams
     #[command(subcommand)]
     Team(team::Team),
     /// Add, remove and change members
@@ -69,10 +65,8 @@ lazy::commands! {
     Member(member::Member),
     /// Who is in the team, who is on, and what waits for whom
     Members(members::Members),
-    /// The team in one look: who is on, and what waits for whom
+    /// The team in one look: who is on, and what waits for whom; or one member, with the evidence
     Status(status::Status),
-    /// Whether a member is there, and why we say so
-    Presence(presence::Presence),
     /// Send a message
     Send(send::Send),
     /// Send a message to everybody else
@@ -125,8 +119,6 @@ lazy::commands! {
     Log(log::Log),
     /// Rates and waiting times
     Stats(stats::Stats),
-    /// Is it there, and was it processed?
-    Verify(verify::Verify),
     /// Check files against the rules of their formats; changes nothing
     Validate(validate::Validate),
     /// Start a member in a tmux pane
@@ -139,16 +131,12 @@ lazy::commands! {
     Attach(attach::Attach),
     /// The last lines of a member's screen
     Peek(peek::Peek),
-    /// Wake a member that waits and has new mail
-    Nudge(nudge::Nudge),
     /// Wake a member for which mail came, by its client's own way
     Wake(wake::Wake),
     /// Look for what is wrong with teams, files and the ledger, and mend it
     Doctor(doctor::Doctor),
     /// Move mail that was read out of the inboxes into the archive
     Archive(archive::Archive),
-    /// Make inboxes that have grown too large small again
-    Rotate(rotate::Rotate),
     /// Clear up: old mail that was read, old archives, what dead processes left
     Clean(clean::Clean),
     /// Serve the team's mail and tasks to an agent client (Model Context Protocol)
@@ -178,7 +166,6 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Member(member) => member.run(context),
         Command::Members(members) => members.run(context),
         Command::Status(status) => status.run(context),
-        Command::Presence(presence) => presence.run(context),
         Command::Send(send) => send.run(context),
         Command::Broadcast(broadcast) => broadcast.run(context),
         Command::Reply(reply) => reply.run(context),
@@ -203,18 +190,15 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Thread(thread) => thread.run(context),
         Command::Log(log) => log.run(context),
         Command::Stats(stats) => stats.run(context),
-        Command::Verify(verify) => verify.run(context),
         Command::Validate(validate) => validate.run(context),
         Command::Spawn(spawn) => spawn.run(context),
         Command::Kill(kill) => kill.run(context),
         Command::Respawn(respawn) => respawn.run(context),
         Command::Attach(attach) => attach.run(context),
         Command::Peek(peek) => peek.run(context),
-        Command::Nudge(nudge) => nudge.run(context),
         Command::Wake(wake) => wake.run(context),
         Command::Doctor(doctor) => doctor.run(context),
         Command::Archive(archive) => archive.run(context),
-        Command::Rotate(rotate) => rotate.run(context),
         Command::Clean(clean) => clean.run(context),
         Command::Mcp(mcp) => mcp.run(context),
         Command::Migrate(migrate) => migrate.run(context),

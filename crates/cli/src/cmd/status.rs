@@ -1,5 +1,7 @@
 //! `atm status`
 
+mod member;
+
 use std::io::IsTerminal;
 use std::slice;
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use atm_office::protocol::signed;
 use atm_office::view::TeamPicture;
 use atm_office::watch::{TeamsWatch, Wake};
-use atm_wire::{Stamp, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
@@ -24,8 +26,13 @@ const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
 #[derive(Debug, Args)]
 pub(crate) struct Status {
+    /// Only this member: whether it is there [default: the whole team]
+    name: Option<MemberName>,
+    /// With NAME, every piece of evidence, and how much it counts
+    #[arg(long, requires = "name")]
+    why: bool,
     /// Show it again whenever something changes (with --json, JSON Lines)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "name")]
     watch: bool,
     /// With --watch, stop after this long: 30s, 10m
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "watch")]
@@ -77,6 +84,10 @@ fn wait(context: &Context, watch: &mut TeamsWatch, until: Option<Stamp>) -> bool
 
 impl Status {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        if let Some(name) = &self.name {
+            member::show(context, name, self.why)?;
+            return Ok(0);
+        }
         let team = context.team()?;
         if self.watch {
             return self.watch(context, &team);

@@ -7,7 +7,6 @@ mod export;
 mod import;
 mod join;
 mod merged;
-mod repair;
 mod restore;
 
 use atm_office::people::teams::{TeamBrief, TeamPlan};
@@ -36,8 +35,6 @@ pub(crate) enum Team {
     Join(join::Join),
     /// Call a team by another name, too
     Alias(alias::Alias),
-    /// Find phantom inboxes, repeated names and leads that are gone, and mend them
-    Repair(repair::Repair),
     /// Take a team out of the tree; its files are kept in the state folder
     Delete {
         /// Which
@@ -108,7 +105,6 @@ impl Team {
             Self::Show { name } => show(context, name.as_deref())?,
             Self::Join(join) => join.run(context)?,
             Self::Alias(alias) => alias.run(context)?,
-            Self::Repair(repair) => repair.run(context)?,
             Self::Delete { name, force } => delete(context, &name, force)?,
             Self::Convert(convert) => return convert.run(context),
             Self::Backup(backup) => backup.run(context)?,

@@ -8,15 +8,17 @@ use crate::output::{Out, safe};
 
 #[derive(Debug, Args)]
 pub(crate) struct Track {
-    /// The message: its id, or at least six characters of its start or end
-    #[arg(value_name = "ID")]
-    id: String,
+    /// The message: its id, at least six characters of its start or end, words of its text, or `last` for the last that
+    /// you sent
+    #[arg(value_name = "ID|TEXT|last")]
+    what: String,
 }
 
 impl Track {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.remembered_team()?;
-        let track = context.office.track(team.as_ref(), &self.id)?;
+        let id = context.office.message_meant(team.as_ref(), &context.sender()?, &self.what)?;
+        let track = context.office.track(team.as_ref(), &id)?;
         if context.out.json {
             context.out.document(&track)?;
         } else {
@@ -31,6 +33,8 @@ pub(super) fn show(out: &mut Out, track: &atm_office::trail::track::Track) -> Re
     let summary = track.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
     let head = format!("{} → {}@{}{summary}", track.from, track.to, track.team);
     out.line(format!("{}  {}", out.paint.bold(&safe::line(&head)), out.paint.dim(&safe::line(&track.id))))?;
+    let word = |yes: bool| if yes { "yes" } else { "no" };
+    out.line(format!("  arrived {}, processed {}", word(track.arrived), word(track.processed)))?;
     out.line(format!("  {}  sent", track.timestamp))?;
     for stage in &track.stages {
         let mut why = stage.evidence.what.clone();

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use atm_office::chores::wake::Woken;
-use atm_wire::MemberName;
+use atm_wire::team::Manner;
+use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
@@ -20,7 +21,7 @@ use crate::output::{outlet, safe};
     after_help = "\
 Each member by its client's own way: a Claude Code member of a team looks by itself; a hook waits with `atm wake wait`;
 Codex is told by `codex queue`, OpenCode by its server, others by a line in their tmux pane. `atm member set NAME --wake`
-says which. Only one that waits, and once for each new message and step of [wake] after in the settings; never for mail
+says which. `--type` types the line into its pane instead, or a line of yours. Only one that waits, and once for each new message and step of [wake] after in the settings; never for mail
 that is read. The line says that mail waits and from whom. Whether it helped is told by `atm track`. `atm wake --all
 --watch` does it for as long as it runs."
 )]
@@ -33,6 +34,10 @@ pub(crate) struct Wake {
     /// Everybody who has new mail and waits
     #[arg(long, conflicts_with = "name")]
     all: bool,
+    /// Type a line into its tmux pane, whatever its client's way is [default: that mail waits, and from whom]
+    #[arg(long = "type", value_name = "LINE", num_args = 0..=1, default_missing_value = "",
+        conflicts_with_all = ["all", "dry_run", "watch"])]
+    line: Option<String>,
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -91,6 +96,7 @@ impl Wake {
             return Ok(0);
         }
         let woken = match &self.name {
+            Some(name) if let Some(line) = &self.line => vec![typed(context, &team, name, line)?],
             Some(name) => vec![context.office.wake(&team, name, ladder, self.dry_run)?],
             None => context.office.wake_all(&team, ladder, self.dry_run)?,
         };
@@ -107,6 +113,21 @@ impl Wake {
         }
         Ok(0)
     }
+}
+
+/// Types a line into a member's pane, once for each new mail; an empty one stands for the usual line.
+fn typed(context: &Context, team: &TeamName, name: &MemberName, line: &str) -> Result<Woken, Failure> {
+    let line = Some(line).filter(|line| !line.is_empty());
+    let nudged = context.office.nudge(team, name, line)?;
+    Ok(Woken {
+        team: nudged.team,
+        name: nudged.name,
+        way: Some(Manner::Pane),
+        woken: nudged.nudged,
+        why: nudged.why,
+        evidence: nudged.nudged.then(|| "a line was typed into its pane".to_owned()),
+        unread: nudged.unread,
+    })
 }
 
 /// Whether stderr goes anywhere: a client that has ended without ending its hooks has closed its end of the pipe.

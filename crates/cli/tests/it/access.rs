@@ -36,7 +36,7 @@ const TOUR: &str = r#"
     atm archive --older-than 0s --keep 0
     atm --as alice send bob 'four'
     atm --as bob read
-    atm rotate --over 1 --force
+    atm archive --over 1 --force
     atm --as alice send bob 'five'
     atm clean --older-than 0s
     atm health --sweep

@@ -8,7 +8,7 @@ use atm_support::{Foreign, wait_until};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::scene::{Answer, World, foreign_team, texts};
+use crate::scene::{Answer, World, foreign_team, texts, tree};
 
 /// A process that runs until it is dropped.
 struct Lead(Child);
@@ -141,19 +141,27 @@ fn with_phantom(layout: Layout) -> World {
     world
 }
 
+/// What the doctor finds of one kind.
+fn findings(world: &World, code: &str, args: &[&str]) -> Vec<Value> {
+    let answer = world.atm(&[&["doctor", "--json"], args].concat());
+    let document: Value = serde_json::from_str(&answer.stdout).unwrap_or_else(|_| panic!("{answer:?}"));
+    let all = document["findings"].as_array().unwrap();
+    all.iter().filter(|finding| finding["code"] == code).cloned().collect()
+}
+
+const PHANTOM: &str = "ATM-D001";
+
 #[test]
 fn a_phantoms_mail_goes_to_whom_it_was_meant_for() {
     for layout in [Layout::Array, Layout::Log] {
         let world = with_phantom(layout);
         let inbox = world.json(&["inbox", "bobb"]);
-        let plan = world.json(&["team", "repair"]);
-        assert_eq!(plan["applied"], false);
-        let trouble = &plan["troubles"][0];
-        assert_eq!((&trouble["trouble"], &trouble["to"]), (&json!("phantom_inbox"), &json!("bob")), "{plan}");
+        let plan = findings(&world, PHANTOM, &["--dry-run"]);
+        assert!(plan[0]["fix"].as_str().unwrap().ends_with("of bobb to bob"), "{plan:?}");
         assert_eq!(world.json(&["inbox", "bobb"]), inbox, "a plan changes nothing");
         assert_eq!(world.json(&["inbox", "bob"]), json!([]));
 
-        let done = world.json(&["team", "repair", "--apply"]);
+        let done = findings(&world, PHANTOM, &["--fix", "--yes"]);
         let mail = world.json(&["inbox", "bob"]);
         assert_eq!(texts(&mail)[0], "for bob");
         let (from, id) = (&mail[0]["from"], mail[0]["id"].as_str().unwrap());
@@ -162,12 +170,12 @@ fn a_phantoms_mail_goes_to_whom_it_was_meant_for() {
             (&json!("alice"), inbox[0]["id"].as_str().unwrap(), &inbox[0]["timestamp"])
         );
         assert_eq!(world.atm(&["inbox", "bobb"]).code, Some(3), "the phantom is gone");
-        assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
+        assert_eq!(findings(&world, PHANTOM, &[]), Vec::<Value>::new());
         assert_eq!(world.json(&["track", id])["to"], "bob");
 
-        let journal = done["troubles"][0]["journal"].as_str().unwrap();
+        let journal = done[0]["journal"].as_str().unwrap();
         world.ok(&["doctor", "--undo", journal]);
-        assert_eq!(world.json(&["inbox", "bobb"]), inbox, "it can be undone");
+        assert_eq!(texts(&world.json(&["inbox", "bobb"])), texts(&inbox), "it can be undone");
         assert_eq!(world.json(&["inbox", "bob"]), json!([]));
     }
 }
@@ -180,12 +188,12 @@ fn mail_that_comes_while_a_phantom_is_emptied_is_not_lost() {
     writer.wait_for_lines(1);
     let mut rounds = 0;
     while rounds < 200 && !writer.said_all(40) {
-        world.atm(&["team", "repair", "--apply"]);
+        world.atm(&["doctor", "--fix", "--yes"]);
         rounds += 1;
     }
     writer.finish();
     wait_until("the phantom is at rest", || {
-        world.ok(&["team", "repair", "--apply"]);
+        world.atm(&["doctor", "--fix", "--yes"]);
         world.atm(&["inbox", "bobb"]).code == Some(3)
     });
     let mut there = texts(&world.json(&["inbox", "bob"]));
@@ -204,74 +212,64 @@ fn who_left_is_no_phantom_and_who_is_like_several_has_to_be_named() {
     }
     world.ok(&["--as", "alice", "send", "bob", "I was here"]);
     world.ok(&["member", "remove", "alice"]);
+    let open = findings(&world, PHANTOM, &["--fix", "--yes"]);
+    let states: Vec<_> = open.iter().map(|one| (&one["state"], &one["automatic"])).collect();
+    assert_eq!(states, [(&json!("open"), &json!(false)); 2], "{open:?}");
+    assert!(open[0]["evidence"].to_string().contains("bob and bob-two"), "{open:?}");
     let session = world.session(
         "
-        atm team repair
-        atm team repair --apply
-        atm team repair --apply --route bobby=bobb
-        atm team repair --apply --route alicee=bob
-        atm team repair --apply --route bob=bob-two
-        atm team repair --apply --route bobby
-        atm team repair --apply --route bobby=bob-two --route zzz=bob -q
-        atm inbox bob-two
+        atm doctor --fix --route bobby=bobb
+        atm doctor --fix --route alicee=bob
+        atm doctor --fix --route bob=bob-two
+        atm doctor --fix --route bobby
     ",
     );
     assert_snapshot!(session, @r#"
-    $ atm team repair
-    inbox bobby is nobody's, unread 1: say whose it is, bob or bob-two, with --route bobby=NAME
-    inbox zzz is nobody's, unread 1: say whose it is with --route zzz=NAME
-    $ atm team repair --apply
-    inbox bobby is nobody's, unread 1: say whose it is, bob or bob-two, with --route bobby=NAME
-    inbox zzz is nobody's, unread 1: say whose it is with --route zzz=NAME
-    $ atm team repair --apply --route bobby=bobb
+    $ atm doctor --fix --route bobby=bobb
     2> error: team dev has no member "bobb"
     2>   hint: did you mean bobby, bob, bob-two?
     [exit 3]
-    $ atm team repair --apply --route alicee=bob
+    $ atm doctor --fix --route alicee=bob
     2> error: alicee is no phantom in team dev
-    2>   hint: `atm team repair` shows the phantoms
+    2>   hint: `atm doctor` shows the phantoms
     [exit 3]
-    $ atm team repair --apply --route bob=bob-two
+    $ atm doctor --fix --route bob=bob-two
     2> error: bob is no phantom in team dev
-    2>   hint: `atm team repair` shows the phantoms
+    2>   hint: `atm doctor` shows the phantoms
     [exit 3]
-    $ atm team repair --apply --route bobby
+    $ atm doctor --fix --route bobby
     2> error: invalid value 'bobby' for '--route <PHANTOM=NAME>': it is PHANTOM=NAME
     2>
     2> For more information, try '--help'.
     [exit 2]
-    $ atm team repair --apply --route bobby=bob-two --route zzz=bob -q
-    inbox bobby is nobody's, unread 1: its mail went to bob-two; `atm doctor --undo [TIME]` brings it back
-    inbox zzz is nobody's, unread 1: its mail went to bob; `atm doctor --undo [TIME]` brings it back
-    $ atm inbox bob-two
-    user → bob-two  [.........TIME.........]  unread  pending  [ID]
-      [PENDING ACTION - queued while offline at [.........TIME.........]] for whom?
     "#);
+    let routed = findings(&world, PHANTOM, &["--fix", "--route", "bobby=bob-two", "--route", "zzz=bob"]);
+    assert!(routed.iter().all(|one| one["state"] == "fixed"), "naming whose it is, is consent: {routed:?}");
+    assert_eq!(texts(&world.json(&["inbox", "bob-two"])).len(), 1);
     assert_eq!(texts(&world.json(&["inbox", "bob"])).len(), 2);
 }
 
 #[test]
-fn a_name_that_stands_twice_stays_once() {
+fn names_that_stand_twice_stay_once() {
     let world = World::with_team();
     world.ok(&["send", "bob", "hello"]);
     change_config(&world, |config| {
-        let mut twin = config["members"][2].clone();
-        twin["isActive"] = false.into();
-        twin["model"] = "old".into();
-        config["members"].as_array_mut().unwrap().insert(0, twin);
+        for at in [2, 2] {
+            let mut twin = config["members"][at].clone();
+            twin["isActive"] = false.into();
+            twin["model"] = "old".into();
+            config["members"].as_array_mut().unwrap().insert(0, twin);
+        }
     });
     let before = fs::read(world.root().join("teams/dev/config.json")).unwrap();
-    let plan = world.json(&["team", "repair", "dev"]);
-    assert_eq!(
-        plan["troubles"],
-        json!([
-            { "trouble": "duplicate_name", "name": "bob", "entries": 2, "stays": 3, "kept": null }
-        ])
-    );
+    let plan = findings(&world, "ATM-D025", &["dev", "--dry-run"]);
+    assert_eq!(plan.len(), 2, "{plan:?}");
+    assert!(plan[0]["message"].as_str().unwrap().contains("stands 2 times"), "{plan:?}");
     assert_eq!(fs::read(world.root().join("teams/dev/config.json")).unwrap(), before);
-    let done = world.json(&["team", "repair", "dev", "--yes"]);
-    let kept = done["troubles"][0]["kept"].as_str().unwrap();
-    assert_eq!(fs::read(kept).unwrap(), before, "the file of before is kept");
+    let done = findings(&world, "ATM-D025", &["dev", "--fix"]);
+    assert!(done.iter().all(|one| one["state"] == "fixed"), "{done:?}");
+    let kept = tree(&world.state().join("quarantine"));
+    assert!(kept.iter().any(|file| fs::read(file).is_ok_and(|bytes| bytes == before)), "{kept:?}");
     let members = config(&world)["members"].clone();
     let models: Vec<&Value> = members.as_array().unwrap().iter().map(|member| &member["model"]).collect();
     assert_eq!(models, ["sonnet", "sonnet", "sonnet"]);
@@ -279,20 +277,20 @@ fn a_name_that_stands_twice_stays_once() {
 }
 
 #[test]
-fn a_team_whose_leads_process_is_gone_is_an_orphan() {
+fn a_lead_whose_process_is_gone_is_recorded_as_offline() {
     let world = World::with_team();
     let lead = Lead::start();
     world.ok(&["team", "join", "--session", "first", "--pid", &lead.pid()]);
-    assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
+    assert_eq!(findings(&world, "ATM-D008", &[]), Vec::<Value>::new());
     drop(lead);
-    let plan = world.json(&["team", "repair"]);
-    assert_eq!(plan["troubles"][0]["trouble"], "orphaned", "{plan}");
-    assert!(world.ok(&["team", "repair"]).contains("atm team join"));
-    world.ok(&["team", "repair", "--apply"]);
+    let plan = findings(&world, "ATM-D008", &[]);
+    assert_eq!(plan[0]["automatic"], true, "{plan:?}");
+    assert!(plan[0]["fix"].as_str().unwrap().contains("atm team join"), "{plan:?}");
+    assert_eq!(findings(&world, "ATM-D008", &["--fix"])[0]["state"], "fixed");
     assert_eq!(world.json(&["send", "team-lead", "are you there?"])["status"], "queued");
     world.ok(&["team", "join", "--session", "second"]);
     assert_eq!(world.json(&["send", "team-lead", "and now?"])["status"], "delivered");
-    assert_eq!(world.json(&["team", "repair"])["troubles"], json!([]));
+    assert_eq!(findings(&world, "ATM-D008", &[]), Vec::<Value>::new());
 }
 
 #[test]

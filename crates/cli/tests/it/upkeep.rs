@@ -140,7 +140,7 @@ impl Day {
                 world.ok(&args.collect::<Vec<_>>());
             }
             Chore::Rotate { force } => {
-                let args = ["-t", "dev", "rotate", "bob", "--over", "1"].into_iter();
+                let args = ["-t", "dev", "archive", "bob", "--over", "1"].into_iter();
                 world.ok(&args.chain(force.then_some("--force")).collect::<Vec<_>>());
             }
             Chore::Clean => drop(world.ok(&["-t", "dev", "clean", "bob", "--older-than", "0s"])),

@@ -6,6 +6,7 @@
 pub(crate) mod apply;
 pub(crate) mod schema;
 mod search;
+mod trace;
 
 use std::cell::Cell;
 use std::fs::{self, File, TryLockError};
@@ -17,6 +18,7 @@ use std::time::Duration;
 use rusqlite::{ErrorCode, OptionalExtension, TransactionBehavior, params};
 
 pub use search::{MARK_END, MARK_START, Query};
+pub use trace::Filter;
 
 use crate::database::{Database, LOOK_AGAIN, LOOKS, with_suffix};
 use crate::error::{LedgerError, is_damage};

@@ -1,6 +1,6 @@
 //! History that outlives the inbox: search, conversations, the trace, rates.
 
-use atm_ledger::{Query, Recorded, Stage, Stats};
+use atm_ledger::{Filter, Query, Recorded, Stage, Stats};
 use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
@@ -97,7 +97,49 @@ pub struct Search {
     pub limit: usize,
 }
 
+/// Which messages of the trace are wanted; nothing is needed.
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
+    /// In this team.
+    pub team: Option<TeamName>,
+    /// From this sender.
+    pub from: Option<String>,
+    /// For this recipient.
+    pub to: Option<String>,
+    /// Sent or received by this name.
+    pub with: Option<String>,
+    /// Of this type.
+    pub r#type: Option<String>,
+    /// With this in its text, its summary or its sender's name, in small or capital letters.
+    pub grep: Option<String>,
+    /// Sent then or later.
+    pub since: Option<Stamp>,
+    /// Sent before that.
+    pub until: Option<Stamp>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
 impl Office {
+    /// Messages that fit, in the order of their times, after a look at what changed.
+    pub fn trace(&self, trace: &Trace) -> Result<Vec<Remembered>, OfficeError> {
+        self.catch_up(trace.team.as_ref())?;
+        let filter = Filter {
+            team: trace.team.as_ref().map(ToString::to_string),
+            from: trace.from.clone(),
+            to: trace.to.clone(),
+            with: trace.with.clone(),
+            kind: trace.r#type.clone(),
+            part: trace.grep.clone(),
+            since: trace.since.map(Stamp::as_millis),
+            until: trace.until.map(Stamp::as_millis),
+            limit: trace.limit,
+        };
+        let root = self.root_key();
+        let found = self.books.with(|ledger| ledger.trace(&root, &filter))?;
+        Ok(found.into_iter().map(Into::into).collect())
+    }
+
     /// Searches everything ever sent or seen, the newest first.
     pub fn search(&self, search: &Search) -> Result<Vec<Remembered>, OfficeError> {
         self.catch_up(search.team.as_ref())?;

@@ -2,14 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use atm_ledger::{Evidence, Recorded, Stage};
-use atm_wire::{Stamp, TeamName};
+use atm_ledger::{Evidence, Recorded, Stage, StageRecord};
+use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::reply::SHORTEST_PART;
 use crate::office::Office;
+use crate::trail::history::{Search, Trace};
+
+/// Stands for the last message that one sent.
+pub const LAST: &str = "last";
 
 /// A message's way so far. The `--json` shape, which is a promise.
 #[derive(Debug, Clone, Serialize)]
@@ -28,6 +32,10 @@ pub struct Track {
     pub summary: Option<String>,
     /// How far it came.
     pub stage: Stage,
+    /// Whether it is, or was, where its recipient's client looks.
+    pub arrived: bool,
+    /// Whether it is known that its recipient's client took it, and not only that it is gone.
+    pub processed: bool,
     /// All stages it reached, in their order.
     pub stages: Vec<TrackStage>,
 }
@@ -43,19 +51,23 @@ pub struct TrackStage {
     pub evidence: Evidence,
 }
 
-impl Track {
-    /// Whether it is known that its recipient's client took it, and not only that it is gone.
-    pub fn is_processed(&self) -> bool {
-        let is_proof = |reached: &TrackStage| reached.stage == Stage::Taken && !reached.evidence.unproved;
-        self.stage.includes(Stage::Taken) && (self.stage > Stage::Taken || self.stages.iter().any(is_proof))
-    }
+/// Whether it is known that the recipient's client took a message.
+fn is_processed(stage: Stage, stages: &[TrackStage]) -> bool {
+    let is_proof = |reached: &TrackStage| reached.stage == Stage::Taken && !reached.evidence.unproved;
+    stage.includes(Stage::Taken) && (stage > Stage::Taken || stages.iter().any(is_proof))
 }
 
 impl Office {
     /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
     pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
         let message = self.recorded_after_look(team, id)?;
-        let stages = self.books.with(|ledger| ledger.stages(&message))?;
+        let records = self.books.with(|ledger| ledger.stages(&message))?;
+        let stage_of = |record: StageRecord| TrackStage {
+            stage: record.stage,
+            at: Stamp::from_millis(record.at),
+            evidence: record.evidence,
+        };
+        let stages: Vec<TrackStage> = records.into_iter().map(stage_of).collect();
         Ok(Track {
             id: message.id,
             team: message.inbox.team,
@@ -64,15 +76,33 @@ impl Office {
             timestamp: Stamp::from_millis(message.sent_at),
             summary: message.summary,
             stage: message.stage,
-            stages: stages
-                .into_iter()
-                .map(|record| TrackStage {
-                    stage: record.stage,
-                    at: Stamp::from_millis(record.at),
-                    evidence: record.evidence,
-                })
-                .collect(),
+            arrived: message.stage.includes(Stage::Written),
+            processed: is_processed(message.stage, &stages),
+            stages,
         })
+    }
+
+    /// The id of the message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of
+    /// which the newest message counts.
+    pub fn message_meant(
+        &self,
+        team: Option<&TeamName>,
+        sender: &MemberName,
+        what: &str,
+    ) -> Result<String, OfficeError> {
+        let unknown = match self.recorded_after_look(team, what) {
+            Ok(message) => return Ok(message.id),
+            Err(error @ (OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. })) => error,
+            Err(error) => return Err(error),
+        };
+        let newest = if what == LAST {
+            let from = Some(sender.to_string());
+            self.trace(&Trace { team: team.cloned(), from, limit: 1, ..Trace::default() })?.pop()
+        } else {
+            let words = what.to_owned();
+            self.search(&Search { words, team: team.cloned(), limit: 1, ..Search::default() })?.pop()
+        };
+        newest.map(|message| message.id).ok_or(unknown)
     }
 
     /// Waits until a message came as far as `wanted`; file events wake it.

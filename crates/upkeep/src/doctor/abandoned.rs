@@ -25,6 +25,7 @@ pub(super) fn examine(office: &Office, findings: &mut Vec<Finding>) {
         evidence: vec!["nobody who runs holds it".to_owned()],
         safe: true,
         remedy: Some(Remedy::ClearAbandoned(what)),
+        phantom: None,
     };
     // What cannot be inspected is found by the next restore or install.
     let restores =

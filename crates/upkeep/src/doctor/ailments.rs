@@ -75,7 +75,7 @@ impl Serialize for Ailment {
 ailments! {
     Phantom = "ATM-D001" Error, "an inbox of nobody, with mail in it",
         "The name is no member's: nobody reads what is sent there.",
-        "`--fix --yes` brings the mail to the member that was most likely meant. By hand: add the member.";
+        "`--fix --yes` brings the mail to the member that was most likely meant, `--route NAME=MEMBER` to the one you name.";
     BadEntry = "ATM-D002" Error, "entries of an inbox that are no messages",
         "Older clients stop at them, newer ones delete them.",
         "`--fix` takes them out; they are kept in quarantine.";
@@ -96,7 +96,7 @@ ailments! {
         "`--fix` removes it; the journal keeps its bytes.";
     DeadLead = "ATM-D008" Warning, "a lead that does not run",
         "What members report waits until somebody takes the team up again.",
-        "Start the lead again, or `atm team delete` if the work is done.";
+        "`--fix` records it as offline. Start it again, `atm team join` to take its place, or `atm team delete`.";
     Orphan = "ATM-D009" Note, "a team that nobody uses",
         "No lead, no member that runs, nothing changed for a day.",
         "`atm team delete` moves it to the state folder.";
@@ -142,6 +142,9 @@ ailments! {
     Abandoned = "ATM-D024" Warning, "what a process left that died in the middle",
         "A backup that was being restored, or a copy of a client's settings, which may have secrets in it.",
         "`--fix` removes it.";
+    DuplicateName = "ATM-D025" Warning, "a member that is listed more than once",
+        "Programs take the first entry or the last one, and do not agree on whether it runs.",
+        "`--fix` leaves the entry of the one that runs, else the newest; the file of before is kept in quarantine.";
     EmptyPhantom = "ATM-D022" Note, "an empty inbox of nobody",
         "It takes the next mistyped message without a word.",
         "`--fix` removes it.";

@@ -37,6 +37,7 @@ impl Checkup {
             evidence: std::iter::once(trouble.clone()).chain(aside).collect(),
             safe: true,
             remedy: Some(Remedy::Ledger),
+            phantom: None,
         })
     }
 }

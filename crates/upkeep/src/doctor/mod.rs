@@ -45,6 +45,8 @@ pub struct Finding {
     /// Whether the fix can do no harm. One that may is carried out only with consent.
     pub safe: bool,
     remedy: Option<Remedy>,
+    /// The inbox of nobody that it is about, until somebody says whose its mail is.
+    phantom: Option<Box<Phantom>>,
 }
 
 /// What is to be done.
@@ -58,6 +60,7 @@ enum Remedy {
     RemoveFolder(PathBuf),
     RemoveFile(PathBuf),
     SwitchOff(MemberName),
+    KeepOne(String),
     Close(PathBuf, u32),
     MoveCursor(PathBuf, u64),
     NewCursor(PathBuf),
@@ -75,6 +78,7 @@ impl Finding {
             evidence: Vec::new(),
             safe: true,
             remedy: None,
+            phantom: None,
         }
     }
 
@@ -96,6 +100,16 @@ impl Finding {
     /// Whether there is a fix that can be carried out.
     pub fn can_be_fixed(&self) -> bool {
         self.remedy.is_some()
+    }
+
+    /// Says whose mail a phantom's is, if this finding is that phantom: that is consent, too.
+    pub fn route(&mut self, phantom: &MemberName, to: &MemberName) {
+        if self.phantom.as_ref().is_some_and(|found| found.name == *phantom)
+            && let Some(found) = self.phantom.take()
+        {
+            self.remedy = Some(Remedy::Reroute(found, to.clone()));
+            self.safe = true;
+        }
     }
 
     /// What is done about it, in words.
@@ -126,6 +140,25 @@ pub fn examine(office: &Office, team: Option<&TeamName>) -> Result<Vec<Finding>,
     system::inotify(&mut findings);
     findings.sort_by_key(|finding| finding.ailment.severity());
     Ok(findings)
+}
+
+/// Fails unless each route is from an inbox of nobody to a member.
+pub fn check_routes(
+    office: &Office,
+    team: &TeamName,
+    routes: &[(MemberName, MemberName)],
+) -> Result<(), OfficeError> {
+    let config = office.folder(team)?.load()?;
+    let phantoms = phantoms::find(office, team)?;
+    for (phantom, to) in routes {
+        if config.member(to.as_str()).is_none() {
+            return Err(office.no_member(team, &config, to.as_str()));
+        }
+        if phantoms.iter().all(|found| found.name != *phantom) {
+            return Err(OfficeError::NoPhantom { team: team.clone(), name: phantom.to_string() });
+        }
+    }
+    Ok(())
 }
 
 fn examine_team(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {

@@ -1,5 +1,6 @@
 //! Who is there: phantoms, leads and members that are gone, teams that nobody uses.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 pub(super) fn examine(office: &Office, team: &TeamName, config: &TeamConfig, findings: &mut Vec<Finding>) {
     let folder = office.folder_of(team);
     nobodys_inboxes(office, team, findings);
+    repeated_names(team, config, folder.config_file(), findings);
     let lead_is_dead = dead_lead(team, config, folder.config_file(), findings);
     let stuck: Vec<&Member> = config.members.iter().filter(|member| member.is_active == Some(true)).collect();
     for member in &stuck {
@@ -57,13 +59,19 @@ fn nobodys_inboxes(office: &Office, team: &TeamName, findings: &mut Vec<Finding>
         }
         let mail = many(phantom.messages, "message");
         let message = format!("{name} has {mail} ({} unread) and is no member", phantom.unread);
-        let finding = Finding::new(Ailment::Phantom, team, &file, message).with_consent();
-        findings.push(match phantom.nearest.first().cloned() {
-            Some(meant) => finding
+        let mut finding = Finding::new(Ailment::Phantom, team, &file, message).with_consent();
+        finding = match phantom.nearest.as_slice() {
+            [] => finding.because("no member has a name like it; --route says whose its mail is"),
+            [meant] => finding
                 .because(format!("the nearest member is {meant}"))
-                .mended_by(Remedy::Reroute(Box::new(phantom), meant)),
-            None => finding.because("no member has a name like it"),
-        });
+                .mended_by(Remedy::Reroute(Box::new(phantom.clone()), meant.clone())),
+            several => {
+                let names: Vec<&str> = several.iter().map(AsRef::as_ref).collect();
+                finding.because(format!("{} have names like it; --route says which", names.join(" and ")))
+            }
+        };
+        finding.phantom = Some(Box::new(phantom));
+        findings.push(finding);
     }
 }
 
@@ -73,8 +81,40 @@ fn dead_lead(team: &TeamName, config: &TeamConfig, file: &Path, findings: &mut V
         return false;
     };
     let why = format!("process {} has ended, or is another one by now", process.pid.unwrap_or_default());
-    findings.push(Finding::new(Ailment::DeadLead, team, file, "the team's lead does not run").because(why));
+    let finding = Finding::new(Ailment::DeadLead, team, file, "the team's lead does not run").because(why);
+    let listed = config.lead().filter(|lead| lead.is_active == Some(true));
+    findings.push(match listed.and_then(|lead| lead.checked_name().ok()) {
+        Some(name) => finding.mended_by(Remedy::SwitchOff(name)),
+        None => finding,
+    });
     true
+}
+
+/// Names that several entries of the list have.
+fn repeated_names(team: &TeamName, config: &TeamConfig, file: &Path, findings: &mut Vec<Finding>) {
+    let mut seen = HashSet::new();
+    for member in &config.members {
+        let Some((stays, entries)) = entry_that_stays(config, &member.name) else { continue };
+        if !seen.insert(member.name.as_str()) {
+            continue;
+        }
+        let message = format!("{} stands {entries} times in the list of members", member.name);
+        findings.push(
+            Finding::new(Ailment::DuplicateName, team, file, message)
+                .because(format!("entry number {} would stay", stays + 1))
+                .mended_by(Remedy::KeepOne(member.name.clone())),
+        );
+    }
+}
+
+/// Of a name that stands several times in the list: the entry that stays, counted from 0, and how many there are. It is
+/// that of the one that runs, else the newest.
+pub(super) fn entry_that_stays(config: &TeamConfig, name: &str) -> Option<(usize, usize)> {
+    let same: Vec<&Member> = config.members.iter().filter(|member| member.name == name).collect();
+    let stays = same.iter().max_by_key(|member| {
+        (member.is_active == Some(true), member.spawned_at.or(member.joined_at), member.index)
+    })?;
+    (same.len() > 1).then_some((stays.index, same.len()))
 }
 
 fn stuck_active(office: &Office, team: &TeamName, member: &Member, file: &Path, findings: &mut Vec<Finding>) {

@@ -66,6 +66,7 @@ fn few_watches(watches: u64, instances: u64) -> Option<Finding> {
         ],
         safe: true,
         remedy: None,
+        phantom: None,
     })
 }
 

@@ -11,8 +11,12 @@ use atm_wire::json::{self, Object};
 use atm_wire::{MemberName, Stamp, TeamName};
 
 use super::mail::is_bad_line;
+use super::people::entry_that_stays;
 use super::{Finding, Remedy, abandoned, check_ledger};
-use crate::phantoms;
+use crate::phantoms::{self, Phantom};
+
+/// How often mail that comes in while a phantom is emptied is gone after.
+const ROUNDS: usize = 5;
 
 /// What came of a fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +37,15 @@ pub fn treat(office: &Office, finding: &Finding) -> Result<Treated, OfficeError>
         };
     };
     if let Remedy::Reroute(phantom, to) = remedy {
-        return phantoms::bring_over(office, team, phantom, to).map(|done| Treated { journal: done.journal });
+        return reroute(office, team, phantom.as_ref().clone(), to);
+    }
+    if let Remedy::KeepOne(name) = remedy {
+        let folder = office.folder(team)?;
+        // Chosen again: an earlier fix may have moved the entries. The store keeps the file of before.
+        if let Some((stays, _)) = entry_that_stays(&folder.load()?, name) {
+            folder.keep_one(name, stays, office.state())?;
+        }
+        return Ok(Treated { journal: None });
     }
     let mut mending = Mending::begin(
         office.state(),
@@ -46,6 +58,25 @@ pub fn treat(office: &Office, finding: &Finding) -> Result<Treated, OfficeError>
     // What was changed before something failed can be undone all the same.
     let journal = mending.finish()?;
     done.map(|()| Treated { journal })
+}
+
+/// Brings a phantom's mail to a member; once more, if somebody wrote to the phantom meanwhile.
+fn reroute(
+    office: &Office,
+    team: &TeamName,
+    mut phantom: Phantom,
+    to: &MemberName,
+) -> Result<Treated, OfficeError> {
+    let mut round = 1;
+    loop {
+        match phantoms::bring_over(office, team, &phantom, to) {
+            Err(OfficeError::Store(StoreError::Unsettled { .. })) if round < ROUNDS => round += 1,
+            done => return done.map(|done| Treated { journal: done.journal }),
+        }
+        let found = phantoms::find(office, team)?.into_iter().find(|now| now.name == phantom.name);
+        let Some(now) = found else { return Ok(Treated { journal: None }) };
+        phantom = now;
+    }
 }
 
 fn carry_out(
@@ -103,7 +134,7 @@ fn carry_out(
             }
         }
         // These have ways of their own.
-        Remedy::Reroute(..) | Remedy::ClearAbandoned(_) | Remedy::Ledger => {}
+        Remedy::Reroute(..) | Remedy::KeepOne(..) | Remedy::ClearAbandoned(_) | Remedy::Ledger => {}
     }
     Ok(())
 }

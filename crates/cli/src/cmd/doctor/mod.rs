@@ -7,7 +7,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use atm_office::OfficeError;
 use atm_upkeep::doctor::{self, Ailment, Checkup, Finding, Severity, Treated};
-use atm_wire::TeamName;
+use atm_wire::{MemberName, TeamName};
 use clap::Args;
 
 use crate::context::Context;
@@ -33,14 +33,17 @@ pub(crate) struct Doctor {
     /// Mend also what may do harm, without asking
     #[arg(long, short, requires = "fix")]
     yes: bool,
+    /// Whose mail a phantom's really is, where nothing or too much is similar
+    #[arg(long = "route", value_name = "PHANTOM=NAME", value_parser = route)]
+    routes: Vec<(MemberName, MemberName)>,
     /// Undo what was mended: the last time, or that of this id
-    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["fix", "dry_run", "of"])]
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["fix", "dry_run", "of", "routes"])]
     undo: Option<String>,
     /// Undo it also where somebody has changed the file since; the journal keeps what they wrote
     #[arg(long, requires = "undo")]
     force: bool,
     /// List what was mended
-    #[arg(long, conflicts_with_all = ["fix", "dry_run", "of", "undo"])]
+    #[arg(long, conflicts_with_all = ["fix", "dry_run", "of", "routes", "undo"])]
     journal: bool,
 }
 
@@ -73,8 +76,12 @@ impl Doctor {
         }
         let team = match &self.of {
             Some(team) => Some(context.office.choose_team(Some(team), &context.cwd)?),
-            None => context.named_team()?,
+            None if self.routes.is_empty() => context.named_team()?,
+            None => Some(context.team()?),
         };
+        if let Some(team) = team.as_ref().filter(|_| !self.routes.is_empty()) {
+            doctor::check_routes(&context.office, team, &self.routes)?;
+        }
         let ledger = doctor::check_ledger(&context.office, self.fix && !self.dry_run);
         let mut cases: Vec<Case> = ledger.iter().filter_map(|checkup| self.case_of_ledger(checkup)).collect();
         for _ in 0..ROUNDS {
@@ -125,7 +132,10 @@ impl Doctor {
             _ => 1,
         });
         let mut mended = false;
-        for finding in findings {
+        for mut finding in findings {
+            for (phantom, to) in &self.routes {
+                finding.route(phantom, to);
+            }
             let outcome = self.treat(context, &finding)?;
             mended |= matches!(outcome, Outcome::Fixed(_));
             cases.push(Case { finding, outcome });
@@ -144,6 +154,12 @@ impl Doctor {
             },
         })
     }
+}
+
+fn route(text: &str) -> Result<(MemberName, MemberName), String> {
+    let (phantom, to) = text.split_once('=').ok_or("it is PHANTOM=NAME")?;
+    let name = |name: &str| MemberName::parse(name).map_err(|error| error.to_string());
+    Ok((name(phantom)?, name(to)?))
 }
 
 /// Asks the person at the keyboard, if there is one.

@@ -175,28 +175,28 @@ fn the_archive_outlives_the_team() {
 #[test]
 fn a_large_array_gives_what_was_read_and_a_large_log_gets_another_name() {
     let world = World::with_mail_read("array");
-    assert_snapshot!(world.session("atm rotate\natm rotate --over 1KB\natm rotate --over 10\natm rotate bob --over 10 --force"), @"
-    $ atm rotate
+    assert_snapshot!(world.session("atm archive --over 10MB\natm archive --over 1KB\natm archive --over 10\natm archive bob --over 10 --force"), @"
+    $ atm archive --over 10MB
     nothing to do
-    $ atm rotate --over 1KB
+    $ atm archive --over 1KB
     nothing to do
-    $ atm rotate --over 10
+    $ atm archive --over 10
     bob@dev: 2 archived, 1 stay, 1 of them unread
     2> warning: bob@dev: [ROOT]/teams/dev/inboxes/bob.json: is still as large: 1 unread messages in it; read them, or use --force
-    $ atm rotate bob --over 10 --force
+    $ atm archive bob --over 10 --force
     bob@dev: 1 archived, 0 stay
     ");
     let world = World::with_mail_read("log");
-    assert_snapshot!(world.session("atm rotate --over 1KB\natm rotate --over 10"), @"
-    $ atm rotate --over 1KB
+    assert_snapshot!(world.session("atm archive --over 1KB\natm archive --over 10"), @"
+    $ atm archive --over 1KB
     nothing to do
-    $ atm rotate --over 10
+    $ atm archive --over 10
     nothing to do
     2> warning: bob@dev: [ROOT]/teams/dev/members/bob/inbox: is still as large: 1 unread messages in it; read them, or use --force
     ");
     world.ok(&["--as", "bob", "read"]);
     let rotated =
-        world.json(&["rotate", "bob", "--over", "10"])[0]["rotated"][0].as_str().unwrap().to_owned();
+        world.json(&["archive", "bob", "--over", "10"])[0]["rotated"][0].as_str().unwrap().to_owned();
     let (start, time) = rotated.split_at(rotated.len() - 15);
     assert!(start.ends_with("/members/bob/inbox.") && time.as_bytes()[8] == b'-', "{rotated}");
     assert_eq!(world.inbox_texts(), ["one", "two", "three"]);

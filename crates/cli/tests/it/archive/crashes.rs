@@ -112,7 +112,7 @@ fn a_rotation_keeps_the_place_wherever_it_dies() {
     for point in ["cursor_moved", "rotated"] {
         let world = World::with_mail_read("log");
         world.ok(&["--as", "bob", "read"]);
-        assert!(dies_at(&world, &["rotate", "bob", "--over", "1"], point), "it got past {point}");
+        assert!(dies_at(&world, &["archive", "bob", "--over", "1"], point), "it got past {point}");
         assert_eq!(world.inbox_texts(), ["one", "two", "three"], "{point}");
         world.ok(&["send", "bob", "four"]);
         assert_eq!(world.json(&["read", "--as", "bob"])[0]["text"], "four", "{point}");

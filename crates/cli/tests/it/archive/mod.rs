@@ -1,4 +1,4 @@
-//! `atm archive`, `atm rotate`, `atm clean` and what they leave to be found, through the real binary.
+//! `atm archive`, `atm archive --over`, `atm clean` and what they leave to be found, through the real binary.
 
 mod commands;
 mod crashes;

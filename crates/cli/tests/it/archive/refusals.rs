@@ -17,8 +17,8 @@ fn wrong_names_numbers_spans_and_sizes_are_refused() {
         atm archive bob@nowhere
         atm archive --keep many
         atm archive --older-than yesterday
-        atm rotate --over 10bananas
-        atm rotate carol
+        atm archive --over 10bananas
+        atm archive carol --over 1
         atm clean --older-than never
         atm clean carol
         atm inbox carol --archived
@@ -47,12 +47,12 @@ fn wrong_names_numbers_spans_and_sizes_are_refused() {
     2>
     2> For more information, try '--help'.
     [exit 2]
-    $ atm rotate --over 10bananas
+    $ atm archive --over 10bananas
     2> error: invalid value '10bananas' for '--over <SIZE>': "10bananas" is not a size; write it like 10MB or 512KB
     2>
     2> For more information, try '--help'.
     [exit 2]
-    $ atm rotate carol
+    $ atm archive carol --over 1
     2> error: team dev has no member "carol"
     2>   hint: `atm members` shows the names
     [exit 3]

@@ -2,7 +2,7 @@
 
 mod config;
 mod errors;
-pub(crate) mod help;
+mod help;
 mod inbox;
 mod many;
 mod members;

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::scene::{World, tree};
 
 /// Every command that can be typed, without `atm`.
-const COMMANDS: &[&str] = &[
+pub(super) const COMMANDS: &[&str] = &[
     "demo",
     "team",
     "team create",
@@ -17,7 +17,6 @@ const COMMANDS: &[&str] = &[
     "team delete",
     "team join",
     "team alias",
-    "team repair",
     "team backup",
     "team convert",
     "team restore",
@@ -47,10 +46,8 @@ const COMMANDS: &[&str] = &[
     "log",
     "stats",
     "validate",
-    "verify",
     "doctor",
     "archive",
-    "rotate",
     "clean",
     "migrate",
     "mcp",
@@ -70,7 +67,6 @@ const COMMANDS: &[&str] = &[
     "plan list",
     "plan reject",
     "plan submit",
-    "presence",
     "shutdown",
     "shutdown approve",
     "shutdown reject",
@@ -80,7 +76,6 @@ const COMMANDS: &[&str] = &[
     "respawn",
     "attach",
     "peek",
-    "nudge",
     "wake",
     "wake wait",
     "task",

@@ -30,7 +30,7 @@ fn why_of(world: &World, id: &str) -> Option<String> {
 }
 
 fn processed(world: &World, id: &str) -> bool {
-    world.json(&["verify", id])["processed"].as_bool().unwrap()
+    world.json(&["track", id])["processed"].as_bool().unwrap()
 }
 
 /// Makes a member of the team one that runs inside its lead.

@@ -20,19 +20,22 @@ fn one_that_said_it_is_idle_is_nudged_once_for_each_mail() {
     let stage = Stage::new();
     let world = &stage.world;
     listener(&stage, "bob");
-    assert_eq!(world.json(&["nudge", "bob"])["why"], "it has read all its mail");
+    assert_eq!(world.json(&["wake", "bob", "--type"])["why"], "it has read all its mail");
 
     world.ok(&["send", "bob", "first"]);
     idle(&stage, "bob");
-    let nudged = world.json(&["nudge", "bob"]);
-    assert_eq!((&nudged["nudged"], &nudged["unread"]), (&true.into(), &1.into()));
+    let nudged = world.json(&["wake", "bob", "--type"]);
+    assert_eq!((&nudged["woken"], &nudged["unread"]), (&true.into(), &1.into()));
     stage.wait_for_screen("bob", "got <You have 1 unread message from user.");
     for _ in 0..3 {
-        assert_eq!(world.json(&["nudge", "bob"])["why"], "it was nudged for all of this mail already");
+        assert_eq!(
+            world.json(&["wake", "bob", "--type"])["why"],
+            "it was nudged for all of this mail already"
+        );
     }
 
     world.ok(&["send", "bob", "second"]);
-    assert_eq!(world.json(&["nudge", "bob", "two\nlines\u{1b}[31m"])["nudged"], true);
+    assert_eq!(world.json(&["wake", "bob", "--type", "two\nlines\u{1b}[31m"])["woken"], true);
     stage.wait_for_screen("bob", r"got <two lines\x1b[31m>");
     assert_eq!(stage.screen("bob").matches("got <").count(), 2);
 }
@@ -44,8 +47,8 @@ fn one_that_has_read_is_not_nudged() {
     stage.world.ok(&["send", "bob", "first"]);
     idle(&stage, "bob");
     stage.world.ok(&["--as", "bob", "read"]);
-    let nudged = stage.world.json(&["nudge", "bob"]);
-    assert_eq!((&nudged["nudged"], &nudged["unread"]), (&false.into(), &0.into()));
+    let nudged = stage.world.json(&["wake", "bob", "--type"]);
+    assert_eq!((&nudged["woken"], &nudged["unread"]), (&false.into(), &0.into()));
     assert!(!stage.screen("bob").contains("got"));
 }
 
@@ -54,7 +57,7 @@ fn one_that_is_busy_is_never_typed_at() {
     let stage = Stage::new();
     let world = &stage.world;
     let refused = |name: &str, why: &str| {
-        let answer = world.atm(&["nudge", name, "--json"]);
+        let answer = world.atm(&["wake", name, "--type", "--json"]);
         let error = answer.error();
         assert_eq!((answer.code, error["code"].as_str()), (Some(4), Some("busy_pane")), "{answer:?}");
         assert!(error["message"].as_str().unwrap().contains(why), "{error}");
@@ -80,7 +83,7 @@ fn one_that_is_busy_is_never_typed_at() {
     stage.tmux(&["copy-mode", "-t", &pane]);
     refused("bob", "somebody scrolls");
     stage.tmux(&["send-keys", "-t", &pane, "-X", "cancel"]);
-    assert_eq!(world.json(&["nudge", "bob"])["nudged"], true);
+    assert_eq!(world.json(&["wake", "bob", "--type"])["woken"], true);
     assert_eq!(stage.screen("bob").matches("got <").count(), 1);
 }
 
@@ -90,7 +93,7 @@ fn a_shell_at_its_prompt_is_told_the_command() {
     let bin = std::path::Path::new(ATM).parent().unwrap();
     stage.spawn("bob", &["--", "env", &format!("PATH={}:/usr/bin:/bin", bin.display()), "sh", "-i"]);
     stage.world.ok(&["send", "bob", "do look here"]);
-    let nudge = || stage.world.atm(&["nudge", "bob", "--json"]);
+    let nudge = || stage.world.atm(&["wake", "bob", "--type", "--json"]);
     wait_until("the shell is at its prompt", || nudge().code == Some(0));
     stage.wait_for_screen("bob", "do look here");
     wait_until("it is read", || {
@@ -105,7 +108,7 @@ fn many_nudges_at_once_type_one_line() {
     stage.world.ok(&["send", "bob", "first"]);
     idle(&stage, "bob");
     let typed: Vec<bool> = std::thread::scope(|scope| {
-        let nudge = || stage.world.json(&["nudge", "bob"])["nudged"].as_bool().unwrap();
+        let nudge = || stage.world.json(&["wake", "bob", "--type"])["woken"].as_bool().unwrap();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(nudge)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });

@@ -67,11 +67,16 @@ fn what_needs_a_pane_needs_one_of_ours() {
     stage.tmux(&["new-session", "-d", "sleep", "600"]);
     stage.spawn("bob", &["--", "sleep", "600"]);
     stage.world.ok(&["kill", "bob"]);
-    for verb in ["kill", "peek", "nudge", "attach"] {
-        assert_refused(&stage.world.atm(&[verb, "eve", "--json"]), 4, "not_started_here", "not started by");
-        assert_refused(&stage.world.atm(&[verb, "evee", "--json"]), 3, "no_such_member", "did you mean eve?");
-        if verb != "kill" {
-            assert_refused(&stage.world.atm(&[verb, "bob", "--json"]), 3, "off", "atm respawn");
+    for words in [&["kill"][..], &["peek"], &["wake", "--type"], &["attach"]] {
+        let of = |name: &str| {
+            let mut all = vec![words[0], name, "--json"];
+            all.extend(&words[1..]);
+            stage.world.atm(&all)
+        };
+        assert_refused(&of("eve"), 4, "not_started_here", "not started by");
+        assert_refused(&of("evee"), 3, "no_such_member", "did you mean eve?");
+        if words[0] != "kill" {
+            assert_refused(&of("bob"), 3, "off", "atm respawn");
         }
     }
     assert_refused(&stage.world.atm(&["attach", "--json"]), 3, "off", "team dev");

@@ -96,7 +96,7 @@ fn a_client_that_somebody_else_started_is_known_by_its_command_line() {
     let here = Foreign::start(&world.root());
     wait_until("it is found", || stage.state("bob") == "idle");
     assert_eq!(world.json(&["send", "bob", "hello"])["status"], "delivered");
-    assert_eq!(world.json(&["presence", "bob"])["activity"], "idle");
+    assert_eq!(world.json(&["status", "bob"])["activity"], "idle");
     let again = stage.start("respawn", "bob", &["--", "sh"]);
     assert_eq!(again.code, Some(4), "{again:?}");
     drop(here);

@@ -1,7 +1,6 @@
 //! The team's protocol through the real binary: what is written, who may write it, what is set aside.
 
 mod decisions;
-mod help;
 mod payloads;
 mod policy;
 mod presence;

@@ -14,7 +14,7 @@ use crate::scene::{World, foreign_team};
 
 /// The state of a member, and what decided.
 fn state(world: &World, name: &str) -> (String, String) {
-    let found = world.json(&["presence", name]);
+    let found = world.json(&["status", name]);
     let decides = |trace: &&Value| trace["weight"] == "decides";
     let why = found["evidence"].as_array().unwrap().iter().find(decides).unwrap()["what"].clone();
     (found["state"].as_str().unwrap().to_owned(), why.as_str().unwrap().to_owned())
@@ -107,7 +107,7 @@ fn an_idle_word_a_heartbeat_and_taken_mail_change_the_state() {
     assert_eq!(state(&world, "alice").0, "online");
     world.ok(&["--as", "alice", "idle"]);
     assert_eq!(state(&world, "alice").0, "idle");
-    let shown = world.ok(&["presence", "alice", "--why"]);
+    let shown = world.ok(&["status", "alice", "--why"]);
     assert!(shown.contains("Idle") && shown.contains("said that it is idle (available) at "), "{shown}");
     world.ok(&["send", "alice", "work"]);
     assert_eq!(state(&world, "alice").0, "idle", "mail that waits wakes nobody");
@@ -119,7 +119,7 @@ fn an_idle_word_a_heartbeat_and_taken_mail_change_the_state() {
     assert_eq!(members[1]["state"], "online");
     let evidence = members[1]["evidence"].to_string();
     assert!(evidence.contains("gave a heartbeat (task 5, 60 %)"), "{evidence}");
-    assert_eq!(world.atm(&["presence", "nobody"]).code, Some(3));
+    assert_eq!(world.atm(&["status", "nobody"]).code, Some(3));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn off_is_not_believed_of_somebody_who_speaks() {
     assert_eq!(state(&world, "bob"), ("offline".to_owned(), "isActive is false in config.json".to_owned()));
     world.ok(&["--as", "bob", "send", "alice", "I am here"]);
     assert_eq!(state(&world, "bob").0, "online");
-    let found = world.json(&["presence", "bob"]);
+    let found = world.json(&["status", "bob"]);
     let overruled =
         found["evidence"].as_array().unwrap().iter().filter(|t| t["weight"] == "overruled").count();
     assert_eq!(overruled, 2, "the flag and its date are shown, and not believed: {found}");
@@ -203,7 +203,7 @@ fn a_pane_tells_whatever_the_flag_says() {
     let (now, why) = state(&world, "bob");
     assert_eq!(now, "online", "{why}");
     assert!(
-        world.json(&["presence", "bob"]).to_string().contains("which atm did not open"),
+        world.json(&["status", "bob"]).to_string().contains("which atm did not open"),
         "a number is no proof"
     );
 
@@ -224,6 +224,6 @@ fn a_pane_tells_whatever_the_flag_says() {
     edit(&team, |config| config["members"][2]["isActive"] = json!(true));
     let (now, why) = state(&world, "bob");
     assert_eq!(now, "offline", "{why}");
-    let found = world.json(&["presence", "bob"])["evidence"].to_string();
+    let found = world.json(&["status", "bob"])["evidence"].to_string();
     assert!(found.contains(&format!("pane {} of ", pane.id)) && found.contains(" is gone"), "{found}");
 }

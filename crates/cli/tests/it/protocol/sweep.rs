@@ -151,7 +151,7 @@ fn of_many_sweepers_at_once_one_acts() {
     assert_eq!(steps(&office), [Step::Check]);
     assert_eq!(six_sweep(&world), ["stall"]);
     assert_eq!(of_type(&world, "alice", "stall_alert").len(), 1);
-    let lead = world.json(&["presence", "team-lead"]).to_string();
+    let lead = world.json(&["status", "team-lead"]).to_string();
     assert!(!lead.contains("sent mail"), "a sweep in its name is no sign of the lead: {lead}");
 }
 

@@ -86,13 +86,8 @@ fn teams(all: &mut Holder) {
     all.run("converted", "team convert dev --to log");
     all.run("converted", "team convert dev --to array");
     all.world.ok(&["member", "add", "bobby"]);
-    fs::write(all.world.root().join("teams/dev/inboxes/boby.json"), MAIL).unwrap();
-    all.run("repaired", "team repair dev");
     all.run("joined", "team join dev --session 0c8f1d8e-0000-4000-8000-000000000000");
 }
-
-/// Mail of one message, as clients write it.
-const MAIL: &str = r#"[{"from":"x","text":"y","timestamp":"2026-11-15T06:00:00.000Z","read":false}]"#;
 
 fn mail(all: &mut Holder) {
     let id =
@@ -105,7 +100,8 @@ fn mail(all: &mut Holder) {
     all.run("messages", "inbox alice");
     all.run("messages", "--as alice read --limit 1");
     all.run("track", &format!("track {id}"));
-    all.run("verify", &format!("verify {id}"));
+    all.run("track", "--as alice track last");
+    all.run("track", "track question");
     all.run("history", "log");
     all.run("history", "search question");
     all.run("history", &format!("thread {id}"));
@@ -121,7 +117,7 @@ fn mail(all: &mut Holder) {
     );
     all.run("status", "status");
     all.run("members", "members");
-    all.run("presence", "presence alice");
+    all.run("status-member", "status alice --why");
     all.run("config", "config");
     fs::write(all.world.home().join(".atm.toml"), "color = \"never\"\n").unwrap();
     all.run("trust", "config trust");
@@ -206,7 +202,7 @@ fn panes(all: &mut Holder, stage: &Stage) {
     all.hold("spawned", &started, "spawn");
     stage.wait_for_screen("carol", "ready");
     all.run("screen", "peek carol");
-    all.run("nudged", "nudge carol");
+    all.run("woken", "wake carol --type");
     all.run("attached", "attach carol");
     all.run("woken", "wake carol --dry-run");
     all.run("woken-many", "wake --all --dry-run");

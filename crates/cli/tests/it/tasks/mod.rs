@@ -3,7 +3,6 @@
 mod artifacts;
 mod claims;
 mod crashes;
-mod help;
 mod list;
 mod messages;
 mod refusals;

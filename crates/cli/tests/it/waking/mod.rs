@@ -49,7 +49,7 @@ fn one_in_a_pane_gets_a_line_and_nudges_count() {
     let woken = world.json(&["wake", "bob"]);
     assert_eq!((&woken["way"], &woken["woken"]), (&json!("pane"), &json!(true)));
     stage.wait_for_screen("bob", "got <You have 1 unread message from user.");
-    assert_eq!(world.json(&["nudge", "bob"])["nudged"], false, "they share their memory");
+    assert_eq!(world.json(&["wake", "bob", "--type"])["woken"], false, "they share their memory");
 }
 
 #[test]
