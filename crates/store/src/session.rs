@@ -12,7 +12,7 @@ use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
 use crate::mailbox::Mailbox;
-use crate::paths::{State, create_private_folders};
+use crate::paths::{Root, State, create_private_folders};
 
 /// One such note. Who writes it has the mailbox's [`turn`](Mailbox::turn).
 #[derive(Debug)]
@@ -24,7 +24,15 @@ pub struct SessionNote {
 impl SessionNote {
     /// The note on the conversation `session` of the owner of `mailbox`. The id may be anything: it is hashed.
     pub fn of(mailbox: &Mailbox, session: &str, state: &State) -> Self {
-        let folder = state.sessions(&mailbox.owner());
+        Self::in_folder(state.sessions(&mailbox.owner()), session)
+    }
+
+    /// The note on whose the conversation `session` of a client is that works with the tree `root`.
+    pub fn of_client(root: &Root, session: &str, state: &State) -> Self {
+        Self::in_folder(state.sessions(root.path()), session)
+    }
+
+    fn in_folder(folder: PathBuf, session: &str) -> Self {
         let name = Uuid::new_v5(&Uuid::NAMESPACE_URL, session.as_bytes()).simple().to_string();
         Self { path: folder.join(name), folder }
     }

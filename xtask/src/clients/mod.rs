@@ -130,7 +130,7 @@ fn version(client: Client, home: &Home) -> Result<String> {
 
 /// Twice: the second time has nothing to do.
 fn install(client: Client, home: &Home) -> Result<()> {
-    let install = ["install", client.name, "--as", "bob"];
+    let install = ["install", client.name];
     let changes = |answer: &Value| -> Vec<String> {
         let files = answer["files"].as_array().into_iter().flatten();
         let changed = files.filter(|file| file["change"] != "unchanged").map(|file| file["path"].to_string());
@@ -161,6 +161,8 @@ fn turn(client: Client, home: &Home, model: &Model) -> Result<String> {
     home.atm(&["send", "bob", MAIL])?;
     let mut command = home.command(client.name);
     client.turn(&mut command, model);
+    // Settings for all sessions name nobody: whose session this is, is said to this one alone.
+    command.env("ATM_AS", "bob").env("ATM_TEAM", "dev");
     home::run(&mut command)?;
     ensure!(model.was_told(MAIL), "the model was not told of the mail");
     let unread = home.atm(&["inbox", "bob", "--unread"])?;

@@ -1,6 +1,12 @@
 //! `atm mcp`
 
+use std::env;
+use std::os::unix::process::parent_id;
+
+use atm_clients::AgentClient;
 use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
+use atm_office::mail::hook::Caller;
+use atm_wire::Address;
 use clap::{Args, ValueEnum};
 
 use super::spawn;
@@ -13,8 +19,9 @@ use crate::failure::Failure;
 With --as NAME (or ATM_AS) the server is that member's: it sends as NAME, reads NAME's mail, and nobody else's.
 It serves one team: that of NAME@TEAM or --team; without one, the team that commands in this folder
 use or, if there are several, the one that the first call names.
-Without it, it is the lead's. Add it to a client by hand:
-  claude mcp add atm -- atm mcp --as team-lead
+Without it, it is the one's whose session it runs in: a member's in a process of its own, else the
+lead's. Add it to a client by hand:
+  claude mcp add atm -- atm mcp
   codex mcp add atm --env ATM_AS=bob --env ATM_TEAM=dev -- atm mcp --tools core
 
 With --http every request needs the token: as \"Authorization: Bearer TOKEN\", or in the address,
@@ -42,7 +49,7 @@ enum Tools {
 
 impl Mcp {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let identity = context.settings.taker()?;
+        let identity = context.settings.taker()?.or_else(|| member_of_session(context));
         if let Some(team) = identity.as_ref().and_then(|address| address.team.as_ref()) {
             // A bound server of a team that is not there would refuse every call.
             context.office.choose_team(Some(team.as_str()), &context.cwd)?;
@@ -75,6 +82,18 @@ impl Mcp {
         })?;
         Ok(0)
     }
+}
+
+/// The member whose session we run in, if it is not a lead's: a server without a name is a lead's in any case.
+fn member_of_session(context: &Context) -> Option<Address> {
+    let variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
+    let session = variables.filter_map(|name| env::var(name).ok()).next().unwrap_or_default();
+    let parent = u64::from(parent_id());
+    let caller = Caller { session: &session, parent, ..Caller::default() };
+    let found = context.office.whose(&caller).ok()??;
+    let config = context.office.folder(&found.team).ok()?.load().ok()?;
+    let is_lead = context.office.leads(&found.team, &config, &found.who);
+    (!is_lead).then_some(Address { name: found.who, team: Some(found.team) })
 }
 
 #[cfg(feature = "mcp-http")]

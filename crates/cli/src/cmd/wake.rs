@@ -11,7 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
 use super::duration::duration;
+use super::hook;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::{outlet, safe};
 
@@ -64,9 +66,8 @@ const REWAKE: i32 = 2;
 
 impl Wake {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
         if let Some(Sub::Wait { patience }) = self.command {
-            let name = context.reader()?;
+            let Some((team, name)) = waiter(context)? else { return Ok(0) };
             let deadline = patience.map(|patience| Instant::now() + patience);
             let ladder = &context.settings.ladder.value;
             let told = context.office.wait_to_wake(&team, &name, ladder, deadline, somebody_hears)?;
@@ -79,6 +80,7 @@ impl Wake {
             let _ = writeln!(io::stderr(), "{}", safe::line(&line));
             return Ok(REWAKE);
         }
+        let team = context.team()?;
         let ladder = &context.settings.ladder.value;
         if self.watch {
             let deadline = self.patience.map(|patience| Instant::now() + patience);
@@ -128,6 +130,22 @@ fn typed(context: &Context, team: &TeamName, name: &MemberName, line: &str) -> R
         evidence: nudged.nudged.then(|| "a line was typed into its pane".to_owned()),
         unread: nudged.unread,
     })
+}
+
+/// Who waits: as the settings have it, else whose session it is by what the client says on stdin. Nobody waits for mail
+/// in a session that is no member's.
+fn waiter(context: &mut Context) -> Result<Option<(TeamName, MemberName)>, Failure> {
+    if context.settings.taker()?.is_some() {
+        return Ok(Some((context.team()?, context.reader()?)));
+    }
+    let failed =
+        |why| Failure::new(ExitCode::Io, "hook", why).hint("--as NAME and --team TEAM say who waits");
+    let input = hook::input().map_err(failed)?;
+    if input.session().is_empty() {
+        return Ok(Some((context.team()?, context.reader()?)));
+    }
+    let found = hook::whose(context, &input).map_err(failed)?;
+    Ok(found.map(|found| (found.team, found.who)))
 }
 
 /// Whether stderr goes anywhere: a client that has ended without ending its hooks has closed its end of the pipe.

@@ -14,6 +14,8 @@ pub struct HookInput {
     pub hook_event_name: Option<String>,
     /// The folder that the agent works in.
     pub cwd: Option<String>,
+    /// Where the client keeps the conversation.
+    pub transcript_path: Option<String>,
     /// The teammate's team.
     pub team_name: Option<String>,
     /// The teammate that is about to idle.
@@ -37,6 +39,12 @@ impl HookInput {
     /// The conversation's id.
     pub fn session(&self) -> &str {
         self.session_id.as_deref().or(self.conversation_id.as_deref()).unwrap_or_default()
+    }
+
+    /// The member inside the session that it is about, and its team: by its agent's id, or as the one that is about to idle.
+    pub fn member_inside(&self) -> Option<(&str, &str)> {
+        let by_id = self.agent_id.as_deref().and_then(|id| id.split_once('@'));
+        by_id.or_else(|| Some((self.teammate_name.as_deref()?, self.team_name.as_deref()?)))
     }
 
     /// Whether the event, by which we were called or which the input names, has one of these names.

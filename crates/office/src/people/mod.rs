@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub mod alias;
+pub mod ancestry;
 pub mod dismiss;
 pub mod exits;
 pub mod join;

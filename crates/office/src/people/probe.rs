@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::ancestry::{self, ClientProcess};
 use super::{agents, process};
 
 /// A process whose command line says which member it is: `--agent-id NAME@TEAM`.
@@ -43,6 +44,16 @@ pub trait ProcessProbe: fmt::Debug + Send + Sync {
 
     /// The clients that do not say which member they are.
     fn nameless(&self) -> Vec<Nameless>;
+
+    /// The client above a process whose parent is `parent`. A probe that knows of none says so.
+    fn client_above(&self, _parent: u64) -> Option<ClientProcess> {
+        None
+    }
+
+    /// Whether a process whose parent is `parent` runs below the process `pid`.
+    fn is_above(&self, _parent: u64, _pid: u64) -> bool {
+        false
+    }
 }
 
 /// This machine: `/proc`, or where there is none, `ps`.
@@ -64,5 +75,13 @@ impl ProcessProbe for SystemProbe {
 
     fn nameless(&self) -> Vec<Nameless> {
         agents::nameless()
+    }
+
+    fn client_above(&self, parent: u64) -> Option<ClientProcess> {
+        ancestry::client_above(parent)
+    }
+
+    fn is_above(&self, parent: u64, pid: u64) -> bool {
+        ancestry::is_above(parent, pid)
     }
 }

@@ -7,14 +7,14 @@ mod input;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atm_clients::AgentClient;
 use atm_clients::hook::{self, HookEvent, HookInput};
-use atm_office::mail::hook::Conversation;
+use atm_office::mail::hook::{Caller, Conversation, Whose};
 use atm_store::{LockTimes, State, bounded_log};
-use atm_wire::{MemberName, TeamName};
 use clap::Args;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
@@ -57,7 +57,7 @@ impl Hook {
         let client = self.client.unwrap_or_else(|| hook::sender(&input, said));
         let Some(format) = &client.profile().hooks else { return Ok(0) };
         let Some(moment) = format.moment(event, &input) else { return Ok(0) };
-        let Some((team, who)) = whose(context, &input, event)? else { return Ok(0) };
+        let Some(Whose { team, who, .. }) = whose(context, &input)? else { return Ok(0) };
         let session = input.session().to_owned();
         let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
         let office = context.office.clone().with_lock_times(times);
@@ -87,12 +87,13 @@ impl Hook {
     }
 }
 
-/// Whose conversation it is: as the settings have it, else as the client or the team's files do.
-fn whose(
-    context: &mut Context,
-    input: &HookInput,
-    event: HookEvent,
-) -> Result<Option<(TeamName, MemberName)>, String> {
+/// What the client says on stdin.
+pub(crate) fn input() -> Result<HookInput, String> {
+    input::read()
+}
+
+/// Whose conversation it is that a client's words are about.
+pub(crate) fn whose(context: &mut Context, input: &HookInput) -> Result<Option<Whose>, String> {
     if let Some(folder) = input.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         context.cwd = folder;
     }
@@ -100,15 +101,21 @@ fn whose(
         Failure::Told(told) => told.message,
         Failure::ClosedPipe | Failure::Stopped => "stopped".to_owned(),
     };
-    if let (HookEvent::TeammateIdle, Some(team), Some(name)) = (event, &input.team_name, &input.teammate_name)
-    {
-        let team = context.office.choose_team(Some(team), &context.cwd).map_err(|error| error.to_string())?;
-        return Ok(Some((team, MemberName::parse(name).map_err(|error| error.to_string())?)));
-    }
-    if let Some(address) = context.settings.taker().map_err(words)? {
-        return Ok(Some((context.team().map_err(words)?, address.name)));
-    }
-    context.office.who_has_session(input.session()).map_err(|error| error.to_string())
+    let claimed = match context.settings.taker().map_err(words)? {
+        Some(address) => Some((context.team().map_err(words)?, address.name)),
+        None => None,
+    };
+    let team = context.settings.named_team().map_err(words)?;
+    let transcript = input.transcript_path.as_deref().map(Path::new);
+    let caller = Caller {
+        session: input.session(),
+        agent: input.member_inside(),
+        transcript: transcript.filter(|path| path.is_absolute()),
+        parent: u64::from(parent_id()),
+        claimed: claimed.as_ref().map(|(team, who)| (team, who)),
+        team: team.as_ref(),
+    };
+    context.office.whose(&caller).map_err(|error| error.to_string())
 }
 
 /// Whether the command line is meant for a client's hook, however wrong the rest of it is: to clients exit 2 is an order

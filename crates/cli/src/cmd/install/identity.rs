@@ -24,7 +24,8 @@ pub(super) fn identity(settings: &Settings, scope: Scope, cwd: &Path) -> Result<
         root: place(&settings.root.value, &settings.root.origin),
         state: place(&settings.state.value, &settings.state.origin),
         team,
-        name: address.map(|address| address.name.to_string()),
+        // Settings for all folders name nobody: who a session is, is found out when it calls.
+        name: address.filter(|_| scope == Scope::Project).map(|address| address.name.to_string()),
         is_woken: false,
     })
 }

@@ -10,13 +10,14 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use atm_clients::settings::{Before, Identity, Installing, SERVER, SettingsError, SettingsFile};
-use atm_clients::{AgentClient, Folders, Profile, Scope, program};
+use atm_clients::{AgentClient, Folders, Profile, Scope, program, shell};
 use atm_office::OfficeError;
 use atm_store::State;
 use atm_store::client_file::{ClientFile, Touched};
 use clap::Args;
 use serde::Serialize;
 
+use crate::args::Global;
 use crate::client_arg;
 use crate::context::Context;
 use crate::exit::ExitCode;
@@ -29,7 +30,8 @@ use identity::identity;
 #[command(after_help = "\
 Only what is ours is put in and taken out; the rest of a file keeps its bytes, comments and order.
 Trust is yours to give: what the client wants of you is said at the end.
-Give --as NAME and --team TEAM to make the client that member.")]
+Without a name, each session is found out by itself: a team's lead by its session, a member by its own process. A session
+that is nobody in a team gets no mail. `--project --as NAME` makes the clients of this folder that member.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Install {
     /// Which client
@@ -50,7 +52,7 @@ pub(crate) struct Install {
     /// Ask the client itself whether it works; all clients, if none is named
     #[arg(long, conflicts_with_all = ["dry_run", "plugin"])]
     check: bool,
-    /// Claude Code: start a turn when mail comes while it waits; needs --as
+    /// Claude Code: start a turn when mail comes while it waits
     #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
     wake: bool,
     /// Write a Claude Code plugin to this folder instead
@@ -99,8 +101,12 @@ impl Install {
         };
         let state = State::new(context.cwd.join(&settings.state.value));
         let mut who = identity(&settings, scope, &context.cwd)?;
+        // Taking out needs no name, and what an older version put in is to go.
+        if scope == Scope::User && self.plugin.is_none() && !self.uninstall && !self.check {
+            self.check_scope(&context.global)?;
+        }
         if self.wake {
-            who.is_woken = self.may_be_woken(&who)?;
+            who.is_woken = self.may_be_woken()?;
         }
         let Some(client) = self.client.filter(|_| !self.check) else {
             let clients = self.client.map_or_else(|| AgentClient::ALL.to_vec(), |client| vec![client]);
@@ -152,14 +158,23 @@ impl Install {
         Ok(0)
     }
 
-    fn may_be_woken(&self, who: &Identity) -> Result<bool, Failure> {
+    /// Settings for all folders are for all sessions: with a name in them, every session would take that member's mail.
+    fn check_scope(&self, global: &Global) -> Result<(), Failure> {
+        let (Some(name), Some(client)) = (&global.who, self.client) else { return Ok(()) };
+        let text =
+            format!("your own settings are for all your sessions, and each would take the mail of {name}");
+        Err(Failure::new(ExitCode::Refused, "name_for_all_sessions", text).hint(format!(
+            "`atm install {client}` finds out who each session is; `atm install {client} --project --as {}` makes the \
+             clients of this folder that member",
+            shell::quote(name)
+        )))
+    }
+
+    fn may_be_woken(&self) -> Result<bool, Failure> {
         if !self.client.is_some_and(|client| client.profile().has_rewake_hook) {
             let (_, titles) = those_with(|profile| profile.has_rewake_hook);
             return Err(Failure::usage(format!("only {titles} has a hook that wakes it"))
                 .hint("`atm wake --help` has the other clients' ways"));
-        }
-        if !who.is_known() {
-            return Err(Failure::usage("whose mail wakes it?").hint("--as NAME and --team TEAM say so"));
         }
         Ok(true)
     }
@@ -249,8 +264,7 @@ fn tell(context: &mut Context, client: AgentClient, report: &Report, who: &Ident
     }
     if !report.left_to_do.is_empty() {
         if !who.is_known() {
-            let hint = "no name was given: mail comes to the lead of a team by its session; --as NAME makes it a member";
-            out.note(hint)?;
+            out.note("each session gets the mail of who it is in a team, and none if it is nobody")?;
         }
         for left in &report.left_to_do {
             out.note(format!("{}: {left}", client.title()))?;

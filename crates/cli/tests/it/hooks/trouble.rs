@@ -28,7 +28,7 @@ fn nonsense_is_logged_and_breaks_nothing() {
     fails_softly(&world, &["--as", "../bob", "hook", "Stop"], "{}", "member name");
     fails_softly(&world, &["--as", "bob", "-t", "nope", "hook", "Stop"], "{}", "no team \"nope\"");
     let evil = r#"{"teammate_name":"../../etc","team_name":"dev"}"#;
-    fails_softly(&world, &["hook", "TeammateIdle"], evil, "member name");
+    fails_softly(&world, &["--as", "team-lead", "hook", "TeammateIdle"], evil, "member name");
 }
 
 #[test]

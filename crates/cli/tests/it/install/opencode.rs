@@ -37,10 +37,11 @@ console.log(JSON.stringify({ inner, first, second, afterwards, prompts }));
 fn mail_is_in_the_system_prompt_of_its_turn_and_wakes_once() {
     let world = World::with_team();
     world.ok(&["send", "bob", "the build is red"]);
-    world.installs(&["opencode", "--as", "bob", "--team", "dev"]);
+    world.installs(&["opencode"]);
     world.put(".config/opencode/plugins/package.json", r#"{"type":"module"}"#);
     world.put("host.mjs", HOST);
-    let output = world.program("node").arg("host.mjs").output();
+    let mut host = world.program("node");
+    let output = host.arg("host.mjs").env("ATM_AS", "bob").env("ATM_TEAM", "dev").output();
     let Ok(output) = output else { return eprintln!("skipped: there is no node here") };
     let said: serde_json::Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));

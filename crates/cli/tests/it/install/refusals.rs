@@ -100,8 +100,7 @@ fn a_wrong_command_line_says_so() {
     refuses(&world, &["emacs"], 2);
     refuses(&world, &["claude", "--user", "--project"], 2);
     refuses(&world, &["claude", "--check", "--uninstall"], 2);
-    assert!(refuses(&world, &["codex", "--wake", "--as", "bob"], 2).contains("only Claude Code"));
-    assert!(refuses(&world, &["claude", "--wake"], 2).contains("whose mail"));
+    assert!(refuses(&world, &["codex", "--wake"], 2).contains("only Claude Code"));
     assert!(refuses(&world, &["claude", "--as", "../bob"], 2).contains("member name"));
     assert!(refuses(&world, &["claude", "--team", "a/b"], 2).contains("team name"));
 }
@@ -122,4 +121,23 @@ fn without_a_home_there_is_nothing_to_set_up() {
     let world = World::new();
     let output = world.command(&["install", "cursor"]).env("HOME", "").output().unwrap();
     assert_ne!(output.status.code(), Some(0));
+}
+
+/// With the lead's name in the user's settings, every session took the lead's mail, and the lead never saw it.
+#[test]
+fn a_name_in_settings_for_all_sessions_is_refused_with_the_way_out() {
+    let world = World::new();
+    assert_snapshot!(refuses(&world, &["claude", "--as", "team-lead"], 4), @"
+    error: your own settings are for all your sessions, and each would take the mail of team-lead
+      hint: `atm install claude` finds out who each session is; `atm install claude --project --as team-lead` makes the clients of this folder that member
+    ");
+    for client in ["codex", "gemini", "opencode", "cursor"] {
+        refuses(&world, &[client, "--as", "bob", "--user", "--dry-run"], 4);
+    }
+    // A variable of the session that installs it is not written, either.
+    let output = world.command(&["install", "claude"]).env("ATM_AS", "bob").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(!world.get(".claude/settings.json").unwrap().contains("bob"));
+    assert!(!world.get(".claude.json").unwrap().contains("bob"));
+    world.installs(&["claude", "--uninstall", "--as", "team-lead"]);
 }

@@ -55,7 +55,7 @@ fn there_and_back_gives_the_same_bytes_and_twice_changes_nothing() {
         for (name, _) in &sample.files {
             fs::set_permissions(world.home().join(name), fs::Permissions::from_mode(0o640)).unwrap();
         }
-        let ours = ["--as", "bob", "--team", "dev"];
+        let ours = ["--team", "dev"];
         world.installs(&[&[client], &ours[..]].concat());
         for (name, text) in &sample.files {
             let now = world.get(name).unwrap();
@@ -111,16 +111,16 @@ fn edited(name: &str, text: &str) -> String {
 fn after_the_users_own_edits_only_ours_goes() {
     for sample in Sample::all() {
         let (world, client) = (sample.world(), sample.client.as_str());
-        world.installs(&[client, "--as", "bob"]);
+        world.installs(&[client, "--team", "ops"]);
         for (name, _) in &sample.files {
             world.put(name, &edited(name, &world.get(name).unwrap()));
         }
-        // Installing again, under another name, keeps the user's edit, too.
-        world.installs(&[client, "--as", "carol"]);
+        // Installing again, for another team, keeps the user's edit, too.
+        world.installs(&[client, "--team", "qa-two"]);
         world.installs(&[client, "--uninstall"]);
         for (name, text) in &sample.files {
             let now = world.get(name).unwrap();
-            assert!(!now.contains("carol") && !now.contains("bob"), "{name}");
+            assert!(!now.contains("qa-two") && !now.contains("ops"), "{name}");
             let case = &sample.case;
             assert_eq!(read(name, &now)["added"], json!({ "by": "me" }), "{name} of {case}: {now}");
             let said = |text: &str| text.split_whitespace().collect::<String>();
@@ -152,12 +152,12 @@ fn a_hook_that_wakes_comes_and_goes() {
         let settings = read("settings.json", &world.get(".claude/settings.json").unwrap());
         settings.pointer("/hooks/Stop/0/hooks").cloned().unwrap()
     };
-    let as_bob = ["claude", "--as", "bob", "--team", "dev"];
+    let as_bob = ["claude", "--team", "dev"];
     let waking = [&as_bob[..], &["--wake"]].concat();
     world.installs(&waking);
     let wait = json!({
         "type": "command", "command": "atm", "asyncRewake": true, "timeout": 86400,
-        "args": ["wake", "wait", "--root", world.root(), "--state", world.state(), "--team", "dev", "--as", "bob"],
+        "args": ["wake", "wait", "--root", world.root(), "--state", world.state(), "--team", "dev"],
     });
     assert_eq!(stop()[1], wait);
     assert_eq!(changes(&world.installs(&[&waking[..], &["--json"]].concat())), [""; 0]);
@@ -233,21 +233,21 @@ fn claude_codes_own_command_edits_the_file_that_it_rewrites() {
     world.program_is("claude", &format!("echo \"$@\" >> {}", log.display()));
     world.put(".claude.json", r#"{"mcpServers":{"atm":{"command":"/old/atm"}}}"#);
     let calls = || world.mask(&fs::read_to_string(&log).unwrap_or_default());
-    world.installs(&["claude", "--as", "bob", "--dry-run"]);
+    world.installs(&["claude", "--team", "dev", "--dry-run"]);
     assert_eq!(calls(), "");
-    world.installs(&["claude", "--as", "bob"]);
+    world.installs(&["claude", "--team", "dev"]);
     assert_snapshot!(calls(), @r#"
     mcp remove atm -s user
-    mcp add-json -s user atm {"args":["mcp"],"command":"/old/atm","env":{"ATM_AS":"bob","ATM_ROOT":"[ROOT]","ATM_STATE":"[STATE]"},"type":"stdio"}
+    mcp add-json -s user atm {"args":["mcp"],"command":"/old/atm","env":{"ATM_ROOT":"[ROOT]","ATM_STATE":"[STATE]","ATM_TEAM":"dev"},"type":"stdio"}
     "#);
     assert_eq!(world.get(".claude.json").unwrap(), r#"{"mcpServers":{"atm":{"command":"/old/atm"}}}"#);
-    let env = json!({ "ATM_ROOT": world.root(), "ATM_STATE": world.state(), "ATM_AS": "bob" });
+    let env = json!({ "ATM_ROOT": world.root(), "ATM_STATE": world.state(), "ATM_TEAM": "dev" });
     let server =
         json!({ "type": "stdio", "command": "/old/atm", "args": ["mcp"], "env": env, "alwaysLoad": true });
     let there = json!({ "mcpServers": { "atm": server } });
     world.put(".claude.json", &there.to_string());
     fs::remove_file(&log).unwrap();
-    world.installs(&["claude", "--as", "bob"]);
+    world.installs(&["claude", "--team", "dev"]);
     assert_eq!(calls(), "", "it is as it should be");
     world.installs(&["claude", "--uninstall"]);
     assert_eq!(calls(), "mcp remove atm -s user\n");

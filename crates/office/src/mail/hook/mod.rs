@@ -6,13 +6,14 @@
 //! mail waits that wants something of it is kept going, once for each message.
 
 mod unread;
+mod whose;
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 pub use atm_clients::hook::{HeldBy, Moment};
 use atm_store::mailbox::Turn;
-use atm_store::{Mailbox, Receipt, Seat, SessionNote, TeamFolder};
+use atm_store::{Mailbox, Receipt, Seat, SessionNote};
 use atm_wire::{MemberName, Message, TeamName};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ use crate::mail::tag::is_tagged;
 use crate::office::Office;
 use crate::view::MessageView;
 use unread::Unread;
+
+pub use whose::{Caller, Whose};
 
 /// How long a conversation without a word is remembered.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -121,18 +124,6 @@ impl Record {
 }
 
 impl Office {
-    /// Whose conversation this is, by the teams' own files: its lead's.
-    pub fn who_has_session(&self, session: &str) -> Result<Option<(TeamName, MemberName)>, OfficeError> {
-        for team in TeamFolder::list(&self.root)? {
-            let Ok(config) = self.folder_of(&team).load() else { continue };
-            if session.is_empty() || config.lead_session_id.as_deref() != Some(session) {
-                continue;
-            }
-            return Ok(self.lead_name(&team, &config).ok().map(|lead| (team, lead)));
-        }
-        Ok(None)
-    }
-
     /// A client's hook was called.
     pub fn hook(&self, conversation: &Conversation, moment: Moment) -> Result<Hooked, OfficeError> {
         let Conversation { team, who, session } = conversation;

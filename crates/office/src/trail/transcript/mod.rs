@@ -125,6 +125,24 @@ impl Transcript {
     }
 }
 
+/// Whose the conversation `session` is by its first entries, if it is kept at `path` below the tree `root`: whether that is
+/// decided, the team, the member.
+pub(crate) fn first_owner(
+    root: &Path,
+    session: &str,
+    path: &Path,
+) -> Option<(bool, Option<String>, Option<String>)> {
+    let name = path.file_name()?.to_str()?;
+    if !is_plain(session) || name.strip_suffix(".jsonl") != Some(session) {
+        return None;
+    }
+    // Said by the client; it leads nowhere but to where conversations are.
+    let projects = root.join("projects").canonicalize().ok()?;
+    let path = path.canonicalize().ok().filter(|path| path.starts_with(&projects))?;
+    let (is_decided, owner) = owners::read_entries(&path).ok()?;
+    Some((is_decided, owner.team, owner.member))
+}
+
 fn millis(found: &fs::Metadata) -> i64 {
     found.mtime().saturating_mul(1000).saturating_add(found.mtime_nsec() / 1_000_000)
 }

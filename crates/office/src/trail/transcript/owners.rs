@@ -97,7 +97,7 @@ impl Owners {
 }
 
 /// Reads entries until they say whose they are; tells whether that is decided.
-fn read_entries(path: &Path) -> std::io::Result<(bool, Owner)> {
+pub(super) fn read_entries(path: &Path) -> std::io::Result<(bool, Owner)> {
     let mut reader = BufReader::with_capacity(1 << 14, File::open(path)?.take(WITHIN));
     let (mut line, mut owner, mut passed) = (Vec::new(), Owner::default(), 0);
     while reader.read_until(b'\n', &mut line)? > 0 && line.last() == Some(&b'\n') {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::is_plain;
 use super::registry::{Registered, registered};
 use crate::office::Office;
+use crate::people::ancestry::ClientProcess;
 
 /// So many sessions of one lead are remembered, the newest.
 const AT_MOST: usize = 32;
@@ -59,6 +60,16 @@ impl Remembered {
         }
     }
 
+    /// Whether a session, or the process that a client runs in, is known as the lead's.
+    fn knows(&self, session: &str, client: Option<&ClientProcess>) -> bool {
+        let is_process = |(pid, start): &(u64, Option<String>)| {
+            client.is_some_and(|client| {
+                client.pid == *pid && start.as_deref().is_none_or(|start| start == client.start)
+            })
+        };
+        self.sessions.iter().any(|known| known == session) || self.process.as_ref().is_some_and(is_process)
+    }
+
     fn add(&mut self, session: &str) {
         if is_plain(session) && !self.sessions.iter().any(|known| known == session) {
             self.sessions.push(session.to_owned());
@@ -81,6 +92,43 @@ impl Office {
     pub(crate) fn remember_lead(&self, team: &TeamName, lead: &Remembered) {
         if let Ok(bytes) = serde_json::to_vec(lead) {
             let _ = Scratch::of_team(&self.root, team, &self.state).replace(&bytes);
+        }
+    }
+
+    /// Whether a session of a team's lead is remembered, or the process that its client runs in.
+    pub(crate) fn remembers_lead(
+        &self,
+        team: &TeamName,
+        session: &str,
+        client: Option<&ClientProcess>,
+    ) -> bool {
+        self.remembered(team).knows(session, client)
+    }
+
+    /// The process in which a team's lead was seen, if it runs.
+    pub(crate) fn remembered_lead_process(&self, team: &TeamName) -> Option<u64> {
+        let (pid, start) = self.remembered(team).process?;
+        let now = self.probe.started(pid)?;
+        start.is_none_or(|start| now.is_empty() || now == start).then_some(pid)
+    }
+
+    /// Remembers that a session is the lead's, and its client's process: after `/clear` only the process is the same.
+    pub(crate) fn remember_session(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        session: &str,
+        client: Option<&ClientProcess>,
+    ) {
+        let before = self.remembered(team);
+        let mut now = before.clone();
+        now.learn(config, self.lead_of(team, config).ok());
+        now.add(session);
+        if let Some(client) = client {
+            now.process = Some((client.pid, Some(client.start.clone()).filter(|start| !start.is_empty())));
+        }
+        if now != before {
+            self.remember_lead(team, &now);
         }
     }
 
