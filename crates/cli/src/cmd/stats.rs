@@ -1,9 +1,10 @@
 //! `atm stats`
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
+use atm_charts::{Bars, Style, Tick};
 use atm_ledger::{Count, Stats as Numbers};
+use atm_wire::Stamp;
 use clap::Args;
 
 use super::duration::{span, time};
@@ -14,6 +15,7 @@ use crate::output::{Out, safe};
 
 /// How many bars the chart has.
 const PARTS: usize = 48;
+const DAY: i64 = 24 * 60 * 60 * 1_000;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 #[derive(Debug, Args)]
@@ -34,6 +36,7 @@ impl Stats {
         let stats = context.office.stats(team.as_ref(), since, PARTS)?;
         if let Some(path) = &self.svg {
             private::write(path, &chart(&stats))?;
+            context.out.note(format!("wrote {}", path.display()))?;
         }
         if context.out.json {
             context.out.document(&stats)?;
@@ -77,29 +80,20 @@ fn show(out: &mut Out, stats: &Numbers) -> Result<(), Failure> {
 
 /// The chart as a picture: a bar for each part of the time.
 fn chart(stats: &Numbers) -> String {
-    const WIDTH: u64 = 640;
-    const HEIGHT: u64 = 160;
-    let most = stats.over_time.iter().max().copied().unwrap_or(0).max(1);
-    let step = WIDTH / stats.over_time.len().max(1) as u64;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{}\" role=\"img\">\
-         <title>{} messages, {:.2} a minute</title>",
-        HEIGHT + 24,
-        stats.messages,
-        stats.per_minute
-    );
-    for (index, count) in stats.over_time.iter().enumerate() {
-        let height = count * HEIGHT / most;
-        let (x, y) = (index as u64 * step, HEIGHT - height);
-        let _ = write!(
-            svg,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{}\" height=\"{height}\" fill=\"#4a7\"/>",
-            step - 1
-        );
-    }
-    let (since, until) =
-        (atm_wire::Stamp::from_millis(stats.since), atm_wire::Stamp::from_millis(stats.until));
-    let _ =
-        write!(svg, "<text x=\"0\" y=\"{}\" font-size=\"11\">{since} to {until}</text></svg>", HEIGHT + 18);
-    svg
+    let length = (stats.until - stats.since).max(0);
+    let parts = i64::try_from(stats.over_time.len()).unwrap_or(1).max(1);
+    let title = format!("{} messages in {}, {:.2} a minute", stats.messages, span(length), stats.per_minute);
+    let unit = format!("messages in {}", span(length / parts));
+    // Of a longer time the days are told apart, not the minutes.
+    let part = if length > 2 * DAY { 5..10 } else { 11..16 };
+    let tick = |sixth: i64| {
+        let stamp = Stamp::from_millis(stats.since + length * sixth / 6).to_string();
+        let label = stamp.get(part.clone()).unwrap_or_default().to_owned();
+        Tick { at: u16::try_from(sixth * 1_000 / 6).unwrap_or(0), label }
+    };
+    let ticks: Vec<Tick> = (0..=6).map(tick).collect();
+    let since = Stamp::from_millis(stats.since).to_string();
+    let axis = format!("UTC, from {}", since.get(..10).unwrap_or_default());
+    let bars = Bars { title: &title, unit: &unit, values: &stats.over_time, ticks: &ticks, axis: &axis };
+    bars.draw(Style::Own)
 }

@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::picture;
 use crate::context::Context;
+use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::private;
 use crate::output::safe;
@@ -26,7 +27,13 @@ impl Graph {
         let listed = context.office.tasks(team)?.list(&TaskFilter::default())?;
         let tasks: BTreeMap<TaskId, &TaskView> = listed.tasks.iter().map(|task| (task.id, task)).collect();
         if let Some(path) = &self.svg {
-            private::write(path, &picture::draw(&tasks))?;
+            let picture = picture::draw(&tasks).ok_or_else(|| {
+                let message =
+                    format!("{} tasks with so many links between them cannot be drawn", tasks.len());
+                Failure::new(ExitCode::Refused, "too_large", message)
+            })?;
+            private::write(path, &picture)?;
+            context.out.note(format!("wrote {}", path.display()))?;
         }
         let out = &mut context.out;
         for warning in &listed.warnings {

@@ -288,7 +288,7 @@ fn hostile_titles_are_shown_and_not_obeyed() {
     world.ok(&["task", "graph", "--svg", picture.to_str().unwrap()]);
     let svg = fs::read_to_string(picture).unwrap();
     assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script>") && !svg.contains('\u{1b}'), "{svg}");
-    assert_eq!(svg.matches("<rect ").count(), 2);
+    assert_eq!(svg.matches("class=\"box").count(), 2);
     assert_eq!(svg.matches("marker-end").count(), 1);
     assert_eq!(world.atm(&["task", "graph", "--svg", "/nowhere/x.svg"]).code, Some(7));
 }
