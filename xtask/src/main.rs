@@ -2,6 +2,7 @@
 
 mod bench;
 mod clients;
+mod dist;
 mod docs;
 mod faults;
 mod instructions;
@@ -31,6 +32,8 @@ enum Chore {
     Bench(bench::Args),
     /// Set atm up in the real clients, each in an empty home, and see whether it works (downloads more than a gigabyte)
     Clients(clients::Args),
+    /// Pack what is shipped, and try each package in an empty environment; nothing is published
+    Dist(dist::Args),
     /// Try the release binary on small disks, with failing system calls, signals and held locks
     Faults(faults::Args),
     /// Count the instructions of the commands that run most often, and hold them against the record (Linux, valgrind)
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Chore::Test(args) => test::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Clients(args) => clients::run(&args),
+        Chore::Dist(args) => dist::run(&args),
         Chore::Faults(args) => faults::run(&args),
         Chore::Instructions(args) => instructions::run(&args),
         Chore::Soak(args) => soak::run(&args),

@@ -124,7 +124,7 @@ fn middles(ordered: &Ordered) -> Vec<i64> {
 /// pushing all up, of which each keeps the distances, and so does the mean.
 fn settle(ordered: &Ordered, column: &[usize], wanted: &[i64], middles: &mut [i64]) {
     let apart = |above: usize, below: usize| {
-        (height(ordered.places[above]) + height(ordered.places[below])) / 2 + GAP_Y
+        i64::midpoint(height(ordered.places[above]), height(ordered.places[below])) + GAP_Y
     };
     let mut down = wanted.to_vec();
     for index in 1..column.len() {
@@ -137,7 +137,7 @@ fn settle(ordered: &Ordered, column: &[usize], wanted: &[i64], middles: &mut [i6
     // From top to bottom once more: halves are cut off.
     let mut least = i64::MIN;
     for (index, place) in column.iter().enumerate() {
-        let middle = ((down[index] + up[index]) / 2).max(least);
+        let middle = i64::midpoint(down[index], up[index]).max(least);
         middles[*place] = middle;
         if let Some(next) = column.get(index + 1) {
             least = middle + apart(*place, *next);
@@ -146,6 +146,7 @@ fn settle(ordered: &Ordered, column: &[usize], wanted: &[i64], middles: &mut [i6
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "coordinates are small")]
 mod tests {
     use proptest::prelude::*;
 
@@ -153,7 +154,7 @@ mod tests {
 
     /// Points along an edge, as it is drawn: straight within a column, and between two columns the curve whose control
     /// points lie level with its ends in the middle of the gap.
-    pub(crate) fn along(edge: &Edge) -> Vec<(f64, f64)> {
+    fn along(edge: &Edge) -> Vec<(f64, f64)> {
         let mut all = Vec::new();
         for (step, pair) in edge.points.windows(2).enumerate() {
             let [(x0, y0), (x1, y1)] = [pair[0], pair[1]].map(|(x, y)| (x as f64, y as f64));

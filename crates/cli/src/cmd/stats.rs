@@ -83,7 +83,9 @@ fn chart(stats: &Numbers) -> String {
     let length = (stats.until - stats.since).max(0);
     let parts = i64::try_from(stats.over_time.len()).unwrap_or(1).max(1);
     let title = format!("{} messages in {}, {:.2} a minute", stats.messages, span(length), stats.per_minute);
-    let unit = format!("messages in {}", span(length / parts));
+    let part_seconds = length / parts / 1_000;
+    let each = if part_seconds < 600 { format!("{part_seconds} s") } else { span(length / parts) };
+    let unit = format!("messages in {each}");
     // Of a longer time the days are told apart, not the minutes.
     let part = if length > 2 * DAY { 5..10 } else { 11..16 };
     let tick = |sixth: i64| {

@@ -1,0 +1,88 @@
+//! Each package installed and used in an empty environment.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{Release, text};
+
+/// Installed, and the demonstration finished.
+pub(super) struct Trial {
+    package: String,
+    installed: Duration,
+    demo: Duration,
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (installed, demo) = (self.installed.as_secs_f64(), self.demo.as_secs_f64());
+        write!(
+            f,
+            "{}: installed in {installed:.1} s, `atm demo` in {demo:.1} s, together {:.1} s",
+            self.package,
+            installed + demo
+        )
+    }
+}
+
+pub(super) fn all(release: &Release, packages: &[PathBuf]) -> Result<Vec<Trial>> {
+    let mut trials = Vec::new();
+    for package in packages {
+        let name = package.file_name().context("a package has no name")?.to_string_lossy().into_owned();
+        let home = release.work.path().join(format!("try-{name}"));
+        fs::create_dir(&home)?;
+        let start = Instant::now();
+        let atm = match name.rsplit('.').next() {
+            Some("gz") => unpack(package, &home)?,
+            Some("tgz") => install_npm(package, &home)?,
+            Some("whl") => install_wheel(package, &home)?,
+            Some("json") => continue,
+            _ => bail!("{name} is no package that can be tried"),
+        };
+        let installed = start.elapsed();
+        let version = text(bare(&atm, &home).arg("--version"))?;
+        ensure!(version.contains(&release.version), "{name} installs {version}");
+        let start = Instant::now();
+        text(bare(&atm, &home).arg("demo"))?;
+        trials.push(Trial { package: name, installed, demo: start.elapsed() });
+    }
+    Ok(trials)
+}
+
+/// A program with an empty home and nothing of the user's environment.
+fn bare(program: &Path, home: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("HOME", home).env("PATH", "/usr/local/bin:/usr/bin:/bin").current_dir(home);
+    command
+}
+
+fn unpack(package: &Path, home: &Path) -> Result<PathBuf> {
+    text(bare(Path::new("tar"), home).arg("-xzf").arg(package).arg("--strip-components=1"))?;
+    for file in
+        ["completions/_atm", "completions/atm.bash", "completions/atm.fish", "man/atm.1", "LICENSE-MIT"]
+    {
+        ensure!(home.join(file).is_file(), "the archive has no {file}");
+    }
+    Ok(home.join("atm"))
+}
+
+fn install_npm(package: &Path, home: &Path) -> Result<PathBuf> {
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--offline", "--no-audit", "--no-fund", "--prefix"]).arg(home).arg(package);
+    npm.env("HOME", home).current_dir(home);
+    text(&mut npm)?;
+    Ok(home.join("node_modules").join(".bin").join("atm"))
+}
+
+fn install_wheel(package: &Path, home: &Path) -> Result<PathBuf> {
+    let environment = home.join("venv");
+    text(Command::new("python3").args(["-m", "venv"]).arg(&environment).env("HOME", home))?;
+    let mut pip = Command::new(environment.join("bin").join("pip"));
+    pip.args(["install", "--no-index", "--disable-pip-version-check"]).arg(package).env("HOME", home);
+    text(&mut pip)?;
+    Ok(environment.join("bin").join("atm"))
+}

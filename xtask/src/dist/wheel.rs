@@ -1,0 +1,76 @@
+//! The Python wheel: maturin's `bin` kind, which puts the program on the environment's path.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use super::Release;
+use crate::repo;
+
+const MATURIN: &str = "maturin==1.16.0";
+
+pub(super) fn make(release: &Release) -> Result<PathBuf> {
+    let maturin = install()?;
+    let folder = release.work.path().join("wheel");
+    fs::create_dir_all(&folder)?;
+    fs::copy(repo::root()?.join("README.md"), folder.join("README.md"))?;
+    fs::write(folder.join("pyproject.toml"), project(release)?)?;
+    let mut build = Command::new(maturin);
+    build
+        .args(["build", "--profile", "dist", "--locked", "--target-dir"])
+        .arg(repo::target()?)
+        .arg("--out")
+        .arg(folder.join("out"))
+        .current_dir(&folder);
+    repo::run(&mut build)?;
+    let wheel = fs::read_dir(folder.join("out"))?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
+        .context("maturin made no wheel")?;
+    let kept = release.out.join(wheel.file_name().context("the wheel has no name")?);
+    fs::copy(&wheel, &kept)?;
+    Ok(kept)
+}
+
+/// The wheel's description of itself.
+fn project(release: &Release) -> Result<String> {
+    let manifest = repo::root()?.join("crates").join("cli").join("Cargo.toml");
+    let mut maturin = toml::Table::new();
+    maturin.insert("bindings".into(), "bin".into());
+    maturin.insert("manifest-path".into(), manifest.to_string_lossy().as_ref().into());
+    maturin.insert("strip".into(), true.into());
+    let mut project = toml::Table::new();
+    project.insert("name".into(), "atm-mail".into());
+    project.insert("version".into(), release.version.as_str().into());
+    project.insert("description".into(), "Durable mail for teams of coding agents".into());
+    project.insert("readme".into(), "README.md".into());
+    project.insert("requires-python".into(), ">=3.8".into());
+    let mut backend = toml::Table::new();
+    backend.insert("requires".into(), vec![toml::Value::from(MATURIN)].into());
+    backend.insert("build-backend".into(), "maturin".into());
+    let mut tool = toml::Table::new();
+    tool.insert("maturin".into(), maturin.into());
+    let mut all = toml::Table::new();
+    all.insert("build-system".into(), backend.into());
+    all.insert("project".into(), project.into());
+    all.insert("tool".into(), tool.into());
+    Ok(toml::to_string(&all)?)
+}
+
+/// maturin, in an environment of its own below the build folder.
+fn install() -> Result<PathBuf> {
+    let folder = repo::target()?.join("maturin");
+    let program = folder.join("bin").join("maturin");
+    let marker = folder.join("installed");
+    if !fs::read_to_string(&marker).is_ok_and(|installed| installed == MATURIN) {
+        repo::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        let pip = folder.join("bin").join("pip");
+        repo::run(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", MATURIN]))
+            .context("pip could not install maturin; is the package registry reachable?")?;
+        fs::write(&marker, MATURIN)?;
+    }
+    Ok(program)
+}
