@@ -1,8 +1,12 @@
 //! `cargo xtask docs`: writes the documents that are made from the code, and sees whether all of them are in order.
 
+mod book;
+mod reference;
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -10,6 +14,10 @@ use crate::repo;
 
 /// The document that is written from the rules.
 const RULES: &str = "docs/RULES.md";
+/// The help of all commands.
+const COMMANDS: &str = "docs/reference/commands.md";
+/// The shapes of all JSON answers.
+const ANSWERS: &str = "docs/reference/json.md";
 
 /// What a newcomer needs first: how to run it, and how to test it.
 const README_NAMES: [&str; 2] = ["cargo run", "cargo xtask test"];
@@ -20,32 +28,47 @@ const SHORT: [(&str, usize); 2] = [("README.md", 14_000), ("ARCHITECTURE.md", 16
 /// The decisions, one page each.
 const DESIGN: &str = "docs/design";
 
-/// Writes what is generated, then checks.
+/// Writes what is generated, checks all, and builds the book.
 pub(crate) fn run() -> Result<()> {
-    let rules = rules()?;
-    let path = repo::root()?.join(RULES);
-    if fs::read_to_string(&path).ok().as_ref() != Some(&rules) {
-        fs::write(&path, rules).with_context(|| format!("cannot write {}", path.display()))?;
-        eprintln!("wrote {RULES}");
+    let root = repo::root()?;
+    for (name, text) in generated()? {
+        let path = root.join(name);
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            eprintln!("wrote {name}");
+        }
     }
-    check()
+    check()?;
+    let book = book::build(root)?;
+    eprintln!("built the book: {}", book.join("index.html").display());
+    Ok(())
 }
 
-/// The rules of `atm validate`, as the binary prints them.
-fn rules() -> Result<String> {
-    let mut command =
-        repo::cargo(["run", "--quiet", "--locked", "--package", "atm", "--", "validate", "--rules"])?;
-    let output = command.output().with_context(|| format!("cannot start: {}", repo::shown(&command)))?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).context("the rules are not UTF-8")
+/// The documents that the program writes.
+fn generated() -> Result<[(&'static str, String); 3]> {
+    repo::run(&mut repo::cargo(["build", "--quiet", "--locked", "--package", "atm"])?)?;
+    let atm = repo::target()?.join("debug").join("atm");
+    let rules = Command::new(&atm).args(["validate", "--rules"]).output().context("cannot start atm")?;
+    ensure!(rules.status.success(), "{}", String::from_utf8_lossy(&rules.stderr));
+    let rules = String::from_utf8(rules.stdout).context("the rules are not UTF-8")?;
+    Ok([(RULES, rules), (COMMANDS, reference::commands(&atm)?), (ANSWERS, reference::answers(&atm)?)])
 }
 
-/// Checks that links and named source files exist, that what a newcomer needs is named, that short documents are short,
+/// Checks that generated documents are as the code makes them, that links and named source files exist, that what a newcomer needs is named, that short documents are short,
 /// and that every decision is in the index.
 pub(crate) fn check() -> Result<()> {
     let root = repo::root()?;
+    let stale = generated()?
+        .into_iter()
+        .filter(|(name, text)| fs::read_to_string(root.join(name)).ok().as_ref() != Some(text));
+    let stale: Vec<&str> = stale.map(|(name, _)| name).collect();
+    ensure!(
+        stale.is_empty(),
+        "made from the code, and not as the code is: {}. `cargo xtask docs` writes them.",
+        stale.join(", ")
+    );
     let mut documents = Vec::new();
-    collect(root, &mut documents)?;
+    collect(root, "md", &mut documents)?;
     let mut problems = Vec::new();
     for document in &documents {
         let text = read(document)?;
@@ -62,6 +85,7 @@ pub(crate) fn check() -> Result<()> {
         }
     }
     problems.extend(unlisted_decisions(&root.join(DESIGN))?);
+    problems.extend(unlisted_pages(root)?);
     let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
     let unnamed = README_NAMES.iter().filter(|command| !readme.contains(**command));
     problems.extend(unnamed.map(|command| format!("README.md: does not name `{command}`")));
@@ -75,8 +99,8 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// All Markdown files below `folder`, but for hidden and built ones.
-fn collect(folder: &Path, documents: &mut Vec<PathBuf>) -> Result<()> {
+/// All files with this extension below `folder`, but for hidden and built ones.
+fn collect(folder: &Path, extension: &str, documents: &mut Vec<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     for entry in entries {
         let entry = entry?;
@@ -85,9 +109,9 @@ fn collect(folder: &Path, documents: &mut Vec<PathBuf>) -> Result<()> {
         if entry.file_type()?.is_dir() {
             let skipped = name == "target" || name.to_string_lossy().starts_with('.');
             if !skipped {
-                collect(&path, documents)?;
+                collect(&path, extension, documents)?;
             }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|found| found == extension) {
             documents.push(path);
         }
     }
@@ -126,11 +150,23 @@ fn unlisted_decisions(folder: &Path) -> Result<Vec<String>> {
     let index = read(&folder.join("README.md"))?;
     let listed: HashSet<String> = links(&index).into_iter().collect();
     let mut pages = Vec::new();
-    collect(folder, &mut pages)?;
+    collect(folder, "md", &mut pages)?;
     let names =
         pages.iter().filter_map(|page| page.file_name()).map(|name| name.to_string_lossy().into_owned());
     let unlisted = names.filter(|name| name != "README.md" && !listed.contains(name));
     Ok(unlisted.map(|name| format!("{DESIGN}/README.md: does not list {name}")).collect())
+}
+
+/// Documents that the book's table of contents does not link to. Of the decisions it has the index.
+fn unlisted_pages(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("docs");
+    let listed: HashSet<String> = links(&read(&folder.join("SUMMARY.md"))?).into_iter().collect();
+    let mut pages = Vec::new();
+    collect(&folder, "md", &mut pages)?;
+    let names =
+        pages.iter().filter_map(|page| page.strip_prefix(&folder).ok()).map(|name| name.to_string_lossy());
+    let unlisted = names.filter(|name| name != "SUMMARY.md" && !listed.contains(name.as_ref()));
+    Ok(unlisted.map(|name| format!("docs/SUMMARY.md: does not list {name}")).collect())
 }
 
 /// The lines outside of code blocks, without their code spans.
