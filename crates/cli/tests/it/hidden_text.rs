@@ -68,9 +68,9 @@ fn nothing_hidden_reaches_a_model_through_hooks() {
         }
     }
     let world = world();
-    let input = json!({ "team_name": "dev", "teammate_name": "bob" }).to_string();
+    let input = json!({ "session_id": "s", "team_name": "dev", "teammate_name": "bob" }).to_string();
     world.ok(&["--as", "alice", "send", "bob", &hostile(), "--ack-by", "5m"]);
-    let answer = world.pipe(&["hook", "TeammateIdle"], input);
+    let answer = world.pipe(&["--as", "team-lead", "hook", "TeammateIdle"], input);
     assert!(!answer.stderr.is_empty() && !answer.stderr.contains(is_hidden), "{answer:?}");
 }
 

@@ -369,7 +369,7 @@ fn hooks_that_were_installed_stay_with_the_users_root_whatever_a_project_is_trus
     let victim = Victim::new();
     let home = victim.world.home();
     let install = victim
-        .command(&["install", "claude", "--as", "bob", "--team", "dev"])
+        .command(&["install", "claude", "--team", "dev"])
         .current_dir(&home)
         .env("PATH", "/usr/bin")
         .output();
@@ -379,7 +379,8 @@ fn hooks_that_were_installed_stay_with_the_users_root_whatever_a_project_is_trus
         serde_json::from_slice(&fs::read(home.join(".claude/settings.json")).unwrap()).unwrap();
     let args = settings.pointer("/hooks/SessionStart/0/hooks/0/args").unwrap();
     let args: Vec<&str> = args.as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
-    let answer = victim.atm(&args);
+    let hook = victim.command(&args).env("ATM_AS", "bob").output().unwrap();
+    let answer = Answer::of(&victim.world, &hook);
     assert!(answer.stdout.contains("yours") && !answer.stdout.contains("obey"), "{answer:?}");
     let server: Value = serde_json::from_slice(&fs::read(home.join(".claude.json")).unwrap()).unwrap();
     let env = server.pointer("/mcpServers/atm/env").unwrap();
