@@ -7,16 +7,17 @@ use std::path::PathBuf;
 use clap::{FromArgMatches, Parser, ValueEnum};
 
 use crate::cmd::Command;
-
-const AFTER_HELP: &str = "\
-A name is NAME, or NAME@TEAM. Without --as you send as `user`; reading mail needs --as.
-Environment: ATM_ROOT ATM_STATE ATM_TEAM ATM_AS. Settings: ~/.config/atm/config.toml, then .atm.toml of the project.
-Exit codes: 0 done, 2 usage, 3 no such team, member or message, 4 refused, 5 busy (nothing written),
-6 bad data (nothing changed), 7 input or output failed, 8 written but the awaited stage did not come.";
+use crate::help;
 
 /// Durable mail for teams of coding agents
 #[derive(Debug, Parser)]
-#[command(name = "atm", version, after_help = AFTER_HELP, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "atm",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -31,11 +32,24 @@ impl Args {
     /// understand, or answers with help, gets the whole list.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
         let called = env::args_os().skip(1).find_map(|argument| Command::describe(argument.to_str()?));
-        called.and_then(Self::of_command).map_or_else(Self::try_parse, Ok)
+        let args = called.and_then(Self::of_command).map_or_else(Self::of_all_commands, Ok)?;
+        match &args.command {
+            Command::Help(help) => Err(help.page()),
+            _ => Ok(args),
+        }
+    }
+
+    /// With all commands and their help.
+    fn of_all_commands() -> Result<Self, clap::Error> {
+        let mut atm = help::command();
+        let mut matches = atm.try_get_matches_from_mut(env::args_os())?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut atm))
     }
 
     fn of_command(command: clap::Command) -> Option<Self> {
-        let atm = <Global as clap::Args>::augment_args(clap::Command::new("atm")).subcommand(command);
+        let atm = <Global as clap::Args>::augment_args(clap::Command::new("atm"))
+            .disable_help_subcommand(true)
+            .subcommand(command);
         Self::from_arg_matches_mut(&mut atm.try_get_matches().ok()?).ok()
     }
 }

@@ -26,6 +26,42 @@ pub(crate) enum ExitCode {
     Interrupted = 130,
 }
 
+impl ExitCode {
+    /// All that are not 0.
+    const ALL: [Self; 9] = [
+        Self::Usage,
+        Self::NotFound,
+        Self::Refused,
+        Self::Busy,
+        Self::BadData,
+        Self::Io,
+        Self::TimedOut,
+        Self::Accepted,
+        Self::Interrupted,
+    ];
+
+    /// What it tells a script.
+    const fn meaning(self) -> &'static str {
+        match self {
+            Self::Usage => "the command line is wrong",
+            Self::NotFound => "no such team, member, message, task or file",
+            Self::Refused => "refused: by policy, or for want of authority",
+            Self::Busy => "busy: a lock was not free in time; nothing was written",
+            Self::BadData => "the data is bad; nothing was changed",
+            Self::Io => "input or output failed, or the ledger cannot be used",
+            Self::TimedOut => "written, but what was awaited (--wait, request, health) did not come in time",
+            Self::Accepted => "accepted, not written yet: it will be, and `atm track ID` follows it",
+            Self::Interrupted => "stopped by Ctrl-C (143: by SIGTERM), and everything was taken back",
+        }
+    }
+
+    /// Every number with what it tells, for help and manual.
+    pub(crate) fn table() -> Vec<(String, &'static str)> {
+        let failures = Self::ALL.map(|code| (i32::from(code).to_string(), code.meaning()));
+        [("0".to_owned(), "done")].into_iter().chain(failures).collect()
+    }
+}
+
 impl From<ExitCode> for u8 {
     fn from(code: ExitCode) -> u8 {
         code as u8

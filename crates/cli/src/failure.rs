@@ -78,6 +78,11 @@ impl Failure {
 
     /// Of letters that could not be sent: what can be said on the command line to have them sent all the same.
     pub(crate) fn sending(error: OfficeError, options: SendOptions) -> Self {
+        if let OfficeError::NoMember { wanted, .. } = &error
+            && let Some(meant) = crate::suggest::instead_of_send(wanted)
+        {
+            return Self::from(error).hint(meant);
+        }
         let more = match &error {
             OfficeError::NoMember { .. } => " (--create makes an inbox for a new name)",
             OfficeError::Store(StoreError::BadContent { path, .. })

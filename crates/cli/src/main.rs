@@ -6,6 +6,7 @@ mod cmd;
 mod context;
 mod exit;
 mod failure;
+mod help;
 mod hint;
 mod logging;
 mod output;

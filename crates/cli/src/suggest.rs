@@ -47,6 +47,7 @@ const MEANT: &[(&str, &str)] = &[
     ("all", "atm broadcast TEXT"),
     ("announce", "atm broadcast TEXT"),
     ("answer", "atm reply ID TEXT"),
+    ("cancel", "atm recall ID"),
     ("ask", "atm request NAME TYPE"),
     ("check", "atm read"),
     ("confirm", "atm ack ID"),
@@ -59,7 +60,10 @@ const MEANT: &[(&str, &str)] = &[
     ("post", "atm send NAME TEXT"),
     ("receive", "atm read"),
     ("say", "atm send NAME TEXT"),
+    ("retract", "atm recall ID"),
     ("tell", "atm send NAME TEXT"),
+    ("undo", "atm recall ID"),
+    ("unsend", "atm recall ID"),
     ("write", "atm send NAME TEXT"),
     // To work.
     ("assign", "atm task assign ID NAME"),
@@ -92,6 +96,23 @@ const MEANT: &[(&str, &str)] = &[
     ("screen", "atm peek NAME"),
     ("start", "atm spawn NAME"),
     ("stop", "atm shutdown request NAME"),
+    // Below a command.
+    ("config get", "atm config"),
+    ("config list", "atm config"),
+    ("config show", "atm config"),
+    ("member list", "atm members"),
+    ("task add", "atm task create SUBJECT"),
+    ("task done", "atm task complete ID"),
+    ("task ls", "atm task list"),
+    ("task new", "atm task create SUBJECT"),
+    ("task start", "atm task claim ID"),
+    ("team add", "atm member add NAME"),
+    ("team ls", "atm team list"),
+    ("team members", "atm members"),
+    ("team new", "atm team create NAME"),
+    ("team remove", "atm team delete NAME"),
+    ("team rename", "atm team alias NAME TEAM"),
+    ("team rm", "atm team delete NAME"),
     // To keep it in order.
     ("backup", "atm team backup"),
     ("cleanup", "atm clean"),
@@ -118,29 +139,63 @@ const MEANT: &[(&str, &str)] = &[
 fn meant(below: Option<&str>, word: &str) -> Option<&'static str> {
     let word = word.trim_end_matches(['?', '!']).to_ascii_lowercase();
     let typed = below.map_or_else(|| word.clone(), |below| format!("{below} {word}"));
-    MEANT.iter().find(|(tried, _)| *tried == typed).map(|(_, command)| *command)
+    let found = MEANT.iter().find(|(tried, _)| *tried == typed).map(|(_, command)| *command);
+    found.filter(|command| {
+        let first = command.split(' ').nth(1).unwrap_or_default();
+        first.starts_with("--") || Command::describe(first).is_some()
+    })
+}
+
+/// What to say instead of `atm send` to somebody who is no single name, if that is it.
+pub(crate) fn instead_of_send(to: &str) -> Option<String> {
+    const EVERYBODY: [&str; 8] =
+        ["*", "@all", "all", "everybody", "everyone", "members", "team", "broadcast"];
+    if EVERYBODY.contains(&to.to_ascii_lowercase().as_str()) {
+        return Some("`atm broadcast TEXT` writes to everybody".to_owned());
+    }
+    let names: Vec<&str> = to.split([',', ';', ' ']).filter(|name| !name.is_empty()).collect();
+    let list = || format!("`atm broadcast --to {} TEXT` writes to several", names.join(","));
+    (names.len() > 1).then(list)
 }
 
 /// Puts what was probably meant into the error for a command that does not exist.
 pub(crate) fn add_to(error: &mut clap::Error) {
-    if error.kind() != ErrorKind::InvalidSubcommand {
-        return;
+    match error.kind() {
+        ErrorKind::InvalidSubcommand => add_command(error),
+        ErrorKind::ValueValidation => add_recipients(error),
+        _ => {}
     }
+}
+
+fn tip(error: &mut clap::Error, words: String) {
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(words)]));
+}
+
+fn add_recipients(error: &mut clap::Error) {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return };
+    let is_send =
+        env::args().skip(1).find(|word| Command::describe(word).is_some()).is_some_and(|word| word == "send");
+    let is_recipient =
+        matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(arg)) if arg.contains("TO"));
+    if let Some(words) = instead_of_send(value).filter(|_| is_send && is_recipient) {
+        tip(error, words);
+    }
+}
+
+fn add_command(error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let arguments = env::args().skip(1).take_while(|argument| argument != word);
-    let below = arguments.filter(|argument| Command::describe(argument).is_some()).last();
+    let below = arguments.filter(|word| word != "help" && Command::describe(word).is_some()).last();
     let bare = word.trim_end_matches(['?', '!']).to_ascii_lowercase();
-    let known = below.is_none() && Command::describe(&bare).is_some();
-    let command = if known {
-        Some(format!("atm {bare}"))
-    } else {
-        meant(below.as_deref(), word).map(ToOwned::to_owned)
+    let command = match &below {
+        Some(below) if bare == "help" => Some(format!("atm help {below}")),
+        None if Command::describe(&bare).is_some() => Some(format!("atm {bare}")),
+        _ => meant(below.as_deref(), word).map(ToOwned::to_owned),
     };
     let Some(command) = command else { return };
     // What is only spelled like it would be a second guess.
     error.remove(ContextKind::SuggestedSubcommand);
-    let tip = StyledStr::from(format!("`{command}` does that"));
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    tip(error, format!("`{command}` does that"));
 }
 
 #[cfg(test)]
@@ -165,6 +220,18 @@ mod tests {
     }
 
     #[test]
+    fn several_recipients_are_a_broadcast() {
+        for to in ["all", "*", "Everyone"] {
+            assert!(instead_of_send(to).unwrap().contains("`atm broadcast TEXT`"), "{to}");
+        }
+        for to in ["bob,alice", "bob, alice", "bob;alice"] {
+            assert!(instead_of_send(to).unwrap().contains("`atm broadcast --to bob,alice TEXT`"), "{to}");
+        }
+        assert_eq!(instead_of_send("bob"), None);
+        assert_eq!(instead_of_send("bob@dev"), None);
+    }
+
+    #[test]
     fn every_suggestion_is_a_command_and_no_word_is_one() {
         let mut atm = crate::args::Args::command();
         atm.build();
@@ -177,7 +244,11 @@ mod tests {
             if first.starts_with("--") {
                 continue;
             }
-            let found = atm.find_subcommand(first).unwrap_or_else(|| panic!("{command}"));
+            // One that is not there yet is not suggested.
+            let Some(found) = atm.find_subcommand(first) else {
+                assert!(["recall", "daemon"].contains(&first), "{command}");
+                continue;
+            };
             if let Some(second) =
                 command_words.next().filter(|word| word.chars().all(|c| c.is_ascii_lowercase()))
             {

@@ -7,11 +7,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  atm completions bash > ~/.local/share/bash-completion/completions/atm
-  atm completions zsh > ~/.zfunc/_atm
-  atm completions fish > ~/.config/fish/completions/atm.fish")]
 pub(crate) struct Completions {
     /// Which shell
     shell: Shell,

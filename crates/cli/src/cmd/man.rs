@@ -1,18 +1,17 @@
 //! `atm man`
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::help::manual;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  atm man | man -l -
-  atm man ~/.local/share/man/man1")]
 pub(crate) struct Man {
     /// Write a page for every command into this folder
     folder: Option<PathBuf>,
@@ -20,20 +19,23 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let command = crate::args::Args::command();
         let Some(folder) = self.folder else {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(command).render(&mut page)?;
-            context.out.raw(&page)?;
+            context.out.raw(&manual::main_page()?)?;
             return Ok(0);
         };
-        std::fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(command, &folder)).map_err(
-            |error| {
-                let message = format!("cannot write the pages to {}: {error}", folder.display());
-                Failure::new(ExitCode::Io, "io", message)
-            },
-        )?;
+        write_pages(&folder).map_err(|error| {
+            let message = format!("cannot write the pages to {}: {error}", folder.display());
+            Failure::new(ExitCode::Io, "io", message)
+        })?;
         context.out.note(format!("wrote the pages to {}", folder.display()))?;
         Ok(0)
     }
+}
+
+fn write_pages(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (name, page) in manual::pages()? {
+        fs::write(folder.join(name), page)?;
+    }
+    Ok(())
 }

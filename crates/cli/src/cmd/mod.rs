@@ -14,6 +14,7 @@ mod duration;
 mod each_inbox;
 mod health;
 mod heartbeat;
+mod help;
 pub(crate) mod hook;
 mod idle;
 mod inbox;
@@ -157,6 +158,8 @@ lazy::commands! {
     Completions(completions::Completions),
     /// Print the manual page, or write all of them to a folder
     Man(man::Man),
+    /// Show all commands, one command's help, or a topic
+    Help(help::Help),
 }
 
 pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failure> {
@@ -209,5 +212,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Schema(schema) => schema.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),
+        // Answered by the parser.
+        Command::Help(_) => Ok(0),
     }
 }

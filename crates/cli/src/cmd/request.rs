@@ -15,10 +15,6 @@ use crate::output::message::{self, Flags};
 use crate::stop;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  atm --as team-lead request bob task_status_request --data '{\"taskId\":\"5\"}'
-  atm --as bob respond REQUEST --data '{\"status\":\"in_progress\",\"progress\":60}'")]
 pub(crate) struct Request {
     /// Whom to ask
     to: Address,

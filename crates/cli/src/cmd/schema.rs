@@ -14,11 +14,7 @@ use crate::schemas::Schemas;
 #[command(after_help = "\
 Without a name: the list. The schemas are JSON Schema, draft 2020-12. They describe the files in every dialect that
 clients write, and every answer with --json. New keys may be added to both: take no offence at a key that you do not
-know.
-
-Examples:
-  atm schema
-  atm schema messages > messages.schema.json")]
+know.")]
 pub(crate) struct Schema {
     /// Which
     name: Option<String>,

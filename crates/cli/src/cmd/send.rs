@@ -19,11 +19,6 @@ use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  atm send bob \"please look at the build\"
-  git diff | atm send reviewer - --summary \"diff to review\"
-  printf '%s\\n' '{\"to\":\"bob\",\"text\":\"one\"}' '{\"to\":\"eve\",\"text\":\"two\"}' | atm send --batch")]
 pub(crate) struct Send {
     /// To whom: NAME or NAME@TEAM
     #[arg(value_name = "TO", required_unless_present = "batch")]

@@ -30,12 +30,7 @@ are parts of it by name, and share their settings: [delivery], [wake], [archive]
 Any number may run at once, also beside those: each step is taken once. If one dies over a step, the next goes on with it;
 a step that may have had an effect outside of our files (a wake) is not repeated, and `atm status` lists it.
 
-Exit codes: 0 all that was due is done; otherwise that of the first step that failed, after all others.
-
-Examples:
-  atm tend --dry-run            what is due
-  atm tend --all-teams          one pass, for cron
-  atm tend --watch              as it comes, until Ctrl-C")]
+Exit codes: 0 all that was due is done; otherwise that of the first step that failed, after all others.")]
 pub(crate) struct Tend {
     /// All teams
     #[arg(long, conflicts_with = "team")]

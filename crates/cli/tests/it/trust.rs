@@ -439,7 +439,7 @@ fn the_help_says_what_trust_is_for() {
         "delivery.escalate_to",
         "~/.config/atm/trusted",
         "Examples:",
-        "atm config trust ~/src/shop",
+        "atm config trust --list",
     ] {
         assert!(help.contains(word), "{word}: {help}");
     }

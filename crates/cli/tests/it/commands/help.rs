@@ -45,6 +45,38 @@ fn help_and_version_can_be_asked_for_in_every_usual_way() {
     assert_eq!(world.ok(&["help", "team", "create"]), world.ok(&["team", "create", "--help"]));
 }
 
+#[test]
+fn the_overview_names_every_command_and_fits_a_screen() {
+    let world = World::new();
+    let page = world.ok(&["--help"]);
+    for command in COMMANDS.iter().filter(|command| !command.contains(' ')) {
+        assert!(page.split_whitespace().any(|word| word == *command), "{command}: {page}");
+    }
+    assert!(page.lines().count() <= 45, "{page}");
+}
+
+#[test]
+fn topics_are_answered_whatever_the_settings_say() {
+    let world = World::new();
+    let settings = world.home().join(".config/atm");
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(settings.join("config.toml"), "nonsense").unwrap();
+    for (topic, words) in [
+        ("exit-codes", "accepted, not written yet"),
+        ("json", "JSON Lines"),
+        ("environment", "ATM_ROOT"),
+        ("files", "ROOT/teams/TEAM/config.json"),
+    ] {
+        let page = world.ok(&["help", topic]);
+        assert!(page.contains(words), "{page}");
+        assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    }
+    let answer = world.atm(&["help", "exit-code"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    let answer = world.atm(&["help", "todo"]);
+    assert!(answer.stderr.contains("`atm task` does that"), "{answer:?}");
+}
+
 /// An old name, or a word that somebody would try, leads to the command that does it.
 #[test]
 fn a_wrong_command_is_answered_with_the_one_that_was_meant() {
@@ -58,6 +90,9 @@ fn a_wrong_command_is_answered_with_the_one_that_was_meant() {
         ("-t dev todo", "atm task"),
         ("who", "atm members"),
         ("status?", "atm status"),
+        ("ls", "atm members"),
+        ("team new", "atm team create NAME"),
+        ("task help", "atm help task"),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let answer = world.atm(&words);
@@ -65,6 +100,15 @@ fn a_wrong_command_is_answered_with_the_one_that_was_meant() {
         assert!(answer.stderr.contains(&format!("tip: `{command}` does that")), "{answer:?}");
         let answer = world.atm(&[&["--json"], words.as_slice()].concat());
         assert_eq!(answer.error()["hint"], format!("`{command}` does that"));
+    }
+    for (line, hint) in [
+        ("send all hello", "`atm broadcast TEXT` writes to everybody"),
+        ("send alice,bob hello", "`atm broadcast --to alice,bob TEXT` writes to several"),
+        ("send * hello", "`atm broadcast TEXT` writes to everybody"),
+    ] {
+        let world = World::with_team();
+        let answer = world.atm(&line.split(' ').chain(["--json"]).collect::<Vec<_>>());
+        assert_eq!(answer.error()["hint"], hint, "{answer:?}");
     }
     let misspelled = world.atm(&["sendd", "bob", "hello"]);
     assert!(misspelled.stderr.contains("'send'"), "{misspelled:?}");

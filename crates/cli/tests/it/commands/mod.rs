@@ -2,6 +2,7 @@
 
 mod config;
 mod errors;
+mod examples;
 mod help;
 mod inbox;
 mod many;

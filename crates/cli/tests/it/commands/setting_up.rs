@@ -61,6 +61,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "man",
     "health",
     "heartbeat",
+    "help",
     "idle",
     "plan",
     "plan approve",
@@ -146,14 +147,49 @@ fn there_is_a_manual_page_for_every_command() {
     $ atm man share/man/man1
     wrote the pages to share/man/man1
     ");
-    let mut written: Vec<String> =
+    let written: Vec<String> =
         tree(&folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
-    written.retain(|name| !name.contains("-help"));
     let mut expected: Vec<_> =
         COMMANDS.iter().map(|name| format!("atm-{}.1", name.replace(' ', "-"))).collect();
     expected.push("atm.1".to_owned());
     expected.sort();
     assert_eq!(written, expected);
+}
+
+#[test]
+fn manual_pages_have_the_sections_that_a_manual_page_has_and_are_clean_roff() {
+    let world = World::new();
+    let folder = world.home().join("man1");
+    world.ok(&["man", folder.to_str().unwrap()]);
+    let has_groff = Command::new("groff").arg("--version").output().is_ok();
+    for path in tree(&folder) {
+        let page = fs::read_to_string(&path).unwrap();
+        for heading in ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"]
+        {
+            let is_there =
+                page.lines().any(|line| line.trim_start_matches(".SH ").trim_matches('"') == heading);
+            assert!(is_there, "{}: no {heading}", path.display());
+        }
+        if has_groff {
+            let shown = Command::new("groff")
+                .args(["-man", "-Kutf8", "-Tutf8", "-ww", "-z"])
+                .arg(&path)
+                .output()
+                .unwrap();
+            assert!(shown.status.success() && shown.stderr.is_empty(), "{shown:?}");
+        }
+    }
+    let page = world.ok(&["man"]);
+    for words in ["ATM_ROOT", "CLAUDE_CONFIG_DIR", "config.toml", "log.db"] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    if has_groff {
+        let page = folder.join("atm-send.1");
+        let shown = Command::new("groff").args(["-man", "-Tascii", "-P-cbou"]).arg(page).output().unwrap();
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(text.contains("atm send bob \"please look at the build\""), "{text}");
+        assert!(text.contains("'{\"to\":\"bob\",\"text\":\"one\"}'"), "{text}");
+    }
 }
 
 #[test]

@@ -310,5 +310,9 @@ fn its_help_says_what_happens() {
     read arrays only, so while the team's lead runs, its mail is not made a log. The old files are kept
     in the state folder's quarantine. If it is cut short, the team works as it is, and the same command
     finishes it.
+
+    Examples:
+      atm team convert dev --to log --dry-run
+      atm team convert dev --to log
     ");
 }

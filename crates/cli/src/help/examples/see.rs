@@ -1,0 +1,37 @@
+//! To see what goes on.
+
+use super::Examples;
+
+pub(super) const EXAMPLES: &[Examples] = &[
+    (
+        "status",
+        &[
+            "atm status",
+            "atm status bob --why          # is bob there, and how do we know?",
+            "atm status --watch --for 1h   # again whenever something changes",
+        ],
+    ),
+    ("members", &["atm members", "atm members --team dev --json"]),
+    (
+        "inbox",
+        &[
+            "atm inbox bob --unread",
+            "atm inbox bob --from alice --since 2h",
+            "atm inbox bob --archived --last 20",
+        ],
+    ),
+    ("log", &["atm log --last 20", "atm log --json > trace.json"]),
+    ("search", &["atm search build failed", "atm search '\"the build\"' --from alice --since 7d"]),
+    ("thread", &["atm thread 7d1c9f02", "atm thread 7d1c9f02 --json > thread.json"]),
+    (
+        "track",
+        &[
+            "atm track 7d1c9f02",
+            "atm track last                  # what you sent last",
+            "atm track \"look at the build\"",
+        ],
+    ),
+    ("pending", &["atm pending", "atm pending --json"]),
+    ("stats", &["atm stats --since 7d", "atm stats --svg chart.svg"]),
+    ("watch", &["atm watch --for 10m", "atm watch bob --all --count 1", "atm watch --json --for 1h"]),
+];
