@@ -86,7 +86,7 @@ impl Mcp {
 
 /// The member whose session we run in, if it is not a lead's: a server without a name is a lead's in any case.
 fn member_of_session(context: &Context) -> Option<Address> {
-    let variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
+    let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
     let session = variables.find_map(|name| env::var(name).ok()).unwrap_or_default();
     let parent = u64::from(parent_id());
     let caller = Caller { session: &session, parent, ..Caller::default() };
