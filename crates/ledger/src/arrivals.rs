@@ -268,7 +268,7 @@ impl Ledger {
 fn is_known(view: &View<'_>, inbox: &InboxKey, id: &str) -> rusqlite::Result<bool> {
     let Some(message) = find_message(view, inbox, id)? else { return Ok(false) };
     view.index
-        .prepare_cached("SELECT 1 FROM messages WHERE seq = ?1 AND rank NOT IN (12, 36, 37)")?
+        .prepare_cached("SELECT 1 FROM messages WHERE seq = ?1 AND rank NOT IN (12, 36, 37, 38)")?
         .exists([message])
 }
 
@@ -279,7 +279,7 @@ pub(crate) fn wait(log: &Connection, seq: i64, key: Key<'_>, message: &str) -> r
         .map(drop)
 }
 
-fn stop_waiting(log: &Connection, seq: i64) -> rusqlite::Result<()> {
+pub(crate) fn stop_waiting(log: &Connection, seq: i64) -> rusqlite::Result<()> {
     log.prepare_cached("DELETE FROM waiting WHERE seq = ?1")?.execute([seq]).map(drop)
 }
 
@@ -290,7 +290,7 @@ pub(crate) fn draft_in(body: Option<String>) -> Option<String> {
 }
 
 /// The rows of what is accepted for an inbox and not written, by id.
-fn waiting_numbers(log: &Connection, key: Key<'_>) -> rusqlite::Result<HashMap<String, i64>> {
+pub(crate) fn waiting_numbers(log: &Connection, key: Key<'_>) -> rusqlite::Result<HashMap<String, i64>> {
     log.prepare_cached("SELECT message, seq FROM waiting WHERE member = ?1 AND team = ?2 AND root = ?3")?
         .query_map(params![key.member, key.team, key.root], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()

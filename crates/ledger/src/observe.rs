@@ -46,6 +46,8 @@ pub struct Known {
     pub witnesses: Option<String>,
     /// Since when we are about to take it out of the file ourselves.
     pub removing_since: Option<i64>,
+    /// It is its sender who takes it out.
+    pub is_recalled: bool,
 }
 
 impl Ledger {
@@ -78,7 +80,7 @@ impl Ledger {
             let Some(number) = find_inbox(view, inbox)? else { return Ok(Vec::new()) };
             view.index
                 .prepare_cached(
-                    "SELECT id, sender, sent_at, ours, witnesses, removing_since, seq FROM messages
+                    "SELECT id, sender, sent_at, ours, witnesses, removing_since, seq, recalling FROM messages
                      WHERE inbox = ?1 AND rank >= ?2 AND rank < ?3 AND open = 1 ORDER BY seq",
                 )?
                 .query_map(params![number, from.rank(), to.rank()], |row| {
@@ -91,6 +93,7 @@ impl Ledger {
                         ours: row.get(3)?,
                         witnesses: row.get(4)?,
                         removing_since: row.get(5)?,
+                        is_recalled: row.get(7)?,
                     })
                 })?
                 .collect()

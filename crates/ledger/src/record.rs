@@ -61,6 +61,14 @@ impl Ledger {
         })
     }
 
+    /// How far a message came, if there is such a message.
+    pub fn stage_of(&self, inbox: &InboxKey, id: &str) -> Result<Option<Stage>, LedgerError> {
+        self.read(|view| match find_message(view, inbox, id)? {
+            Some(message) => rank_of(view.index, message).map(|rank| Some(Stage::from_rank(rank))),
+            None => Ok(None),
+        })
+    }
+
     /// Records a stage of a message, if there is such a message.
     pub fn advance(
         &mut self,

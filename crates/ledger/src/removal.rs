@@ -6,12 +6,14 @@
 
 use std::time::SystemTime;
 
+use crate::arrivals::{stop_waiting, waiting_numbers};
 use crate::error::LedgerError;
 use crate::log::append::append;
 use crate::log::event::{Kind, NewEvent};
 use crate::open::Ledger;
 use crate::record::find_message;
 use crate::row::InboxKey;
+use crate::stage::Evidence;
 
 /// Milliseconds since the epoch, by the machine's clock.
 fn millis_now() -> i64 {
@@ -23,6 +25,43 @@ impl Ledger {
     /// We are about to take these out of an inbox. Ids that the ledger does not know are passed over.
     pub fn removing(&mut self, inbox: &InboxKey, ids: &[&str], now: i64) -> Result<(), LedgerError> {
         self.note_all(inbox, ids, Kind::Removing, now)
+    }
+
+    /// The sender is about to take this out of an inbox.
+    pub fn recalling(&mut self, inbox: &InboxKey, id: &str, now: i64) -> Result<(), LedgerError> {
+        self.note_all(inbox, &[id], Kind::Recalling, now)
+    }
+
+    /// Their sender took these back: they are not in the inbox, and what waited for being written waits no more. It has
+    /// to be the caller's turn in the inbox's queue, unless the file was looked at after it was somebody else's.
+    pub fn recalled(
+        &mut self,
+        inbox: &InboxKey,
+        ids: &[String],
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        let evidence = evidence.to_json();
+        self.append(|log| {
+            let Some(key) = inbox.key(log)? else { return Ok(()) };
+            let waiting = waiting_numbers(log, key)?;
+            for id in ids {
+                append(log, &NewEvent::of(Kind::Recalled, now, key, id).evidence(&evidence))?;
+                if let Some(number) = waiting.get(id) {
+                    stop_waiting(log, *number)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether a message is accepted for an inbox and not written yet.
+    pub fn is_waiting(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
+        let query = || match inbox.key(&self.log.db)? {
+            Some(key) => Ok(waiting_numbers(&self.log.db, key)?.contains_key(id)),
+            None => Ok(false),
+        };
+        query().map_err(|source| self.failed(source))
     }
 
     /// These are in the inbox after all.

@@ -33,11 +33,13 @@ pub enum Stage {
     Failed,
     /// Nobody acted on it in time.
     Expired,
+    /// Its sender took it back before anybody read it.
+    Recalled,
 }
 
 impl Stage {
     /// All of them, in their order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Accepted,
         Self::Written,
         Self::Queued,
@@ -50,21 +52,22 @@ impl Stage {
         Self::Done,
         Self::Failed,
         Self::Expired,
+        Self::Recalled,
     ];
 
-    /// Whether a message that is here came as far as `wanted`. What is held, failed or expired did not come any further
-    /// than into its inbox.
+    /// Whether a message that is here came as far as `wanted`. What is held, failed, expired or recalled did not come any
+    /// further than into its inbox.
     pub fn includes(self, wanted: Self) -> bool {
         match self {
             Self::Held => wanted == self || wanted < Self::Taken,
-            Self::Failed | Self::Expired => wanted == self,
+            Self::Failed | Self::Expired | Self::Recalled => wanted == self,
             _ => wanted <= self,
         }
     }
 
     /// Whether it comes no further by itself.
     pub fn is_stuck(self) -> bool {
-        matches!(self, Self::Held | Self::Failed | Self::Expired)
+        matches!(self, Self::Held | Self::Failed | Self::Expired | Self::Recalled)
     }
 
     /// The spelling in answers.
@@ -82,11 +85,12 @@ impl Stage {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Expired => "expired",
+            Self::Recalled => "recalled",
         }
     }
 
     /// Its rank: a message is where the highest rank of all that is known of it is, in whatever order that came. `seen`
-    /// is proof, so it outranks `failed` and `expired`.
+    /// is proof, so it outranks `failed`, `expired` and `recalled`.
     pub(crate) fn rank(self) -> i64 {
         match self {
             Self::Accepted => 10,
@@ -99,6 +103,7 @@ impl Stage {
             Self::Held => 35,
             Self::Failed => 36,
             Self::Expired => 37,
+            Self::Recalled => 38,
             Self::Seen => 40,
             Self::Acked => 50,
             Self::Done => 60,
@@ -251,10 +256,9 @@ mod tests {
 
     #[test]
     fn ranks_follow_the_order_and_names_read_back() {
-        let way: Vec<_> =
-            Stage::ALL.into_iter().filter(|s| !matches!(s, Stage::Failed | Stage::Expired)).collect();
+        let way: Vec<_> = Stage::ALL.into_iter().filter(|s| *s < Stage::Failed).collect();
         assert!(way.windows(2).all(|pair| pair[0] < pair[1] && pair[0].rank() < pair[1].rank()));
-        assert!(Stage::Held.rank() < Stage::Failed.rank() && Stage::Expired.rank() < Stage::Seen.rank());
+        assert!(Stage::Held.rank() < Stage::Failed.rank() && Stage::Recalled.rank() < Stage::Seen.rank());
         for stage in Stage::ALL {
             assert_eq!(Stage::from_rank(stage.rank()), stage);
             assert_eq!(stage.as_str().parse(), Ok(stage));

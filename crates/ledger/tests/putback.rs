@@ -143,3 +143,20 @@ fn the_numbers_of_equal_messages_are_remembered_also_when_all_are_gone() {
     assert_eq!(look(&[("x", (3, 3))])["x"], (3, 3));
     assert_eq!(look(&[("y", (2, 2))]).len(), 1, "of those that are gone, only the ones that are asked for");
 }
+
+/// A reader may have read it a moment before its sender took it back.
+#[test]
+fn what_is_recalled_waits_for_nobody_and_is_seen_if_that_is_proved() {
+    let mut desk = Desk::with(&["back"]);
+    desk.ledger.recalling(&desk.bob, "back", 3).unwrap();
+    assert!(desk.ledger.outlines(&desk.bob, Stage::Written, Stage::Taken).unwrap()[0].is_recalled);
+    desk.ledger.recalled(&desk.bob, &["back".to_owned()], 4, &Evidence::certain("taken back")).unwrap();
+    assert_eq!(desk.ledger.stage_of(&desk.bob, "back").unwrap(), Some(Stage::Recalled));
+    assert_eq!(desk.ledger.draft_to_restore(&desk.bob, "back", 0).unwrap(), None);
+    assert!(desk.ledger.pending(&desk.bob.root, "demo", 0, 10).unwrap().is_empty());
+    let open = desk.ledger.known(&desk.bob, Stage::Accepted, Stage::Seen).unwrap();
+    assert_eq!(open.len(), 1, "its reader's conversation may show it all the same");
+    let seen = Evidence::certain("in the conversation");
+    desk.ledger.advance(&desk.bob, "back", Stage::Seen, 5, &seen).unwrap();
+    assert_eq!(desk.ledger.stage_of(&desk.bob, "back").unwrap(), Some(Stage::Seen));
+}

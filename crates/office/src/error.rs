@@ -8,6 +8,7 @@ use atm_wire::{NameError, TeamName};
 
 use crate::chores::wake::WakeError;
 use crate::mail::partly::Done;
+use crate::mail::recall::WhyKept;
 use crate::people::spawn_error::SpawnError;
 use crate::tasks::TaskError;
 
@@ -126,6 +127,14 @@ pub enum OfficeError {
         id: String,
         /// The ids that fit.
         choices: Vec<String>,
+    },
+    /// A message that is read, or gone, is not taken back.
+    #[error("message {id} cannot be recalled: {why}")]
+    NotRecallable {
+        /// Which.
+        id: String,
+        /// Why.
+        why: WhyKept,
     },
     /// There is nothing in the message.
     #[error("the message is empty")]
@@ -283,6 +292,7 @@ impl OfficeError {
             Self::UnreadMail { .. }
             | Self::Exists { .. }
             | Self::NotYours { .. }
+            | Self::NotRecallable { .. }
             | Self::LeadRuns { .. }
             | Self::ClientRuns { .. }
             | Self::Store(
@@ -351,6 +361,7 @@ impl OfficeError {
             Self::Store(StoreError::Interrupted { .. }) => "interrupted",
             Self::Withdrawn { .. } => "withdrawn",
             Self::NotYours { .. } => "not_yours",
+            Self::NotRecallable { .. } => "not_recallable",
             Self::NoArtifact { .. } => "no_such_artifact",
             Self::Undo(UndoError::NoEntry { .. } | UndoError::Nothing) => "nothing_to_undo",
             Self::Undo(UndoError::Already { .. }) => "already_undone",

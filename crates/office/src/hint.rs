@@ -218,6 +218,7 @@ impl OfficeError {
             Self::NotInTime { id, stage, .. } => {
                 Hint::FollowMessage { id: id.clone(), is_written: *stage != Stage::Accepted }
             }
+            Self::NotRecallable { id, .. } => Hint::FollowMessage { id: id.clone(), is_written: true },
             Self::NoAnswer { .. } => Hint::AwaitAnswer,
             Self::EmptyMessage => Hint::GiveText,
             Self::NoArtifact { who, .. } => Hint::ListArtifacts { who: who.clone() },

@@ -65,6 +65,11 @@ pub trait Outbox {
     /// that is recorded; if not, the next writer of this inbox is told.
     fn written(&mut self, ids: &[String], before: Option<&Witnesses>) -> bool;
 
+    /// These were taken out of the file by somebody who died before it could be recorded. Says whether that is recorded.
+    fn recalled(&mut self, _ids: &[String]) -> bool {
+        true
+    }
+
     /// Nothing that is still waiting was written, for this reason.
     fn failed(&mut self, _error: &StoreError) {}
 
@@ -242,11 +247,12 @@ impl Mailbox {
         }
     }
 
-    /// Offers a message again under its old id: in place of the old entry, or as a new line.
-    pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
+    /// Offers a message again under its old id: in place of the old entry, or as a new line. Whether that is still wanted
+    /// is asked in the inbox's queue, where nobody can be taking it back; says whether it was.
+    pub fn offer(&self, draft: &Draft, is_wanted: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         self.change(|inbox, _| match inbox {
-            Inbox::Array(array) => array.offer(draft),
-            Inbox::Log(log) => log.offer(draft),
+            Inbox::Array(array) => array.offer(draft, is_wanted),
+            Inbox::Log(log) => log.offer(draft, is_wanted),
         })
     }
 

@@ -21,6 +21,14 @@ pub const ARCHIVE: [&str; 7] = [
 /// The points that a step of a chore passes: before it is carried out, and before that is recorded.
 pub const STEP: [&str; 2] = ["step_taken", "step_carried_out"];
 
+/// The points that taking a message back passes in an array: before it is noted, and those of every change of a shared
+/// file.
+pub const RECALL: [&str; 8] =
+    ["recalling", "queued", "staged", "locked", "noted", "renamed", "released", "recorded"];
+
+/// The same in a log.
+pub const RECALL_LINE: [&str; 4] = ["recalling", "queued", "blanked", "recorded"];
+
 /// The points that packing a part of the archive passes.
 pub const PACK: [&str; 5] = ["part_closed", "part_staged", "part_packed", "part_dropped", "part_done"];
 

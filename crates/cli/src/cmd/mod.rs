@@ -32,6 +32,7 @@ mod pending;
 mod plan;
 mod primer;
 mod read;
+mod recall;
 mod reply;
 mod request;
 mod retry;
@@ -82,6 +83,8 @@ lazy::commands! {
     Watch(watch::Watch),
     /// Tell a message's sender that it arrived
     Ack(ack::Ack),
+    /// Take a message back that nobody has read
+    Recall(recall::Recall),
     /// Ask somebody, and wait for the answer
     Request(request::Request),
     /// Answer a request
@@ -176,6 +179,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Read(read) => read.run(context),
         Command::Watch(watch) => watch.run(context),
         Command::Ack(ack) => ack.run(context),
+        Command::Recall(recall) => recall.run(context),
         Command::Request(request) => request.run(context),
         Command::Respond(respond) => respond.run(context),
         Command::Plan(plan) => plan.run(context),

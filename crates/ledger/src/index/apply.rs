@@ -123,11 +123,16 @@ impl<'a> Applier<'a> {
                     .execute(params![message, to.number, to.team])
                     .map(drop)
             }
-            Kind::Removing => self.note_removal(message, Some(event.at)),
-            Kind::Kept => self.note_removal(message, None),
+            Kind::Removing => self.note_removal(message, Some(event.at), false),
+            Kind::Recalling => self.note_removal(message, Some(event.at), true),
+            Kind::Kept => self.note_removal(message, None, false),
             // What was done about a message is shown beside its stages, and is none.
             Kind::Woken => self.put(&Reached::new(event, inbox, message, Stage::Written.rank())),
             Kind::Archived => self.archive(event, inbox, message),
+            Kind::Recalled => {
+                self.note_removal(message, Some(event.at), true)?;
+                self.reach(event, inbox, message, Stage::Recalled.rank())
+            }
             Kind::Withdrawn => self.reach(event, inbox, message, WITHDRAWN),
             kind => match kind.stage() {
                 Some(stage) => {
@@ -257,9 +262,9 @@ impl<'a> Applier<'a> {
     fn revive(&self, message: i64) -> rusqlite::Result<()> {
         self.index
             .prepare_cached(
-                "UPDATE messages SET rank = (SELECT coalesce(max(s.rank), ?2) FROM stages s
-                     WHERE s.message = ?1 AND s.rank NOT IN (12, 36, 37))
-                 WHERE seq = ?1 AND rank IN (12, 36, 37)",
+                "UPDATE messages SET removing_since = NULL, recalling = 0, rank = (SELECT coalesce(max(s.rank), ?2) FROM stages s
+                     WHERE s.message = ?1 AND s.rank NOT IN (12, 36, 37, 38))
+                 WHERE seq = ?1 AND rank IN (12, 36, 37, 38)",
             )?
             .execute(params![message, Stage::Accepted.rank()])
             .map(drop)
@@ -339,10 +344,10 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn note_removal(&self, message: i64, since: Option<i64>) -> rusqlite::Result<()> {
+    fn note_removal(&self, message: i64, since: Option<i64>, recalling: bool) -> rusqlite::Result<()> {
         self.index
-            .prepare_cached("UPDATE messages SET removing_since = ?2 WHERE seq = ?1")?
-            .execute(params![message, since])
+            .prepare_cached("UPDATE messages SET removing_since = ?2, recalling = ?3 WHERE seq = ?1")?
+            .execute(params![message, since, recalling])
             .map(drop)
     }
 

@@ -6,7 +6,7 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.
@@ -62,12 +62,14 @@ CREATE TABLE messages (
     archived INTEGER NOT NULL DEFAULT 0,
     witnesses TEXT,
     removing_since INTEGER,
+    -- It is its sender who takes it out.
+    recalling INTEGER NOT NULL DEFAULT 0,
     -- Its recipient has not seen it, and may.
     open INTEGER AS (rank < 40 AND rank NOT IN (12, 36, 37)) VIRTUAL,
     -- It asks something that has no answer.
-    asked INTEGER AS (request_id IS NOT NULL AND rank < 60 AND rank NOT IN (12, 36, 37)) VIRTUAL,
+    asked INTEGER AS (request_id IS NOT NULL AND rank < 60 AND rank NOT IN (12, 36, 37, 38)) VIRTUAL,
     -- It waits whatever the time is: see `Ledger::pending`.
-    waits INTEGER AS (rank < 50 AND rank NOT IN (12, 36, 37) AND (
+    waits INTEGER AS (rank < 50 AND rank NOT IN (12, 36, 37, 38) AND (
         ack_by IS NOT NULL OR queued OR (rank = 30 AND unproved) OR (rank < 40 AND rank NOT IN (20, 30)))) VIRTUAL,
     UNIQUE (id, inbox)
 ) STRICT;

@@ -41,6 +41,8 @@ pub enum Kind {
     Expired,
     /// It was taken back before it was written.
     Withdrawn,
+    /// Its sender took it back: it is not in its inbox, and nobody will write it.
+    Recalled,
     /// It was moved into the archive; the body names the stage that this shows.
     Archived,
     /// Its recipient was woken for it.
@@ -53,6 +55,8 @@ pub enum Kind {
     Removing,
     /// It is in its inbox after all.
     Kept,
+    /// Its sender is about to take it out of its inbox.
+    Recalling,
     /// A fact about a member, which the body names, began to be so.
     FactNoted,
     /// A fact about a member, which the body names, is none any more.
@@ -64,7 +68,7 @@ pub enum Kind {
 }
 
 /// The numbers are part of the format.
-const CODES: [(Kind, i64); 25] = [
+const CODES: [(Kind, i64); 27] = [
     (Kind::Began, 1),
     (Kind::Accepted, 2),
     (Kind::Noticed, 3),
@@ -81,12 +85,14 @@ const CODES: [(Kind, i64); 25] = [
     (Kind::Failed, 19),
     (Kind::Expired, 20),
     (Kind::Withdrawn, 21),
+    (Kind::Recalled, 22),
     (Kind::Archived, 30),
     (Kind::Woken, 31),
     (Kind::Offered, 32),
     (Kind::Moved, 33),
     (Kind::Removing, 34),
     (Kind::Kept, 35),
+    (Kind::Recalling, 36),
     (Kind::FactNoted, 40),
     (Kind::FactForgotten, 41),
     (Kind::Health, 42),
@@ -116,6 +122,7 @@ impl Kind {
             Self::Done => Stage::Done,
             Self::Failed | Self::Withdrawn => Stage::Failed,
             Self::Expired => Stage::Expired,
+            Self::Recalled => Stage::Recalled,
             _ => return None,
         })
     }
@@ -136,6 +143,7 @@ impl From<Stage> for Kind {
             Stage::Done => Self::Done,
             Stage::Failed => Self::Failed,
             Stage::Expired => Self::Expired,
+            Stage::Recalled => Self::Recalled,
         }
     }
 }

@@ -32,7 +32,9 @@ impl Office {
             }
             let draft = self.books.with(|ledger| ledger.draft(&inbox, &message.id))?;
             let Some(draft) = draft.as_deref().and_then(parse_draft) else { continue };
-            mailbox.offer(&with_tag(draft))?;
+            if !mailbox.offer(&with_tag(draft), &|| !self.was_recalled(&inbox, &message.id))? {
+                continue;
+            }
             let evidence = Evidence::certain("was unread when its reader returned, and got its tag");
             let now = self.now().as_millis();
             self.books.with(|ledger| ledger.advance(&inbox, &message.id, Stage::Queued, now, &evidence))?;

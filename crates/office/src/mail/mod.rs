@@ -12,6 +12,7 @@ pub mod inbox;
 pub(crate) mod outbox;
 pub mod partly;
 pub mod read;
+pub mod recall;
 pub mod reply;
 pub mod request;
 pub mod send;

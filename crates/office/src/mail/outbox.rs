@@ -9,6 +9,7 @@ use atm_wire::payload::Content;
 use atm_wire::{Draft, Message};
 use serde_json::value::to_raw_value;
 
+use crate::mail::recall::AFTER_DEATH;
 use crate::office::Office;
 use crate::trail::effects;
 
@@ -168,6 +169,13 @@ impl Outbox for Accepted<'_> {
             }
             Ok(())
         });
+        recorded.map_err(|error| self.trouble = Some(error)).is_ok()
+    }
+
+    fn recalled(&mut self, ids: &[String]) -> bool {
+        let evidence = Evidence::certain(AFTER_DEATH).in_file(&self.file);
+        let now = self.office.now().as_millis();
+        let recorded = self.office.books.with(|ledger| ledger.recalled(self.inbox, ids, now, &evidence));
         recorded.map_err(|error| self.trouble = Some(error)).is_ok()
     }
 

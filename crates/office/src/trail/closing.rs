@@ -83,7 +83,8 @@ impl Office {
                 ledger.withdraw(inbox, &message.id, now, &deleted)?;
                 ledger.advance(inbox, &message.id, Stage::Failed, now, &deleted)?;
             }
-            for message in ledger.outlines(inbox, Stage::Taken, end)? {
+            let taken = ledger.outlines(inbox, Stage::Taken, end)?;
+            for message in taken.iter().filter(|message| !message.is_recalled) {
                 ledger.advance(inbox, &message.id, Stage::Failed, now, &not_shown)?;
             }
             Ok(())

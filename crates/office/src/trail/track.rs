@@ -105,6 +105,23 @@ impl Office {
         newest.map(|message| message.id).ok_or(unknown)
     }
 
+    /// A message that somebody sent: by its id or a part of it, or [`LAST`].
+    pub(crate) fn sent_message(
+        &self,
+        team: Option<&TeamName>,
+        sender: &MemberName,
+        what: &str,
+    ) -> Result<Recorded, OfficeError> {
+        let unknown = match self.recorded_after_look(team, what) {
+            Err(unknown @ OfficeError::NotRecorded { .. }) if what == LAST => unknown,
+            recorded => return recorded,
+        };
+        let from = Some(sender.to_string());
+        let last = self.trace(&Trace { team: team.cloned(), from, limit: 1, ..Trace::default() })?.pop();
+        let last = last.ok_or(unknown)?;
+        self.recorded_after_look(Some(&TeamName::parse(&last.team)?), &last.id)
+    }
+
     /// Waits until a message came as far as `wanted`; file events wake it.
     pub fn wait_for_stage(
         &self,

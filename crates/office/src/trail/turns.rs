@@ -160,7 +160,10 @@ impl Office {
             if turns.fate(name.as_str(), &id, &stages) != Fate::Lost {
                 continue;
             }
-            self.mailbox(team, name).offer(&with_tag(draft))?;
+            let is_wanted = || !self.was_recalled(&inbox, &id);
+            if !self.mailbox(team, name).offer(&with_tag(draft), &is_wanted)? {
+                continue;
+            }
             let evidence = Evidence::certain("its reader's client ended without showing it: offered again");
             let now = self.now().as_millis();
             self.books.with(|ledger| ledger.advance(&inbox, &id, Stage::Queued, now, &evidence))?;

@@ -9,6 +9,7 @@ mod fold;
 mod mark;
 mod mend;
 mod migrate;
+mod recall;
 mod salvage;
 mod stream;
 
@@ -30,6 +31,7 @@ use crate::lock::LockTimes;
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
 use crate::quarantine::Quarantine;
+use crate::recall::tell_left;
 use crate::witness::{self, Witnesses};
 pub use mend::{Mended, mended, with_entries_of, without_copies};
 
@@ -115,8 +117,7 @@ impl ArrayInbox {
         let prepare = |desk: &Desk| {
             let mut outbox = outbox.borrow_mut();
             let left = if outbox.knows_of_the_dead() { desk.left() } else { Vec::new() };
-            // What stood before these, only their writer knew.
-            if !left.is_empty() && outbox.written(&left, None) {
+            if !left.is_empty() && tell_left(&left, &mut **outbox) {
                 desk.left_is_told();
             }
             let mut drafts = outbox.waiting();
@@ -141,7 +142,7 @@ impl ArrayInbox {
                 Err(Unwritten { error, left }) => {
                     // We may not have come to telling this before.
                     if outbox.knows_of_the_dead() && !left.is_empty() {
-                        outbox.written(&left, None);
+                        tell_left(&left, &mut **outbox);
                     }
                     outbox.failed(error);
                     true
@@ -158,7 +159,7 @@ impl ArrayInbox {
     pub(crate) fn give_up(&self, outbox: &mut dyn Outbox, why: &StoreError) -> Result<bool, StoreError> {
         let told = self.file.if_idle(|queue| {
             let left = queue.left();
-            if outbox.knows_of_the_dead() && !left.is_empty() && outbox.written(&left, None) {
+            if outbox.knows_of_the_dead() && !left.is_empty() && tell_left(&left, outbox) {
                 queue.left_is_told();
             }
             outbox.failed(why);
@@ -264,9 +265,12 @@ impl ArrayInbox {
     }
 
     /// Puts a message behind the last one, in place of an entry with its id.
-    pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
+    pub fn offer(&self, draft: &Draft, is_wanted: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         ensure_folder(&self.folder)?;
-        self.edit(|text, entries| {
+        let (offered, _) = self.edit(|text, entries| {
+            if !is_wanted() {
+                return Ok((Patch::default(), false));
+            }
             let is_old =
                 |raw: &&RawValue| Message::from_entry(raw).is_ok_and(|message| message.id == draft.id);
             let old: BTreeSet<_> = entries
@@ -286,9 +290,9 @@ impl ArrayInbox {
                 json::append(&left, left.trim(), &raw, &[draft.entry()]).map_err(|error| self.bad(&error))?;
             let mut patch = Patch::default();
             patch.replace(0..text.len(), grown.apply(&left));
-            Ok((patch, ()))
-        })
-        .map(drop)
+            Ok((patch, true))
+        })?;
+        Ok(offered)
     }
 
     /// Takes messages out of the file, whole; the other entries stay as they are.

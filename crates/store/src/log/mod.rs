@@ -30,6 +30,7 @@ use crate::lock::queue::Queue;
 use crate::lock::{Deadline, LockTimes};
 use crate::mailbox::{Appended, Listing, Marked, Outbox, Receipt, Warning};
 use crate::paths::State;
+use crate::recall::{Recall, Recaller};
 use cursor::Cursor;
 use lines::{Line, QueueFiles};
 
@@ -186,10 +187,14 @@ impl LogInbox {
     }
 
     /// Adds a message once more, though its id is there.
-    pub fn offer(&self, draft: &Draft) -> Result<(), StoreError> {
+    pub fn offer(&self, draft: &Draft, is_wanted: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         let deadline = self.times.deadline();
         let _turn = self.enter(&deadline)?;
-        append::append_again(self, draft.ours.priority, draft, &deadline)
+        if !is_wanted() {
+            return Ok(false);
+        }
+        append::append_again(self, draft.ours.priority, draft, &deadline)?;
+        Ok(true)
     }
 
     /// Looks, without any lock, and changes nothing.
@@ -231,6 +236,16 @@ impl LogInbox {
     /// Blanks the lines of messages, where they stand, after a copy of them is in the quarantine; says where.
     pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
         blank::set_aside(self, receipts, why)
+    }
+
+    /// Blanks the lines of one message, if none of them was read.
+    pub(crate) fn recall(
+        &self,
+        id: &str,
+        keeps: bool,
+        recaller: &mut dyn Recaller,
+    ) -> Result<Recall, StoreError> {
+        blank::recall(self, id, keeps, recaller)
     }
 
     fn cursor_path(&self) -> PathBuf {

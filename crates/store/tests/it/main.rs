@@ -23,6 +23,7 @@ mod log_rotation;
 mod marks;
 mod properties;
 mod readers;
+mod recall;
 mod scene;
 mod take_back;
 mod tasks;

@@ -4,6 +4,7 @@ mod answers;
 mod crashes;
 mod proofs;
 mod putback;
+mod recalls;
 mod retries;
 mod takers;
 mod trouble;

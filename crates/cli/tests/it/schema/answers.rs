@@ -99,6 +99,7 @@ fn mail(all: &mut Holder) {
     all.run("sent-many", "--as alice heartbeat");
     all.run("messages", "inbox alice");
     all.run("messages", "--as alice read --limit 1");
+    all.run("recalled", "--as alice recall last");
     all.run("track", &format!("track {id}"));
     all.run("track", "--as alice track last");
     all.run("track", "track question");

@@ -72,8 +72,9 @@ impl Office {
             return Ok(None);
         };
         let what = format!("offered again, number {number}");
-        match mailbox.offer(&numbered(draft, number)) {
-            Ok(()) => Ok(Some(Evidence::certain(what))),
+        match mailbox.offer(&numbered(draft, number), &|| !self.was_recalled(&message.inbox, &message.id)) {
+            Ok(true) => Ok(Some(Evidence::certain(what))),
+            Ok(false) => Ok(None),
             // It is there, and a power cut could take it away.
             Err(error @ StoreError::Unsynced { .. }) => {
                 Ok(Some(Evidence::likely(format!("{what}, and not synced: {error}"))))

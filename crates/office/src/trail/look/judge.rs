@@ -93,6 +93,8 @@ pub(super) struct Findings {
     /// Put back too often.
     pub(super) held: Vec<String>,
     pub(super) not_removed: Vec<String>,
+    /// Gone after their sender was about to take them back: whether that was it, the inbox's queue tells.
+    pub(super) recalls: Vec<String>,
     /// Each with how often it was put back before.
     pub(super) undone: Vec<(String, usize)>,
     /// When it happened to each, as far as the file says.
@@ -109,6 +111,10 @@ pub(super) fn judge_inbox(gathered: &GatheredInbox, now: i64) -> Findings {
             findings.not_removed.push(id());
         }
         match judge(message, &standing, gathered.reader) {
+            Verdict::RemovedByUs if message.is_recalled && gathered.is_whole => {
+                findings.recalls.push(id());
+                continue;
+            }
             Verdict::StillThere | Verdict::RemovedByUs => continue,
             Verdict::MarkedRead => findings.marked.push(id()),
             _ if !gathered.is_whole => continue,
@@ -186,6 +192,7 @@ mod tests {
             ours: true,
             witnesses: before.map(prints),
             removing_since: None,
+            is_recalled: false,
         }
     }
 

@@ -159,16 +159,19 @@ impl Office {
         name: &MemberName,
         config: Option<&TeamConfig>,
     ) -> Result<Vec<Reached>, OfficeError> {
+        let mut all = Vec::new();
         for _ in 0..ATTEMPTS {
-            let Some(known) = self.known_inbox(team, name)? else { return Ok(Vec::new()) };
+            let Some(known) = self.known_inbox(team, name)? else { break };
             let gathered = self.gather_inbox(team, name, config, known)?;
             let findings = judge::judge_inbox(&gathered, self.now().as_millis());
             let (recording, reached) = self.record_inbox(team, name, &gathered, &findings)?;
-            if recording == Recording::Done {
-                return Ok(reached);
+            all.extend(reached);
+            // What was settled about recalled mail may show that its reader took it: that is for another look.
+            if recording == Recording::Done && findings.recalls.is_empty() {
+                break;
             }
         }
-        Ok(Vec::new())
+        Ok(all)
     }
 
     /// Looks at one inbox, if it changed since the last look.

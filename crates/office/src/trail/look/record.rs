@@ -43,7 +43,7 @@ impl Office {
             let first_ids: Vec<&str> = counts.keys().map(String::as_str).collect();
             let equals = equals::renumbered(&counts, &ledger.equals(inbox, &first_ids)?, &ids);
             // What has to be put back is looked at again, also if we do not come to it.
-            let is_settled = gathered.is_whole && findings.undone.is_empty();
+            let is_settled = gathered.is_whole && findings.undone.is_empty() && findings.recalls.is_empty();
             let look = Look {
                 known: gathered.known_signature.as_deref(),
                 observed: &observed,
@@ -61,6 +61,9 @@ impl Office {
         if recording == Recording::Done && !findings.undone.is_empty() {
             // An inbox that cannot be written now is for the next look.
             let _ = put_back(self, inbox, &self.hurried().mailbox(team, name), &findings.undone);
+        }
+        if recording == Recording::Done && !findings.recalls.is_empty() {
+            self.settle_recalls(team, name, &findings.recalls);
         }
         let reached = |id: &str, stage| Reached { to: name.to_string(), id: id.to_owned(), stage };
         let mut all: Vec<Reached> = gathered
