@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use atm_office::mail::pages::Pages;
 use atm_office::people::nearest::nearest;
 use atm_office::trail::history::Remembered;
 use atm_office::{Office, OfficeError};
@@ -18,11 +19,13 @@ pub(crate) struct Desk {
     /// The team that a bound server is in.
     settled: Mutex<Option<TeamName>>,
     late: Mutex<Vec<String>>,
+    pages: Pages,
 }
 
 impl Desk {
     pub(crate) fn new(settings: Settings) -> Self {
-        let desk = Self { settings, settled: Mutex::default(), late: Mutex::default() };
+        let desk =
+            Self { settings, settled: Mutex::default(), late: Mutex::default(), pages: Pages::default() };
         if desk.bound().is_some() {
             // There may be none yet, or several and nothing that says which: then the first call settles it.
             *desk.settled() = desk.choose(desk.named_team()).ok();
@@ -32,6 +35,11 @@ impl Desk {
 
     pub(crate) fn office(&self) -> &Office {
         &self.settings.office
+    }
+
+    /// The mail that clients read page by page.
+    pub(crate) fn pages(&self) -> &Pages {
+        &self.pages
     }
 
     /// Whose server this is, if it is bound to somebody.
@@ -157,6 +165,8 @@ impl Desk {
     }
 
     pub(crate) fn told_late(&self) -> Vec<String> {
-        std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut late = std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner));
+        late.extend(self.pages.troubles());
+        late
     }
 }

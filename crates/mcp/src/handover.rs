@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use atm_office::mail::read::Reading;
 use rmcp::model::RequestId;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock};
 
 use crate::desk::Desk;
+
+/// A client that reads page by page asks for the next one within this time, most often.
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// Mail whose answer has not been written yet, or which is being marked. Dropped, its mail stays unread.
 #[derive(Debug)]
@@ -22,6 +26,7 @@ pub(crate) struct Handed {
 impl Handed {
     /// Marks as read what was handed over. What goes wrong is reported with the next answer: this one has left.
     pub(crate) async fn confirm(self) {
+        let desk = self.desk.clone();
         let marking = tokio::task::spawn_blocking(move || {
             let Self { desk, reading, _unsettled } = self;
             match reading.confirm() {
@@ -33,7 +38,16 @@ impl Handed {
         });
         // The work itself has reported what there is to report.
         let _ = marking.await;
+        if desk.pages().are_open() {
+            tokio::spawn(settle_soon(desk));
+        }
     }
+}
+
+/// Pages that nobody goes on with are marked.
+async fn settle_soon(desk: Arc<Desk>) {
+    tokio::time::sleep(PAUSE).await;
+    let _ = tokio::task::spawn_blocking(move || desk.pages().settle_after(PAUSE)).await;
 }
 
 /// Whether what one client was given is marked by now.

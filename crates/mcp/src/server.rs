@@ -106,7 +106,11 @@ impl Server {
         work: impl FnOnce(&Desk) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let desk = self.desk.clone();
-        let looked = tokio::task::spawn_blocking(move || work(&desk)).await;
+        let looked = tokio::task::spawn_blocking(move || {
+            desk.pages().settle();
+            work(&desk)
+        });
+        let looked = looked.await;
         let looked = looked.unwrap_or_else(|error| Err(Trouble::new(format!("it failed: {error}"))));
         looked
             .map_err(|trouble| ErrorData::resource_not_found(trouble.words(self.desk.settings.profile), None))

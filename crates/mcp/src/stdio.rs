@@ -28,10 +28,12 @@ pub fn serve(server: Server) -> io::Result<()> {
         .max_blocking_threads(WORKERS + WAITERS + OTHER_THREADS)
         .thread_keep_alive(IDLE_THREAD)
         .build()?;
+    let desk = server.desk.clone();
     let ended = runtime.block_on(async {
         let (read, write) = stdio_pipes();
         serve_on(server, AsyncRwTransport::new_server(read, write)).await
     });
+    desk.pages().settle();
     // A thread that still reads a standard stream cannot be waited for.
     runtime.shutdown_background();
     ended

@@ -6,7 +6,8 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::SystemTime;
 
 use atm_wire::json::compact;
@@ -17,7 +18,7 @@ use crate::array::ArrayInbox;
 use crate::carry::missing;
 use crate::equal::{self, Past};
 use crate::error::StoreError;
-use crate::files::is_settled;
+use crate::files::{TICK, is_settled};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::log::LogInbox;
@@ -25,6 +26,9 @@ use crate::paths::{self, Layout, State};
 pub use crate::place::team_layout;
 pub use crate::warning::Warning;
 use crate::witness::Witnesses;
+
+/// A file of this size takes as long to read as waiting until its time tells of changes.
+const LARGE: u64 = 1 << 20;
 
 /// What is in a mailbox.
 #[derive(Debug, Default)]
@@ -178,11 +182,11 @@ pub(crate) enum Inbox {
 
 /// The turn of one reader of a mailbox, or of one who decides; ends on drop. Writers do not wait for it.
 #[derive(Debug)]
-pub struct Turn(#[expect(dead_code, reason = "held for its drop")] Queue);
+pub struct Turn(#[expect(dead_code, reason = "held for its drop")] Mutex<Queue>);
 
 impl Turn {
     pub(crate) fn enter(path: &Path, times: LockTimes) -> Result<Self, StoreError> {
-        Queue::enter(path, &times.deadline()).map(Self)
+        Queue::enter(path, &times.deadline()).map(Mutex::new).map(Self)
     }
 }
 
@@ -296,12 +300,22 @@ impl Mailbox {
         })
     }
 
-    /// In two passes: which of equal messages without ids is which depends on how many there are.
+    /// Where there are messages without ids, in two passes more: which of equal ones is which depends on how many there are.
     fn fold_large<T>(
         array: &ArrayInbox,
         empty: &mut impl FnMut() -> T,
         each: &mut impl FnMut(&mut T, Message),
     ) -> Result<(T, Vec<Warning>), StoreError> {
+        let ((all, have_ids), warnings) =
+            array.fold(&mut || (empty(), true), &mut |(all, have_ids), message| {
+                *have_ids &= message.id_given;
+                if *have_ids {
+                    each(all, message);
+                }
+            })?;
+        if have_ids {
+            return Ok((all, warnings));
+        }
         let numbers = array.numbers()?;
         let ((all, _), warnings) =
             array.fold(&mut || (empty(), numbers.clone()), &mut |(all, numbers), mut message| {
@@ -326,6 +340,17 @@ impl Mailbox {
         let settled = |path: &PathBuf| fs::metadata(path).map_or(true, |found| is_settled(&found, now));
         let signature = self.signature();
         self.files().iter().all(settled).then_some(signature)
+    }
+
+    /// The same; files that are large are waited for, since reading them again costs more than these milliseconds.
+    pub fn signature_once_settled(&self) -> Option<Signature> {
+        let settled = self.settled_signature();
+        let size = |path: &PathBuf| fs::metadata(path).map_or(0, |found| found.len());
+        if settled.is_none() && self.files().iter().any(|path| size(path) >= LARGE) {
+            thread::sleep(TICK);
+            return self.settled_signature();
+        }
+        settled
     }
 
     pub(crate) fn files(&self) -> Vec<PathBuf> {

@@ -15,6 +15,8 @@ use super::report::Row;
 use super::world::{self, World};
 
 const RUNS: u32 = 30;
+/// Messages in an inbox that is read page by page.
+const DRAINED: u32 = 5_000;
 
 /// By then a call that waits has found nothing, and sleeps.
 const SETTLED: Duration = Duration::from_millis(300);
@@ -61,7 +63,41 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
             .against("two fsyncs", fsyncs, wake)
             .aim_ms(5, wake),
         Row::new("`send_message` over MCP", send).against("two fsyncs", fsyncs, send),
+        drain(bench)?,
     ])
+}
+
+/// Reads a large inbox page by page, as fast as the answers come.
+fn drain(bench: &Bench) -> Result<Row> {
+    let world = bench.world("mcp-drain")?;
+    world.fill(0..DRAINED, false)?;
+    let copy = measure::durable_copy(&world.inbox())?;
+    let mut client = Client::start(&world)?;
+    client.greet()?;
+    let (mut drained, mut calls) = (0, 0);
+    let begin = Instant::now();
+    while drained < DRAINED {
+        let answer = client.call("poll_inbox", &json!({}))?;
+        let page = answer["result"]["structuredContent"]["result"].as_array().context("a page")?;
+        ensure!(!page.is_empty(), "{drained} of {DRAINED} messages came");
+        for message in page {
+            let text = message["text"].as_str();
+            ensure!(text == Some(&world::text(drained)), "another message than number {drained}: {message}");
+            drained += 1;
+        }
+        calls += 1;
+    }
+    let time = begin.elapsed();
+    let memory = client.status("VmHWM")?;
+    // Any other call comes after the last mark.
+    client.call("task_list", &json!({}))?;
+    let unread = world.entries()?.iter().filter(|entry| entry["read"] != true).count();
+    ensure!(unread == 0, "{unread} of {DRAINED} messages are still unread");
+    Ok(Row::new("5,000 messages through `poll_inbox`, page by page", time)
+        .note(&format!("{calls} calls, {:.1} MB at most", f64::from(memory) / 1024.0))
+        .against("durable copy", copy, time)
+        .aim_ms(1_000, time)
+        .aim("≤ 15 MB", memory <= 15 * 1024))
 }
 
 /// A server of bob's, and its one client.

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use atm_office::mail::inbox::Filter;
+use atm_office::mail::pages::Reader;
 use atm_office::mail::read::Reading;
 use atm_office::view::MessageView;
 use atm_store::watch::Stop;
@@ -14,7 +15,7 @@ use super::members::yes;
 use super::{Call, Effect};
 use crate::answer::Answer;
 use crate::desk::Desk;
-use crate::page::{LONGEST_TEXT, fitting, part};
+use crate::page::{BUDGET, LONGEST_TEXT, fitting, part};
 use crate::trouble::Trouble;
 
 /// What the evidence of messages that were handed over here says.
@@ -45,21 +46,20 @@ impl Call for ReadInbox {
     const OWN_NAME: Option<&'static str> = Some("agent_name");
     const CORE: bool = true;
     const LISTS: bool = true;
+    const PAGES: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.reader(&team, self.agent_name.as_deref())?;
         let office = desk.office();
+        if self.unread_only && self.mark_as_read {
+            return next_page(desk, Reader { team: &team, who: &who, front: FRONT });
+        }
+        desk.pages().settle();
         if self.unread_only {
-            let mut reading = if self.mark_as_read {
-                office.begin_read(&team, &who, usize::MAX)?
-            } else {
-                office.peek(&team, &who, usize::MAX)?
-            };
-            let (messages, more) = shown(&mut reading, self.mark_as_read);
-            let mut answer = Answer::list(messages).noting(reading.warnings().to_vec()).noting(more);
-            answer.reading = self.mark_as_read.then(|| reading.by(FRONT));
-            return Ok(answer);
+            let mut reading = office.peek(&team, &who, usize::MAX)?;
+            let (messages, more) = shown(&mut reading, false);
+            return Ok(Answer::list(messages).noting(reading.warnings().to_vec()).noting(more));
         }
         let reading = self.mark_as_read.then(|| office.begin_read(&team, &who, usize::MAX)).transpose()?;
         let look = office.inbox(&team, &who, &Filter::default())?;
@@ -105,36 +105,70 @@ impl Call for PollInbox {
     const CORE: bool = true;
     const LISTS: bool = true;
     const WAITS: bool = true;
+    const PAGES: bool = true;
 
     fn run(self, desk: &Desk, stop: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.reader(&team, self.agent_name.as_deref())?;
         let deadline = Instant::now() + Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
+        let reader = Reader { team: &team, who: &who, front: FRONT };
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if !desk.office().wait_for_mail_until(&team, &who, left, stop)? {
-                return Ok(Answer::list(Vec::new()));
+            if !desk.pages().has_more(reader) {
+                desk.pages().settle();
+                let left = deadline.saturating_duration_since(Instant::now());
+                if !desk.office().wait_for_mail_until(&team, &who, left, stop)? {
+                    return Ok(Answer::list(Vec::new()));
+                }
             }
-            let mut reading = desk.office().begin_read(&team, &who, usize::MAX)?.by(FRONT);
+            let answer = next_page(desk, reader)?;
             // Somebody else may have been faster; then there is more to wait for.
-            if !reading.messages().is_empty() {
-                let (messages, more) = shown(&mut reading, true);
-                let mut answer = Answer::list(messages).noting(reading.warnings().to_vec()).noting(more);
-                answer.reading = Some(reading);
+            if answer.reading.as_ref().is_some_and(|reading| !reading.messages().is_empty()) {
                 return Ok(answer);
             }
         }
     }
 }
 
+/// The next page of unread mail. It is marked when the answer was written, or with the pages behind it.
+fn next_page(desk: &Desk, reader: Reader<'_>) -> Result<Answer, Trouble> {
+    let mut page = Filling::default();
+    let reading = desk.pages().take(desk.office(), reader, |message| page.takes(message, true))?;
+    let mut answer =
+        Answer::list(page.entries).noting(reading.warnings().to_vec()).noting(more(reading.left()));
+    answer.reading = Some(reading);
+    Ok(answer)
+}
+
+/// The entries of an answer, as many as fit.
+#[derive(Default)]
+struct Filling {
+    entries: Vec<Value>,
+    used: usize,
+}
+
+impl Filling {
+    /// Whether one more fits; always one does.
+    fn takes(&mut self, message: &MessageView, marked: bool) -> bool {
+        let entry = entry(message, marked);
+        let size = entry.to_string().len();
+        if !self.entries.is_empty() && self.used + size > BUDGET {
+            return false;
+        }
+        self.used += size;
+        self.entries.push(entry);
+        true
+    }
+}
+
+fn more(left: usize) -> Option<String> {
+    (left > 0).then(|| format!("{left} more unread: read_inbox again."))
+}
+
 /// What of a reading fits into one answer; the rest of it stays unread, and is reported.
 pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Option<String>) {
-    let entries: Vec<Value> = reading.messages().iter().map(|message| entry(message, marked)).collect();
-    let (count, all) = (fitting(&entries), entries.len());
-    reading.keep(count);
-    let left = all - count;
-    let more = (left > 0).then(|| format!("{left} more unread: read_inbox again."));
-    (entries.into_iter().take(count).collect(), more)
+    let mut page = Filling::default();
+    let left = reading.cut(|message| page.takes(message, marked));
+    (page.entries, more(left))
 }
 
 /// A message as clients of the Python server know it, with its id and type.

@@ -48,6 +48,8 @@ pub(crate) trait Call: DeserializeOwned + JsonSchema {
     const LISTS: bool = false;
     /// May wait for others, for up to half a minute.
     const WAITS: bool = false;
+    /// Goes on with pages of mail that an earlier call began. Before any other call they are settled.
+    const PAGES: bool = false;
 
     fn run(self, desk: &Desk, stop: &Stop) -> Result<Answer, Trouble>;
 }
@@ -119,6 +121,9 @@ fn offer<C: Call>(desk: &Desk) -> (bool, Offered) {
         tool.output_schema = schema.as_object().cloned().map(Arc::new);
     }
     let run = |desk: &Desk, given: JsonObject, schema: &JsonObject, stop: &Stop| {
+        if !C::PAGES {
+            desk.pages().settle();
+        }
         arguments::read::<C>(given, schema)?.run(desk, stop)
     };
     (C::CORE, Offered { tool, waits: C::WAITS, run })

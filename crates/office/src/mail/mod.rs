@@ -10,6 +10,7 @@ pub mod first_words;
 pub mod hook;
 pub mod inbox;
 pub(crate) mod outbox;
+pub mod pages;
 pub mod partly;
 pub mod read;
 pub mod recall;

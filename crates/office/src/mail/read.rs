@@ -1,6 +1,7 @@
 //! Reading one's own mail: it is handed out first and marked as read after that, never the other way round.
 
-use std::collections::HashSet;
+use std::mem;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, LedgerError, Observed, Stage};
@@ -10,6 +11,7 @@ use atm_store::{Mailbox, Receipt};
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::pages::Page;
 use crate::office::Office;
 use crate::trail::look::{READ, UNREAD, found};
 use crate::view::MessageView;
@@ -19,20 +21,47 @@ use crate::view::MessageView;
 /// While it lives, other readers of the same inbox wait; writers do not.
 #[derive(Debug)]
 pub struct Reading {
-    messages: Vec<MessageView>,
-    warnings: Vec<String>,
-    receipts: HashSet<Receipt>,
     originals: Vec<Message>,
-    mailbox: Mailbox,
-    office: Office,
-    team: TeamName,
-    who: MemberName,
+    /// Made of those when they are asked for.
+    views: OnceLock<Vec<MessageView>>,
+    inbox: Arc<Taking>,
     front: &'static str,
-    _turn: Option<Turn>,
+    /// Where it is a page of many.
+    page: Option<Page>,
+}
+
+/// An inbox that mail is taken from.
+#[derive(Debug)]
+pub(crate) struct Taking {
+    pub(crate) office: Office,
+    pub(crate) team: TeamName,
+    pub(crate) who: MemberName,
+    pub(crate) mailbox: Mailbox,
+    pub(crate) warnings: Vec<String>,
+    #[expect(dead_code, reason = "held for its drop")]
+    pub(crate) turn: Option<Turn>,
+}
+
+impl Taking {
+    /// Marks messages as read that `front` handed over.
+    pub(crate) fn mark(&self, messages: &[Message], front: &str) -> Result<Confirmed, OfficeError> {
+        let marked = self.mailbox.mark_read(&messages.iter().map(Receipt::of).collect())?;
+        let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
+        let noted = self.office.note_handed_over(&self.team, &self.who, &self.mailbox, messages, front);
+        if let Err(error) = noted {
+            warnings.push(format!("{error}; the mail is read without it"));
+        }
+        Ok(Confirmed { marked: marked.marked, warnings })
+    }
+
+    /// A message of it, as it is shown.
+    pub(crate) fn view(&self, message: &Message) -> MessageView {
+        MessageView::new(message, &self.who, &self.team)
+    }
 }
 
 /// What confirming did.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Confirmed {
     /// How many messages were unread and are read now.
     pub marked: usize,
@@ -41,51 +70,70 @@ pub struct Confirmed {
 }
 
 impl Reading {
+    /// A page of many.
+    pub(crate) fn of_page(
+        inbox: Arc<Taking>,
+        originals: Vec<Message>,
+        front: &'static str,
+        page: Page,
+    ) -> Self {
+        Self { originals, views: OnceLock::new(), inbox, front, page: Some(page) }
+    }
+
     /// The unread messages, in reading order.
     pub fn messages(&self) -> &[MessageView] {
-        &self.messages
+        self.views.get_or_init(|| self.originals.iter().map(|message| self.inbox.view(message)).collect())
     }
 
     /// What was passed over.
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        &self.inbox.warnings
+    }
+
+    /// How many unread messages there were beside these, where it is a page of many.
+    pub fn left(&self) -> usize {
+        self.page.as_ref().map_or(0, |page| page.left)
     }
 
     /// Handed over by this front, and not by `atm read`: what the evidence will say.
     #[must_use]
-    pub fn by(self, front: &'static str) -> Self {
-        Self { front, ..self }
+    pub fn by(mut self, front: &'static str) -> Self {
+        self.front = front;
+        self
     }
 
-    /// Hands out the first `count` only; the others stay unread.
-    pub fn keep(&mut self, count: usize) {
-        let mut seen = 0;
-        self.retain(|_| {
-            seen += 1;
-            seen <= count
-        });
+    /// Hands out the first ones only, as long as each `fits`; the others stay unread. Says how many those are.
+    pub fn cut(&mut self, mut fits: impl FnMut(&MessageView) -> bool) -> usize {
+        let all = self.originals.len();
+        let count = self.originals.iter().take_while(|message| fits(&self.inbox.view(message))).count();
+        self.originals.truncate(count);
+        self.views = OnceLock::new();
+        all - count
     }
 
     /// Hands out those only; the others stay unread.
     pub fn retain(&mut self, mut wanted: impl FnMut(&MessageView) -> bool) {
-        let kept: Vec<bool> = self.messages.iter().map(&mut wanted).collect();
-        let mut keep = kept.iter().copied();
-        self.messages.retain(|_| keep.next().unwrap_or(false));
-        let mut keep = kept.iter().copied();
-        self.originals.retain(|_| keep.next().unwrap_or(false));
-        self.receipts = self.originals.iter().map(Receipt::of).collect();
+        let inbox = &self.inbox;
+        self.originals.retain(|message| wanted(&inbox.view(message)));
+        self.views = OnceLock::new();
     }
 
-    /// Marks as read what was handed out, and nothing else.
-    pub fn confirm(self) -> Result<Confirmed, OfficeError> {
-        let marked = self.mailbox.mark_read(&self.receipts)?;
-        let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
-        let (office, by) = (&self.office, self.front);
-        if let Err(error) = office.note_handed_over(&self.team, &self.who, &self.mailbox, &self.originals, by)
-        {
-            warnings.push(format!("{error}; the mail is read without it"));
+    /// Marks as read what was handed out, and nothing else. Pages of many are marked together, a little later.
+    pub fn confirm(mut self) -> Result<Confirmed, OfficeError> {
+        let messages = mem::take(&mut self.originals);
+        match self.page.take() {
+            Some(page) => page.confirm(&self.inbox, messages, self.front),
+            None => self.inbox.mark(&messages, self.front),
         }
-        Ok(Confirmed { marked: marked.marked, warnings })
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        // Nobody saw it.
+        if let Some(page) = self.page.take() {
+            page.give_back(&self.inbox);
+        }
     }
 }
 
@@ -150,7 +198,9 @@ impl Office {
             self.look_for(team, who);
             let state = mailbox.signature();
             if seen.as_ref() != Some(&state) {
-                if mailbox.list()?.messages.iter().any(|message| !message.read) {
+                let (is_waiting, _) =
+                    mailbox.fold(|| false, |any: &mut bool, message| *any |= !message.read)?;
+                if is_waiting {
                     return Ok(true);
                 }
                 seen = Some(state);
@@ -198,17 +248,9 @@ impl Office {
         let wanted = |message: &Message| from.is_none_or(|from| message.from == from.as_str());
         let unread = listing.messages.into_iter().filter(|message| !message.read && wanted(message));
         let originals: Vec<Message> = unread.take(limit).collect();
-        Ok(Reading {
-            messages: originals.iter().map(|message| MessageView::new(message, who, team)).collect(),
-            receipts: originals.iter().map(Receipt::of).collect(),
-            warnings: listing.warnings.iter().map(ToString::to_string).collect(),
-            originals,
-            mailbox,
-            office: self.clone(),
-            team: team.clone(),
-            who: who.clone(),
-            front: "atm read",
-            _turn: turn,
-        })
+        let warnings = listing.warnings.iter().map(ToString::to_string).collect();
+        let (office, team, who) = (self.clone(), team.clone(), who.clone());
+        let inbox = Arc::new(Taking { office, team, who, mailbox, warnings, turn });
+        Ok(Reading { originals, views: OnceLock::new(), inbox, front: "atm read", page: None })
     }
 }
