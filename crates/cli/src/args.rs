@@ -21,8 +21,9 @@ use crate::help;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,
+    /// What to do [default: status]
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 impl Args {
@@ -34,7 +35,7 @@ impl Args {
         let called = env::args_os().skip(1).find_map(|argument| Command::describe(argument.to_str()?));
         let args = called.and_then(Self::of_command).map_or_else(Self::of_all_commands, Ok)?;
         match &args.command {
-            Command::Help(help) => Err(help.page()),
+            Some(Command::Help(help)) => Err(help.page()),
             _ => Ok(args),
         }
     }
@@ -57,6 +58,7 @@ impl Args {
 /// What every command takes.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Global options")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Global {
     /// The shared tree [default: $ATM_ROOT, $CLAUDE_CONFIG_DIR, ~/.claude]
     #[arg(long, global = true, value_name = "DIR")]
@@ -64,9 +66,9 @@ pub(crate) struct Global {
     /// Our own state [default: $ATM_STATE, $XDG_STATE_HOME/atm]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
-    /// The team [default: $ATM_TEAM, the only one, or the one whose lead works here]
+    /// The team [default: $ATM_TEAM, the only one, or the one whose lead works here]; commands that look take several
     #[arg(long, short, global = true, value_name = "TEAM")]
-    pub(crate) team: Option<String>,
+    pub(crate) team: Vec<String>,
     /// Who you are [default: $ATM_AS]
     #[arg(long = "as", global = true, value_name = "NAME")]
     pub(crate) who: Option<String>,
@@ -79,6 +81,12 @@ pub(crate) struct Global {
     /// Use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     pub(crate) color: Option<ColorChoice>,
+    /// Show times in UTC, to the second
+    #[arg(long, global = true)]
+    pub(crate) utc: bool,
+    /// Do not use a pager [else: $ATM_PAGER, $PAGER or less, on a terminal, for what is longer than the screen]
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
 }
 
 /// When to use colours.

@@ -46,7 +46,7 @@ impl Context {
         )
         .with_panes(Tmux::default())
         .with_unread_after(settings.unread_after.value);
-        let out = Out::new(global.json, global.quiet, settings.color.value);
+        let out = Out::new(global, settings.color.value);
         Self { office, settings, out, cwd, global: global.clone() }
     }
 
@@ -63,6 +63,10 @@ impl Context {
     }
 
     fn team_named(&self) -> Result<Option<String>, Failure> {
+        if self.global.team.len() > 1 {
+            return Err(Failure::usage("this command is about one team, and --team is given more than once")
+                .hint("give it once; status, members, inbox, log, search, pending and stats take several"));
+        }
         Ok(match (&self.settings.team.value, self.identity()?) {
             (Some(team), _) => Some(team.clone()),
             (None, Some(Address { team: Some(team), .. })) => Some(team.to_string()),

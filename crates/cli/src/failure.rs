@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::exit::ExitCode;
 use crate::hint;
-use crate::output::safe;
+use crate::output::{paint, safe, waiting};
 use crate::stop;
 
 /// Why a command did not do what was asked.
@@ -121,8 +121,9 @@ impl Failure {
         } else {
             let hint =
                 told.hint.as_ref().map(|hint| format!("\n  hint: {}", safe::line(hint))).unwrap_or_default();
-            format!("error: {}{hint}", safe::lines(&told.message))
+            format!("{} {}{hint}", paint::of_stderr().bad("error:"), safe::lines(&told.message))
         };
+        waiting::clear();
         // If stderr is gone too, the exit code still tells.
         let _ = writeln!(io::stderr(), "{text}");
         told.exit_code()

@@ -20,9 +20,9 @@ mod suggest;
 use std::env;
 use std::process;
 
-use args::Args;
+use args::{Args, Global};
 use atm_clients::hook::GO_ON;
-use cmd::{Command, hook};
+use cmd::{Command, Status, hook};
 use context::Context;
 use failure::Failure;
 
@@ -40,16 +40,18 @@ fn main() {
             process::exit(failure::report_usage(&error));
         }
     };
-    stop::listen(matches!(args.command, Command::Mcp(_)));
+    let Args { global, command } = args;
+    let command = command.unwrap_or_else(|| Command::Status(Status::bare()));
+    stop::listen(matches!(command, Command::Mcp(_)));
     #[cfg(debug_assertions)]
     if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
     }
     if let Some(warning) = logging::start().filter(|_| !for_a_hook) {
-        eprintln!("warning: {}", output::safe::line(&warning));
+        eprintln!("{} {}", output::paint::of_stderr().attention("warning:"), output::safe::line(&warning));
     }
-    let json = args.global.json;
-    let code = match run(args, for_a_hook) {
+    let json = global.json;
+    let code = match run(&global, command, for_a_hook) {
         Ok(code) => code,
         Err(failure) => match failure.report(json) {
             GO_ON if for_a_hook => 0,
@@ -59,26 +61,23 @@ fn main() {
     process::exit(code);
 }
 
-fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
-    let mut context = match (Context::new(&args.global), &args.command) {
+fn run(global: &Global, command: Command, for_a_hook: bool) -> Result<i32, Failure> {
+    let mut context = match (Context::new(global), &command) {
         (Ok(context), _) => context,
         (Err(Failure::Told(told)), Command::Hook(_)) => {
-            return Ok(hook::give_up(Some(&args.global), &told.message));
+            return Ok(hook::give_up(Some(global), &told.message));
         }
         // It tells what is wrong with them, as of any other file.
         (Err(Failure::Told(told)), Command::Validate(_)) if told.code == "bad_settings" => {
-            Context::without_files(&args.global)?
+            Context::without_files(global)?
         }
         (Err(failure), _) => return Err(failure),
     };
     stop::answer_for(context.office.deliveries());
     let takes_mail = for_a_hook
-        || matches!(
-            &args.command,
-            Command::Read(_) | Command::Ack(_) | Command::Request(_) | Command::Mcp(_)
-        );
+        || matches!(&command, Command::Read(_) | Command::Ack(_) | Command::Request(_) | Command::Mcp(_));
     if let Some(warning) = context.settings.distrust(takes_mail) {
-        match &args.command {
+        match &command {
             // What a hook says is read by a model.
             _ if for_a_hook => hook::note_once(&context, &warning),
             // It says so in its answer.
@@ -86,7 +85,7 @@ fn run(args: Args, for_a_hook: bool) -> Result<i32, Failure> {
             _ => context.out.warn(&warning)?,
         }
     }
-    let done = cmd::run(args.command, &mut context);
+    let done = cmd::run(command, &mut context);
     context.office.leave();
     context.out.finish()?;
     stop::conclude(done)

@@ -224,7 +224,7 @@ impl Settings {
     fn read_flags(&mut self, global: &Global) {
         put(&mut self.root, global.root.clone(), Origin::Flag("--root"));
         put(&mut self.state, global.state.clone(), Origin::Flag("--state"));
-        put(&mut self.team, global.team.clone().map(Some), Origin::Flag("--team"));
+        put(&mut self.team, global.team.first().cloned().map(Some), Origin::Flag("--team"));
         put(&mut self.who, global.who.clone().map(Some), Origin::Flag("--as"));
         put(&mut self.color, global.color, Origin::Flag("--color"));
     }

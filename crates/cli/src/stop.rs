@@ -5,7 +5,7 @@
 
 use std::process;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,11 +17,14 @@ use signal_hook::iterator::Signals;
 use crate::cmd::demo;
 use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
+use crate::output::waiting;
 
 /// The first signal that came; 0 before.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The deliveries of the command's office: a signal's thread has to know of them.
 static DELIVERIES: OnceLock<Deliveries> = OnceLock::new();
+/// Whether a pager shows the answer: Ctrl-C is for it.
+static IS_PAGING: AtomicBool = AtomicBool::new(false);
 /// How long a server's last deliveries may take.
 const LAST_DELIVERIES: Duration = Duration::from_secs(5);
 
@@ -43,13 +46,34 @@ pub(crate) fn answer_for(deliveries: &Deliveries) {
     let _ = DELIVERIES.set(deliveries.clone());
 }
 
+/// A pager is on the terminal for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Paging;
+
+impl Drop for Paging {
+    fn drop(&mut self) {
+        IS_PAGING.store(false, Ordering::SeqCst);
+    }
+}
+
+/// The terminal sends Ctrl-C to us and to the pager. It stops what the pager does; we wait for the pager's end, so that
+/// the shell does not get the terminal back before.
+pub(crate) fn leave_interrupts_to_the_pager() -> Paging {
+    IS_PAGING.store(true, Ordering::SeqCst);
+    Paging
+}
+
 fn is_delivering() -> bool {
     DELIVERIES.get().is_some_and(Deliveries::is_delivering)
 }
 
 fn receive(signal: i32, is_server: bool) {
+    if signal == SIGINT && IS_PAGING.load(Ordering::SeqCst) {
+        return;
+    }
     let is_first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     if demo::abandon() {
+        waiting::clear();
         process::exit(exit_code());
     }
     let progress = interrupt::request();
@@ -65,6 +89,7 @@ fn receive(signal: i32, is_server: bool) {
         Progress::Begun | Progress::Nothing => {}
     }
     interrupt::abandon();
+    waiting::clear();
     if progress == Progress::Begun && DELIVERIES.get().is_some_and(Deliveries::leave_accepted) {
         eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
         process::exit(i32::from(ExitCode::Accepted));

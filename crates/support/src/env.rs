@@ -94,6 +94,7 @@ impl TestEnv {
             .env("HOME", self.home())
             .env("ATM_ROOT", self.root())
             .env("ATM_STATE", self.state())
+            .env("TZ", "UTC")
             .current_dir(self.home())
             .stdin(Stdio::null());
         command

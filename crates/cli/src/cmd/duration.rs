@@ -6,6 +6,8 @@ use atm_wire::Stamp;
 
 use crate::failure::Failure;
 
+pub(super) use crate::output::times::span;
+
 /// Longer than anybody waits, and short enough to be added to any time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -21,15 +23,4 @@ pub(super) fn time(flag: &str, text: Option<&str>, now: Stamp) -> Result<Option<
         Failure::usage(format!("{flag}: {error}"))
             .hint("like 2026-11-15T18:00:00Z, or 10m for ten minutes ago")
     })
-}
-
-/// A span for people: `3 s`, `12 min`, `5 h`.
-pub(super) fn span(milliseconds: i64) -> String {
-    match milliseconds {
-        ms if ms < 1_000 => format!("{ms} ms"),
-        ms if ms < 60_000 => format!("{} s", ms / 1_000),
-        ms if ms < 3_600_000 => format!("{} min", ms / 60_000),
-        ms if ms < 172_800_000 => format!("{} h", ms / 3_600_000),
-        ms => format!("{} d", ms / 86_400_000),
-    }
 }

@@ -8,11 +8,12 @@ use clap::Args;
 use super::duration::time;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message::{self, Flags};
+use crate::output::message::{self, Extent, Flags};
 use crate::output::safe;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Times are ISO 8601, or how long ago: 30s, 10m, 2h, 7d.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Inbox {
     /// Whose inbox [default: yours]
     name: Option<Address>,
@@ -40,7 +41,13 @@ pub(crate) struct Inbox {
     /// Only the last N of those
     #[arg(long, value_name = "N")]
     last: Option<usize>,
+    /// All of those, with their whole texts
+    #[arg(long, conflicts_with = "last")]
+    all: bool,
 }
+
+/// So many are shown, unless all or the last so many are asked for.
+const MOST: usize = 20;
 
 impl Inbox {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
@@ -80,7 +87,11 @@ impl Inbox {
         } else if look.messages.is_empty() {
             out.note(format!("no such mail for {}@{}", safe::line(who.as_str()), safe::line(team.as_str())))?;
         } else {
-            message::show(out, &look.messages, Flags::Shown)?;
+            out.page();
+            let (most, extent) = if self.all { (usize::MAX, Extent::Whole) } else { (MOST, Extent::Start) };
+            let earlier = look.messages.len().saturating_sub(self.last.unwrap_or(most));
+            message::show(out, &look.messages[earlier..], Flags::Shown, extent)?;
+            out.more(earlier, "--all")?;
         }
         Ok(0)
     }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::trace;
 
 #[derive(Debug, Args)]
 pub(crate) struct Log {
@@ -18,25 +18,15 @@ impl Log {
         let team = context.remembered_team()?;
         let log = context.office.log(team.as_ref(), self.last)?;
         let out = &mut context.out;
+        out.page();
         if out.json {
             out.document(&log)?;
             return Ok(0);
         }
-        let line = |text: &str| safe::line(text).into_owned();
-        let rows = log.iter().map(|message| {
-            vec![
-                message.timestamp.to_string(),
-                line(&message.from),
-                line(&format!("{}@{}", message.to, message.team)),
-                message.stage_words(),
-                line(message.summary.as_deref().unwrap_or(&message.r#type)),
-                line(&message.id),
-            ]
-        });
         if log.is_empty() {
             out.note("nothing was sent or seen yet")?;
         } else {
-            out.line(table::columns(&["SENT", "FROM", "TO", "STAGE", "WHAT", "ID"], rows))?;
+            trace::show(out, &log)?;
         }
         Ok(0)
     }

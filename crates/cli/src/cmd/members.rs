@@ -1,81 +1,97 @@
 //! `atm members`
 
+use anstyle::Style;
 use atm_office::people::members::{MemberView, Presence};
-use atm_wire::Stamp;
 use clap::Args;
 
-use super::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::Paint;
-use crate::output::{Out, safe, table};
+use crate::output::table::{Cell, cut, spare, whole};
+use crate::output::{Out, safe};
 
 #[derive(Debug, Args)]
-pub(crate) struct Members {}
+pub(crate) struct Members {
+    /// All of them, however many there are
+    #[arg(long)]
+    all: bool,
+}
 
 impl Members {
-    #[expect(clippy::unused_self, reason = "every command is run the same way")]
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
         let members = context.office.members(&team)?;
+        context.out.page();
         if context.out.json {
             context.out.document(&members)?;
         } else if members.is_empty() {
             context.out.note(format!("team {} has no members", safe::line(team.as_str())))?;
         } else {
-            show(&mut context.out, &members, context.office.now())?;
+            show(&mut context.out, &members, self.all)?;
         }
         Ok(0)
     }
 }
 
-pub(super) fn show(out: &mut Out, members: &[MemberView], now: Stamp) -> Result<(), Failure> {
+/// So many members are shown, unless all are asked for.
+const MOST: usize = 50;
+
+pub(crate) fn show(out: &mut Out, members: &[MemberView], all: bool) -> Result<(), Failure> {
     for warning in members.iter().flat_map(|member| &member.warnings) {
         out.warn(warning)?;
     }
-    let paint = out.paint;
-    let rows = members.iter().map(|member| {
-        let lead = if member.lead { " (lead)" } else { "" };
-        vec![
-            format!("{}{lead}", paint.name(&member.name, member.color.as_deref())),
-            doing(state(paint, member.state), member),
-            member.unread.to_string(),
-            member.pending.to_string(),
-            ago(now, member.oldest_pending),
-            ago(now, member.last_seen),
-            safe::line(member.model.as_deref().unwrap_or("-")).into_owned(),
-            safe::line(&member.why).into_owned(),
-        ]
-    });
-    out.line(table::columns(
-        &["NAME", "STATE", "UNREAD", "PENDING", "OLDEST", "SEEN", "MODEL", "WHY"],
+    let most = if all { usize::MAX } else { MOST };
+    let rows: Vec<Vec<Cell>> = members.iter().take(most).map(|member| row(out, member)).collect();
+    out.table(
+        &[
+            cut("NAME", 16),
+            whole("STATE"),
+            whole("UNREAD"),
+            spare("PENDING", 3),
+            spare("OLDEST", 4),
+            spare("SEEN", 2),
+            spare("MODEL", 5),
+            cut("WHY", 20),
+        ],
         rows,
-    ))?;
+    )?;
+    out.more(members.len().saturating_sub(most), "--all")?;
     Ok(())
 }
 
+fn row(out: &Out, member: &MemberView) -> Vec<Cell> {
+    let lead = if member.lead { " (lead)" } else { "" };
+    let (word, style) = state(member.state);
+    vec![
+        Cell::styled(&format!("{}{lead}", member.name), Paint::of_member(member.color.as_deref())),
+        Cell::styled(&doing(word, member), style),
+        Cell::styled(
+            &member.unread.to_string(),
+            if member.unread > 0 { Paint::ATTENTION } else { Style::new() },
+        ),
+        member.pending.to_string().into(),
+        out.times.ago_or_never(member.oldest_pending).into(),
+        out.times.ago_or_never(member.last_seen).into(),
+        member.model.as_deref().unwrap_or("-").into(),
+        (&member.why).into(),
+    ]
+}
+
 /// The state, and what it does where that says more.
-fn doing(state: String, member: &MemberView) -> String {
+fn doing(state: &str, member: &MemberView) -> String {
     match &member.activity {
-        Some(activity) if activity.starts_with("waiting") => format!("{state} ({})", safe::line(activity)),
-        _ => state,
+        Some(activity) if activity.starts_with("waiting") => format!("{state} ({activity})"),
+        _ => state.to_owned(),
     }
 }
 
-pub(super) fn ago(now: Stamp, at: Option<Stamp>) -> String {
-    match at.map(|at| now.as_millis() - at.as_millis()) {
-        None => "-".to_owned(),
-        Some(milliseconds) if milliseconds < 60_000 => "just now".to_owned(),
-        Some(milliseconds) => format!("{} ago", span(milliseconds)),
-    }
-}
-
-pub(super) fn state(paint: Paint, state: Presence) -> String {
+/// A state's word, and how it is shown.
+pub(super) fn state(state: Presence) -> (&'static str, Style) {
     match state {
-        Presence::Online => paint.good("Online"),
-        Presence::Idle => paint.good("Idle"),
-        Presence::Stalled => paint.attention("Stalled"),
-        Presence::Offline => paint.attention("Offline"),
-        Presence::Unknown => paint.dim("Unknown"),
+        Presence::Online => ("Online", Paint::GOOD),
+        Presence::Idle => ("Idle", Paint::GOOD),
+        Presence::Stalled => ("Stalled", Paint::BAD),
+        Presence::Offline => ("Offline", Paint::ATTENTION),
+        Presence::Unknown => ("Unknown", Paint::DIM),
     }
 }

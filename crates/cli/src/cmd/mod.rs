@@ -25,7 +25,7 @@ mod log;
 mod man;
 mod mcp;
 mod member;
-mod members;
+pub(crate) mod members;
 mod migrate;
 mod peek;
 mod pending;
@@ -55,6 +55,8 @@ mod watch;
 
 use crate::context::Context;
 use crate::failure::Failure;
+
+pub(crate) use status::Status;
 
 lazy::commands! {
     /// Play a team's day in a throw-away root, with real files

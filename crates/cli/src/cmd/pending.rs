@@ -3,10 +3,9 @@
 use atm_office::trail::pending::Waiting;
 use clap::Args;
 
-use super::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Out, safe, table};
+use crate::output::{Out, safe, trace};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -15,14 +14,18 @@ not acknowledged, lost by a client, taken without a proof or without a sign of w
 process died over and that are not repeated, for a day. In the settings:
   [pending]
   unread_after = \"10m\"   # for so long mail may lie unread by a member that is there")]
-pub(crate) struct Pending {}
+pub(crate) struct Pending {
+    /// All of it, however much there is
+    #[arg(long)]
+    all: bool,
+}
 
 impl Pending {
-    #[expect(clippy::unused_self, reason = "every command is run the same way")]
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
         let look = context.office.look_for_pending(&team)?;
         let out = &mut context.out;
+        out.page();
         for unreadable in &look.looked.unreadable {
             out.warn(unreadable)?;
         }
@@ -34,7 +37,7 @@ impl Pending {
             return Ok(0);
         }
         if !look.waiting.is_empty() {
-            show(out, &look.waiting)?;
+            show(out, &look.waiting, self.all)?;
         } else if look.unknown.is_empty() {
             out.note(format!("team {}: {}", safe::line(team.as_str()), look.looked.nothing()))?;
         }
@@ -45,20 +48,12 @@ impl Pending {
     }
 }
 
-pub(super) fn show(out: &mut Out, waiting: &[Waiting]) -> Result<(), Failure> {
-    let line = |text: &str| safe::line(text).into_owned();
-    let rows = waiting.iter().map(|waiting| {
-        let message = &waiting.message;
-        vec![
-            span(waiting.waited_ms),
-            line(&message.to),
-            line(&message.from),
-            message.stage_words(),
-            line(message.summary.as_deref().unwrap_or(&message.r#type)),
-            waiting.why.words(None),
-            line(&message.id),
-        ]
-    });
-    out.line(table::columns(&["WAITED", "FOR", "FROM", "STAGE", "WHAT", "WHY", "ID"], rows))?;
+/// So much is shown, unless all is asked for.
+const MOST: usize = 20;
+
+pub(super) fn show(out: &mut Out, waiting: &[Waiting], all: bool) -> Result<(), Failure> {
+    let most = if all { usize::MAX } else { MOST };
+    trace::show_waiting(out, waiting.iter().take(most))?;
+    out.more(waiting.len().saturating_sub(most), "atm pending --all")?;
     Ok(())
 }

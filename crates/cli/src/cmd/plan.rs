@@ -10,7 +10,8 @@ use super::shutdown::{Wait, tell_asked};
 use super::text::Words;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::safe;
+use crate::output::table::{cut, spare, whole};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plan {
@@ -96,20 +97,28 @@ fn list(context: &mut Context, open: bool) -> Result<i32, Failure> {
     } else if plans.is_empty() {
         out.note(format!("there are no plans in team {}", safe::line(team.as_str())))?;
     } else {
-        let line = |text: &str| safe::line(text).into_owned();
+        out.page();
         let ago = |at: Stamp| span(now.as_millis() - at.as_millis());
         let rows = plans.iter().map(|plan| {
             let feedback = plan.decision.as_ref().and_then(|decision| decision.feedback.as_deref());
             vec![
-                line(&plan.from),
-                plan.state.as_str().to_owned(),
-                ago(plan.timestamp),
-                line(plan.summary.as_deref().unwrap_or("-")),
-                line(feedback.unwrap_or("-")),
-                line(&plan.request),
+                (&plan.from).into(),
+                plan.state.as_str().into(),
+                ago(plan.timestamp).into(),
+                plan.summary.as_deref().unwrap_or("-").into(),
+                feedback.unwrap_or("-").into(),
+                (&plan.request).into(),
             ]
         });
-        out.line(table::columns(&["FROM", "STATE", "SINCE", "PLAN", "FEEDBACK", "REQUEST"], rows))?;
+        let columns = [
+            cut("FROM", 8),
+            whole("STATE"),
+            spare("SINCE", 1),
+            cut("PLAN", 12),
+            spare("FEEDBACK", 2),
+            whole("REQUEST"),
+        ];
+        out.table(&columns, rows)?;
     }
     Ok(0)
 }

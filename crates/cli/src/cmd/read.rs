@@ -9,7 +9,7 @@ use super::duration::duration;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::output::{brief, message, message::Flags};
+use crate::output::{brief, message, message::Extent, message::Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -65,7 +65,7 @@ impl Read {
             Format::Context if reading.messages().is_empty() => {}
             Format::Context => out.line(brief::context(reading.messages()))?,
             Format::Text if reading.messages().is_empty() => out.note("no new mail")?,
-            Format::Text => message::show(out, reading.messages(), Flags::Hidden)?,
+            Format::Text => message::show(out, reading.messages(), Flags::Hidden, Extent::Whole)?,
         }
         // Shown first, marked then: whatever stops us in between, nothing counts as read that nobody saw.
         out.finish()?;

@@ -11,7 +11,7 @@ use super::duration::duration;
 use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message::{self, Flags};
+use crate::output::message::{self, Extent, Flags};
 use crate::stop;
 
 #[derive(Debug, Args)]
@@ -76,7 +76,7 @@ impl Request {
         if context.out.json {
             context.out.document(&answer)?;
         } else {
-            message::show(&mut context.out, &[answer], Flags::Hidden)?;
+            message::show(&mut context.out, &[answer], Flags::Hidden, Extent::Whole)?;
         }
         Ok(0)
     }

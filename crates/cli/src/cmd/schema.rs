@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::output::table;
+use crate::output::table::{cut, whole};
 use crate::schemas::Schemas;
 
 #[derive(Debug, Args)]
@@ -32,9 +32,9 @@ impl Schema {
                     schemas.list().map(|(name, kind, of)| json!({ "name": name, "kind": kind, "of": of }));
                 out.document(&list.collect::<Vec<_>>())?;
             } else {
-                let rows =
-                    schemas.list().map(|(name, kind, of)| [name, kind, of].map(ToOwned::to_owned).to_vec());
-                out.line(table::columns(&["NAME", "KIND", "OF"], rows))?;
+                out.page();
+                let rows = schemas.list().map(|(name, kind, of)| vec![name.into(), kind.into(), of.into()]);
+                out.table(&[whole("NAME"), whole("KIND"), cut("OF", 20)], rows)?;
             }
             return Ok(0);
         };

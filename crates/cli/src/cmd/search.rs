@@ -1,12 +1,11 @@
 //! `atm search`
 
-use atm_ledger::{MARK_END, MARK_START};
 use clap::Args;
 
 use super::duration::time;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
+use crate::output::message;
 
 #[derive(Debug, Args)]
 #[command(
@@ -34,11 +33,18 @@ pub(crate) struct Search {
     /// At most so many, the newest
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
+    /// All of it, however much there is
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
 }
+
+/// More than anybody has.
+const ALL: usize = u32::MAX as usize;
 
 impl Search {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
+        let limit = if self.all { ALL } else { self.limit };
         let search = atm_office::trail::history::Search {
             party: None,
             words: self.words.join(" "),
@@ -48,10 +54,14 @@ impl Search {
             r#type: self.r#type,
             since: time("--since", self.since.as_deref(), now)?,
             until: time("--until", self.until.as_deref(), now)?,
-            limit: self.limit,
+            // One more tells whether there is more.
+            limit: if context.out.json { limit } else { limit + 1 },
         };
-        let found = context.office.search(&search)?;
+        let waiting = context.out.waiting("searching; the first time, all mail is indexed");
+        let mut found = context.office.search(&search)?;
+        drop(waiting);
         let out = &mut context.out;
+        out.page();
         if out.json {
             out.document(&found)?;
             return Ok(0);
@@ -59,28 +69,17 @@ impl Search {
         if found.is_empty() {
             out.note("nothing found")?;
         }
-        for message in &found {
-            let head = format!("{} → {}@{}  {}", message.from, message.to, message.team, message.timestamp);
-            let (stage, id) = (message.stage_words(), out.paint.dim(&safe::line(&message.id)));
-            out.line(format!("{}  {stage}  {id}", safe::line(&head)))?;
-            let found = safe::line(message.found.as_deref().unwrap_or(&message.text)).into_owned();
-            out.line(format!("  {}", highlight(&found, |word| out.paint.attention(word))))?;
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        for one in &found {
+            message::show_head_of(out, one)?;
+            message::show_found(out, one)?;
+        }
+        if has_more {
+            out.line(
+                out.paint.dim(&format!("… more than {limit}: --limit {}, --all", limit.saturating_mul(5))),
+            )?;
         }
         Ok(0)
     }
-}
-
-/// Paints what stands between the marks.
-fn highlight(text: &str, paint: impl Fn(&str) -> String) -> String {
-    let mut out = String::new();
-    for part in text.split_inclusive(MARK_END) {
-        match (part.find(MARK_START), part.strip_suffix(MARK_END)) {
-            (Some(start), Some(marked)) => {
-                out.push_str(&part[..start]);
-                out.push_str(&paint(marked.get(start + MARK_START.len_utf8()..).unwrap_or_default()));
-            }
-            _ => out.push_str(part),
-        }
-    }
-    out
 }

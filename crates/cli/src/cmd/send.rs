@@ -17,6 +17,7 @@ use super::text::{Manner, Words, stdin};
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
+use crate::output::ids;
 
 #[derive(Debug, Args)]
 pub(crate) struct Send {
@@ -193,8 +194,9 @@ pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
     if out.json {
         out.document(sent)?;
     } else {
-        let line = format!("{} for {}@{}, id {}", sent.stage_words(), sent.to, sent.team, sent.id);
-        let more = format!("; not written yet, `atm track {}` follows it", sent.id);
+        let id = ids::short(&sent.id);
+        let line = format!("{} for {}@{}, id {id}", sent.stage_words(), sent.to, sent.team);
+        let more = format!("; not written yet, `atm track {id}` follows it");
         out.note(if sent.is_only_accepted() { line + &more } else { line })?;
     }
     Ok(())

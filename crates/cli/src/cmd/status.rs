@@ -24,7 +24,7 @@ const SLOW_LOOK: Duration = Duration::from_secs(3);
 /// Puts the cursor home and clears what is below.
 const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Status {
     /// Only this member: whether it is there [default: the whole team]
     name: Option<MemberName>,
@@ -57,12 +57,12 @@ fn show(picture: &TeamPicture, context: &mut Context) -> Result<(), Failure> {
     for warning in &picture.warnings {
         out.line(safe::line(&format!("warning: {warning}")))?;
     }
-    members::show(out, &picture.members, picture.as_of)?;
+    members::show(out, &picture.members, false)?;
     out.line("")?;
     if picture.pending.is_empty() {
         out.line(picture.looked.nothing())?;
     } else {
-        pending::show(out, &picture.pending)?;
+        pending::show(out, &picture.pending, false)?;
     }
     // What is no mail: the table above has no place for it.
     for attention in picture.attention.iter().filter(|attention| attention.message.is_none()) {
@@ -83,6 +83,11 @@ fn wait(context: &Context, watch: &mut TeamsWatch, until: Option<Stamp>) -> bool
 }
 
 impl Status {
+    /// As it is where no command is given.
+    pub(crate) fn bare() -> Self {
+        Self::default()
+    }
+
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         if let Some(name) = &self.name {
             member::show(context, name, self.why)?;

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use super::members;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::safe;
+use crate::output::table::{Cell, cut, spare, whole};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Team {
@@ -166,20 +167,30 @@ fn list(context: &mut Context) -> Result<(), Failure> {
         let root = context.office.root().path().display().to_string();
         out.note(format!("no teams below {}; `atm team create NAME` makes one", safe::line(&root)))?;
     } else {
-        let text = |value: Option<&str>| safe::line(value.unwrap_or("-")).into_owned();
-        let rows = teams.iter().map(|team| {
+        out.page();
+        let text = |value: Option<&str>| Cell::from(value.unwrap_or("-"));
+        let row = |team: &TeamBrief| {
             vec![
                 text(Some(team.name.as_str())),
                 text(called(team).as_deref()),
-                layout(team.layout).to_owned(),
-                team.config.members.len().to_string(),
+                layout(team.layout).into(),
+                team.config.members.len().to_string().into(),
                 text(team.lead.as_ref().map(MemberName::as_str)),
-                text(team.created_at().map(|at| at.to_string()).as_deref()),
+                text(team.created_at().map(|at| out.times.date(at)).as_deref()),
                 text(team.config.description.as_deref()),
             ]
-        });
-        let header = ["TEAM", "CALLED", "LAYOUT", "MEMBERS", "LEAD", "MADE", "DESCRIPTION"];
-        out.line(table::columns(&header, rows))?;
+        };
+        let rows: Vec<Vec<Cell>> = teams.iter().map(row).collect();
+        let columns = [
+            cut("TEAM", 12),
+            spare("CALLED", 3),
+            spare("LAYOUT", 4),
+            whole("MEMBERS"),
+            cut("LEAD", 9),
+            spare("MADE", 2),
+            cut("DESCRIPTION", 12),
+        ];
+        out.table(&columns, rows)?;
     }
     Ok(())
 }
@@ -204,21 +215,23 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
         out.document(&document)?;
         return Ok(());
     }
+    out.page();
+    let made = team.created_at().map(|at| out.times.date(at));
     let mut fact = |key: &str, value: Option<String>| match value {
-        Some(value) => out.line(format!("{key:<14} {}", safe::line(&value))),
+        Some(value) => out.hanging(&format!("{key:<14} "), &value),
         None => Ok(()),
     };
     fact("team", Some(name.to_string()))?;
     fact("called", called(&team))?;
     fact("description", team.config.description.clone())?;
-    fact("made", team.created_at().map(|at| at.to_string()))?;
+    fact("made", made)?;
     fact("lead works in", team.lead_folder().map(|folder| folder.display().to_string()))?;
     fact("layout", Some(layout(team.layout).to_owned()))?;
     fact("folder", Some(team.path.display().to_string()))?;
     fact("group", team.group.clone())?;
     if !people.is_empty() {
         out.line("")?;
-        members::show(out, &people, context.office.now())?;
+        members::show(out, &people, true)?;
     }
     Ok(())
 }

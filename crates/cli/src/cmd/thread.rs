@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
+use crate::output::message::{self, Extent};
 
 #[derive(Debug, Args)]
 pub(crate) struct Thread {
@@ -22,13 +22,10 @@ impl Thread {
             out.document(&thread)?;
             return Ok(0);
         }
-        for message in &thread {
-            let names = format!("{} → {}", out.paint.name(&message.from, None), safe::line(&message.to));
-            let id = out.paint.dim(&safe::line(&message.id));
-            out.line(format!("{names}  {}  {}  {id}", message.timestamp, message.stage_words()))?;
-            for line in message.text.lines() {
-                out.line(format!("  {}", safe::line(line)))?;
-            }
+        out.page();
+        for one in &thread {
+            message::show_head_of(out, one)?;
+            message::show_text(out, &one.text, &one.id, Extent::Whole)?;
         }
         Ok(0)
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message::{self, Flags};
+use crate::output::message::{self, Extent, Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
@@ -52,7 +52,7 @@ impl Watch {
                     context.out.json_line(message)?;
                 }
             } else {
-                message::show(&mut context.out, &messages, Flags::Shown)?;
+                message::show(&mut context.out, &messages, Flags::Shown, Extent::Start)?;
                 context.out.finish()?;
             }
         }

@@ -6,10 +6,7 @@ use atm_office::view::{Kind, MessageView};
 use atm_wire::visible;
 
 use super::message::{fold_idle, is_idle, text};
-use super::safe;
-
-/// How many characters of an id are enough to answer it.
-const SHORT_ID: usize = 8;
+use super::{ids::short as short_id, safe};
 
 /// What stands below the mail.
 const ANSWER: &str = "\nAnswer with: atm reply ID TEXT";
@@ -94,12 +91,6 @@ fn cut(text: &str, room: usize) -> &str {
         is_over
     };
     &text[..text.char_indices().find(is_over).map_or(text.len(), |(at, _)| at)]
-}
-
-/// The end of an id: of a time-ordered id it is the part that differs.
-fn short_id(id: &str) -> String {
-    let start = id.char_indices().rev().nth(SHORT_ID - 1).map_or(0, |(at, _)| at);
-    safe::line(&id[start..]).into_owned()
 }
 
 fn clock_time(timestamp: &str) -> String {

@@ -1,22 +1,37 @@
 //! Where answers go: stdout for what was asked, stderr for everything else.
 
 pub(crate) mod brief;
+mod fit;
+pub(crate) mod ids;
 pub(crate) mod message;
 pub(crate) mod outlet;
+pub(crate) mod pager;
 pub(crate) mod paint;
 pub(crate) mod private;
 pub(crate) mod progress;
 pub(crate) mod safe;
+mod screen;
+mod sink;
 pub(crate) mod table;
+pub(crate) mod times;
+pub(crate) mod trace;
+pub(crate) mod waiting;
 
-use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
-use std::mem;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 
-use crate::args::ColorChoice;
+use crate::args::{ColorChoice, Global};
 use paint::Paint;
 use progress::Progress;
+use screen::Screen;
+use sink::Sink;
+use table::{Cell, Column};
+use times::Times;
+use waiting::Waiting;
 
 /// The two streams, and how to write to them.
 #[derive(Debug)]
@@ -25,62 +40,54 @@ pub(crate) struct Out {
     pub(crate) json: bool,
     quiet: bool,
     pub(crate) paint: Paint,
-}
-
-/// Where stdout goes.
-#[derive(Debug)]
-enum Sink {
-    Stdout(BufWriter<Stdout>),
-    Kept(Vec<u8>),
-}
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(stdout) => stdout.write(bytes),
-            Self::Kept(kept) => kept.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(stdout) => stdout.flush(),
-            Self::Kept(_) => Ok(()),
-        }
-    }
+    pub(crate) times: Times,
+    screen: Screen,
+    may_page: bool,
 }
 
 impl Out {
     /// Keeps what is written, for [`Out::take_kept`].
     pub(crate) fn keeping() -> Self {
-        Self { stdout: Sink::Kept(Vec::new()), json: false, quiet: false, paint: Paint::new(false) }
+        Self {
+            stdout: Sink::Kept(Vec::new()),
+            json: false,
+            quiet: false,
+            paint: Paint::new(false),
+            times: Times::new(false),
+            screen: Screen::default(),
+            may_page: false,
+        }
     }
 
     /// What was kept since the last time.
     pub(crate) fn take_kept(&mut self) -> String {
-        match &mut self.stdout {
-            Sink::Stdout(_) => String::new(),
-            Sink::Kept(kept) => String::from_utf8_lossy(&mem::take(kept)).into_owned(),
+        self.stdout.take_kept()
+    }
+
+    pub(crate) fn new(global: &Global, color: ColorChoice) -> Self {
+        paint::choose_for_stderr(color);
+        Self {
+            stdout: Sink::stdout(),
+            json: global.json,
+            quiet: global.quiet,
+            paint: Paint::chosen(color, io::stdout().is_terminal()),
+            times: Times::new(global.utc),
+            screen: Screen::of_stdout(),
+            may_page: !global.no_pager && !global.json,
         }
     }
 
-    pub(crate) fn new(json: bool, quiet: bool, color: ColorChoice) -> Self {
-        let on = match color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => {
-                io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
-            }
-        };
-        Self { stdout: Sink::Stdout(BufWriter::new(io::stdout())), json, quiet, paint: Paint::new(on) }
+    /// From here on the answer is for looking at: on a terminal, what is longer than the screen goes to a pager. Not for
+    /// streams, which are shown as they come, nor for mail that counts as read once it is shown.
+    pub(crate) fn page(&mut self) {
+        if self.may_page && self.screen.rows.is_some() {
+            self.stdout.hold();
+        }
     }
 
     /// Fails if nobody could see what is written: to be asked before what is shown counts as seen.
     pub(crate) fn check_open(&self) -> io::Result<()> {
-        match &self.stdout {
-            Sink::Stdout(stdout) => outlet::check(stdout.get_ref(), "stdout"),
-            Sink::Kept(_) => Ok(()),
-        }
+        self.stdout.check_open()
     }
 
     /// What was asked for.
@@ -93,10 +100,51 @@ impl Out {
         if self.quiet { Ok(()) } else { self.line(line) }
     }
 
+    /// Rows in columns that fit the terminal.
+    pub(crate) fn table(
+        &mut self,
+        columns: &[Column],
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+    ) -> io::Result<()> {
+        let rows: Vec<Vec<Cell>> = rows.into_iter().collect();
+        let lines = table::lines(columns, &rows, self.screen.columns, self.paint);
+        lines.iter().try_for_each(|line| self.line(line))
+    }
+
+    /// A text behind something that stands before its first line; the other lines are below that text.
+    pub(crate) fn hanging(&mut self, before: &str, text: &str) -> io::Result<()> {
+        let indent = fit::width(&fit::without_colours(before));
+        let text = safe::line(text);
+        let Some(columns) = self.screen.columns.filter(|columns| *columns > indent + 20) else {
+            return self.line(format!("{before}{text}"));
+        };
+        for (at, piece) in fit::wrap(&text, columns - indent).iter().enumerate() {
+            let before = if at == 0 { before.to_owned() } else { " ".repeat(indent) };
+            self.line(format!("{before}{piece}"))?;
+        }
+        Ok(())
+    }
+
+    /// Says how many were left out, and how to see them.
+    pub(crate) fn more(&mut self, left_out: usize, how: &str) -> io::Result<()> {
+        match left_out {
+            0 => Ok(()),
+            left_out => self.line(self.paint.dim(&format!("… {left_out} more: {how}"))),
+        }
+    }
+
     /// A bar for long work: on a terminal, unless somebody wants quiet or JSON.
     pub(crate) fn progress(&self, what: &str) -> Progress {
-        let shown = !self.json && !self.quiet && io::stderr().is_terminal();
-        Progress::new(what, shown)
+        Progress::new(what, self.shows_progress())
+    }
+
+    /// A quiet line while something takes long: on a terminal, unless somebody wants quiet or JSON.
+    pub(crate) fn waiting(&self, what: &str) -> Waiting {
+        Waiting::new(what, self.shows_progress())
+    }
+
+    fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet && io::stderr().is_terminal()
     }
 
     /// One JSON document.
@@ -115,8 +163,10 @@ impl Out {
     /// Something that went on beside the answer.
     pub(crate) fn warn(&mut self, warning: &str) -> io::Result<()> {
         self.stdout.flush()?;
+        waiting::clear();
+        let word = paint::of_stderr().attention("warning:");
         // If nobody listens there, the answer still counts.
-        let _ = writeln!(io::stderr(), "warning: {}", safe::lines(warning));
+        let _ = writeln!(io::stderr(), "{word} {}", safe::lines(warning));
         Ok(())
     }
 
@@ -126,13 +176,10 @@ impl Out {
 
     /// Gives up what was written and could not be flushed.
     pub(crate) fn discard(&mut self) {
-        if let Sink::Stdout(stdout) = &mut self.stdout {
-            let unwritten = mem::replace(stdout, BufWriter::new(io::stdout()));
-            drop(unwritten.into_parts());
-        }
+        self.stdout.discard();
     }
 
     pub(crate) fn finish(&mut self) -> io::Result<()> {
-        self.stdout.flush()
+        self.stdout.release(self.screen)
     }
 }

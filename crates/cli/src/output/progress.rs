@@ -1,9 +1,8 @@
 //! How far long work has come, on one line of the terminal.
 
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::safe;
+use super::{safe, waiting};
 
 /// Work that takes less shows nothing.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -30,8 +29,7 @@ impl Progress {
         let is_due = self.drawn.map_or(self.started.elapsed() > PATIENCE, |drawn| drawn.elapsed() > EVERY);
         if self.shown && is_due {
             let line = bar(&safe::line(&self.what), done, of);
-            // If nobody can be shown how far it is, it goes on all the same.
-            let _ = write!(io::stderr(), "\r\x1b[K{line}").and_then(|()| io::stderr().flush());
+            waiting::draw(&line);
             self.drawn = Some(Instant::now());
         }
     }
@@ -40,7 +38,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.drawn.is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            waiting::clear();
         }
     }
 }

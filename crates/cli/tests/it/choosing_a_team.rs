@@ -100,10 +100,10 @@ fn a_name_that_has_its_team_says_which() {
     $ atm --as eve@ops send bob@dev hello
     delivered for bob@dev, id [ID]
     $ atm inbox bob@dev
-    eve → bob  [.........TIME.........]  unread  [ID]
+    eve → bob  just now  unread  [ID]
       hello
     $ atm --as bob@dev read
-    eve → bob  [.........TIME.........]  [ID]
+    eve → bob  just now  [ID]
       hello
     $ atm --as eve@ops config | tail -n 1
     commands here use team ops

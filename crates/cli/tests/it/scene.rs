@@ -19,12 +19,14 @@ use serde_json::Value;
 pub(crate) const ATM: &str = env!("CARGO_BIN_EXE_atm");
 
 /// What differs from run to run, digit by digit (`0`) and hexadecimal digit by digit (`x`), and what is shown for it.
-const MASKS: [(&str, &str); 7] = [
+const MASKS: [(&str, &str); 9] = [
     ("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "[ID]"),
     ("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "[ID]"),
     // As wide as it was, so that columns stay in line.
     ("0000-00-00T00:00:00.000Z", "[.........TIME.........]"),
     ("00000000-000000-000", "[TIME]"),
+    ("0000-00-00 00:00:00", "[......TIME.......]"),
+    ("0000-00-00 00:00", "[.....TIME.....]"),
     ("at 00:00 [xxxxxxxx]", "at [TIME] [ID]"),
     ("`atm ack xxxxxxxx` by 00:00", "`atm ack [ID]` by [TIME]"),
     ("(waited 00000 ms)", "(waited [TIME])"),
@@ -148,8 +150,21 @@ impl World {
         for (path, name) in [(self.root(), "[ROOT]"), (self.state(), "[STATE]"), (self.home(), "[HOME]")] {
             text = text.replace(path.to_str().unwrap(), name);
         }
-        MASKS.iter().fold(text, |text, (pattern, name)| mask(&text, pattern, name))
+        mask_short_ids(&MASKS.iter().fold(text, |text, (pattern, name)| mask(&text, pattern, name)))
     }
+}
+
+/// Masks ids as people see them: eight hexadecimal digits that are a word of their own.
+fn mask_short_ids(text: &str) -> String {
+    let is_id = |word: &str| {
+        word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    };
+    let ends_a_word = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    let shown = text.split_inclusive(ends_a_word).map(|word| {
+        let bare = word.trim_end_matches(ends_a_word);
+        if is_id(bare) { format!("[ID]{}", &word[bare.len()..]) } else { word.to_owned() }
+    });
+    shown.collect()
 }
 
 fn mask(text: &str, pattern: &str, name: &str) -> String {

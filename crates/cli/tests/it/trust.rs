@@ -89,7 +89,7 @@ impl Victim {
 fn an_untrusted_projects_root_and_state_are_ignored_and_that_is_said() {
     let victim = Victim::new();
     assert_snapshot!(victim.atm(&["inbox", "bob"]).shown(), @"
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       yours
     2> warning: [HOME]/project/.atm.toml: root, state ignored: you have not trusted this file. Look at it, then: atm config trust [HOME]/project
     ");

@@ -207,7 +207,7 @@ fn a_name_in_another_programs_file_leads_nowhere_else() {
     $ atm --as team-lead broadcast hello
     delivered for bob@dev, id [ID]
     $ atm watch --all --count 1
-    team-lead → bob  [.........TIME.........]  unread  [ID]
+    team-lead → bob  just now  unread  [ID]
       hello
     "#);
     let made: Vec<_> = files(&world).difference(&before).cloned().collect();

@@ -11,7 +11,8 @@ use serde::Serialize;
 use super::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::safe;
+use crate::output::table::{cut, whole};
 use crate::settings::Setting;
 use crate::size;
 
@@ -101,13 +102,10 @@ impl Config {
             return Ok(0);
         }
         let rows = lines.iter().map(|line| {
-            vec![
-                line.key.to_owned(),
-                safe::line(line.value.as_deref().unwrap_or("-")).into_owned(),
-                safe::line(&line.from).into_owned(),
-            ]
+            vec![line.key.into(), line.value.as_deref().unwrap_or("-").into(), (&line.from).into()]
         });
-        out.line(table::columns(&["KEY", "VALUE", "FROM"], rows))?;
+        out.page();
+        out.table(&[whole("KEY"), cut("VALUE", 20), cut("FROM", 12)], rows)?;
         for file in &files {
             let found = match (file.found, file.ignored.as_slice()) {
                 (false, _) => "not there".to_owned(),

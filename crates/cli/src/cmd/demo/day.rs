@@ -67,7 +67,7 @@ impl Stage<'_> {
         };
         self.out.line(format!("  {place}"))?;
         let people = self.office.members(&site.team)?;
-        members::show(self.out, &people, self.office.now())?;
+        members::show(self.out, &people, true)?;
         self.show_tasks(site)
     }
 
@@ -139,7 +139,7 @@ impl Stage<'_> {
             return Err(failed("messages were lost"));
         }
         let people = self.office.members(&site.team)?;
-        members::show(self.out, &people, self.office.now())
+        members::show(self.out, &people, true)
     }
 
     fn task(&self, site: &Site, subject: &str, blocked_by: &[TaskId]) -> Result<TaskId, Failure> {

@@ -13,11 +13,11 @@ use atm_store::Layout;
 use atm_wire::{Address, MemberName};
 
 use super::{Stage, TEAM, name};
-use crate::cmd::{members, track};
+use crate::cmd::members;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::output::message::{self, Flags};
-use crate::output::safe;
+use crate::output::message::{self, Extent, Flags};
+use crate::output::{safe, trace};
 
 const SENDERS: usize = 8;
 const EACH: usize = 5;
@@ -40,7 +40,7 @@ impl Stage<'_> {
             self.office.add_member(&self.team, &MemberPlan::new(name))?;
         }
         let people = self.office.members(&self.team)?;
-        members::show(self.out, &people, self.office.now())
+        members::show(self.out, &people, true)
     }
 
     fn send_read_answer(&mut self) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ impl Stage<'_> {
 
         self.say("What became of the first message, with the evidence: atm track ID")?;
         let track = self.office.track(Some(&self.team), &sent.id)?;
-        track::show(self.out, &track)
+        Ok(trace::show_track(self.out, &track)?)
     }
 
     fn mistype_a_name(&mut self) -> Result<(), Failure> {
@@ -85,7 +85,7 @@ impl Stage<'_> {
             self.out.line(format!("  warning: {}", safe::line(warning)))?;
         }
         let look = self.office.inbox(&self.team, &bob, &Filter { pending: true, ..Filter::default() })?;
-        Ok(message::show(self.out, &look.messages, Flags::Shown)?)
+        Ok(message::show(self.out, &look.messages, Flags::Shown, Extent::Start)?)
     }
 
     fn all_at_once(&mut self) -> Result<(), Failure> {
@@ -149,7 +149,7 @@ impl Stage<'_> {
 
     fn read(&mut self, who: &str) -> Result<(), Failure> {
         let reading = self.office.begin_read(&self.team, &name(who)?, usize::MAX)?;
-        message::show(self.out, reading.messages(), Flags::Hidden)?;
+        message::show(self.out, reading.messages(), Flags::Hidden, Extent::Start)?;
         self.out.finish()?;
         reading.confirm()?;
         Ok(())

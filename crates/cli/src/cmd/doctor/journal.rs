@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::safe;
+use crate::output::table::{cut, spare, whole};
 
 /// Lists what was mended, newest last.
 pub(super) fn list(context: &mut Context) -> Result<i32, Failure> {
@@ -23,14 +24,16 @@ pub(super) fn list(context: &mut Context) -> Result<i32, Failure> {
                 (None, false) => "cut short",
             };
             vec![
-                entry.id.clone(),
-                entry.code.clone(),
-                state.to_owned(),
-                entry.changes.len().to_string(),
-                safe::line(&entry.what).into_owned(),
+                (&entry.id).into(),
+                (&entry.code).into(),
+                state.into(),
+                entry.changes.len().to_string().into(),
+                (&entry.what).into(),
             ]
         });
-        out.line(table::columns(&["ID", "CODE", "STATE", "FILES", "WHAT"], rows))?;
+        out.page();
+        let columns = [whole("ID"), whole("CODE"), whole("STATE"), spare("FILES", 1), cut("WHAT", 20)];
+        out.table(&columns, rows)?;
     }
     Ok(0)
 }

@@ -6,20 +6,23 @@ use atm_wire::MemberName;
 use crate::cmd::members::state;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::safe;
+use crate::output::table::{cut, whole};
 
 /// Shows a member's state; with `why`, every piece of evidence and how much it counts.
 pub(super) fn show(context: &mut Context, name: &MemberName, why: bool) -> Result<(), Failure> {
     let team = context.team()?;
     let view = context.office.presence(&team, name)?;
     let out = &mut context.out;
+    out.page();
     if out.json {
         out.document(&view)?;
         return Ok(());
     }
     let judged = &view.judgement;
-    let line = format!("{} ({})", state(out.paint, judged.state), judged.why());
-    out.line(format!("{name}: {}", safe::line(&line)))?;
+    let (word, style) = state(judged.state);
+    let state = out.paint.styled(style, word);
+    out.line(format!("{name}: {state} ({})", safe::line(&judged.why())))?;
     if !why {
         return Ok(());
     }
@@ -29,8 +32,8 @@ pub(super) fn show(context: &mut Context, name: &MemberName, why: bool) -> Resul
             Weight::Beside => "-",
             Weight::Overruled => "not believed",
         };
-        vec![weight.to_owned(), safe::line(&trace.what).into_owned()]
+        vec![weight.into(), (&trace.what).into()]
     });
-    out.line(table::columns(&["COUNTS", "EVIDENCE"], rows))?;
+    out.table(&[whole("COUNTS"), cut("EVIDENCE", 30)], rows)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::cmd::heartbeat::percent;
 use crate::cmd::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message::{self, Flags};
+use crate::output::message::{self, Extent, Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusRequest {
@@ -64,7 +64,7 @@ impl StatusRequest {
         if context.out.json {
             context.out.document(&answer)?;
         } else {
-            message::show(&mut context.out, &[answer], Flags::Hidden)?;
+            message::show(&mut context.out, &[answer], Flags::Hidden, Extent::Whole)?;
         }
         Ok(())
     }

@@ -11,7 +11,9 @@ use super::make::StatusArg;
 use crate::cmd::duration::span;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Out, safe, table};
+use crate::output::paint::Paint;
+use crate::output::table::{Cell, cut, spare, whole};
+use crate::output::{Out, safe};
 
 /// How many characters of a title fit on a card of the board.
 const CARD: usize = 32;
@@ -59,8 +61,10 @@ impl List {
         } else if listed.tasks.is_empty() {
             out.note("no tasks")?;
         } else if self.board {
-            out.line(board(&listed.tasks))?;
+            out.page();
+            board(out, &listed.tasks)?;
         } else {
+            out.page();
             show(out, &listed.tasks, now)?;
         }
         Ok(())
@@ -68,20 +72,27 @@ impl List {
 }
 
 fn show(out: &mut Out, tasks: &[TaskView], now: Stamp) -> Result<(), Failure> {
-    let paint = out.paint;
     let rows = tasks.iter().map(|task| {
-        let status = safe::line(task.status.as_str()).into_owned();
+        let status = task.status.as_str();
         let waits = if task.status == Status::Completed { String::new() } else { ids(&task.waits_for) };
         vec![
-            task.id.to_string(),
-            if task.ready { paint.good(&status) } else { status },
-            safe::line(task.owner.as_deref().unwrap_or("-")).into_owned(),
-            lease(task, now),
-            if waits.is_empty() { "-".to_owned() } else { paint.attention(&waits) },
-            safe::line(&task.subject).into_owned(),
+            task.id.to_string().into(),
+            if task.ready { Cell::styled(status, Paint::GOOD) } else { status.into() },
+            task.owner.as_deref().unwrap_or("-").into(),
+            lease(task, now).into(),
+            if waits.is_empty() { "-".into() } else { Cell::styled(&waits, Paint::ATTENTION) },
+            (&task.subject).into(),
         ]
     });
-    out.line(table::columns(&["ID", "STATUS", "OWNER", "LEASE", "WAITS FOR", "SUBJECT"], rows))?;
+    let columns = [
+        whole("ID"),
+        whole("STATUS"),
+        cut("OWNER", 8),
+        spare("LEASE", 2),
+        spare("WAITS FOR", 1),
+        cut("SUBJECT", 16),
+    ];
+    out.table(&columns, rows)?;
     Ok(())
 }
 
@@ -94,7 +105,7 @@ fn lease(task: &TaskView, now: Stamp) -> String {
 }
 
 /// Three columns, a card a task.
-fn board(tasks: &[TaskView]) -> String {
+fn board(out: &mut Out, tasks: &[TaskView]) -> Result<(), Failure> {
     let column = |fits: &dyn Fn(&Status) -> bool| -> Vec<String> {
         tasks.iter().filter(|task| fits(&task.status)).map(card).collect()
     };
@@ -105,9 +116,10 @@ fn board(tasks: &[TaskView]) -> String {
         column(&|status| *status == Status::Completed),
     ];
     let height = columns.iter().map(Vec::len).max().unwrap_or(0);
-    let cell = |column: &Vec<String>, row| column.get(row).cloned().unwrap_or_default();
+    let cell = |column: &Vec<String>, row| Cell::from(column.get(row).map_or("", String::as_str));
     let rows = (0..height).map(|row| columns.iter().map(|column| cell(column, row)).collect());
-    table::columns(&["PENDING", "IN PROGRESS", "COMPLETED"], rows)
+    out.table(&[cut("PENDING", 16), cut("IN PROGRESS", 16), cut("COMPLETED", 16)], rows)?;
+    Ok(())
 }
 
 fn card(task: &TaskView) -> String {
@@ -115,9 +127,9 @@ fn card(task: &TaskView) -> String {
     if title.len() < task.subject.len() {
         title.push('…');
     }
-    let mut card = format!("{} {}", task.id, safe::line(&title));
+    let mut card = format!("{} {title}", task.id);
     if let Some(owner) = &task.owner {
-        card = format!("{card} ({})", safe::line(owner));
+        card = format!("{card} ({owner})");
     }
     if task.status != Status::Completed && !task.waits_for.is_empty() {
         card = format!("{card} ← {}", ids(&task.waits_for));
@@ -129,14 +141,15 @@ fn card(task: &TaskView) -> String {
 pub(super) fn show_one(out: &mut Out, task: &TaskView) -> Result<(), Failure> {
     let paint = out.paint;
     out.line(format!("{}  {}", paint.bold(&format!("task {}", task.id)), safe::line(&task.subject)))?;
-    let mut fact = |name: &str, value: &str| out.line(format!("  {name:<11} {}", safe::line(value)));
+    let until = task.lease.as_ref().map(|lease| out.times.exact(lease.expires_at));
+    let mut fact = |name: &str, value: &str| out.hanging(&format!("  {name:<11} "), value);
     fact("status", task.status.as_str())?;
     if let Some(owner) = &task.owner {
         fact("owner", owner)?;
     }
-    if let Some(lease) = &task.lease {
+    if let (Some(lease), Some(until)) = (&task.lease, until) {
         let over = if lease.expired { " (over)" } else { "" };
-        fact("lease", &format!("until {}{over}", lease.expires_at))?;
+        fact("lease", &format!("until {until}{over}"))?;
     }
     if let Some(form) = &task.active_form {
         fact("doing", form)?;
@@ -154,7 +167,7 @@ pub(super) fn show_one(out: &mut Out, task: &TaskView) -> Result<(), Failure> {
         fact(&format!("{}:", safe::line(key)), &safe::json_line(value.get()))?;
     }
     for line in task.description.lines() {
-        out.line(format!("  | {}", safe::line(line)))?;
+        out.hanging("  | ", line)?;
     }
     Ok(())
 }

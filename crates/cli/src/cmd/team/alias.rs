@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{safe, table};
+use crate::output::safe;
+use crate::output::table::cut;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -55,9 +56,8 @@ impl Alias {
                 } else if aliases.is_empty() {
                     out.note("there are no aliases; `atm team alias NAME TEAM` makes one")?;
                 } else {
-                    let text = |text: &String| safe::line(text).into_owned();
-                    let rows = aliases.iter().map(|(alias, team)| vec![text(alias), text(team)]);
-                    out.line(table::columns(&["ALIAS", "TEAM"], rows))?;
+                    let rows = aliases.iter().map(|(alias, team)| vec![alias.into(), team.into()]);
+                    out.table(&[cut("ALIAS", 12), cut("TEAM", 12)], rows)?;
                 }
             }
         }

@@ -30,12 +30,12 @@ fn what_was_read_goes_and_can_be_looked_at() {
     $ atm archive --keep 0
     bob@dev: 2 archived, 1 stay, 1 of them unread
     $ atm inbox bob
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  just now  unread  [ID]
       three
     $ atm inbox bob --archived
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       one
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       two
     $ atm archive bob alice --keep 0
     nothing to do
@@ -56,7 +56,7 @@ fn force_takes_unread_mail_too() {
     $ atm archive bob --keep 0 --force
     nothing to do
     $ atm inbox bob --archived --unread
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  just now  unread  [ID]
       three
     ");
 }
@@ -152,12 +152,12 @@ fn the_archive_outlives_the_team() {
         "
     ), @r#"
     $ atm inbox bob@dev --archived -q
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       one
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  just now  unread  [ID]
       three
     $ atm -t dev inbox bob --archived --last 1
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  just now  unread  [ID]
       three
     $ atm -t dev inbox nobody --archived
     no such mail for nobody@dev
@@ -246,7 +246,7 @@ fn damage_is_named_and_the_rest_is_shown() {
     fs::write(&file, text.replacen('{', "#", 1)).unwrap();
     assert_snapshot!(world.session("atm inbox bob --archived"), @"
     $ atm inbox bob --archived
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       two
     2> warning: [STATE]/archive/dev/bob.jsonl: line at byte 0: is not valid JSON: expected value at line 1 column 1; left out
     ");

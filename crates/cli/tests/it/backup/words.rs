@@ -46,7 +46,7 @@ fn a_team_comes_back() {
     $ atm team restore one.tar.gz | sed 's/ of .*//'
     restored team dev
     $ atm inbox bob
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       hello
     $ atm task list --json | jq -r .[].subject
     mend the build

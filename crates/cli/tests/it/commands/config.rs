@@ -112,6 +112,7 @@ fn each_place_is_stronger_than_the_one_before() {
     settings file [HOME]/project/.atm.toml (read)
     commands here use no team: there is no team "environments"
     "#);
+    let from_flags = from_flags.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
     assert_snapshot!(without_defaults(&squeezed(&from_flags)), @r#"
     $ cd project && ATM_TEAM=environments ATM_AS=bob atm config -t dev --as eve --root tree --state s --color always
     KEY  VALUE  FROM
@@ -327,10 +328,10 @@ fn settings_are_obeyed_and_not_only_shown() {
     assert_snapshot!(session, @r#"
     $ cd project && atm send bob hello && atm inbox bob --from alice
     delivered for bob@dev, id [ID]
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  just now  unread  [ID]
       hello
     $ cd project && atm --as bob read
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       hello
     $ cd project && ATM_TEAM=ops atm send bob hello
     2> error: team ops has no member "bob"

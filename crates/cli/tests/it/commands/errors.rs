@@ -68,13 +68,9 @@ fn a_command_is_known_by_its_place_not_by_its_name() {
     2>   hint: `atm team list` shows the teams
     [exit 3]
     $ atm --team send
-    2> error: 'atm' requires a subcommand but one was not provided
-    2>   [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, tend, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]
-    2>
-    2> Usage: atm [OPTIONS] <COMMAND>
-    2>
-    2> For more information, try '--help'.
-    [exit 2]
+    2> error: there is no team "send"
+    2>   hint: `atm team list` shows the teams
+    [exit 3]
     "#);
 }
 
@@ -106,7 +102,6 @@ fn a_wrong_command_line_is_told_in_the_manner_that_was_asked_for() {
         atm sned bob hello
         atm --json sned bob hello
         atm --json send bob hello --priority urgent
-        atm --json
         ",
     );
     assert_snapshot!(session, @r#"
@@ -139,7 +134,7 @@ fn a_wrong_command_line_is_told_in_the_manner_that_was_asked_for() {
     2>
     2>   tip: some similar subcommands exist: 'tend', 'send'
     2>
-    2> Usage: atm [OPTIONS] <COMMAND>
+    2> Usage: atm [OPTIONS] [COMMAND]
     2>
     2> For more information, try '--help'.
     [exit 2]
@@ -149,17 +144,14 @@ fn a_wrong_command_line_is_told_in_the_manner_that_was_asked_for() {
     $ atm --json send bob hello --priority urgent
     2> {"error":{"code":"usage","message":"invalid value 'urgent' for '--priority <PRIORITY>' [possible values: high, normal, low]","hint":"see `atm --help`"}}
     [exit 2]
-    $ atm --json
-    2> {"error":{"code":"usage","message":"'atm' requires a subcommand but one was not provided [subcommands: demo, team, member, members, status, presence, send, broadcast, reply, inbox, read, watch, ack, request, respond, plan, shutdown, idle, heartbeat, health, task, artifacts, track, pending, retry, tend, search, thread, log, stats, verify, validate, spawn, kill, respawn, attach, peek, nudge, wake, doctor, archive, rotate, clean, mcp, migrate, config, install, primer, hook, schema, completions, man, help]","hint":"see `atm --help`"}}
-    [exit 2]
     "#);
 }
 
 #[test]
-fn without_a_command_there_is_help_and_a_number_that_says_so() {
-    let answer = World::new().atm::<&str>(&[]);
-    assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""));
-    assert!(answer.stderr.contains("Usage: atm") && answer.stderr.contains("broadcast"), "{answer:?}");
+fn without_a_command_there_is_the_teams_state() {
+    let world = World::with_team();
+    assert_eq!(world.ok::<&str>(&[]), world.ok(&["status"]));
+    assert_eq!(world.ok(&["-t", "dev"]), world.ok(&["status"]));
 }
 
 #[test]

@@ -36,29 +36,29 @@ fn a_look_shows_what_is_there() {
     );
     assert_snapshot!(session, @"
     $ atm inbox bob
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  [.....TIME.....]  [ID]
       early, and read
-    alice → bob  [.........TIME.........]  unread  task_assignment  [ID]
+    alice → bob  [.....TIME.....]  unread  task_assignment  [ID]
       subject: Fix the login
       taskId: 7
-    team-lead → bob  [.........TIME.........]  unread  pending  [ID]
+    team-lead → bob  [.....TIME.....]  unread  pending  [ID]
       [PENDING ACTION - queued while offline at [.........TIME.........]] wake up
-    carol idle, 2 notices, last [.........TIME.........]
-    dave → bob  [.........TIME.........]  unread  [ID]
+    carol idle, 2 notices, last [.....TIME.....]
+    dave → bob  [.....TIME.....]  unread  [ID]
       late
       in two lines
     odd → bob  half past ten  [ID]
       sometime
     $ atm --as bob inbox -q
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  [.....TIME.....]  [ID]
       early, and read
-    alice → bob  [.........TIME.........]  unread  task_assignment  [ID]
+    alice → bob  [.....TIME.....]  unread  task_assignment  [ID]
       subject: Fix the login
       taskId: 7
-    team-lead → bob  [.........TIME.........]  unread  pending  [ID]
+    team-lead → bob  [.....TIME.....]  unread  pending  [ID]
       [PENDING ACTION - queued while offline at [.........TIME.........]] wake up
-    carol idle, 2 notices, last [.........TIME.........]
-    dave → bob  [.........TIME.........]  unread  [ID]
+    carol idle, 2 notices, last [.....TIME.....]
+    dave → bob  [.....TIME.....]  unread  [ID]
       late
       in two lines
     odd → bob  half past ten  [ID]
@@ -141,12 +141,12 @@ fn entries_that_are_no_messages_are_passed_over_and_named() {
     team.write_inbox("bob", mail);
     assert_snapshot!(world.session("atm inbox bob\natm --as bob read\natm --as bob read"), @"
     $ atm inbox bob
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  [.....TIME.....]  unread  [ID]
       fine
     2> warning: [ROOT]/teams/dev/inboxes/bob.json: entry 1 is null, not an object: skipped, left as it is
     2> warning: [ROOT]/teams/dev/inboxes/bob.json: entry 3 has no `from`: skipped, left as it is
     $ atm --as bob read
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  [.....TIME.....]  [ID]
       fine
     2> warning: [ROOT]/teams/dev/inboxes/bob.json: entry 1 is null, not an object: skipped, left as it is
     2> warning: [ROOT]/teams/dev/inboxes/bob.json: entry 3 has no `from`: skipped, left as it is
@@ -165,7 +165,7 @@ fn an_inbox_that_is_torn_shows_what_can_be_read_and_stays_as_it_is() {
     team.write_inbox("bob", mail);
     assert_snapshot!(world.session("atm inbox bob"), @"
     $ atm inbox bob
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  [.....TIME.....]  unread  [ID]
       whole
     2> warning: [ROOT]/teams/dev/inboxes/bob.json: ends too early (line 1, column 102); showing what can be read, nothing was changed
     ");

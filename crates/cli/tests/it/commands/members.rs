@@ -158,7 +158,7 @@ fn what_waits_for_whom_is_counted() {
     $ atm send alice three
     delivered for alice@dev, id [ID]
     $ atm --as alice read -q
-    user → alice  [.........TIME.........]  [ID]
+    user → alice  just now  [ID]
       three
     $ atm members --json
     [

@@ -28,12 +28,12 @@ fn mail_is_shown_once() {
     );
     assert_snapshot!(session, @"
     $ atm --as bob read
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       one
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       two
       in two lines
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       three
     $ atm --as bob read
     no new mail
@@ -160,7 +160,7 @@ fn whose_mail_has_to_be_said() {
     2>   hint: use --as NAME, or set ATM_AS; `atm inbox NAME` looks without marking
     [exit 2]
     $ ATM_AS=bob atm read --limit 1
-    alice → bob  [.........TIME.........]  [ID]
+    alice → bob  just now  [ID]
       one
     $ atm --as bobb read
     2> error: team dev has no member "bobb"

@@ -96,7 +96,7 @@ fn the_person_at_the_keyboard_can_be_answered() {
     );
     assert_snapshot!(session, @r#"
     $ atm --as user read
-    alice → user  [.........TIME.........]  [ID]
+    alice → user  just now  [ID]
       nearly done
     $ atm --as alice reply ID-of-nothing hello
     2> error: alice has no message "ID-of-nothing" in team dev

@@ -149,11 +149,11 @@ fn mail_for_somebody_who_is_off_is_queued_and_tagged_unless_told_not_to() {
     queued for bob@dev, id [ID]
     2> warning: bob is offline (isActive is false): the message is queued
     $ atm inbox bob --pending
-    user → bob  [.........TIME.........]  unread  pending  [ID]
+    user → bob  just now  unread  pending  [ID]
       [PENDING ACTION - queued while offline at [.........TIME.........]] start the build
-    user → bob  [.........TIME.........]  unread  pending  [ID]
+    user → bob  just now  unread  pending  [ID]
       no tag please
-    team-lead → bob  [.........TIME.........]  unread  pending  shutdown_request  [ID]
+    team-lead → bob  just now  unread  pending  shutdown_request  [ID]
       requestId: r1
     "#);
 }
@@ -184,9 +184,9 @@ fn a_new_name_gets_an_inbox_only_when_that_is_asked_for() {
     queued for carol@dev, id [ID]
     2> warning: carol is not a member of team dev: the message is queued
     $ atm inbox carol
-    user → carol  [.........TIME.........]  unread  pending  [ID]
+    user → carol  just now  unread  pending  [ID]
       [PENDING ACTION - queued while offline at [.........TIME.........]] hello
-    user → carol  [.........TIME.........]  unread  pending  [ID]
+    user → carol  just now  unread  pending  [ID]
       [PENDING ACTION - queued while offline at [.........TIME.........]] again
     "#);
 }
@@ -208,7 +208,7 @@ fn mail_goes_to_another_team_and_the_answer_comes_back() {
     $ atm -t dev --as alice send eve@ops 'is the server up?'
     delivered for eve@ops, id [ID]
     $ atm --as eve@ops inbox
-    alice → eve  [.........TIME.........]  unread  [ID]
+    alice → eve  just now  unread  [ID]
       is the server up?
     $ atm -t dev --as alice send eve@opps 'hello?'
     2> error: there is no team "opps"
@@ -235,7 +235,7 @@ fn an_inbox_that_does_not_parse_is_refused_when_strict_and_set_aside_otherwise()
     let strict = world.session("atm send bob hello --strict");
     assert_eq!(fs::read_to_string(&inbox).unwrap(), torn);
     let session = strict + &world.session("atm send bob hello\natm inbox bob");
-    assert_snapshot!(session, @"
+    assert_snapshot!(session, @r"
     $ atm send bob hello --strict
     2> error: [ROOT]/teams/dev/inboxes/bob.json: ends too early (line 1, column 94)
     2>   hint: nothing was changed; mend the file, or send without --strict to have it set aside
@@ -244,9 +244,9 @@ fn an_inbox_that_does_not_parse_is_refused_when_strict_and_set_aside_otherwise()
     delivered for bob@dev, id [ID]
     2> warning: [ROOT]/teams/dev/inboxes/bob.json: ends too early (line 1, column 94); its bytes are kept in [STATE]/quarantine/dev_inboxes_bob.json.[TIME].truncated, 1 readable messages were carried over
     $ atm inbox bob
-    alice → bob  [.........TIME.........]  unread  [ID]
+    alice → bob  [.....TIME.....]  unread  [ID]
       half of it
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       hello
     ");
     let kept = world.set_aside();

@@ -52,13 +52,13 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     [exit 4]
     $ atm team create night-shift --layout log --lead owl --quiet
     $ atm team list
-    TEAM         CALLED  LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
-    dev          -       array   1        team-lead  [.........TIME.........]  Builds the thing
-    night-shift  -       log     1        owl        [.........TIME.........]  night-shift
+    TEAM         CALLED  LAYOUT  MEMBERS  LEAD       MADE              DESCRIPTION
+    dev          -       array   1        team-lead  [.....TIME.....]  Builds the thing
+    night-shift  -       log     1        owl        [.....TIME.....]  night-shift
     $ atm team show dev
     team           dev
     description    Builds the thing
-    made           [.........TIME.........]
+    made           [.....TIME.....]
     lead works in  [HOME]
     layout         array
     folder         [ROOT]/teams/dev
@@ -68,7 +68,7 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     $ atm -t night-shift team show
     team           night-shift
     description    night-shift
-    made           [.........TIME.........]
+    made           [.....TIME.....]
     lead works in  [HOME]
     layout         log
     folder         [ROOT]/teams/night-shift
@@ -171,8 +171,8 @@ fn a_team_with_unread_mail_is_deleted_by_force_only_and_its_files_are_kept() {
     2>   hint: --force deletes it all the same; its files are kept in the state folder
     [exit 4]
     $ atm team list
-    TEAM  CALLED  LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
-    dev   -       array   3        team-lead  [.........TIME.........]  dev
+    TEAM  CALLED  LAYOUT  MEMBERS  LEAD       MADE              DESCRIPTION
+    dev   -       array   3        team-lead  [.....TIME.....]  dev
     $ atm team delete dev --force
     deleted team dev; its files are in [STATE]/deleted/dev.[TIME]
     $ atm team list
@@ -210,9 +210,9 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     // Two leads in one folder: the name fits both.
     assert_snapshot!(world.session("atm team list\natm -t project members"), @"
     $ atm team list
-    TEAM              CALLED   LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
-    session-4492fd52  project  array   2        team-lead  [.........TIME.........]  -
-    session-ed8ca403  project  array   2        team-lead  [.........TIME.........]  -
+    TEAM              CALLED   LAYOUT  MEMBERS  LEAD       MADE              DESCRIPTION
+    session-4492fd52  project  array   2        team-lead  [.....TIME.....]  -
+    session-ed8ca403  project  array   2        team-lead  [.....TIME.....]  -
     $ atm -t project members
     2> error: there are several teams, and nothing says which one is meant
     2>   hint: use --team with one of: session-4492fd52 (project, /home/user/project), session-ed8ca403 (project, /home/user/project)
@@ -235,21 +235,21 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     );
     assert_snapshot!(session, @r#"
     $ atm team list
-    TEAM              CALLED   LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
-    session-4492fd52  website  array   2        team-lead  [.........TIME.........]  -
-    session-ed8ca403  project  array   2        team-lead  [.........TIME.........]  -
+    TEAM              CALLED   LAYOUT  MEMBERS  LEAD       MADE              DESCRIPTION
+    session-4492fd52  website  array   2        team-lead  [.....TIME.....]  -
+    session-ed8ca403  project  array   2        team-lead  [.....TIME.....]  -
     $ atm -t project members --json | jq -c '.[] | [.name, .unread, .model]'
     ["team-lead",3,null]
     ["alice",1,"claude-sonnet-4-5"]
     $ atm -t website team show | head -6
     team           session-4492fd52
     called         website
-    made           [.........TIME.........]
+    made           [.....TIME.....]
     lead works in  /home/user/website
     layout         array
     folder         [ROOT]/teams/session-4492fd52
     $ atm -t project inbox alice
-    team-lead → alice  [.........TIME.........]  unread  task_assignment  [ID]
+    team-lead → alice  [.....TIME.....]  unread  task_assignment  [ID]
       assignedBy: team-lead
       description: Do the first thing
       subject: First task
@@ -261,7 +261,7 @@ fn teams_that_clients_made_are_called_by_the_folder_that_their_lead_works_in() {
     $ atm send alice@project 'by the name of the folder'
     delivered for alice@session-ed8ca403, id [ID]
     $ atm inbox alice@website --last 1
-    team-lead → alice  [.........TIME.........]  unread  [ID]
+    team-lead → alice  [.....TIME.....]  unread  [ID]
       please answer
     "#);
 }
@@ -282,9 +282,9 @@ fn a_team_that_cannot_be_read_is_listed_with_its_trouble() {
     );
     assert_snapshot!(session, @"
     $ atm team list
-    TEAM    CALLED  LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
-    broken  -       array   0        -          -                         -
-    dev     -       array   3        team-lead  [.........TIME.........]  dev
+    TEAM    CALLED  LAYOUT  MEMBERS  LEAD       MADE              DESCRIPTION
+    broken  -       array   0        -          -                 -
+    dev     -       array   3        team-lead  [.....TIME.....]  dev
     2> warning: [ROOT]/teams/broken/config.json: the team's configuration is not valid JSON: EOF while parsing an object at line 1 column 19
     $ atm team show broken
     team           broken

@@ -29,19 +29,19 @@ fn what_is_there_is_shown_when_asked_for_and_the_count_ends_it() {
     );
     assert_snapshot!(session, @r#"
     $ atm watch bob --all --count 1
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       one
     $ atm --as bob watch --all --count 2
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       one
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       three
     $ atm watch --all --count 3
-    user → alice  [.........TIME.........]  unread  [ID]
+    user → alice  just now  unread  [ID]
       two
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       one
-    user → bob  [.........TIME.........]  unread  [ID]
+    user → bob  just now  unread  [ID]
       three
     $ atm watch bob --for 50ms
     $ atm watch bobb

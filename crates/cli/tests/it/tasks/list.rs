@@ -42,7 +42,7 @@ fn a_teams_tasks_in_a_list_on_a_board_and_as_a_tree() {
     task 1  Design
       status      in_progress
       owner       bob
-      lease       until [.........TIME.........]
+      lease       until [......TIME.......]
       blocks      2
       claimed_at: "[.........TIME.........]"
       claim_expiry_seconds: 300

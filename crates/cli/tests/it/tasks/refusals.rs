@@ -134,7 +134,7 @@ fn what_is_not_yours_or_not_possible_now() {
     task 1  Build
       status      in_progress
       owner       bob
-      lease       until [.........TIME.........]
+      lease       until [......TIME.......]
       claimed_at: "[.........TIME.........]"
       claim_expiry_seconds: 300
     $ atm --as alice task complete 1

@@ -1,0 +1,191 @@
+//! Each kind of output at three widths, as it would be on a terminal, in plain text.
+
+use atm_ledger::{Evidence, Stage};
+use atm_office::people::members::{MemberView, Presence};
+use atm_office::trail::history::Remembered;
+use atm_office::trail::pending::{Waiting, Why};
+use atm_office::trail::track::{Track, TrackStage};
+use atm_office::view::{Extra, Kind, MessageView};
+use atm_wire::Stamp;
+use jiff::tz::TimeZone;
+
+use super::message::{Extent, Flags};
+use super::screen::Screen;
+use super::times::Times;
+use super::{Out, fit, message, trace};
+use crate::cmd::members;
+
+const WIDTHS: [usize; 3] = [60, 80, 120];
+
+fn stamp(text: &str) -> Stamp {
+    Stamp::parse(text).unwrap()
+}
+
+/// What is shown on a terminal of each width, none of whose lines is too long.
+fn at_each_width(show: impl Fn(&mut Out)) -> String {
+    let at = |columns: usize| {
+        let mut out = Out::keeping();
+        out.screen = Screen { columns: Some(columns), rows: None };
+        out.times = Times::at(stamp("2026-11-15T12:00:00Z"), TimeZone::UTC);
+        show(&mut out);
+        let shown = out.take_kept();
+        for line in shown.lines() {
+            assert!(fit::width(line) <= columns, "{columns}: {line}");
+        }
+        format!("--- {columns} columns\n{shown}")
+    };
+    WIDTHS.map(at).join("\n")
+}
+
+fn member(name: &str, state: Presence, unread: usize) -> MemberView {
+    MemberView {
+        name: name.to_owned(),
+        agent_id: format!("{name}@web-shop"),
+        state,
+        evidence: Vec::new(),
+        why: "its process 4711 runs, and its conversation grew 20 s ago".to_owned(),
+        unread,
+        pending: unread / 2,
+        oldest_pending: (unread > 1).then(|| stamp("2026-11-15T10:00:00Z")),
+        last_seen: Some(stamp("2026-11-15T11:59:40Z")),
+        agent_type: None,
+        model: Some("claude-opus-4-5-20260101".to_owned()),
+        color: Some("blue".to_owned()),
+        lead: name == "team-lead",
+        activity: (unread == 3).then(|| "waiting for permission".to_owned()),
+        warnings: Vec::new(),
+    }
+}
+
+fn remembered(id: &str, to: &str, stage: Stage, summary: Option<&str>) -> Remembered {
+    Remembered {
+        id: format!("01a1e542-c42b-75da-a9bc-d9bd{id}"),
+        team: "web-shop".to_owned(),
+        from: "team-lead".to_owned(),
+        to: to.to_owned(),
+        timestamp: stamp("2026-11-15T10:00:00Z"),
+        stage,
+        unproved: false,
+        r#type: "message".to_owned(),
+        text: "please check why the login test is flaky".to_owned(),
+        summary: summary.map(ToOwned::to_owned),
+        reply_to: None,
+        origin: None,
+        found: Some("please check why the login test is flaky".to_owned()),
+    }
+}
+
+fn mail(text: &str, read: bool) -> MessageView {
+    MessageView {
+        id: "01a1e542-c42b-75da-a9bc-d9bd7906ec52".to_owned(),
+        from: "team-lead".to_owned(),
+        to: "a-researcher-with-a-rather-long-name".to_owned(),
+        team: "web-shop".to_owned(),
+        timestamp: "2026-11-15T09:48:00.000Z".to_owned(),
+        read,
+        kind: Kind::Text,
+        r#type: "message".to_owned(),
+        text: text.to_owned(),
+        summary: None,
+        color: None,
+        payload: None,
+        delivery_status: None,
+        pending: !read,
+        ack_by: None,
+        extra: Extra::default(),
+    }
+}
+
+#[test]
+fn members_fit() {
+    let all = [
+        member("team-lead", Presence::Online, 0),
+        member("bob", Presence::Stalled, 2),
+        member("a-researcher-with-a-rather-long-name", Presence::Idle, 3),
+        member("漢字", Presence::Offline, 0),
+    ];
+    insta::assert_snapshot!(at_each_width(|out| members::show(out, &all, false).unwrap()));
+}
+
+#[test]
+fn a_trace_fits() {
+    let all = [
+        remembered("7906ec52", "bob", Stage::Seen, Some("please check why the login test is flaky")),
+        remembered("7906ec53", "a-researcher-with-a-rather-long-name", Stage::Queued, None),
+    ];
+    insta::assert_snapshot!(at_each_width(|out| trace::show(out, &all).unwrap()));
+}
+
+#[test]
+fn what_waits_fits() {
+    let message =
+        remembered("7906ec52", "bob", Stage::Written, Some("please check why the login test is flaky"));
+    let waiting = [Waiting { message, why: Why::UnreadLong, waited_ms: 7_200_000 }];
+    insta::assert_snapshot!(at_each_width(|out| trace::show_waiting(out, &waiting).unwrap()));
+}
+
+#[test]
+fn messages_fit_and_long_ones_are_cut_with_how_to_see_the_rest() {
+    let long = "The login test is flaky since yesterday; it fails about once in twenty runs, always in the second \
+                half of the night.\n";
+    let all = [
+        mail("short", true),
+        mail(&long.repeat(20), false),
+        mail(&format!("    indented {}", "x".repeat(150)), true),
+    ];
+    insta::assert_snapshot!(at_each_width(|out| {
+        message::show(out, &all, Flags::Shown, Extent::Start).unwrap();
+    }));
+}
+
+#[test]
+fn a_whole_text_is_whole() {
+    let mut out = Out::keeping();
+    let text = "line\n".repeat(500);
+    message::show(&mut out, &[mail(&text, false)], Flags::Hidden, Extent::Whole).unwrap();
+    assert_eq!(out.take_kept().lines().count(), 501);
+}
+
+#[test]
+fn a_conversation_and_what_was_found_fit() {
+    let one = remembered("7906ec52", "bob", Stage::Acked, None);
+    insta::assert_snapshot!(at_each_width(|out| {
+        message::show_head_of(out, &one).unwrap();
+        message::show_text(out, &one.text, &one.id, Extent::Whole).unwrap();
+        message::show_found(out, &one).unwrap();
+    }));
+}
+
+#[test]
+fn a_track_fits() {
+    let stage = |stage, what: &str, file: Option<&str>| TrackStage {
+        stage,
+        at: stamp("2026-11-15T10:00:01Z"),
+        evidence: Evidence { file: file.map(ToOwned::to_owned), ..Evidence::certain(what) },
+    };
+    let track = Track {
+        id: "01a1e542-c42b-75da-a9bc-d9bd7906ec52".to_owned(),
+        team: "web-shop".to_owned(),
+        from: "team-lead".to_owned(),
+        to: "bob".to_owned(),
+        timestamp: stamp("2026-11-15T10:00:00Z"),
+        summary: Some("please check why the login test is flaky".to_owned()),
+        stage: Stage::Seen,
+        arrived: true,
+        processed: true,
+        stages: vec![
+            stage(Stage::Accepted, "recorded", None),
+            stage(
+                Stage::Written,
+                "in the inbox file",
+                Some("/home/ann/.claude/teams/web-shop/inboxes/bob.json"),
+            ),
+            stage(
+                Stage::Seen,
+                "it stands in the recipient's conversation, at entry 812 of the transcript of this session",
+                Some("/home/ann/.claude/projects/-home-ann-web-shop/0b3f.jsonl"),
+            ),
+        ],
+    };
+    insta::assert_snapshot!(at_each_width(|out| trace::show_track(out, &track).unwrap()));
+}
