@@ -61,7 +61,7 @@ impl Paint {
     pub(crate) fn of_stage(stage: Stage) -> Style {
         match stage {
             Stage::Seen | Stage::Acked | Stage::Done => Self::GOOD,
-            Stage::Failed | Stage::Expired => Self::BAD,
+            Stage::Failed | Stage::Expired | Stage::Recalled => Self::BAD,
             Stage::Held | Stage::Restored | Stage::Escalated | Stage::Queued => Self::ATTENTION,
             _ => Style::new(),
         }

@@ -124,8 +124,8 @@ fn widths(columns: &[Column], natural: &[usize], room: Option<usize>) -> Vec<Opt
     shrink(&mut widths, room, |_| Some(LEAST));
     // What is still too much is left out, from the end.
     while total(&widths) > room && widths.iter().flatten().count() > 1 {
-        let last = widths.iter().rposition(Option::is_some).unwrap_or(0);
-        widths[last] = None;
+        let end = widths.iter().rposition(Option::is_some).unwrap_or(0);
+        widths[end] = None;
     }
     widths
 }
