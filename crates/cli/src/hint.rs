@@ -36,6 +36,7 @@ fn word<'a>(name: &'a str, otherwise: &'a str) -> &'a str {
 }
 
 /// What to do, whatever was done before.
+#[expect(clippy::too_many_lines, reason = "a line or two for each hint")]
 fn advice(hint: &Hint) -> String {
     match hint {
         Hint::NearestNames(names) => format!("did you mean {}?", names.join(", ")),
@@ -97,6 +98,9 @@ fn advice(hint: &Hint) -> String {
         Hint::SearchHistory => "`atm log` shows what was sent and seen".into(),
         Hint::AwaitAnswer => "the request stays; its answer comes as mail".into(),
         Hint::GiveText => "give the text as an argument, `-` for stdin, or --file".into(),
+        Hint::CompletePayload => {
+            "add that, or --force sends it as it is; `atm schema payload` has the fields".into()
+        }
         Hint::ForceDelete => "--force deletes it all the same; its files are kept in the state folder".into(),
         Hint::EndClient => "end it first, or use --force: what is made a log, it will not see".into(),
         Hint::TakeLead => "--force takes its place all the same".into(),

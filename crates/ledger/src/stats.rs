@@ -7,6 +7,7 @@ use crate::error::LedgerError;
 use crate::log::append::root_id;
 use crate::log::event::RootId;
 use crate::open::Ledger;
+use crate::row::InboxKey;
 use crate::seam::Connection;
 use crate::stage::Stage;
 
@@ -69,6 +70,32 @@ impl Ledger {
         self.read(|view| {
             let Some(root) = root_id(view.log, root)? else { return Ok(Stats::empty(since, until, parts)) };
             count_up(view.index, root, team, (since, until), parts)
+        })
+    }
+}
+
+/// Of so many answers the average is made, the newest.
+const ANSWERS: i64 = 1000;
+
+impl Ledger {
+    /// How long the owner of an inbox takes to answer what is asked of it, on average, in milliseconds. What was found
+    /// answered at the first look says nothing of when.
+    pub fn response_time(&self, inbox: &InboxKey) -> Result<Option<f64>, LedgerError> {
+        self.read(|view| {
+            let Some(root) = root_id(view.log, &inbox.root)? else { return Ok(None) };
+            view.index
+                .prepare_cached(
+                    "SELECT avg(took) FROM (
+                         SELECT min(s.at) - m.sent_at AS took
+                         FROM messages m JOIN inboxes i ON i.id = m.inbox JOIN teams t ON t.id = i.team
+                              JOIN stages s ON s.message = m.seq AND s.rank = ?4 AND s.bound = 0
+                         WHERE t.root = ?1 AND t.team = ?2 AND i.name = ?3 AND m.sender <> ?3
+                         GROUP BY m.seq ORDER BY m.seq DESC LIMIT ?5)
+                     WHERE took >= 0",
+                )?
+                .query_row(params![root, inbox.team, inbox.name, Stage::Done.rank(), ANSWERS], |row| {
+                    row.get(0)
+                })
         })
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
         }
         Hint::AwaitAnswer => some("It is written and stays so; the answer will come as mail"),
         Hint::GiveText => some("Put the text into content"),
+        Hint::CompletePayload => some("Add that to the JSON in content, or write plain words instead"),
         Hint::ForceDelete => some("Nothing was deleted; a person can do it all the same"),
         Hint::ListTasks => some("task_list shows the tasks"),
         Hint::ListHolders => some("task_list shows who has what, and what waits for what"),
@@ -138,6 +139,7 @@ mod tests {
             Hint::FollowMessage { id: "0199".to_owned(), is_written: false },
             Hint::AwaitAnswer,
             Hint::GiveText,
+            Hint::CompletePayload,
             Hint::ListArtifacts { who },
             Hint::ForceDelete,
             Hint::EndClient,

@@ -135,14 +135,27 @@ impl Office {
         now: Stamp,
     ) -> Result<TaskStatus, OfficeError> {
         let agent_id = format!("{name}@{team}");
-        let news = News { agent_id: &agent_id, state, at: now, detail, tokens: 0, tasks: 0 };
+        let news = News { agent_id: &agent_id, state, at: now, detail, tokens: 0, tasks: 0, response: None };
         self.report(team, name, &news)
     }
 
-    /// The same, with numbers to add.
+    /// The same, with numbers to add, and how fast it answers if there is something to add.
     pub fn report(&self, team: &TeamName, name: &MemberName, news: &News) -> Result<TaskStatus, OfficeError> {
         self.known_mailbox(team, name)?;
-        Ok(self.artifact_folder(team, name).report(news)?)
+        let asks = news.tasks > 0 || news.tokens > 0;
+        let response = news.response.or_else(|| asks.then(|| self.response_time(team, name)).flatten());
+        Ok(self.artifact_folder(team, name).report(&News { response, ..news.clone() })?)
+    }
+
+    /// How many seconds a member takes to answer, on average, as far as the ledger knows.
+    fn response_time(&self, team: &TeamName, name: &MemberName) -> Option<f64> {
+        if !self.books.exist() {
+            return None;
+        }
+        let inbox = self.inbox_key(team, name);
+        let millis = self.books.with(|ledger| ledger.response_time(&inbox)).ok().flatten()?;
+        // To a tenth of a second: nobody measures better.
+        Some((millis / 100.0).round() / 10.0)
     }
 
     /// Where a member's own files are.

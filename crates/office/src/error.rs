@@ -139,6 +139,14 @@ pub enum OfficeError {
     /// There is nothing in the message.
     #[error("the message is empty")]
     EmptyMessage,
+    /// A payload of a known type that its readers could not use.
+    #[error("this {kind} is not fit to be sent: {}", flaws.join("; "))]
+    BadPayload {
+        /// Its type.
+        kind: String,
+        /// What is wrong with it, each in words; never empty.
+        flaws: Vec<String>,
+    },
     /// An id names one message.
     #[error("the id {id:?} is given to two messages for the same recipient")]
     RepeatedId {
@@ -311,7 +319,8 @@ impl OfficeError {
             Self::NotInTime { .. } | Self::NoAnswer { .. } => ErrorKind::TimedOut,
             Self::Store(
                 StoreError::BadContent { .. } | StoreError::BadBackup { .. } | StoreError::Newer { .. },
-            ) => ErrorKind::BadData,
+            )
+            | Self::BadPayload { .. } => ErrorKind::BadData,
             Self::Store(StoreError::Interrupted { .. }) => ErrorKind::Interrupted,
             Self::Store(StoreError::Io { .. } | StoreError::Unsynced { .. })
             | Self::Withdrawn { .. }
@@ -345,6 +354,7 @@ impl OfficeError {
             Self::Store(StoreError::NotInGroup { .. }) => "not_in_group",
             Self::Store(StoreError::LinkedAway { .. }) => "linked_away",
             Self::EmptyMessage => "empty_message",
+            Self::BadPayload { .. } => "bad_payload",
             Self::RepeatedId { .. } => "repeated_id",
             Self::UnreadMail { .. } => "unread_mail",
             Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => "exists",

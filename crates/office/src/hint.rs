@@ -56,6 +56,8 @@ pub enum Hint {
     AwaitAnswer,
     /// A text has to be given.
     GiveText,
+    /// The payload can be completed, or be sent as it is by force.
+    CompletePayload,
     /// The files that somebody left can be listed.
     ListArtifacts {
         /// Whose.
@@ -221,6 +223,7 @@ impl OfficeError {
             Self::NotRecallable { id, .. } => Hint::FollowMessage { id: id.clone(), is_written: true },
             Self::NoAnswer { .. } => Hint::AwaitAnswer,
             Self::EmptyMessage => Hint::GiveText,
+            Self::BadPayload { .. } => Hint::CompletePayload,
             Self::NoArtifact { who, .. } => Hint::ListArtifacts { who: who.clone() },
             Self::UnreadMail { .. } => Hint::ForceDelete,
             Self::ClientRuns { .. } => Hint::EndClient,

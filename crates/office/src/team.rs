@@ -109,6 +109,13 @@ impl<'a> Team<'a> {
         names
     }
 
+    /// The names that have an inbox and no entry. The person at the keyboard is none of them.
+    pub(crate) fn names_without_entry(&self) -> Vec<MemberName> {
+        let has_entry = |name: &MemberName| self.config.member(name.as_str()).is_some();
+        let names = self.folder.inbox_names().into_iter();
+        names.filter(|name| !has_entry(name) && name.as_str() != USER).collect()
+    }
+
     /// The mail of everybody, by name: listed once for each handle and look.
     pub(crate) fn listings(&self) -> &HashMap<String, Result<Listing, StoreError>> {
         self.listings.get_or_init(|| {

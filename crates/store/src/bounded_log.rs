@@ -41,6 +41,14 @@ pub fn has(path: &Path, words: &str) -> bool {
     String::from_utf8_lossy(&text).contains(&start)
 }
 
+/// The last lines of the log, oldest first.
+pub fn last(path: &Path, count: usize) -> Vec<String> {
+    let text = read_small(path, LARGEST).ok().flatten().map(|file| file.bytes).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].iter().map(ToString::to_string).collect()
+}
+
 fn one_line(text: &str) -> String {
     let text: String = text.chars().take(LINE).map(|c| if c.is_control() { ' ' } else { c }).collect();
     visible::line(&text).into_owned()
@@ -57,6 +65,9 @@ mod tests {
         note(&log, "one\nforged\u{1b}[31m\u{202e}").unwrap();
         assert_eq!(fs::read_to_string(&log).unwrap(), "one forged [31m\\u{202e}\n");
         assert!(has(&log, "one\nforged") && !has(&log, "two"));
+        note(&log, "two").unwrap();
+        assert_eq!(last(&log, 1), ["two"]);
+        assert_eq!(last(&log, 9).len(), 2);
         for _ in 0..200 {
             note(&log, &"é".repeat(5000)).unwrap();
         }

@@ -177,6 +177,11 @@ impl State {
         self.path.join("hook.log")
     }
 
+    /// Where it stands which lines and entries are no messages, and which files do not parse.
+    pub fn error_log(&self) -> PathBuf {
+        self.path.join("errors.log")
+    }
+
     /// Other names of the teams in a folder.
     pub(crate) fn aliases(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "aliases")

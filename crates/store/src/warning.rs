@@ -16,6 +16,13 @@ pub enum Warning {
         /// Why.
         flaw: Flaw,
     },
+    /// A line has no time; it is shown with that of the line before it, or else of its file.
+    NoTime {
+        /// The file.
+        path: PathBuf,
+        /// Which line, counted from 1.
+        position: usize,
+    },
     /// The file did not parse; what could be read of it is shown, nothing was changed.
     Unparsable {
         /// The file.
@@ -56,6 +63,11 @@ impl std::fmt::Display for Warning {
             Self::SkippedEntry { path, position, flaw } => {
                 write!(f, "{}: entry {position} {flaw}: skipped, left as it is", path.display())
             }
+            Self::NoTime { path, position } => write!(
+                f,
+                "{}: line {position} has no `timestamp`: the time of the line before it is shown",
+                path.display()
+            ),
             Self::Unparsable { path, why } => {
                 write!(f, "{}: {why}; showing what can be read, nothing was changed", path.display())
             }

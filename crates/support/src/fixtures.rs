@@ -25,6 +25,7 @@ pub fn draft(text: &str) -> Draft {
         ack_id: None,
         ours: Ours::default(),
         kind: None,
+        recipients: Vec::new(),
     }
 }
 

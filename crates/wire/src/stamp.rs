@@ -59,6 +59,13 @@ impl Stamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// Whether this can be at `moment` or later. Some programs know whole seconds only: what they did in the same
+    /// second counts.
+    pub fn may_be_since(self, moment: Stamp) -> bool {
+        let is_whole = self.0.rem_euclid(1000) == 0;
+        self >= moment || (is_whole && self.0.div_euclid(1000) == moment.0.div_euclid(1000))
+    }
+
     /// Reads a moment as any of the programs around us writes it: RFC 3339 with all its liberties, without an
     /// offset (then it is UTC), a date alone, or the digits of an epoch time.
     pub fn parse(text: &str) -> Result<Self, StampError> {

@@ -183,10 +183,16 @@ impl TaskStatus {
                 old.metrics.as_ref().and_then(|old| old.tasks_completed),
             ),
         ];
-        for (spellings, more, old) in metrics {
-            if more > 0 {
-                text = add_metric(&text, &spellings, old.unwrap_or(0).saturating_add(more))?;
+        // Readers of the numbers expect all of them.
+        if metrics.iter().any(|(_, more, _)| *more > 0) || news.response.is_some() {
+            for (spellings, more, old) in metrics {
+                let number = old.unwrap_or(0).saturating_add(more);
+                text = set_metric(&text, &spellings, &number.into())?;
             }
+        }
+        if let Some(seconds) = news.response.and_then(|seconds| spell(&seconds)) {
+            let seconds = serde_json::from_str(&seconds).map_err(|error| Flaw::NotJson(error.to_string()))?;
+            text = set_metric(&text, &["avg_response_time", "avgResponseTime"], &seconds)?;
         }
         Ok(text)
     }
@@ -218,6 +224,8 @@ pub struct News<'a> {
     pub tokens: u64,
     /// Tasks that it has done since the last report.
     pub tasks: u64,
+    /// Seconds from a question to its answer, on average, where that is known.
+    pub response: Option<f64>,
 }
 
 /// Sets a field of `object`, which stands in `text`, under the keys that it has there, or takes it out.
@@ -243,10 +251,10 @@ fn set(
     Ok(patch)
 }
 
-fn add_metric(text: &str, spellings: &[&str], number: u64) -> Result<String, Flaw> {
+fn set_metric(text: &str, spellings: &[&str], number: &serde_json::Value) -> Result<String, Flaw> {
     let object = document(text)?;
     let patch = match object.get("metrics").filter(|metrics| metrics.get().starts_with('{')) {
-        Some(metrics) => set(text, metrics.get(), spellings, Some(&number.into()))?,
+        Some(metrics) => set(text, metrics.get(), spellings, Some(number))?,
         None => set(text, text.trim(), &["metrics"], Some(&serde_json::json!({ spellings[0]: number })))?,
     };
     Ok(patch.apply(text))
@@ -290,7 +298,7 @@ mod tests {
 
     fn news(state: State, seconds: i64) -> News<'static> {
         let at = Stamp::from_millis(1_777_881_600_000 + seconds * 1_000);
-        News { agent_id: "ann@harbour", state, at, detail: None, tokens: 0, tasks: 0 }
+        News { agent_id: "ann@harbour", state, at, detail: None, tokens: 0, tasks: 0, response: None }
     }
 
     #[test]
@@ -321,6 +329,20 @@ mod tests {
             TaskStatus::parse(&TaskStatus::edit(Some(&failed), &news(State::Running, 110)).unwrap()).unwrap();
         assert_eq!((again.error_message, again.completed_at), (None, None));
         assert_eq!(again.started_at.unwrap().to_string(), "2026-05-04T08:01:50.000Z");
+    }
+
+    #[test]
+    fn the_numbers_are_all_there_and_the_average_is_the_newest() {
+        let done = News { tasks: 1, response: Some(90.0), ..news(State::Complete, 0) };
+        let text = TaskStatus::edit(None, &done).unwrap();
+        let numbers = |text: &str| TaskStatus::parse(text).unwrap().metrics.unwrap();
+        let expected =
+            Metrics { tokens_used: Some(0), tasks_completed: Some(1), avg_response_time: Some(90.0) };
+        assert_eq!(numbers(&text), expected);
+        assert!(text.contains("\"avg_response_time\": 90"), "{text}");
+        let later = News { response: Some(61.5), ..news(State::Idle, 10) };
+        let text = TaskStatus::edit(Some(&text), &later).unwrap();
+        assert_eq!(numbers(&text), Metrics { avg_response_time: Some(61.5), ..expected });
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn a_log_lines_fields_are_read() {
         Message::from_line(&line("task_assignment", "", r#"{"taskId":7,"priority":4,"estimatedHours":8}"#));
     let Payload::TaskAssignment(assignment) = payload(&assignment.unwrap()) else { panic!("another type") };
     assert_eq!(assignment.task_id.as_deref(), Some("7"));
-    assert_eq!(assignment.priority.as_deref(), Some("4"));
+    assert_eq!(assignment.priority.map(|level| level.0).as_deref(), Some("4"));
     assert_eq!(assignment.estimated_hours, Some(8.0));
 
     let response = line("task_status_response", r#","requestId":"r-9""#, r#"{"taskId":"a1","progress":45}"#);

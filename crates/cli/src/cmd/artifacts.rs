@@ -119,6 +119,7 @@ impl Artifacts {
                     detail: report.detail.as_deref(),
                     tokens: report.tokens,
                     tasks: 0,
+                    response: None,
                 };
                 let status = context.office.report(&team, &who, &news)?;
                 if context.out.json {
@@ -151,6 +152,7 @@ fn show(out: &mut Out, left: &[MemberArtifacts]) -> Result<(), Failure> {
             facts.extend(status.error_message.as_deref().map(|error| format!("error: {error}")));
             if let Some(metrics) = &status.metrics {
                 facts.extend(metrics.tasks_completed.map(|tasks| format!("{tasks} done")));
+                facts.extend(metrics.avg_response_time.map(|seconds| format!("answers in {seconds} s")));
                 facts.extend(metrics.tokens_used.map(|tokens| format!("{tokens} tokens")));
             }
         }

@@ -31,6 +31,8 @@ enum Reason {
     WaitingResponse,
     /// You have completed your task
     TaskComplete,
+    /// No task is yours
+    NoAssignedTasks,
 }
 
 impl From<Reason> for IdleReason {
@@ -40,6 +42,7 @@ impl From<Reason> for IdleReason {
             Reason::Interrupted => Self::Interrupted,
             Reason::WaitingResponse => Self::WaitingResponse,
             Reason::TaskComplete => Self::TaskComplete,
+            Reason::NoAssignedTasks => Self::NoAssignedTasks,
         }
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use atm_office::protocol::requests::Asked;
-use atm_wire::MemberName;
-use clap::{Args, Subcommand};
+use atm_office::protocol::shutdown::Dialect;
+use atm_wire::{MemberName, TeamName};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
 use super::send::tell;
@@ -16,10 +17,15 @@ use crate::output::safe;
 pub(crate) enum Shutdown {
     /// Ask a member to end (the lead may); prints the request's id
     Request(Request),
-    /// You end: tell the lead so, and be recorded as offline
+    /// You end: tell the lead so, be recorded as offline, and have your pane closed if `atm spawn` opened it
     Approve {
+        /// Leave the pane open
+        #[arg(long)]
+        keep_pane: bool,
         /// The request's id [default: the newest that is open]
         request: Option<String>,
+        #[command(flatten)]
+        spelling: Spelling,
     },
     /// You stay
     Reject {
@@ -28,7 +34,34 @@ pub(crate) enum Shutdown {
         /// Why
         #[arg(long, value_name = "TEXT")]
         reason: String,
+        #[command(flatten)]
+        spelling: Spelling,
     },
+}
+
+/// How an answer is spelled.
+#[derive(Debug, Args)]
+pub(crate) struct Spelling {
+    /// The payload of the answer
+    #[arg(long, value_enum, value_name = "DIALECT", default_value_t = DialectArg::Client)]
+    dialect: DialectArg,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DialectArg {
+    /// One payload for yes and one for no, as clients have it
+    Client,
+    /// One for both: `approved`, and the reason in `content`
+    Response,
+}
+
+impl From<Spelling> for Dialect {
+    fn from(spelling: Spelling) -> Self {
+        match spelling.dialect {
+            DialectArg::Client => Self::Client,
+            DialectArg::Response => Self::Response,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -66,20 +99,39 @@ impl Shutdown {
             Self::Request(Request { name, reason, wait }) => {
                 let from = context.sender()?;
                 let asked = context.office.request_shutdown(&team, &from, &name, reason, wait.time())?;
+                if asked.answer.as_ref().is_some_and(|answer| answer.approved) {
+                    close_pane(context, &team, &name)?;
+                }
                 return tell_asked(context, &asked);
             }
-            Self::Approve { request } => {
+            Self::Approve { request, spelling, keep_pane } => {
                 let who = context.member()?;
-                context.office.approve_shutdown(&team, &who, request.as_deref())?
+                let request = request.as_deref();
+                let sent = context.office.approve_shutdown(&team, &who, request, spelling.into())?;
+                tell(context, &sent)?;
+                if !keep_pane {
+                    // The last thing that is done: we may run in that pane.
+                    context.out.finish()?;
+                    close_pane(context, &team, &who)?;
+                }
+                return Ok(0);
             }
-            Self::Reject { request, reason } => {
+            Self::Reject { request, reason, spelling } => {
                 let who = context.member()?;
-                context.office.reject_shutdown(&team, &who, request.as_deref(), reason)?
+                context.office.reject_shutdown(&team, &who, request.as_deref(), reason, spelling.into())?
             }
         };
         tell(context, &sent)?;
         Ok(0)
     }
+}
+
+/// Closes the pane of a member that ends. It has said so, whether that can be done or not.
+fn close_pane(context: &mut Context, team: &TeamName, name: &MemberName) -> Result<(), Failure> {
+    if let Err(error) = context.office.close_pane(team, name) {
+        context.out.warn(&format!("the pane of {name} is not closed: {error}"))?;
+    }
+    Ok(())
 }
 
 /// Tells a request's id, and its decision if that was waited for.

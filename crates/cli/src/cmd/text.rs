@@ -30,6 +30,7 @@ pub(super) struct Words {
 }
 
 /// How it is sent.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[derive(Debug, Args)]
 pub(super) struct Manner {
     /// Make an inbox for a name that is not a member
@@ -41,6 +42,9 @@ pub(super) struct Manner {
     /// Do not put a [PENDING ACTION …] tag before mail for somebody who is offline
     #[arg(long)]
     no_tag: bool,
+    /// Send a payload of a known type even if it lacks what its readers need
+    #[arg(long)]
+    force: bool,
 }
 
 /// How urgent a message is.
@@ -66,7 +70,7 @@ impl From<PriorityArg> for Priority {
 
 impl From<&Manner> for SendOptions {
     fn from(manner: &Manner) -> Self {
-        Self { create: manner.create, strict: manner.strict, no_tag: manner.no_tag }
+        Self { create: manner.create, strict: manner.strict, no_tag: manner.no_tag, force: manner.force }
     }
 }
 

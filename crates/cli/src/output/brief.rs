@@ -63,9 +63,9 @@ fn entry(run: &[MessageView], last: &MessageView, room: usize) -> (String, bool)
         if last.kind == Kind::Protocol { format!(" {}", safe::line(&last.r#type)) } else { String::new() };
     let pending = if last.pending { " (waited while you were off)" } else { "" };
     let id = short_id(&last.id);
-    let wanted = last.ack_by.as_ref().filter(|_| !last.read);
-    let wanted =
-        wanted.map(|by| format!(" (wants `atm ack {id}` by {})", clock_time(by))).unwrap_or_default();
+    let by = last.ack_by.as_ref().map(|by| format!(" by {}", clock_time(by))).unwrap_or_default();
+    let is_wanted = !last.read && (last.ack_by.is_some() || last.ack_id.is_some());
+    let wanted = if is_wanted { format!(" (wants `atm ack {id}`{by})") } else { String::new() };
     let mut entry =
         format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", clock_time(&last.timestamp));
     let text = text(last);
@@ -119,6 +119,7 @@ mod tests {
             delivery_status: None,
             pending: false,
             ack_by: None,
+            ack_id: None,
             extra: atm_office::view::Extra::default(),
         }
     }

@@ -52,6 +52,7 @@ fn member(name: &str, state: Presence, unread: usize) -> MemberView {
         model: Some("claude-opus-4-5-20260101".to_owned()),
         color: Some("blue".to_owned()),
         lead: name == "team-lead",
+        has_entry: true,
         activity: (unread == 3).then(|| "waiting for permission".to_owned()),
         warnings: Vec::new(),
     }
@@ -92,6 +93,7 @@ fn mail(text: &str, read: bool) -> MessageView {
         delivery_status: None,
         pending: !read,
         ack_by: None,
+        ack_id: None,
         extra: Extra::default(),
     }
 }

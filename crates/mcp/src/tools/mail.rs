@@ -3,6 +3,7 @@
 use atm_office::Hint;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
+use atm_office::protocol::shutdown::Dialect;
 use atm_store::watch::Stop;
 use atm_wire::{Address, MemberName, TeamName};
 use schemars::JsonSchema;
@@ -118,11 +119,11 @@ impl SendMessage {
     fn shutdown_response(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
         let request = Some(self.request_id.as_str()).filter(|id| !id.is_empty());
         if self.decision()? {
-            let sent = desk.office().approve_shutdown(team, sender, request)?;
+            let sent = desk.office().approve_shutdown(team, sender, request, Dialect::Client)?;
             return told("shutdown approved; end your work now", &sent, json!({}));
         }
         let reason = if self.content.is_empty() { "still at work".to_owned() } else { self.content };
-        let sent = desk.office().reject_shutdown(team, sender, request, reason)?;
+        let sent = desk.office().reject_shutdown(team, sender, request, reason, Dialect::Client)?;
         told("shutdown rejected", &sent, json!({}))
     }
 

@@ -197,7 +197,9 @@ impl Call for CheckTeammate {
         }
         let office = desk.office();
         let members = office.members(&team)?;
-        let Some(member) = members.into_iter().find(|member| member.name == name.as_str() && !member.lead)
+        let Some(member) = members
+            .into_iter()
+            .find(|member| member.name == name.as_str() && !member.lead && member.has_entry)
         else {
             return Err(no_teammate(desk, &team, &name));
         };

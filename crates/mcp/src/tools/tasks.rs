@@ -118,6 +118,7 @@ impl Call for TaskUpdate {
             metadata: metadata
                 .map(|(key, value)| Ok((key, if value.is_null() { None } else { Some(raw(&value)?) })))
                 .collect::<Result<_, Trouble>>()?,
+            ..TaskChange::default()
         };
         let before: Vec<TaskId> = numbers(self.add_blocked_by)?;
         let after: Vec<TaskId> = numbers(self.add_blocks)?;

@@ -26,7 +26,7 @@ impl Office {
         // Two at once must not both find it without an acknowledgment.
         let _turn = self.mailbox(team, who).deciding()?;
         self.look(team)?;
-        let message = self.recorded(Some(team), id)?;
+        let message = self.to_acknowledge(team, who, id)?;
         if message.inbox.name != who.as_str() {
             let why = format!(
                 "message {} is for {}, and only {} can acknowledge it",
@@ -43,6 +43,20 @@ impl Office {
         let to = Address { name: MemberName::parse(&message.sender)?, team: home };
         let letter = Letter { id: Some(own_id), ..Letter::new(to, Payload::from(ack).to_text()) };
         self.send_in_turn(team, who, &letter, options)
+    }
+
+    /// The message that is meant: by its own id, or by the name under which its sender wants it acknowledged.
+    fn to_acknowledge(&self, team: &TeamName, who: &MemberName, id: &str) -> Result<Recorded, OfficeError> {
+        let named = match self.recorded(Some(team), id) {
+            Err(OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. }) => {
+                self.books.with(|ledger| ledger.acknowledged_by(&self.root_key(), id))?
+            }
+            found => return found,
+        };
+        // Senders count their own messages: of several with one name, the newest of this reader is meant.
+        let is_mine = |m: &Recorded| m.inbox.name == who.as_str() && m.inbox.team == team.as_str();
+        let mine = named.iter().rfind(|message| is_mine(message)).or(named.last());
+        mine.cloned().ok_or_else(|| OfficeError::NotRecorded { id: id.to_owned() })
     }
 
     /// The acknowledgment that a message has, as the answer to who wants to send another one.

@@ -27,6 +27,8 @@ impl Office {
         if recipients.is_empty() {
             return Err(OfficeError::NobodyElse { team: team.clone() });
         }
+        let names: Vec<String> = recipients.iter().map(ToString::to_string).collect();
+        let letter = Letter { recipients: names, ..letter.clone() };
         let letters: Vec<Letter> = recipients.into_iter().map(|to| Letter { to, ..letter.clone() }).collect();
         self.send_all_by(&mut routes, team, from, &letters, options).map_err(|(_, error)| error)
     }

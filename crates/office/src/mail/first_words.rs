@@ -9,7 +9,7 @@ use crate::protocol::policy::content_of;
 use crate::team::Team;
 
 /// Who tells a member what it is for.
-const SYSTEM: &str = "system";
+pub(super) const SYSTEM: &str = "system";
 /// What kind of message that is.
 const SYSTEM_INIT: &str = "system_init";
 
@@ -25,7 +25,7 @@ pub struct Prompt<'a> {
 /// An inbox that is ready for its reader.
 #[derive(Debug, Default)]
 pub struct FirstWords {
-    /// How many unread messages of before carry a tag, so that they are acted on.
+    /// How many unread messages of before carry a tag, or are named in a note that does, so that they are acted on.
     pub offered: usize,
     /// What happened beside it.
     pub warnings: Vec<String>,
@@ -49,7 +49,7 @@ impl Team<'_> {
                 "shutdown request {id} was not for the one that starts now; it is kept in {kept}"
             ));
         }
-        words.offered = office.offer_backlog(team, name)?;
+        words.offered = office.offer_backlog(team, name)? + self.note_untagged(name)?;
         let Some(prompt) = prompt.filter(|prompt| !prompt.text.trim().is_empty()) else { return Ok(words) };
         let unread: Vec<_> = mailbox.list()?.messages.into_iter().filter(|message| !message.read).collect();
         let lies_there = unread
@@ -63,21 +63,30 @@ impl Team<'_> {
     }
 
     fn write_prompt(&self, name: &MemberName, prompt: &str) -> Result<Vec<String>, OfficeError> {
-        let office = self.office();
         let to = Address { name: name.clone(), team: None };
         let letter = Letter { summary: Some("Initial prompt".to_owned()), ..Letter::new(to, prompt) };
+        self.write_as_system(&letter, Some(SYSTEM_INIT))
+    }
+
+    /// Writes a letter of whatever starts members, which is no member itself.
+    pub(super) fn write_as_system(
+        &self,
+        letter: &Letter,
+        kind: Option<&str>,
+    ) -> Result<Vec<String>, OfficeError> {
+        let office = self.office();
         let system = MemberName::parse(SYSTEM)?;
         let mut addressed = office.address(
             &mut Routes::new(office),
             self.name(),
             &system,
-            &letter,
-            content_of(&letter),
+            letter,
+            content_of(letter),
             SendOptions::default(),
         )?;
         addressed.draft = Draft {
             color: Some(Color::System.to_string()),
-            kind: Some(SYSTEM_INIT.to_owned()),
+            kind: kind.map(ToOwned::to_owned),
             ..addressed.draft
         };
         let mut warnings = Vec::new();

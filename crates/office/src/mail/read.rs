@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use atm_ledger::{Evidence, LedgerError, Observed, Stage};
 use atm_store::mailbox::Turn;
 use atm_store::watch::Stop;
-use atm_store::{Mailbox, Receipt};
+use atm_store::{Layout, Mailbox, Receipt};
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
@@ -247,7 +247,12 @@ impl Office {
         let listing = mailbox.list()?;
         let wanted = |message: &Message| from.is_none_or(|from| message.from == from.as_str());
         let unread = listing.messages.into_iter().filter(|message| !message.read && wanted(message));
-        let originals: Vec<Message> = unread.take(limit).collect();
+        let mut originals: Vec<Message> = unread.collect();
+        // A log has its queues, which are listed in this order.
+        if mailbox.layout() == Layout::Array {
+            originals.sort_by_key(Message::priority);
+        }
+        originals.truncate(limit);
         let warnings = listing.warnings.iter().map(ToString::to_string).collect();
         let (office, team, who) = (self.clone(), team.clone(), who.clone());
         let inbox = Arc::new(Taking { office, team, who, mailbox, warnings, turn });

@@ -29,6 +29,8 @@ impl Office {
     ) -> Result<(String, Sent), OfficeError> {
         let request = format!("req-{}", fresh_id().simple());
         let text = payload(kind, &request, from, self, data);
+        // What it asks is between the two of them.
+        let options = SendOptions { force: true, ..options };
         let sent = self.send(team, from, &Letter::new(to, text), options)?;
         Ok((request, sent))
     }
@@ -98,7 +100,8 @@ impl Office {
         let text = payload(&kind, request, who, self, data);
         let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
-        self.send_in_turn(team, who, &Letter::new(to, text), options)
+        // What it says is between the two of them.
+        self.send_in_turn(team, who, &Letter::new(to, text), SendOptions { force: true, ..options })
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
 use atm_store::{Appended, fresh_id};
+use atm_wire::lint::payload_flaws;
 use atm_wire::message::{Delivery, Ours, Priority};
 use atm_wire::payload::Content;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
@@ -19,6 +20,9 @@ use crate::office::{Office, USER};
 use crate::protocol::policy;
 use crate::team::Team;
 use crate::trail::transcript::Remembered;
+
+/// From this size on, the text of a message had better be a file, in bytes: a client shows it to its model at once.
+const LARGE: usize = 32 * 1024;
 
 /// A message that somebody wants sent.
 #[derive(Debug, Clone)]
@@ -37,6 +41,8 @@ pub struct Letter {
     pub thread: Option<String>,
     /// How long it may take to be acknowledged, if it has to be.
     pub ack_by: Option<Duration>,
+    /// Everybody whom it goes to, if it is for several.
+    pub recipients: Vec<String>,
     /// The id to use; a new one is made when there is none. An id that is in the inbox is not written twice.
     pub id: Option<String>,
 }
@@ -52,18 +58,22 @@ impl Letter {
             reply_to: None,
             thread: None,
             ack_by: None,
+            recipients: Vec::new(),
             id: None,
         }
     }
 }
 
 /// How to send.
+#[expect(clippy::struct_excessive_bools, reason = "each is asked for by itself")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SendOptions {
     /// Make an inbox for a name that is no member and has none.
     pub create: bool,
     /// Refuse an inbox that does not parse, instead of setting it aside.
     pub strict: bool,
+    /// Send a payload of a known type that lacks what its readers need.
+    pub force: bool,
     /// Leave the text of mail for somebody who is off as it is.
     pub no_tag: bool,
 }
@@ -238,6 +248,9 @@ impl Office {
         let target = letter.to.team.as_ref().unwrap_or(team);
         let there = routes.team(target)?;
         self.check_policy(team, from, (target, there.config()), &letter.to.name, &content)?;
+        if !options.force {
+            check_payload(&content)?;
+        }
         let lead = self.lead_to_remember(target, there.config());
         let mut warnings = Vec::new();
         let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
@@ -245,6 +258,7 @@ impl Office {
         if sender.is_none() && from.as_str() != USER {
             warnings.push(format!("{from} is not a member of team {team}"));
         }
+        warnings.extend(large(&letter.text));
         let now = self.now();
         // With white space before it, it is words to those that read the file.
         let content = if letter.text.starts_with('{') { content } else { Content::Text };
@@ -255,8 +269,11 @@ impl Office {
             }
             _ => letter.text.clone(),
         };
-        let summary =
-            (!is_protocol).then(|| letter.summary.clone().unwrap_or_else(|| summarize(&letter.text)));
+        let summary = match content.payload() {
+            Some(payload) => payload.headline(),
+            None => Some(letter.summary.clone().unwrap_or_else(|| summarize(&letter.text))),
+        };
+        let kind = content.payload().filter(|payload| payload.names_its_entry());
         let id = letter.id.clone().unwrap_or_else(|| fresh_id().to_string());
         let draft = Draft {
             ack_id: letter.ack_by.map(|_| id.clone()),
@@ -276,7 +293,8 @@ impl Office {
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
             },
-            kind: None,
+            kind: kind.map(|payload| payload.kind().to_owned()),
+            recipients: letter.recipients.clone(),
         };
         Ok(Addressed {
             lead,
@@ -289,6 +307,26 @@ impl Office {
             warnings,
         })
     }
+}
+
+/// Refuses a payload of a known type that lacks what its readers need.
+fn check_payload(content: &Content) -> Result<(), OfficeError> {
+    let Content::Protocol(parsed) = content else { return Ok(()) };
+    let flaws = payload_flaws(parsed);
+    if flaws.is_empty() {
+        return Ok(());
+    }
+    Err(OfficeError::BadPayload { kind: parsed.payload.kind().to_owned(), flaws })
+}
+
+/// What to say of mail that its readers would rather have as a file.
+fn large(text: &str) -> Option<String> {
+    (text.len() > LARGE).then(|| {
+        let size = text.len() / 1024;
+        format!(
+            "the message has {size} KB: leave that as a file with `atm artifacts put FILE`, and send its name"
+        )
+    })
 }
 
 /// The teams that the letters of one call come from and go to, each loaded once.

@@ -87,6 +87,17 @@ impl Office {
     }
 }
 
+impl Office {
+    /// Closes the pane of a member that has approved its end, if we opened it; says whether there was one. What runs there
+    /// ends with it, the caller too if it is that.
+    pub fn close_pane(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
+        let team = self.team(team)?;
+        let Some(pane) = team.config().member(name.as_str()).and_then(PaneRef::of) else { return Ok(false) };
+        self.panes.close(&pane).map_err(SpawnError::from)?;
+        Ok(true)
+    }
+}
+
 impl Team<'_> {
     /// Looks whether the members that we started still run, and records those as offline that do not. Costs nothing in a
     /// team where nobody was started.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use atm_store::Listing;
 use atm_wire::team::{Manner, Member, NewMember, Spawned, TeamConfig, Waking};
-use atm_wire::{Color, MemberName, Stamp, TeamName};
+use atm_wire::{Color, MemberName, Message, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::chores::wake;
@@ -154,6 +154,9 @@ pub struct MemberView {
     pub color: Option<String>,
     /// Whether it leads the team.
     pub lead: bool,
+    /// Whether it is listed in the configuration. One that is not has mail that waits.
+    #[serde(skip)]
+    pub has_entry: bool,
     /// What it does, where its client says so.
     pub activity: Option<String>,
     /// What is wrong with its mail.
@@ -255,13 +258,36 @@ impl Team<'_> {
             let leads = lead == Some(member.name.as_str());
             let mut view = member_view(self.name(), member, leads, judge(&signs, now), signs.last_heard());
             match inboxes.get(&member.name) {
-                Some(Ok(listing)) => view.count(listing),
+                Some(Ok(listing)) => view.count(listing, member.shutdown_at),
                 Some(Err(error)) => view.warnings.push(error.to_string()),
                 None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
             }
             view
         };
-        self.config().members.iter().map(view).collect()
+        let mut views: Vec<MemberView> = self.config().members.iter().map(view).collect();
+        views.extend(self.names_without_entry().iter().filter_map(|name| self.without_entry(name)));
+        views
+    }
+
+    /// Somebody who has no entry, and mail that waits: a client took the entry away when its member ended.
+    fn without_entry(&self, name: &MemberName) -> Option<MemberView> {
+        let listing = self.listings().get(name.as_str())?.as_ref().ok()?;
+        let unread = listing.messages.iter().filter(|message| !message.read).count();
+        if unread == 0 {
+            return None;
+        }
+        let (state, why) = match self.agent_named(name) {
+            Some(pid) => (Presence::Online, format!("process {pid} runs with its --agent-id")),
+            None => (Presence::Offline, "it has no entry in config.json".to_owned()),
+        };
+        let entry = Member { name: name.to_string(), ..Member::default() };
+        let judged = Judgement { state, activity: None, evidence: Vec::new() };
+        let mut view = member_view(self.name(), &entry, false, judged, None);
+        view.has_entry = false;
+        view.evidence.push(why.clone());
+        view.why = why;
+        view.count(listing, None);
+        Some(view)
     }
 }
 
@@ -287,14 +313,25 @@ fn member_view(
         model: member.model.clone(),
         color: member.color.as_ref().map(ToString::to_string),
         lead: leads,
+        has_entry: true,
         warnings: Vec::new(),
     }
 }
 
+/// Whether mail that says nothing of its delivery was written for somebody who had ended, as far as is known.
+pub(crate) fn came_while_off(message: &Message, ended: Option<Stamp>) -> bool {
+    let sent = message.sent_at;
+    let is_later = ended.is_none_or(|ended| sent.is_none_or(|sent| sent.may_be_since(ended)));
+    !message.read && message.delivery_status.is_none() && is_later
+}
+
 impl MemberView {
     /// Counts what waits in its inbox.
-    fn count(&mut self, listing: &Listing) {
-        let pending = || listing.messages.iter().filter(|message| message.is_pending());
+    fn count(&mut self, listing: &Listing, ended: Option<Stamp>) {
+        let is_off = self.state == Presence::Offline;
+        let is_pending =
+            |message: &&Message| message.is_pending() || (is_off && came_while_off(message, ended));
+        let pending = || listing.messages.iter().filter(is_pending);
         self.unread = listing.messages.iter().filter(|message| !message.read).count();
         self.pending = pending().count();
         self.oldest_pending = pending().filter_map(|message| message.sent_at).min();

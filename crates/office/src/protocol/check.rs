@@ -61,11 +61,15 @@ impl Office {
     ) -> Result<Checked, OfficeError> {
         let root = self.root_key();
         let beat = self.wait_until(team, timeout, || {
-            let beats = self.books.with(|ledger| {
-                ledger.sent_by(&root, team.as_str(), name.as_str(), HEARTBEAT, asked.as_millis())
-            })?;
+            let since = asked.saturating_sub(Duration::from_secs(1)).as_millis();
+            let beats = self
+                .books
+                .with(|ledger| ledger.sent_by(&root, team.as_str(), name.as_str(), HEARTBEAT, since))?;
             // One that names another check answers that one.
-            let answers = |m: &Recorded| m.request_id.as_deref().is_none_or(|id| id == request);
+            let answers = |m: &Recorded| {
+                Stamp::from_millis(m.sent_at).may_be_since(asked)
+                    && m.request_id.as_deref().is_none_or(|id| id == request)
+            };
             Ok(beats.into_iter().find(answers))
         })?;
         let beat = beat.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })?;
@@ -73,7 +77,7 @@ impl Office {
         Ok(Checked {
             name: name.clone(),
             request: request.to_owned(),
-            after_ms: beat.sent_at - asked.as_millis(),
+            after_ms: (beat.sent_at - asked.as_millis()).max(0),
             task: said.task_id,
             progress: said.progress_percent,
             timestamp: Stamp::from_millis(beat.sent_at),

@@ -12,6 +12,7 @@ pub mod shutdown;
 pub mod signed;
 pub mod stale;
 
+use atm_ledger::Recorded;
 use atm_wire::payload::Payload;
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Address, MemberName, TeamName};
@@ -31,6 +32,20 @@ impl Office {
     ) -> Result<Sent, OfficeError> {
         let letter = Letter::new(Address { name: to, team: None }, payload.into().to_text());
         self.send(team, from, &letter, SendOptions::default())
+    }
+
+    /// Answers who asked, also somebody who has no inbox yet: the name was taken from the request.
+    pub(crate) fn answer_with(
+        &self,
+        team: &TeamName,
+        from: &MemberName,
+        asked: &Recorded,
+        payload: impl Into<Payload>,
+    ) -> Result<Sent, OfficeError> {
+        let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
+        let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
+        let letter = Letter::new(to, payload.into().to_text());
+        self.send(team, from, &letter, SendOptions { create: true, ..SendOptions::default() })
     }
 
     /// The member's entry, or an error with the nearest names.

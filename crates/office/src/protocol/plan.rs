@@ -143,7 +143,7 @@ impl Office {
             permission_mode: answer.permission_mode.clone(),
             timestamp: Some(self.now()),
         };
-        let mut sent = self.send_payload(team, who, MemberName::parse(&asked.sender)?, payload)?;
+        let mut sent = self.answer_with(team, who, &asked, payload)?;
         sent.warnings.extend(self.signature_warning(team, &config));
         Ok(sent)
     }

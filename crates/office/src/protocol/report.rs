@@ -23,6 +23,8 @@ pub enum IdleReason {
     WaitingResponse,
     /// It has completed its task.
     TaskComplete,
+    /// No task is its own.
+    NoAssignedTasks,
 }
 
 impl IdleReason {
@@ -33,7 +35,15 @@ impl IdleReason {
             Self::Interrupted => "interrupted",
             Self::WaitingResponse => "waiting_response",
             Self::TaskComplete => "task_complete",
+            Self::NoAssignedTasks => "no_assigned_tasks",
         }
+    }
+}
+
+impl IdleReason {
+    /// Whether the task that is named with it was completed.
+    fn ends_a_task(self) -> bool {
+        matches!(self, Self::TaskComplete | Self::NoAssignedTasks)
     }
 }
 
@@ -67,7 +77,7 @@ impl Office {
         let lead = self.lead_of(team, &config)?;
         // Readers of the log layout use other keys than clients do.
         let in_log = self.mailbox(team, &lead).layout() == Layout::Log;
-        let completed = idle.task.clone().filter(|_| in_log && idle.reason == IdleReason::TaskComplete);
+        let completed = idle.task.clone().filter(|_| in_log && idle.reason.ends_a_task());
         let payload = IdleNotification {
             from: Some(who.to_string()),
             timestamp: Some(self.now()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atm_wire::payload::{ShutdownApproved, ShutdownRejected, ShutdownRequest};
+use atm_wire::payload::{Payload, ShutdownApproved, ShutdownRejected, ShutdownRequest, ShutdownResponse};
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
@@ -11,7 +11,17 @@ use crate::office::Office;
 use crate::people::members::MemberChange;
 use crate::protocol::requests::Asked;
 
-const REQUEST: &str = "shutdown_request";
+pub(super) const REQUEST: &str = "shutdown_request";
+
+/// In which payload a member answers: clients have one for yes and one for no, other programs one for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// `shutdown_approved` or `shutdown_rejected`.
+    #[default]
+    Client,
+    /// `shutdown_response`.
+    Response,
+}
 
 impl Office {
     /// `from`, the lead, asks a member to end; with `wait`, waits for the decision.
@@ -45,18 +55,23 @@ impl Office {
         team: &TeamName,
         who: &MemberName,
         request: Option<&str>,
+        dialect: Dialect,
     ) -> Result<Sent, OfficeError> {
         let asked = self.which_request(team, who, REQUEST, request)?;
         let config = self.folder(team)?.load()?;
         let member = config.member(who.as_str());
-        let payload = ShutdownApproved {
-            request_id: asked.request_id.clone(),
-            from: Some(who.to_string()),
-            timestamp: Some(self.now()),
-            pane_id: member.and_then(|member| member.tmux_pane_id.clone()),
-            backend_type: member.and_then(|member| member.backend_type.clone()),
+        let request_id = asked.request_id.clone();
+        let payload = match dialect {
+            Dialect::Client => Payload::from(ShutdownApproved {
+                request_id,
+                from: Some(who.to_string()),
+                timestamp: Some(self.now()),
+                pane_id: member.and_then(|member| member.tmux_pane_id.clone()),
+                backend_type: member.and_then(|member| member.backend_type.clone()),
+            }),
+            Dialect::Response => ShutdownResponse { request_id, approved: Some(true), content: None }.into(),
         };
-        let mut sent = self.send_payload(team, who, MemberName::parse(&asked.sender)?, payload)?;
+        let mut sent = self.answer_with(team, who, &asked, payload)?;
         if member.is_some() {
             let off = MemberChange { active: Some(false), ..MemberChange::default() };
             if let Err(error) = self.set_member(team, who, &off) {
@@ -73,14 +88,19 @@ impl Office {
         who: &MemberName,
         request: Option<&str>,
         reason: String,
+        dialect: Dialect,
     ) -> Result<Sent, OfficeError> {
         let asked = self.which_request(team, who, REQUEST, request)?;
-        let payload = ShutdownRejected {
-            request_id: asked.request_id.clone(),
-            from: Some(who.to_string()),
-            reason: Some(reason),
-            timestamp: Some(self.now()),
+        let (request_id, said) = (asked.request_id.clone(), Some(reason));
+        let payload = match dialect {
+            Dialect::Client => Payload::from(ShutdownRejected {
+                request_id,
+                from: Some(who.to_string()),
+                reason: said,
+                timestamp: Some(self.now()),
+            }),
+            Dialect::Response => ShutdownResponse { request_id, approved: Some(false), content: said }.into(),
         };
-        self.send_payload(team, who, MemberName::parse(&asked.sender)?, payload)
+        self.answer_with(team, who, &asked, payload)
     }
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use atm_ledger::{Evidence, Stage};
 use atm_store::Receipt;
-use atm_wire::payload::Payload;
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::protocol::shutdown::REQUEST;
 
 /// A message that was taken out of the unread mail, and where it is kept.
 #[derive(Debug, Clone, Serialize)]
@@ -39,9 +39,7 @@ impl Office {
         self.look(team)?;
         let mailbox = self.mailbox(team, name);
         let is_stale = |message: &Message| {
-            !message.read
-                && message.sent_at.is_none_or(|at| at < spawned_at)
-                && matches!(message.content().payload(), Some(Payload::ShutdownRequest(_)))
+            !message.read && message.sent_at.is_none_or(|at| at < spawned_at) && message.kind() == REQUEST
         };
         let stale: Vec<Message> = mailbox.list()?.messages.into_iter().filter(is_stale).collect();
         if stale.is_empty() {
@@ -61,7 +59,7 @@ impl Office {
         Ok(stale
             .into_iter()
             .map(|message| SetAside {
-                request: message.content().payload().and_then(Payload::request_id).map(ToOwned::to_owned),
+                request: message.request_id_of(&message.content()),
                 timestamp: message.timestamp.clone(),
                 kept: kept.clone(),
                 id: message.id,

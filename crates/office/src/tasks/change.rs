@@ -1,7 +1,7 @@
 //! Changing, assigning and deleting tasks.
 
 use atm_wire::MemberName;
-use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Status, Task, TaskId};
+use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Effort, Status, Task, TaskId};
 use serde_json::value::RawValue;
 
 use super::claim::without_lease;
@@ -23,6 +23,8 @@ pub struct TaskChange {
     pub status: Option<Status>,
     /// Another owner, or none.
     pub owner: Option<Option<MemberName>>,
+    /// How urgent it is and how long it should take; what is not said stays.
+    pub effort: Effort,
     /// Keys of `metadata` with another value, or without any.
     pub metadata: Vec<(String, Option<Box<RawValue>>)>,
 }
@@ -99,6 +101,8 @@ impl Tasks<'_> {
                 changes.push(Change::note(COMPLETED_AT, &self.now().to_string()));
             }
         }
+        let effort = change.effort.metadata().into_iter();
+        changes.extend(effort.map(|(key, value)| Change::Metadata(key, Some(value))));
         changes
             .extend(change.metadata.iter().map(|(key, value)| Change::Metadata(key.clone(), value.clone())));
         changes

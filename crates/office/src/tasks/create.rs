@@ -3,7 +3,7 @@
 use atm_store::tasks::TaskListing;
 use atm_wire::MemberName;
 use atm_wire::payload::TaskAssignment;
-use atm_wire::task::{Change, Task, TaskId};
+use atm_wire::task::{Change, Effort, Task, TaskId};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -27,6 +27,8 @@ pub struct TaskPlan {
     pub blocked_by: Vec<TaskId>,
     /// What waits for it.
     pub blocks: Vec<TaskId>,
+    /// How urgent it is and how long it should take.
+    pub effort: Effort,
     /// What else is to be kept with it.
     pub metadata: Vec<(String, Box<RawValue>)>,
 }
@@ -50,7 +52,7 @@ impl Tasks<'_> {
             task.owner = plan.owner.as_ref().map(ToString::to_string);
             task.blocks = plan.blocks.iter().map(ToString::to_string).collect();
             task.blocked_by = plan.blocked_by.iter().map(ToString::to_string).collect();
-            task.metadata = metadata(&plan.metadata);
+            task.metadata = metadata(&[plan.effort.metadata(), plan.metadata.clone()].concat());
             task
         })?;
         let created = || Done::TaskCreated(id);
@@ -86,13 +88,15 @@ impl Tasks<'_> {
     /// Sends the owner, if that is somebody else, the task.
     pub(super) fn tell_owner(&self, who: &MemberName, id: TaskId, task: &Task, outcome: &mut Outcome) {
         let owner = task.owner.as_deref().and_then(|owner| MemberName::parse(owner).ok());
+        let effort = task.effort();
         let about = TaskAssignment {
             task_id: Some(id.to_string()),
             subject: Some(task.subject.clone()),
             description: Some(task.description.clone()),
             assigned_by: Some(who.to_string()),
             timestamp: Some(self.now()),
-            ..TaskAssignment::default()
+            priority: effort.priority,
+            estimated_hours: effort.estimated_hours,
         };
         self.tell(who, owner.filter(|owner| owner != who), about, outcome);
     }

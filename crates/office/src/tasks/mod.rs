@@ -182,7 +182,15 @@ impl Tasks<'_> {
         }
         let agent_id = format!("{who}@{}", self.team);
         let tasks = u64::from(state == State::Complete);
-        let news = News { agent_id: &agent_id, state, at: self.now(), detail: None, tokens: 0, tasks };
+        let news = News {
+            agent_id: &agent_id,
+            state,
+            at: self.now(),
+            detail: None,
+            tokens: 0,
+            tasks,
+            response: None,
+        };
         match self.office.report(&self.team, who, &news) {
             // An owner who has left the team reports nothing.
             Ok(_) | Err(OfficeError::NoMember { .. }) => {}

@@ -22,8 +22,6 @@ pub(crate) fn noticed(message: &Message, now: i64) -> NewMessage {
 pub(crate) fn noticed_with(message: &Message, content: &Content, now: i64) -> NewMessage {
     let ours = message.ours();
     let payload = content.payload();
-    let top_ack =
-        message.extra.iter().find(|(key, _)| key == "ackId").map(|(_, raw)| raw.get().trim_matches('"'));
     NewMessage {
         id: message.id.clone(),
         sender: message.from.clone(),
@@ -33,11 +31,8 @@ pub(crate) fn noticed_with(message: &Message, content: &Content, now: i64) -> Ne
         sent_at: message.sent_at.map_or(now, atm_wire::Stamp::as_millis),
         reply_to: ours.reply_to,
         thread: ours.thread,
-        request_id: match content {
-            Content::Protocol(parsed) => parsed.request_id(),
-            Content::Text => None,
-        },
-        ack_id: top_ack.map(ToOwned::to_owned),
+        request_id: message.request_id_of(content),
+        ack_id: message.ack_id(),
         ack_by: ours.ack_by.map(atm_wire::Stamp::as_millis),
         task: payload.and_then(task_of).map(ToOwned::to_owned),
         origin: ours.origin,

@@ -5,6 +5,7 @@ pub mod care;
 pub(crate) mod closing;
 pub mod complete;
 pub(crate) mod effects;
+mod flaws;
 mod frame;
 pub mod history;
 pub(crate) mod intake;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use atm_ledger::{Recorded, Stage, StageRecord, StepState};
-use atm_wire::team::TeamConfig;
-use atm_wire::{Message, Stamp, TeamName};
+use atm_wire::team::{Member, TeamConfig};
+use atm_wire::{MemberName, Message, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::chores::described;
@@ -47,6 +47,8 @@ pub enum Why {
     NoSignOfWork,
     /// It lies unread for long, although its recipient is there.
     UnreadLong,
+    /// It lies unread, and its recipient is off.
+    UnreadOffline,
 }
 
 /// A message that waits.
@@ -117,7 +119,7 @@ pub struct Pending {
 }
 
 /// A message that lies unread in its inbox.
-fn unread(message: &Message, team: &TeamName, to: &str, now: Stamp) -> Waiting {
+fn unread(message: &Message, team: &TeamName, to: &str, why: Why, now: Stamp) -> Waiting {
     let sent = message.sent_at.unwrap_or(now);
     let ours = message.ours();
     Waiting {
@@ -136,7 +138,7 @@ fn unread(message: &Message, team: &TeamName, to: &str, now: Stamp) -> Waiting {
             origin: ours.origin.clone(),
             found: None,
         },
-        why: Why::UnreadLong,
+        why,
         waited_ms: now.as_millis() - sent.as_millis(),
     }
 }
@@ -205,15 +207,18 @@ impl Team<'_> {
         Ok(Pending { waiting, unknown: office.unknown_steps(self.name())?, looked })
     }
 
-    /// Adds what lies unread for long in the inboxes of members that are there.
+    /// Adds what lies unread: for long, in the inboxes of members that are there; at all, in those of readers that are off.
+    /// That is mail of others too, who do not say that they queue it.
     fn add_unread(&self, waiting: &mut Vec<Waiting>, looked: &mut Looked) {
         let now = self.office().now();
         let before = now.saturating_sub(self.office().unread_after);
         let known: HashSet<(String, String)> =
             waiting.iter().map(|waiting| (waiting.message.to.clone(), waiting.message.id.clone())).collect();
         let is_known = |to: &str, message: &Message| known.contains(&(to.to_owned(), message.id.clone()));
-        for member in &self.config().members {
-            let messages = match self.listings().get(&member.name) {
+        let without_entry = self.names_without_entry();
+        let members = self.config().members.iter().map(|member| (member.name.as_str(), Some(member)));
+        for (name, member) in members.chain(without_entry.iter().map(|name| (name.as_str(), None))) {
+            let messages = match self.listings().get(name) {
                 Some(Ok(listing)) => &listing.messages,
                 Some(Err(error)) => {
                     looked.unreadable.push(error.to_string());
@@ -223,21 +228,34 @@ impl Team<'_> {
                 None => continue,
             };
             looked.inboxes += 1;
-            let is_old = |message: &&Message| {
-                !message.read
-                    && message.sent_at.is_some_and(|sent| sent <= before)
-                    // Heartbeats are read with the rest, and nobody waits for that.
-                    && message.kind() != ROUTINE
-                    && !is_known(&member.name, message)
-            };
-            let old: Vec<&Message> = messages.iter().filter(is_old).take(AT_MOST).collect();
-            if old.is_empty() {
+            // Heartbeats are read with the rest, and nobody waits for that.
+            let waits =
+                |message: &&Message| !message.read && message.kind() != ROUTINE && !is_known(name, message);
+            let mut unread_now: Vec<&Message> = messages.iter().filter(waits).take(AT_MOST).collect();
+            if unread_now.is_empty() {
                 continue;
             }
-            if matches!(self.judge(member).state, Presence::Online | Presence::Idle | Presence::Stalled) {
-                let team = self.name();
-                waiting.extend(old.into_iter().map(|message| unread(message, team, &member.name, now)));
+            let why = match self.state_of(name, member) {
+                Presence::Offline => Why::UnreadOffline,
+                Presence::Online | Presence::Idle | Presence::Stalled => {
+                    unread_now.retain(|message| message.sent_at.is_some_and(|sent| sent <= before));
+                    Why::UnreadLong
+                }
+                Presence::Unknown => continue,
+            };
+            let team = self.name();
+            waiting.extend(unread_now.into_iter().map(|message| unread(message, team, name, why, now)));
+        }
+    }
+
+    /// Whether somebody is there who may have no entry.
+    fn state_of(&self, name: &str, member: Option<&Member>) -> Presence {
+        match member {
+            Some(member) => self.judge(member).state,
+            None if MemberName::parse(name).is_ok_and(|name| self.agent_named(&name).is_some()) => {
+                Presence::Online
             }
+            None => Presence::Offline,
         }
     }
 }
@@ -290,6 +308,7 @@ impl Why {
                     .to_owned()
             }
             Self::NoSignOfWork => "was queued and taken; no answer since".to_owned(),
+            Self::UnreadOffline => "lies unread, and its reader is off".to_owned(),
             Self::UnreadLong => "lies unread for long, although its reader is there".to_owned(),
         }
     }

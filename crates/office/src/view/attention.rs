@@ -41,7 +41,7 @@ impl Reason {
     /// acknowledgments that are not due.
     fn of(why: Why) -> Option<Self> {
         Some(match why {
-            Why::Queued | Why::AckAwaited => return None,
+            Why::Queued | Why::AckAwaited | Why::UnreadOffline => return None,
             Why::NotWritten => Self::NotWritten,
             Why::AckOverdue => Self::AckOverdue,
             Why::LostByClient => Self::LostByClient,

@@ -49,6 +49,9 @@ pub struct MessageView {
     /// Until when it wants to be acknowledged; in the JSON it stands in `extra`.
     #[serde(skip)]
     pub ack_by: Option<String>,
+    /// The name by which its sender wants it acknowledged; in the JSON it stands in `extra`.
+    #[serde(skip)]
+    pub ack_id: Option<String>,
     /// Keys that we do not know, and `metadata`, as they stand.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
@@ -99,6 +102,7 @@ impl MessageView {
             payload,
             delivery_status: message.delivery_status.clone(),
             pending: message.is_pending(),
+            ack_id: message.ack_id(),
             ack_by: message.ours().ack_by.map(|time| time.to_string()),
             extra: Extra(extra),
         }

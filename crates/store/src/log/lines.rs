@@ -44,6 +44,8 @@ pub(super) struct Line<'a> {
     /// Counted from 1 in its file.
     pub(super) number: usize,
     pub(super) text: &'a str,
+    /// When its file was last written.
+    pub(super) changed: Stamp,
     /// Where it ends in its file, newline included, in bytes of the text.
     pub(super) end: usize,
     /// Its bytes are not those of the text.
@@ -77,6 +79,9 @@ impl QueueFiles {
                 inode: file.inode,
                 number: line + 1,
                 text: file.line(line),
+                changed: Stamp::from_millis(
+                    file.changed.0.saturating_mul(1000).saturating_add(file.changed.1 / 1_000_000),
+                ),
                 end: file.ends[line],
                 is_lossy: file.is_lossy && file.line(line).contains(char::REPLACEMENT_CHARACTER),
                 at: (index, line),

@@ -204,9 +204,16 @@ impl LogInbox {
         for queue in QUEUES {
             let files = QueueFiles::read(&self.file(queue))?;
             let place = files.place(cursor.of(queue).as_ref());
+            let mut before = None;
             for line in files.lines().filter(|line| self.counts(line)) {
                 match Message::from_line(line.text) {
                     Ok(mut message) => {
+                        if message.timestamp.is_empty() {
+                            message.sent_at = before.or(Some(line.changed));
+                            let (path, position) = (line.path.to_owned(), line.number);
+                            listing.warnings.push(Warning::NoTime { path, position });
+                        }
+                        before = message.sent_at.or(before);
                         message.read = line.at < place;
                         listing.messages.push(message);
                     }

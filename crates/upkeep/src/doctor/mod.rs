@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 use atm_office::{Office, OfficeError};
 use atm_store::journal::Entry;
 use atm_store::mend::{Mending, Undone};
-use atm_store::{Layout, TeamFolder};
+use atm_store::{Layout, TeamFolder, bounded_log};
 use atm_wire::{MemberName, TeamName};
+use serde::Serialize;
 
 use crate::phantoms::{self, Phantom, REROUTED};
 
@@ -28,6 +29,9 @@ use abandoned::Abandoned;
 pub use ailments::{Ailment, Severity};
 pub use ledger::{Checkup, check_ledger};
 pub use treat::{Treated, treat};
+
+/// So many of the flaws that were noted are shown, the newest.
+const NOTED_AT_MOST: usize = 5;
 
 /// Something that is wrong.
 #[derive(Debug, Clone)]
@@ -140,6 +144,22 @@ pub fn examine(office: &Office, team: Option<&TeamName>) -> Result<Vec<Finding>,
     system::inotify(&mut findings);
     findings.sort_by_key(|finding| finding.ailment.severity());
     Ok(findings)
+}
+
+/// What looks noted of lines and entries that are no messages: it is on record when they are long gone.
+#[derive(Debug, Clone, Serialize)]
+pub struct Noted {
+    /// The log.
+    pub path: PathBuf,
+    /// Its last lines, oldest first.
+    pub lines: Vec<String>,
+}
+
+/// The last of what was noted; nothing if there never was anything.
+pub fn noted(office: &Office) -> Option<Noted> {
+    let path = office.state().error_log();
+    let lines = bounded_log::last(&path, NOTED_AT_MOST);
+    (!lines.is_empty()).then_some(Noted { path, lines })
 }
 
 /// Fails unless each route is from an inbox of nobody to a member.

@@ -19,6 +19,7 @@ mod time;
 pub use array::ArrayLint;
 pub use finding::{Counts, Finding, Findings, Place};
 pub use lines::LogLint;
+pub use payload::flaws as payload_flaws;
 pub use rules::{Level, Rule};
 
 use serde::Serialize;

@@ -7,7 +7,7 @@ use super::scope::{Scope, kind_of};
 use crate::json::{Object, string};
 use crate::message::Message;
 use crate::name::excerpt;
-use crate::payload::Payload;
+use crate::payload::{Parsed, Payload};
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,25 @@ enum Wanted {
     Word,
     Flag,
     Many,
+}
+
+impl Wanted {
+    fn fits(self, value: &RawValue) -> bool {
+        let number = value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        match self {
+            Self::Word => number || string(value).is_some(),
+            Self::Flag => matches!(value.get(), "true" | "false" | "\"true\"" | "\"false\""),
+            Self::Many => value.get().starts_with('[') || string(value).is_some(),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Word => "a string",
+            Self::Flag => "a boolean",
+            Self::Many => "an array",
+        }
+    }
 }
 
 /// A field in every spelling, and what it holds.
@@ -47,6 +66,32 @@ const NEEDS: &[(&str, &[Need])] = &[
     ("health_check", &[(&["request_id", "requestId"], Wanted::Word)]),
     ("stall_alert", &[(&["stalled_agent", "stalledAgent"], Wanted::Word)]),
 ];
+
+/// What more a payload needs that is sent: readers know it, and what is written already is not called bad for it.
+const NEEDS_TO_BE_SENT: &[(&str, &[Need])] = &[
+    ("idle_notification", &[(&["idleReason", "reason", "idle_reason"], Wanted::Word)]),
+    ("task_assignment", &[(&["subject"], Wanted::Word)]),
+    ("message", &[(&["text", "content", "message"], Wanted::Word)]),
+    ("team_broadcast", &[(&["text", "content", "message"], Wanted::Word)]),
+    ("plan_approval_request", &[(&["plan", "planContent", "plan_content"], Wanted::Word)]),
+];
+
+/// What a payload of a known type lacks or has in another type than its readers expect, each in words.
+pub fn flaws(payload: &Parsed) -> Vec<String> {
+    let (kind, object) = (payload.payload.kind(), Object::parse(payload.raw()).unwrap_or_default());
+    let needs = |table: &'static [(&str, &'static [Need])]| {
+        table.iter().find(|(name, _)| *name == kind).map_or(&[][..], |(_, needs)| needs)
+    };
+    let flaw =
+        |(spellings, wanted): &Need| match spellings.iter().find_map(|key| Some((key, object.get(key)?))) {
+            None => Some(format!("it has no `{}`", spellings[0])),
+            Some((key, value)) if !wanted.fits(value) => {
+                Some(format!("its `{key}` is {}, not {}", kind_of(value), wanted.words()))
+            }
+            Some(_) => None,
+        };
+    needs(NEEDS).iter().chain(needs(NEEDS_TO_BE_SENT)).filter_map(flaw).collect()
+}
 
 /// Checks the payload that a text is, if it is one.
 pub(super) fn check(scope: &mut Scope<'_, '_>, message: &Object<'_>, key: &str, text: &str) {
@@ -105,15 +150,9 @@ fn check_fields(scope: &mut Scope<'_, '_>, raw: &str, key: &str, kind: &str, pay
             scope.at(Rule::PayloadLacks, raw, key, || format!("has a {kind} without `{}`", spellings[0]));
             continue;
         };
-        let number = value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        let (fits, said) = match wanted {
-            Wanted::Word => (number || string(value).is_some(), "a string"),
-            Wanted::Flag => (matches!(value.get(), "true" | "false" | "\"true\"" | "\"false\""), "a boolean"),
-            Wanted::Many => (value.get().starts_with('[') || string(value).is_some(), "an array"),
-        };
-        if !fits {
+        if !wanted.fits(value) {
             scope.at(Rule::PayloadWrongType, raw, key, || {
-                format!("has a {kind} whose `{spelling}` is {}, not {said}", kind_of(value))
+                format!("has a {kind} whose `{spelling}` is {}, not {}", kind_of(value), wanted.words())
             });
         }
     }

@@ -74,6 +74,12 @@ pub struct Ours {
 
 /// The kind of most messages.
 const PLAIN: &str = "message";
+/// The kind of words to several, in a log.
+const BROADCAST: &str = "team_broadcast";
+/// Whom such a line names as its recipient.
+const EVERYBODY: &str = "all";
+/// The version of the protocol that entries and lines are written in.
+const VERSION: u8 = 1;
 
 /// A message to be written, in either layout.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -98,9 +104,13 @@ pub struct Draft {
     pub ack_id: Option<String>,
     /// What is ours in it.
     pub ours: Ours,
-    /// What kind of words it has, where they are not just a message.
+    /// The entry's own type, where that is not just a message: the kind of its words, or of a payload whose type
+    /// stands outside, too (see [`Payload::names_its_entry`](crate::payload::Payload::names_its_entry)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Everybody whom these words went to, if they were for several: a log has that in the line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recipients: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -139,6 +149,8 @@ struct Line<'a, C: Serialize> {
     timestamp: Stamp,
     #[serde(rename = "messageId")]
     message_id: &'a str,
+    #[serde(rename = "msgV")]
+    version: u8,
     #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
     #[serde(rename = "ackId", skip_serializing_if = "Option::is_none")]
@@ -156,6 +168,8 @@ struct Line<'a, C: Serialize> {
 #[derive(Serialize)]
 struct PlainContent<'a> {
     text: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    recipients: &'a [String],
 }
 
 impl Draft {
@@ -168,7 +182,7 @@ impl Draft {
             timestamp: self.timestamp,
             color: self.color.as_deref(),
             message_id: &self.id,
-            version: 1,
+            version: VERSION,
             msg_id: &self.id,
             r#type: self.kind.as_deref().unwrap_or(PLAIN),
             ack_id: self.ack_id.as_deref(),
@@ -182,8 +196,10 @@ impl Draft {
     pub fn line(&self) -> Result<String, serde_json::Error> {
         let mut line = match classify(&self.text, None) {
             Content::Text => {
-                let kind = self.kind.as_deref().unwrap_or(PLAIN);
-                serde_json::to_string(&self.as_line(kind, None, PlainContent { text: &self.text }))?
+                let plain = if self.recipients.is_empty() { PLAIN } else { BROADCAST };
+                let kind = self.kind.as_deref().unwrap_or(plain);
+                let content = PlainContent { text: &self.text, recipients: &self.recipients };
+                serde_json::to_string(&self.as_line(kind, None, content))?
             }
             Content::Protocol(parsed) => {
                 let content = without_type(parsed.raw())?;
@@ -204,9 +220,10 @@ impl Draft {
         Line {
             r#type: kind,
             from: &self.from,
-            to: &self.to,
+            to: if kind == BROADCAST { EVERYBODY } else { &self.to },
             timestamp: self.timestamp,
             message_id: &self.id,
+            version: VERSION,
             request_id,
             ack_id: self.ack_id.as_deref(),
             summary: self.summary.as_deref(),
@@ -255,7 +272,28 @@ mod tests {
             ack_id: None,
             ours: Ours { reply_to: Some("m-1".into()), ..Ours::default() },
             kind: None,
+            recipients: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_broadcast_line_names_its_recipients_and_keeps_them() {
+        let draft = Draft { recipients: vec!["bob".into(), "eve".into()], ..draft("meet at ten") };
+        let line = draft.line().unwrap();
+        assert!(line.contains(r#""type":"team_broadcast","from":"team-lead","to":"all""#), "{line}");
+        assert!(line.contains(r#""content":{"text":"meet at ten","recipients":["bob","eve"]}"#), "{line}");
+        let back = Message::from_line(line.trim_end()).unwrap();
+        assert_eq!((back.kind().as_str(), back.text.as_str()), ("team_broadcast", "meet at ten"));
+        let kept = back.extra.iter().find(|(key, _)| key == "recipients").map(|(_, raw)| raw.get());
+        assert_eq!(kept, Some(r#"["bob","eve"]"#));
+        let entry = serde_json::to_value(draft.entry()).unwrap();
+        assert_eq!(entry["type"], "message", "an array's entry has one recipient");
+    }
+
+    #[test]
+    fn a_line_says_which_version_of_the_protocol_it_is_in() {
+        let line = draft("hi").line().unwrap();
+        assert!(line.contains(r#""msgV":1"#), "{line}");
     }
 
     #[test]

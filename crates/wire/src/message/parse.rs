@@ -11,26 +11,30 @@ use crate::payload::Parsed;
 use crate::stamp::Stamp;
 
 impl Message {
-    /// Reads an entry of an array inbox.
+    /// Reads an entry of an array inbox. One without a time is no message there: clients delete it.
     pub fn from_entry(raw: &RawValue) -> Result<Self, Flaw> {
         let object = object(raw.get())?;
         let from = required_string(&object, "from")?;
         let text = required_string(&object, "text")?;
-        Self::build(&object, from.into_owned(), text.into_owned(), &ENTRY_KEYS)
+        let time = time(&object)?;
+        Ok(Self::build(&object, from.into_owned(), text.into_owned(), time, &ENTRY_KEYS))
     }
 
-    /// Reads a line of a log inbox; an array entry that strayed there is understood too.
+    /// Reads a line of a log inbox; an array entry that strayed there is understood too. A line without a time is a
+    /// message, whose `timestamp` is empty.
     pub fn from_line(line: &str) -> Result<Self, Flaw> {
         let object = object(line)?;
         let from = required_string(&object, "from")?.into_owned();
         let Some(content) = object.get("content") else {
             let text = required_string(&object, "text").map_err(|_| Flaw::Missing("content"))?;
-            return Self::build(&object, from, text.into_owned(), &ENTRY_KEYS);
+            return Ok(Self::build(&object, from, text.into_owned(), time_of_line(&object)?, &ENTRY_KEYS));
         };
         let kind = required_string(&object, "type")?;
+        let mut beside = Vec::new();
         let text = match (kind.as_ref(), json::string(content)) {
             (_, Some(text)) => text.into_owned(),
             ("message" | "team_broadcast", None) if plain_text(content).is_some() => {
+                beside = beside_text(content);
                 plain_text(content).unwrap_or_default().into_owned()
             }
             (kind, None) => {
@@ -38,15 +42,22 @@ impl Message {
                 Parsed::from_log(kind, content, request.as_deref()).raw().to_owned()
             }
         };
-        Self::build(&object, from, text, &LINE_KEYS)
+        let mut message = Self::build(&object, from, text, time_of_line(&object)?, &LINE_KEYS);
+        message.extra.extend(beside);
+        Ok(message)
     }
 
-    fn build(object: &Object, from: String, text: String, known: &[&str]) -> Result<Self, Flaw> {
-        let (timestamp, sent_at) = time(object)?;
+    fn build(
+        object: &Object,
+        from: String,
+        text: String,
+        (timestamp, sent_at): (Cow<str>, Option<Stamp>),
+        known: &[&str],
+    ) -> Self {
         let timestamp = timestamp.into_owned();
         let given = given_id(object);
         let owned = |key| object.string(key).map(Cow::into_owned);
-        Ok(Self {
+        Self {
             id_given: given.is_some(),
             id: given.map_or_else(|| derived_id(&from, &timestamp, &text), Cow::into_owned),
             to: owned("to"),
@@ -65,7 +76,7 @@ impl Message {
             text,
             timestamp,
             sent_at,
-        })
+        }
     }
 }
 
@@ -159,6 +170,13 @@ pub(super) fn required_string<'a>(object: &Object<'a>, field: &'static str) -> R
     json::string(raw).ok_or(Flaw::WrongType { field, wanted: "a string" })
 }
 
+/// What stands beside the words of a line: whom they were sent to, for one.
+fn beside_text(content: &RawValue) -> Vec<(String, Box<RawValue>)> {
+    let object = Object::parse(content.get()).unwrap_or_default();
+    let others = object.iter().filter(|(key, _)| *key != "text");
+    others.map(|(key, raw)| (key.to_owned(), raw.to_owned())).collect()
+}
+
 fn plain_text(content: &RawValue) -> Option<Cow<'_, str>> {
     Object::parse(content.get()).ok()?.string("text")
 }
@@ -170,6 +188,14 @@ fn time<'a>(object: &Object<'a>) -> Result<(Cow<'a, str>, Option<Stamp>), Flaw> 
         (Some(text), stamp) => Ok((text, stamp)),
         (None, Some(stamp)) => Ok((Cow::Owned(stamp.to_string()), Some(stamp))),
         (None, None) => Err(Flaw::WrongType { field: "timestamp", wanted: "a time" }),
+    }
+}
+
+/// The same; nothing where there is none.
+fn time_of_line<'a>(object: &Object<'a>) -> Result<(Cow<'a, str>, Option<Stamp>), Flaw> {
+    match time(object) {
+        Err(Flaw::Missing(_)) => Ok((Cow::Borrowed(""), None)),
+        time => time,
     }
 }
 
@@ -223,6 +249,15 @@ mod tests {
         let message = Message::from_line(assigned).unwrap();
         assert_eq!(message.kind(), "task_assignment");
         assert_eq!(message.extra[0].0, "ackId");
+    }
+
+    #[test]
+    fn a_line_without_a_time_is_a_message_and_an_entry_is_not() {
+        let line = r#"{"type":"message","from":"c","to":"bob","content":{"text":"hi"}}"#;
+        let message = Message::from_line(line).unwrap();
+        assert_eq!((message.timestamp.as_str(), message.sent_at), ("", None));
+        assert_eq!(message.id, Message::from_line(line).unwrap().id, "it is the same at every look");
+        assert_eq!(entry(r#"{"from":"a","text":"t"}"#).unwrap_err(), Flaw::Missing("timestamp"));
     }
 
     proptest! {

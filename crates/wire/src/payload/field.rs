@@ -64,6 +64,25 @@ impl Value for String {
     }
 }
 
+/// A number or a word, like the urgency of a task: written as a number where it is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level(pub String);
+
+impl Value for Level {
+    fn read(raw: &RawValue) -> Option<Self> {
+        String::read(raw).map(Self)
+    }
+}
+
+impl Serialize for Level {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.parse::<i64>() {
+            Ok(number) => serializer.serialize_i64(number),
+            Err(_) => serializer.serialize_str(&self.0),
+        }
+    }
+}
+
 impl Value for bool {
     fn read(raw: &RawValue) -> Option<Self> {
         match raw.get() {

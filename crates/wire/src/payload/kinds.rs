@@ -3,7 +3,7 @@
 //! A field's first key is the one that we write; keys after `+` are written beside it, since one half of the
 //! readers knows only this and the other half only that; keys after `|` are understood and never written.
 
-use super::field::{Writer, read};
+use super::field::{Level, Writer, read};
 use crate::json::Object;
 use crate::stamp::Stamp;
 
@@ -129,7 +129,7 @@ payloads! {
         /// When.
         timestamp: Option<Stamp> = "timestamp",
         /// How urgent it is: a number or a word.
-        priority: Option<String> = "priority",
+        priority: Option<Level> = "priority",
         /// How long it should take.
         estimated_hours: Option<f64> = "estimatedHours" | "estimated_hours",
     }

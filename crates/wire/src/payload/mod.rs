@@ -4,12 +4,14 @@
 //! place that tells the two apart. Reading is lenient, and the text itself is always kept beside the view.
 
 pub(crate) mod field;
+mod headline;
 mod kinds;
 
 use serde_json::value::RawValue;
 
 use crate::json::Object;
 
+pub use field::Level;
 pub use kinds::*;
 
 /// What a message's text is.

@@ -113,7 +113,7 @@ fn a_field_of_the_wrong_type_hides_nothing_else() {
     let text =
         r#"{"type":"task_assignment","taskId":{"no":1},"subject":"s","timestamp":"soon","priority":4}"#;
     let expected =
-        TaskAssignment { subject: Some("s".into()), priority: Some("4".into()), ..Default::default() };
+        TaskAssignment { subject: Some("s".into()), priority: Some(Level("4".into())), ..Default::default() };
     assert_eq!(payload(text), expected.into());
     assert_eq!(protocol(text, None).raw(), text);
 }

@@ -1,6 +1,7 @@
 //! A task of the shared list: `tasks/<team>/<id>.json`.
 
 mod change;
+mod effort;
 mod id;
 mod lease;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use crate::message::Flaw;
 use crate::payload::field::{document, read};
 
 pub use change::{Change, edit};
+pub use effort::Effort;
 pub use id::{TaskId, TaskIdError};
 pub use lease::{CLAIM_EXPIRY, CLAIMED_AT, DEFAULT_LEASE, Lease};
 

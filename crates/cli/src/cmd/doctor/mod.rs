@@ -89,7 +89,8 @@ impl Doctor {
                 break;
             }
         }
-        show::cases(&mut context.out, &cases, ledger.as_ref().ok())?;
+        let noted = doctor::noted(&context.office);
+        show::cases(&mut context.out, &cases, ledger.as_ref().ok(), noted.as_ref())?;
         // Locked, out of reach, or of a newer atm: there is nothing to mend about it.
         ledger?;
         let bad = cases.iter().any(|case| match &case.outcome {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use atm_upkeep::doctor::{Checkup, Severity};
+use atm_upkeep::doctor::{Checkup, Noted, Severity};
 use serde::Serialize;
 
 use super::{Case, Outcome};
@@ -39,6 +39,8 @@ struct Document<'a> {
     findings: Vec<Shape<'a>>,
     counts: Counts,
     ledger: Option<&'a Checkup>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noted: Option<&'a Noted>,
 }
 
 impl Outcome {
@@ -73,13 +75,18 @@ fn count(cases: &[Case]) -> Counts {
     counts
 }
 
-pub(super) fn cases(out: &mut Out, cases: &[Case], ledger: Option<&Checkup>) -> Result<(), Failure> {
+pub(super) fn cases(
+    out: &mut Out,
+    cases: &[Case],
+    ledger: Option<&Checkup>,
+    noted: Option<&Noted>,
+) -> Result<(), Failure> {
     for warning in ledger.iter().flat_map(|ledger| &ledger.warnings) {
         out.warn(warning)?;
     }
     if out.json {
         let findings = cases.iter().map(shape).collect();
-        out.document(&Document { findings, counts: count(cases), ledger })?;
+        out.document(&Document { findings, counts: count(cases), ledger, noted })?;
         return Ok(());
     }
     for case in cases {
@@ -88,6 +95,13 @@ pub(super) fn cases(out: &mut Out, cases: &[Case], ledger: Option<&Checkup>) -> 
     if let Some(ledger) = ledger.filter(|ledger| ledger.sound) {
         let path = ledger.ledger.display().to_string();
         out.note(format!("the ledger {} is sound: {} messages", safe::line(&path), ledger.messages))?;
+    }
+    if let Some(Noted { path, lines }) = noted {
+        let path = path.display().to_string();
+        out.note(format!("{} has what was no message, newest last:", safe::line(&path)))?;
+        for line in lines {
+            out.note(format!("  {}", safe::line(line)))?;
+        }
     }
     let counts = count(cases);
     let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });

@@ -1,7 +1,8 @@
 //! `atm task create` and `atm task update`
 
 use atm_office::tasks::{TaskChange, TaskPlan};
-use atm_wire::task::{Status, TaskId};
+use atm_wire::payload::Level;
+use atm_wire::task::{Effort, Status, TaskId};
 use atm_wire::{MemberName, TeamName};
 use clap::{Args, ValueEnum};
 use serde_json::value::{RawValue, to_raw_value};
@@ -29,6 +30,8 @@ pub(crate) struct Create {
     /// The tasks that wait for it
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     blocks: Vec<TaskId>,
+    #[command(flatten)]
+    effort: EffortArgs,
     /// Something to keep with it; the value is JSON, or else text
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     metadata: Vec<Pair>,
@@ -56,9 +59,28 @@ pub(crate) struct Update {
     /// Nobody's any more (its owner or the lead)
     #[arg(long, conflicts_with = "owner")]
     no_owner: bool,
+    #[command(flatten)]
+    effort: EffortArgs,
     /// Something to keep with it; `KEY=` takes it away
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     metadata: Vec<Pair>,
+}
+
+/// How urgent a task is and how long it should take.
+#[derive(Debug, Args)]
+pub(super) struct EffortArgs {
+    /// How urgent it is: a number or a word; its owner is told
+    #[arg(long, value_name = "LEVEL")]
+    priority: Option<String>,
+    /// How many hours it should take; its owner is told
+    #[arg(long, value_name = "HOURS")]
+    estimate: Option<f64>,
+}
+
+impl From<EffortArgs> for Effort {
+    fn from(args: EffortArgs) -> Self {
+        Self { priority: args.priority.map(Level), estimated_hours: args.estimate.filter(|h| h.is_finite()) }
+    }
 }
 
 /// A key of a task's metadata.
@@ -99,6 +121,7 @@ impl Create {
             owner: self.owner,
             blocked_by: self.blocked_by,
             blocks: self.blocks,
+            effort: self.effort.into(),
             metadata: self.metadata.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect(),
         };
         let who = context.sender()?;
@@ -115,6 +138,7 @@ impl Update {
             active_form: self.active_form,
             status: self.status.map(Into::into),
             owner: if self.no_owner { Some(None) } else { self.owner.map(Some) },
+            effort: self.effort.into(),
             metadata: self.metadata.into_iter().map(|pair| (pair.key, pair.value)).collect(),
         };
         let who = context.sender()?;

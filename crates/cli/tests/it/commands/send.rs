@@ -117,7 +117,7 @@ fn a_line_in_the_log_layout_is_what_shell_recipes_expect() {
         world.ok(&["send", "bob", priority, "--priority", priority]);
     }
     let folder = world.root().join("teams/dev/members/bob");
-    assert_snapshot!(world.mask(&fs::read_to_string(folder.join("inbox")).unwrap()), @r#"{"type":"message","from":"user","to":"bob","timestamp":"[.........TIME.........]","messageId":"[ID]","summary":"normal","delivery_status":"delivered","content":{"text":"normal"}}"#);
+    assert_snapshot!(world.mask(&fs::read_to_string(folder.join("inbox")).unwrap()), @r#"{"type":"message","from":"user","to":"bob","timestamp":"[.........TIME.........]","messageId":"[ID]","msgV":1,"summary":"normal","delivery_status":"delivered","content":{"text":"normal"}}"#);
     for (file, priority) in [("inbox-high", "high"), ("inbox", "normal"), ("inbox-low", "low")] {
         let lines = fs::read_to_string(folder.join(file)).unwrap();
         assert_eq!(lines.lines().count(), 1, "{file}");

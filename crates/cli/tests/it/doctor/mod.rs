@@ -1,5 +1,6 @@
 //! `atm doctor`: a corpus of broken trees. Each is found, mended, found no more, and undone to the same bytes.
 
+mod noted;
 mod phantoms;
 mod undo;
 

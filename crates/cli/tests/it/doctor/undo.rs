@@ -31,6 +31,9 @@ fn what_was_mended_is_told_and_kept() {
       because `atm validate` says what each of them lacks
       fixed; `atm doctor --undo [TIME]` undoes it
     the ledger [STATE]/log.db is sound: 2 messages
+    [STATE]/errors.log has what was no message, newest last:
+      [.........TIME.........] [ROOT]/teams/dev/inboxes/bob.json: entry 2 is null, not an object: skipped, left as it is
+      [.........TIME.........] [ROOT]/teams/dev/inboxes/bob.json: entry 3 has no `text`: skipped, left as it is
     0 errors, 0 warnings, 0 notes; 1 fixed
     ");
     assert_snapshot!(world.session("atm doctor --journal"), @"

@@ -322,7 +322,7 @@ fn one_that_agreed_to_end_is_over_when_its_program_is() {
     let gate = world.home().join("gate");
     stage.script("bob", &format!("while [ ! -e '{}' ]; do sleep 0.01; done", gate.display()));
     world.ok(&["--as", "team-lead", "shutdown", "request", "bob"]);
-    world.ok(&["--as", "bob", "shutdown", "approve"]);
+    world.ok(&["--as", "bob", "shutdown", "approve", "--keep-pane"]);
     stage.state("bob");
     assert_eq!((&stage.entry("bob")["isActive"], stage.panes()), (&json!(false), 2), "off, and still at it");
     let at = stage.entry("bob")["shutdownAt"].clone();
@@ -340,7 +340,7 @@ fn one_that_agreed_to_end_is_over_when_its_program_is() {
 
     // One that agreed and does not end can be ended.
     world.ok(&["--as", "team-lead", "shutdown", "request", "bob"]);
-    world.ok(&["--as", "bob", "shutdown", "approve"]);
+    world.ok(&["--as", "bob", "shutdown", "approve", "--keep-pane"]);
     assert_eq!(world.json(&["kill", "bob"])["killed"], true);
     assert_eq!(stage.panes(), 1);
 }

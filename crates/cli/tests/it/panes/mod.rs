@@ -4,6 +4,7 @@ mod crashes;
 mod lifecycle;
 mod nudges;
 mod refusals;
+mod shutdown;
 mod turns;
 
 use std::path::PathBuf;

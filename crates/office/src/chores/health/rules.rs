@@ -73,7 +73,7 @@ pub(super) fn due(row: Option<&HealthRow>, seen: &Seen, now: Stamp) -> Option<St
     let ask = || if seen.offline { stall(row) } else { Step::Check };
     let Some(row) = row else { return seen.overdue.then(ask) };
     let at = Stamp::from_millis(row.at);
-    let heard_since = seen.said.is_some_and(|said| said >= at);
+    let heard_since = seen.said.is_some_and(|said| said.may_be_since(at));
     match row.step.as_str() {
         CHECKED | STALLED | UNRESPONSIVE if heard_since => Some(Step::Recover),
         CHECKED => (now.since(at) > CHECK_PATIENCE).then(|| stall(Some(row))),

@@ -66,7 +66,7 @@ pub struct Retry<'a>(pub &'a Policies);
 impl Retry<'_> {
     fn progress(waited: &Waited) -> Option<(Progress<'_>, atm_wire::message::Priority)> {
         let draft = waited.draft.as_ref()?;
-        if matches!(waited.why, Why::AckAwaited | Why::AckOverdue | Why::UnreadLong)
+        if matches!(waited.why, Why::AckAwaited | Why::AckOverdue | Why::UnreadLong | Why::UnreadOffline)
             || waited.message.stage >= atm_ledger::Stage::Acked
         {
             return None;

@@ -237,7 +237,7 @@ fn holds(held_by: HeldBy, message: &Message) -> bool {
 }
 
 fn wants_something(message: &Message) -> bool {
-    message.is_pending() || is_tagged(&message.text) || message.ours().ack_by.is_some()
+    message.is_pending() || is_tagged(&message.text) || message.ack_id().is_some()
 }
 
 fn receipt(message: &Message) -> String {

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use atm_store::Mailbox;
+use atm_store::{Layout, Mailbox};
 use atm_wire::Message;
 
 use super::{Record, receipt, wants_something};
@@ -53,7 +53,7 @@ impl Unread {
         let presented: HashSet<&str> = record.presented.iter().map(String::as_str).collect();
         let held: HashSet<&str> = record.held.iter().map(String::as_str).collect();
         let empty = || (Self::default(), Room::default(), Room::default());
-        let ((unread, ..), _) = mailbox.fold(empty, |(all, wanted, others), message| {
+        let ((mut unread, ..), _) = mailbox.fold(empty, |(all, wanted, others), message| {
             if message.read {
                 return;
             }
@@ -72,6 +72,9 @@ impl Unread {
                 all.left_out += 1;
             }
         })?;
+        if mailbox.layout() == Layout::Array {
+            unread.new.sort_by_key(Message::priority);
+        }
         Ok(unread)
     }
 }

@@ -208,7 +208,7 @@ impl Signs {
     /// Since when it does not answer.
     fn stalled_at(&self, now: Stamp) -> Option<Stamp> {
         let said = self.word.as_ref().map(|word| word.at);
-        let silent_since = |at: &Stamp| said.is_none_or(|said| said < *at);
+        let silent_since = |at: &Stamp| said.is_none_or(|said| !said.may_be_since(*at));
         let overdue = self.unanswered.filter(|at| now.since(*at) > CHECK_PATIENCE);
         overdue.filter(silent_since).or(self.stalled.filter(silent_since))
     }

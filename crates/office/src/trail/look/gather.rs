@@ -76,6 +76,7 @@ impl Office {
     ) -> Result<GatheredInbox, OfficeError> {
         let (key, mailbox) = (self.inbox_key(team, name), self.mailbox(team, name));
         let (messages, warnings) = outline(&mailbox)?;
+        self.note_flaws(&warnings);
         let is_broken = warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. }));
         let signature = mailbox.signature();
         let mut expected = known.messages;
