@@ -16,6 +16,7 @@ mod signals;
 mod size;
 mod stop;
 mod suggest;
+mod when;
 
 use std::env;
 use std::process;

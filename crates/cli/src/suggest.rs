@@ -246,7 +246,7 @@ mod tests {
             }
             // One that is not there yet is not suggested.
             let Some(found) = atm.find_subcommand(first) else {
-                assert!(["recall", "daemon"].contains(&first), "{command}");
+                assert!(["daemon"].contains(&first), "{command}");
                 continue;
             };
             if let Some(second) =

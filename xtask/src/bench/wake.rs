@@ -35,14 +35,14 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
 fn wake(world: &World, number: u32) -> Result<Duration> {
     let mut reader = world
         .atm("bob")
-        .args(["read", "--wait", "30", "--json"])
+        .args(["read", "--wait", "30s", "--json"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start the waiting reader")?;
     let mut output = reader.stdout.take().context("the reader has an output")?;
     thread::sleep(SETTLED);
-    ensure!(reader.try_wait()?.is_none(), "`atm read --wait 30` did not wait");
+    ensure!(reader.try_wait()?.is_none(), "`atm read --wait 30s` did not wait");
 
     let temp = world.inbox().with_extension("json.tmp.0badcafe");
     measure::write_synced(&temp, world::inbox(number..number + 1, false).as_bytes())?;

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ack {
-    /// The message: its id, or at least six characters of its start or end
-    #[arg(value_name = "ID")]
+    /// The message: its id, at least six characters of its start or end, or `last` for the last that you got
+    #[arg(value_name = "ID|last")]
     id: String,
     /// What you want to add
     text: Option<String>,

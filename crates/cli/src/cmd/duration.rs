@@ -3,24 +3,27 @@
 use std::time::Duration;
 
 use atm_wire::Stamp;
+use jiff::tz::TimeZone;
 
 use crate::failure::Failure;
+use crate::when::{self, Edge};
 
 pub(super) use crate::output::times::span;
 
 /// Longer than anybody waits, and short enough to be added to any time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// `30s`, `10m`; a number alone is seconds.
+/// `30s`, `10m`, `2 hours`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let span = atm_wire::stamp::parse_duration(text).map_err(|error| error.to_string())?;
     Ok(span.min(LONGEST))
 }
 
-/// A time, or how long ago.
+/// A time as people write it, where they are. Flags that name an end mean the last moment of a day.
 pub(super) fn time(flag: &str, text: Option<&str>, now: Stamp) -> Result<Option<Stamp>, Failure> {
-    text.map(|text| Stamp::parse_relative(text, now)).transpose().map_err(|error| {
-        Failure::usage(format!("{flag}: {error}"))
-            .hint("like 2026-11-15T18:00:00Z, or 10m for ten minutes ago")
+    let edge = if flag == "--until" { Edge::End } else { Edge::Start };
+    let moment = |text: &str| when::parse(text, now, &TimeZone::system(), edge);
+    text.map(moment).transpose().map_err(|error| {
+        Failure::usage(format!("{flag} {error}")).hint(format!("write it {}", when::EXAMPLES))
     })
 }

@@ -1,7 +1,10 @@
 //! `atm log`
+#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
+use atm_office::trail::history::Trace;
 use clap::Args;
 
+use super::duration::time;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::trace;
@@ -11,12 +14,48 @@ pub(crate) struct Log {
     /// The last so many
     #[arg(long, value_name = "N", default_value_t = 50)]
     last: usize,
+    /// Only from this sender
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
+    /// Only for this recipient
+    #[arg(long, value_name = "NAME")]
+    to: Option<String>,
+    /// Only what this one sent or got
+    #[arg(long, value_name = "NAME")]
+    with: Option<String>,
+    /// Only sent then or later: yesterday, monday, 10am, `1 day ago`, 2h, 2026-11-15
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only sent then or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Only with this in its text, summary or sender, in small or capital letters
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
+    /// Only of this type, like task_assignment
+    #[arg(long, value_name = "TYPE")]
+    r#type: Option<String>,
+    /// With their whole texts
+    #[arg(long)]
+    full: bool,
 }
 
 impl Log {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.remembered_team()?;
-        let log = context.office.log(team.as_ref(), self.last)?;
+        let now = context.office.now();
+        let filters = [&self.from, &self.to, &self.with, &self.since, &self.until, &self.grep, &self.r#type];
+        let is_filtered = filters.iter().any(|filter| filter.is_some());
+        let log = context.office.trace(&Trace {
+            team: context.remembered_team()?,
+            from: self.from,
+            to: self.to,
+            with: self.with,
+            since: time("--since", self.since.as_deref(), now)?,
+            until: time("--until", self.until.as_deref(), now)?,
+            grep: self.grep,
+            r#type: self.r#type,
+            limit: self.last,
+        })?;
         let out = &mut context.out;
         out.page();
         if out.json {
@@ -24,7 +63,9 @@ impl Log {
             return Ok(0);
         }
         if log.is_empty() {
-            out.note("nothing was sent or seen yet")?;
+            out.note(if is_filtered { "no such mail" } else { "nothing was sent or seen yet" })?;
+        } else if self.full {
+            super::thread::show(out, &log)?;
         } else {
             trace::show(out, &log)?;
         }

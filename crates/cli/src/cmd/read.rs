@@ -16,7 +16,7 @@ pub(crate) struct Read {
     /// Leave it unread
     #[arg(long)]
     peek: bool,
-    /// Wait for mail, at the most this long: 30, 30s, 5m
+    /// Wait for mail, at the most this long: 30s, 5m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     wait: Option<Duration>,
     /// At the most so many

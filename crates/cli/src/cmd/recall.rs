@@ -9,12 +9,7 @@ use crate::output::safe;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A message that is read, shown or taken stays, with exit code 4 and the reason. What it had answered or acknowledged stays
-so. `atm track ID` shows `recalled`; should its reader have seen it all the same, that shows as `seen`.
-
-Examples:
-  atm recall last                 the last message that you sent
-  atm recall 0199c3f1             by the start of its id
-  atm --as alice recall 3f1a77    as another sender, by the end of its id")]
+so. `atm track ID` shows `recalled`; should its reader have seen it all the same, that shows as `seen`.")]
 pub(crate) struct Recall {
     /// The message: its id, at least six characters of its start or end, or `last` for the last that you sent
     #[arg(value_name = "ID|last")]

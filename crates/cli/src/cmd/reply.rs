@@ -11,8 +11,8 @@ use crate::failure::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Reply {
-    /// The message in your inbox: its id, or at least six characters of its start or end
-    #[arg(value_name = "ID")]
+    /// The message in your inbox: its id, at least six characters of its start or end, or `last` for the last that you got
+    #[arg(value_name = "ID|last")]
     id: String,
     #[command(flatten)]
     words: Words,

@@ -1,32 +1,42 @@
 //! `atm thread`
 
+use atm_office::trail::history::Remembered;
 use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::Out;
 use crate::output::message::{self, Extent};
 
 #[derive(Debug, Args)]
 pub(crate) struct Thread {
-    /// Any message of the conversation: its id, or at least six characters of its start or end
-    #[arg(value_name = "ID")]
+    /// Any message of the conversation: its id, at least six characters of its start or end, or `last` for the last that
+    /// you sent or got
+    #[arg(value_name = "ID|last")]
     id: String,
 }
 
 impl Thread {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.remembered_team()?;
-        let thread = context.office.thread(team.as_ref(), &self.id)?;
+        let id = context.office.message_with(team.as_ref(), &context.sender()?, &self.id)?;
+        let thread = context.office.thread(team.as_ref(), &id)?;
         let out = &mut context.out;
         if out.json {
             out.document(&thread)?;
             return Ok(0);
         }
         out.page();
-        for one in &thread {
-            message::show_head_of(out, one)?;
-            message::show_text(out, &one.text, &one.id, Extent::Whole)?;
-        }
+        show(out, &thread)?;
         Ok(0)
     }
+}
+
+/// Messages with their whole texts.
+pub(super) fn show(out: &mut Out, messages: &[Remembered]) -> Result<(), Failure> {
+    for one in messages {
+        message::show_head_of(out, one)?;
+        message::show_text(out, &one.text, &one.id, Extent::Whole)?;
+    }
+    Ok(())
 }

@@ -133,7 +133,7 @@ fn what_is_accepted_is_listed_as_pending_and_counts_for_its_team() {
     let turn = File::open(world.queue_of("bob.json")).unwrap();
     turn.lock().unwrap();
     let id =
-        accepted(&world.atm(&["--json", "send", "bob", "promised", "--wait", "taken", "--timeout", "1"]));
+        accepted(&world.atm(&["--json", "send", "bob", "promised", "--wait", "taken", "--timeout", "1s"]));
     let pending = world.json(&["pending"]);
     assert_eq!((&pending[0]["id"], &pending[0]["why"]), (&id.into(), &"not_written".into()), "{pending}");
     team.write_inbox("bob", "[]");

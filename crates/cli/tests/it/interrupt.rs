@@ -95,7 +95,7 @@ fn a_send_that_waits_for_its_text() {
 fn a_read_that_waits_for_mail() {
     for signal in SIGNALS {
         let (world, _team) = foreign_team(Layout::Array);
-        let mut read = world.start(&["--as", "bob", "read", "--wait", "30"]);
+        let mut read = world.start(&["--as", "bob", "read", "--wait", "30s"]);
         read.wait_until_it_watches();
         read.signal(signal);
         let answer = read.finish();
@@ -213,7 +213,7 @@ fn a_send_that_waits_for_an_answer_was_sent() {
 #[test]
 fn a_request_that_waits_for_its_answer_was_asked() {
     let (world, team) = foreign_team(Layout::Array);
-    let mut request = world.start(&["--as", "alice", "request", "bob", "status_request", "--timeout", "60"]);
+    let mut request = world.start(&["--as", "alice", "request", "bob", "status_request", "--timeout", "60s"]);
     request.wait_until_it_watches();
     request.signal(Signal::TERM);
     let answer = request.finish();

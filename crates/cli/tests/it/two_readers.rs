@@ -74,7 +74,7 @@ fn share_what_comes_while_they_read() {
 fn share_what_they_are_woken_by() {
     let (world, _team) = foreign_team(Layout::Array);
     let mut waiting: Vec<_> =
-        (0..4).map(|_| world.start(&["--as", "bob", "read", "--wait", "3", "--json"])).collect();
+        (0..4).map(|_| world.start(&["--as", "bob", "read", "--wait", "3s", "--json"])).collect();
     for reader in &mut waiting {
         reader.wait_until_it_watches();
     }

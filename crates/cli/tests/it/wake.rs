@@ -11,7 +11,7 @@ use crate::scene::{World, foreign_team, texts};
 /// Starts a reader, waits until it sleeps, lets `write` happen, and gives what the reader was woken with.
 fn woken_by(layout: Layout, write: impl FnOnce(&World, &TestTeam)) -> Vec<String> {
     let (world, team) = foreign_team(layout);
-    let mut reader = world.start(&["--as", "bob", "read", "--wait", "30", "--json"]);
+    let mut reader = world.start(&["--as", "bob", "read", "--wait", "30s", "--json"]);
     reader.wait_until_it_watches();
     write(&world, &team);
     let answer = reader.finish();
@@ -74,7 +74,7 @@ fn by_mail_in_an_inbox_that_was_not_there() {
 #[test]
 fn but_not_by_somebody_elses_mail() {
     let (world, _team) = foreign_team(Layout::Array);
-    let mut reader = world.start(&["--as", "bob", "read", "--wait", "30", "--json"]);
+    let mut reader = world.start(&["--as", "bob", "read", "--wait", "30s", "--json"]);
     reader.wait_until_it_watches();
     world.ok(&["send", "alice", "for alice"]);
     world.ok(&["send", "bob", "for bob"]);
@@ -87,7 +87,7 @@ fn but_not_by_somebody_elses_mail() {
 fn without_mail_the_wait_ends_and_says_so() {
     for layout in [Layout::Array, Layout::Log] {
         let (world, _team) = foreign_team(layout);
-        let answer = world.atm(&["--as", "bob", "read", "--wait", "1", "--json"]);
+        let answer = world.atm(&["--as", "bob", "read", "--wait", "1s", "--json"]);
         assert_eq!((answer.code, answer.stdout.as_str(), answer.stderr.as_str()), (Some(0), "[]\n", ""));
     }
 }

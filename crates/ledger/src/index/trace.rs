@@ -25,7 +25,7 @@ pub struct Filter {
     pub part: Option<String>,
     /// Sent then or later.
     pub since: Option<i64>,
-    /// Sent before that.
+    /// Sent then or earlier.
     pub until: Option<i64>,
     /// At most so many, the newest.
     pub limit: usize,
@@ -63,7 +63,7 @@ impl Ledger {
                 ("(m.sender = ? OR i.name = ?)", filter.with.as_ref().map(dynamic), 2),
                 ("m.kind = ?", filter.kind.as_ref().map(dynamic), 1),
                 ("m.sent_at >= ?", filter.since.as_ref().map(dynamic), 1),
-                ("m.sent_at < ?", filter.until.as_ref().map(dynamic), 1),
+                ("m.sent_at <= ?", filter.until.as_ref().map(dynamic), 1),
             ];
             let (mut conditions, mut values) = (Vec::new(), Vec::new());
             for (condition, value, times) in wanted {

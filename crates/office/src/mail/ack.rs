@@ -10,6 +10,8 @@ use crate::mail::derived::letter_id;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
 use crate::trail::effects;
+use crate::trail::history::Trace;
+use crate::trail::track::LAST;
 
 impl Office {
     /// `who` tells the sender of a message that it arrived. Only its recipient may, and it is sent once: who
@@ -26,7 +28,12 @@ impl Office {
         // Two at once must not both find it without an acknowledgment.
         let _turn = self.mailbox(team, who).deciding()?;
         self.look(team)?;
-        let message = self.to_acknowledge(team, who, id)?;
+        let message = if id == LAST {
+            let to = Trace { to: Some(who.to_string()), ..Trace::default() };
+            self.message_or_last(Some(team), id, to)?
+        } else {
+            self.to_acknowledge(team, who, id)?
+        };
         if message.inbox.name != who.as_str() {
             let why = format!(
                 "message {} is for {}, and only {} can acknowledge it",

@@ -5,18 +5,24 @@ use atm_wire::{Address, MemberName, Message, TeamName};
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
+use crate::trail::track::LAST;
 
 /// The shortest part of an id, its start or its end, that may stand for the whole.
 pub(crate) const SHORTEST_PART: usize = 6;
 
 impl Office {
-    /// Finds a message in somebody's inbox by its id, or by the start or end of it.
+    /// Finds a message in somebody's inbox by its id, by the start or end of it, or the last one.
     pub fn find_message(&self, team: &TeamName, who: &MemberName, id: &str) -> Result<Message, OfficeError> {
         let mailbox = self.known_mailbox(team, who)?;
         self.look_for(team, who);
         let messages = mailbox.list()?.messages;
         let is_part =
             |whole: &str| id.len() >= SHORTEST_PART && (whole.starts_with(id) || whole.ends_with(id));
+        if id == LAST
+            && let Some(last) = messages.last()
+        {
+            return Ok(last.clone());
+        }
         let fits = |message: &&Message| message.id == id || is_part(&message.id);
         let mut fitting: Vec<&Message> = messages.iter().filter(fits).collect();
         fitting.dedup_by_key(|message| message.id.clone());

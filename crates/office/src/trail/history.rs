@@ -114,7 +114,7 @@ pub struct Trace {
     pub grep: Option<String>,
     /// Sent then or later.
     pub since: Option<Stamp>,
-    /// Sent before that.
+    /// Sent then or earlier.
     pub until: Option<Stamp>,
     /// At most so many, the newest.
     pub limit: usize,
@@ -164,15 +164,6 @@ impl Office {
         let message = self.recorded_after_look(team, id)?;
         let thread = self.books.with(|ledger| ledger.thread(&message))?;
         Ok(thread.into_iter().map(Into::into).collect())
-    }
-
-    /// The last so many messages, oldest first.
-    pub fn log(&self, team: Option<&TeamName>, limit: usize) -> Result<Vec<Remembered>, OfficeError> {
-        self.catch_up(team)?;
-        let root = self.root_key();
-        let team = team.map(TeamName::as_str);
-        let latest = self.books.with(|ledger| ledger.latest(&root, team, limit))?;
-        Ok(latest.into_iter().map(Into::into).collect())
     }
 
     /// Rates and waiting times of what was sent since `since`, in `parts` equal parts.

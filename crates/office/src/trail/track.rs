@@ -112,13 +112,32 @@ impl Office {
         sender: &MemberName,
         what: &str,
     ) -> Result<Recorded, OfficeError> {
+        self.message_or_last(team, what, Trace { from: Some(sender.to_string()), ..Trace::default() })
+    }
+
+    /// The id of a message: by a part of it, or by [`LAST`], the last that somebody sent or got.
+    pub fn message_with(
+        &self,
+        team: Option<&TeamName>,
+        who: &MemberName,
+        what: &str,
+    ) -> Result<String, OfficeError> {
+        let with = Trace { with: Some(who.to_string()), ..Trace::default() };
+        Ok(self.message_or_last(team, what, with)?.id)
+    }
+
+    /// A message by its id or a part of it, or by [`LAST`]: the last one of a trace.
+    pub(crate) fn message_or_last(
+        &self,
+        team: Option<&TeamName>,
+        what: &str,
+        trace: Trace,
+    ) -> Result<Recorded, OfficeError> {
         let unknown = match self.recorded_after_look(team, what) {
             Err(unknown @ OfficeError::NotRecorded { .. }) if what == LAST => unknown,
             recorded => return recorded,
         };
-        let from = Some(sender.to_string());
-        let last = self.trace(&Trace { team: team.cloned(), from, limit: 1, ..Trace::default() })?.pop();
-        let last = last.ok_or(unknown)?;
+        let last = self.trace(&Trace { team: team.cloned(), limit: 1, ..trace })?.pop().ok_or(unknown)?;
         self.recorded_after_look(Some(&TeamName::parse(&last.team)?), &last.id)
     }
 

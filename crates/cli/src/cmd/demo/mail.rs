@@ -130,7 +130,7 @@ impl Stage<'_> {
     }
 
     fn wait_for_mail(&mut self) -> Result<(), Failure> {
-        self.say("Alice waits for mail; the file's own events wake her: atm --as alice read --wait 30")?;
+        self.say("Alice waits for mail; the file's own events wake her: atm --as alice read --wait 30s")?;
         let (office, team, alice) = (self.office.clone(), self.team.clone(), name("alice")?);
         let waiting = thread::spawn(move || office.wait_for_mail(&team, &alice, Duration::from_secs(30)));
         self.send("team-lead", "alice", "good work, that is all for today")?;

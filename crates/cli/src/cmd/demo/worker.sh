@@ -15,13 +15,13 @@ work() {
 
 if [ "$1" = hang ]; then
     "$ATM" task claim --next
-    exec "$ATM" watch --for 600
+    exec "$ATM" watch --for 600s
 fi
 
 while :; do
     while work; do :; done
     "$ATM" idle || exit 1
-    mail=$("$ATM" read --wait 60 --json) || exit 1
+    mail=$("$ATM" read --wait 60s --json) || exit 1
     case $mail in
     *health_check*) "$ATM" heartbeat || exit 1 ;;
     esac

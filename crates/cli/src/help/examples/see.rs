@@ -20,9 +20,16 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm inbox bob --archived --last 20",
         ],
     ),
-    ("log", &["atm log --last 20", "atm log --json > trace.json"]),
+    (
+        "log",
+        &[
+            "atm log --with bob --since yesterday",
+            "atm log --from user --grep build --full",
+            "atm log --since \"1 day ago\" --until 10am --json > trace.json",
+        ],
+    ),
     ("search", &["atm search build failed", "atm search '\"the build\"' --from alice --since 7d"]),
-    ("thread", &["atm thread 7d1c9f02", "atm thread 7d1c9f02 --json > thread.json"]),
+    ("thread", &["atm thread last", "atm thread 7d1c9f02 --json > thread.json"]),
     (
         "track",
         &[

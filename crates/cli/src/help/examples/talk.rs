@@ -14,7 +14,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ),
     (
         "reply",
-        &["atm --as bob reply 7d1c9f02 \"done, all green\"", "atm --as bob reply 7d1c9f02 --file report.md"],
+        &["atm --as bob reply last \"done, all green\"", "atm --as bob reply 7d1c9f02 --file report.md"],
     ),
     (
         "broadcast",
@@ -28,7 +28,14 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm --as bob read --wait 30s --format context   # for an agent's prompt",
         ],
     ),
-    ("ack", &["atm --as bob ack 7d1c9f02", "atm --as bob ack 7d1c9f02 \"on it\""]),
+    ("ack", &["atm --as bob ack 7d1c9f02", "atm --as bob ack last \"on it\""]),
+    (
+        "recall",
+        &[
+            "atm recall last                 # what you sent last, while nobody has read it",
+            "atm recall 7d1c9f02",
+        ],
+    ),
     (
         "request",
         &[

@@ -4,6 +4,7 @@ mod config;
 mod errors;
 mod examples;
 mod help;
+mod history;
 mod inbox;
 mod many;
 mod members;

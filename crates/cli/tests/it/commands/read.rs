@@ -119,8 +119,8 @@ fn both_ways_to_ask_for_json_answer_the_same() {
 #[test]
 fn waiting_ends_at_once_where_mail_is_there_and_in_time_where_none_comes() {
     let world = world();
-    assert_eq!(texts(&world.json(&["--as", "bob", "read", "--wait", "30"])).len(), 3);
-    assert_eq!(world.json(&["--as", "bob", "read", "--wait", "1"]), serde_json::json!([]));
+    assert_eq!(texts(&world.json(&["--as", "bob", "read", "--wait", "30s"])).len(), 3);
+    assert_eq!(world.json(&["--as", "bob", "read", "--wait", "1s"]), serde_json::json!([]));
     assert_snapshot!(world.session("atm --as bob read --wait 1s\natm --as bob read --wait soon"), @r#"
     $ atm --as bob read --wait 1s
     no new mail

@@ -240,7 +240,7 @@ fn mail_that_a_client_sends_later_is_shown_beside_the_log() {
 fn a_waiting_reader_gets_what_comes_after_a_conversion() {
     let (world, _) = team_with_mail("array");
     world.ok(&["--as", "bob", "read"]);
-    let mut reader = world.start(&["--as", "bob", "read", "--wait", "25", "--json"]);
+    let mut reader = world.start(&["--as", "bob", "read", "--wait", "25s", "--json"]);
     reader.wait_until_it_watches();
     world.ok(&["team", "convert", "--to", "log"]);
     world.ok(&["send", "bob", "now"]);

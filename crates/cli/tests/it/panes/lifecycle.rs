@@ -56,7 +56,7 @@ fn a_member_reads_and_writes_mail_as_itself() {
     let stage = Stage::new();
     let atm = crate::scene::ATM;
     let script =
-        format!("'{atm}' read --wait 30 --json >/dev/null && '{atm}' send team-lead 'got it'; sleep 600");
+        format!("'{atm}' read --wait 30s --json >/dev/null && '{atm}' send team-lead 'got it'; sleep 600");
     stage.script("bob", &script);
     stage.world.ok(&["--as", "team-lead", "send", "bob", "please look"]);
     wait_until("bob answers", || !stage.world.json(&["inbox", "team-lead"]).as_array().unwrap().is_empty());

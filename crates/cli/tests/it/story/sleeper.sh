@@ -2,7 +2,7 @@
 
 if [ ! -e slept ]; then
     : >slept
-    until atm task claim --next; do atm read --wait 60 >/dev/null; done
+    until atm task claim --next; do atm read --wait 60s >/dev/null; done
     exec sleep 600
 fi
 exec sh worker.sh second-life

@@ -17,7 +17,7 @@ work() {
 while :; do
     while work "$1"; do :; done
     atm idle >/dev/null || exit 13
-    atm read --wait 60 --json >mail-"$ATM_AS".json || exit 14
+    atm read --wait 60s --json >mail-"$ATM_AS".json || exit 14
     jq -c '.[]' mail-"$ATM_AS".json >>heard-"$ATM_AS".jsonl
     for id in $(jq -r '.[] | select(.text | startswith("[PENDING ACTION")) | .id' mail-"$ATM_AS".json); do
         atm ack "$id" "I mind it" || exit 16

@@ -1,0 +1,74 @@
+//! What was sent to whom: filters, times as people write them, and `last`.
+
+use serde_json::Value;
+
+use crate::scene::{World, texts};
+
+fn of(world: &World, line: &str) -> Vec<String> {
+    texts(&world.json(&line.split(' ').collect::<Vec<_>>()))
+}
+
+#[test]
+fn the_log_is_filtered_and_in_the_order_of_times() {
+    let world = World::with_team();
+    for (from, to, text) in [
+        ("alice", "bob", "deploy it"),
+        ("bob", "alice", "DEPLOYED"),
+        ("team-lead", "bob", "well done"),
+        ("alice", "team-lead", "thanks"),
+    ] {
+        world.ok(&["--as", from, "send", to, text]);
+    }
+    world.ok(&["--as", "alice", "idle"]);
+    assert_eq!(of(&world, "log --from alice --to bob"), ["deploy it"]);
+    assert_eq!(of(&world, "log --with bob"), ["deploy it", "DEPLOYED", "well done"]);
+    assert_eq!(of(&world, "log --grep deploy"), ["deploy it", "DEPLOYED"]);
+    assert_eq!(of(&world, "log --type idle_notification").len(), 1);
+    assert_eq!(of(&world, "log --with bob --last 1"), ["well done"]);
+    assert_eq!(of(&world, "log --since today --until today --with bob").len(), 3);
+    assert!(of(&world, "log --until yesterday").is_empty());
+    assert_eq!(of(&world, "log --since yesterday --from team-lead"), ["well done"]);
+    let full = world.ok(&["log", "--full", "--grep", "deploy"]);
+    assert!(full.contains("\n  deploy it\n") && full.ends_with("  DEPLOYED\n"), "{full}");
+}
+
+#[test]
+fn a_number_without_a_unit_is_refused_wherever_a_time_is_taken() {
+    let world = World::with_team();
+    for line in [
+        "log --since 30",
+        "inbox bob --until 30",
+        "search x --since 30",
+        "stats --since 30",
+        "--as bob read --wait 30",
+    ] {
+        let answer = world.atm(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(answer.code, Some(2), "{line}: {answer:?}");
+        assert!(answer.stderr.contains("30: of what? write 30s, 30m or 30h"), "{line}: {}", answer.stderr);
+    }
+    let answer = world.atm(&["log", "--since", "soon"]);
+    assert!(
+        answer.stderr.contains("--since \"soon\" is not a time") && answer.stderr.contains("yesterday"),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn last_is_what_one_sent_or_got() {
+    let world = World::with_team();
+    let id = |answer: &Value| answer["id"].as_str().unwrap().to_owned();
+    let first = id(&world.json(&["--as", "alice", "send", "bob", "one"]));
+    let second = id(&world.json(&["--as", "alice", "send", "bob", "two", "--ack-by", "5m"]));
+    let (head, tail) = (&second[..13], &second[second.len() - 6..]);
+    assert_eq!(id(&world.json(&["--as", "alice", "track", "last"])), second);
+    assert_eq!(id(&world.json(&["--as", "alice", "track", tail])), second);
+    assert_eq!(texts(&world.json(&["--as", "bob", "thread", "last"])), ["two"]);
+    world.ok(&["--as", "bob", "ack", "last"]);
+    assert_eq!(world.json(&["track", &second])["stage"], "acked");
+    world.ok(&["--as", "bob", "reply", "last", "yes"]);
+    assert_eq!(world.json(&["track", &second])["stage"], "done");
+    assert_eq!(world.json(&["--as", "bob", "thread", "last"]).as_array().unwrap().len(), 2);
+    assert_eq!(world.atm(&["--as", "bob", "reply", head, "again"]).code, Some(0));
+    assert_eq!(world.json(&["--as", "alice", "recall", &first[first.len() - 6..]])["stage"], "recalled");
+    assert_eq!(world.atm(&["--as", "team-lead", "track", "last"]).code, Some(3));
+}
