@@ -63,6 +63,9 @@ pub struct StageRecord {
     pub evidence: Evidence,
 }
 
+/// An index of more pages is large.
+const LARGE_INDEX: i64 = 16_384;
+
 /// The columns of [`Recorded`], for every query that gives some. Its text is in the log.
 pub(crate) const COLUMNS: &str =
     "m.seq, t.team, i.name, m.id, m.sender, m.kind, m.sent_at, m.noticed_at, m.ours, m.rank, m.reply_to, m.thread,
@@ -323,13 +326,11 @@ impl Ledger {
 
     /// What is wrong with the log, if anything is. The index is made anew, if it is that.
     pub fn check(&self) -> Result<Option<String>, LedgerError> {
-        let check =
-            |db: &Connection| db.query_row("PRAGMA quick_check(1)", params![], |row| row.get::<_, String>(0));
         let found = check(&self.log.db).map_err(|source| self.failed(source))?;
         if found != "ok" {
             return Ok(Some(found));
         }
-        match self.read(|view| check(view.index)) {
+        match self.read(|view| check_index(view.index)) {
             Ok(index) if index == "ok" => {}
             Err(error) if !error.is_damage() => return Err(error),
             // It is no reason to give up a log that is whole.
@@ -351,6 +352,24 @@ impl Ledger {
         };
         self.read(count).map(i64::unsigned_abs)
     }
+}
+
+fn check(db: &Connection) -> rusqlite::Result<String> {
+    db.query_row("PRAGMA quick_check(1)", params![], |row| row.get(0))
+}
+
+/// Of a large index only the pages of its tables are looked at: what is wrong in them is noticed when they are used, and it can
+/// be made anew.
+fn check_index(db: &Connection) -> rusqlite::Result<String> {
+    let pages: i64 = db.query_row("PRAGMA page_count", params![], |row| row.get(0))?;
+    if pages <= LARGE_INDEX {
+        return check(db);
+    }
+    for table in ["teams", "inboxes", "speakers", "messages", "stages"] {
+        let walk = format!("SELECT count(*) FROM {table} NOT INDEXED");
+        db.query_row(&walk, params![], |row| row.get::<_, i64>(0))?;
+    }
+    Ok("ok".to_owned())
 }
 
 /// How we know of a stage: the evidence of an event, or in history a part of it.

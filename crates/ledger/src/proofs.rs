@@ -210,6 +210,34 @@ impl Ledger {
         })
     }
 
+    /// The same of all teams below a root, by their names: a few questions, however many there are.
+    pub fn inboxes_of_teams(
+        &self,
+        root: &str,
+    ) -> Result<HashMap<String, HashMap<String, TeamInbox>>, LedgerError> {
+        self.read(|view| {
+            let mut teams: HashMap<String, HashMap<String, TeamInbox>> = HashMap::new();
+            let Some(id) = root_id(view.log, root)? else { return Ok(teams) };
+            let mut looked_at =
+                view.log.prepare_cached("SELECT team, member, signature FROM members WHERE root = ?1")?;
+            let mut rows = looked_at.query([id])?;
+            while let Some(row) = rows.next()? {
+                let inbox = TeamInbox { signature: row.get(2)?, has_open: false };
+                teams.entry(row.get(0)?).or_default().insert(row.get(1)?, inbox);
+            }
+            let mut open = view.index.prepare_cached(
+                "SELECT t.team, i.name, EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.open = 1)
+                 FROM teams t JOIN inboxes i ON i.team = t.id WHERE t.root = ?1",
+            )?;
+            let mut rows = open.query([id])?;
+            while let Some(row) = rows.next()? {
+                teams.entry(row.get(0)?).or_default().entry(row.get(1)?).or_default().has_open =
+                    row.get(2)?;
+            }
+            Ok(teams)
+        })
+    }
+
     /// The teams that are not known to be gone.
     pub fn teams_not_closed(&self, root: &str) -> Result<Vec<String>, LedgerError> {
         self.read(|view| {

@@ -1,5 +1,7 @@
 //! Rates and waiting times.
 
+use std::collections::HashMap;
+
 use rusqlite::params;
 use serde::Serialize;
 
@@ -10,6 +12,11 @@ use crate::open::Ledger;
 use crate::row::InboxKey;
 use crate::seam::Connection;
 use crate::stage::Stage;
+
+/// So many of each kind are named.
+const MOST: usize = 20;
+/// Where one of so many events is about a message that is asked for, all of them are walked through.
+const DENSE: i64 = 32;
 
 /// How many, of what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -116,64 +123,167 @@ impl Stats {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+/// What is counted of the messages of a window, in one pass.
+struct Tally {
+    messages: Vec<Counted>,
+    by_sender: HashMap<String, u64>,
+    by_type: HashMap<String, u64>,
+    by_team: HashMap<i64, u64>,
+    over_time: Vec<u64>,
+}
+
+struct Counted {
+    seq: i64,
+    sent_at: i64,
+    is_unproved: bool,
+}
+
 fn count_up(
     db: &Connection,
     root: RootId,
     team: Option<&str>,
-    (since, until): (i64, i64),
+    window: (i64, i64),
     parts: usize,
 ) -> rusqlite::Result<Stats> {
-    const WINDOW: &str = "FROM messages m JOIN teams t ON t.id = m.team
-        WHERE t.root = ?1 AND (?2 IS NULL OR t.team = ?2) AND m.sent_at >= ?3 AND m.sent_at <= ?4";
-    let window = params![root, team, since, until];
-    let by = |column: &str| -> rusqlite::Result<Vec<Count>> {
-        db.prepare_cached(&format!(
-            "SELECT {column}, count(*) {WINDOW} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20"
-        ))?
-        .query_map(window, |row| {
-            Ok(Count { key: row.get(0)?, messages: row.get::<_, i64>(1)?.unsigned_abs() })
-        })?
-        .collect()
-    };
-    let messages: i64 =
-        db.prepare_cached(&format!("SELECT count(*) {WINDOW}"))?.query_row(window, |r| r.get(0))?;
-    let mut over_time = vec![0; parts.max(1)];
-    let length = (until - since).max(1);
-    let mut times = db.prepare_cached(&format!("SELECT m.sent_at {WINDOW}"))?;
-    for sent in times.query_map(window, |row| row.get::<_, i64>(0))? {
-        let share = (i128::from(sent? - since)) * (over_time.len() as i128) / i128::from(length);
-        let last = over_time.len() - 1;
-        over_time[usize::try_from(share).unwrap_or(0).min(last)] += 1;
+    let teams: HashMap<i64, String> = db
+        .prepare_cached("SELECT id, team FROM teams WHERE root = ?1 AND (?2 IS NULL OR team = ?2)")?
+        .query_map(params![root, team], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut tally = Tally::of(db, &teams, window, parts)?;
+    let waits = tally.waits(db)?;
+    let (since, until) = window;
+    let by_team = tally.by_team.into_iter().filter_map(|(id, count)| Some((teams.get(&id)?.clone(), count)));
+    Ok(Stats {
+        since,
+        until,
+        messages: tally.messages.len() as u64,
+        per_minute: per_minute(tally.messages.len(), length_of(window)),
+        by_sender: most(tally.by_sender),
+        by_type: most(tally.by_type),
+        by_team: most(by_team),
+        over_time: tally.over_time,
+        waits,
+    })
+}
+
+fn length_of((since, until): (i64, i64)) -> i64 {
+    until.saturating_sub(since).max(1)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+fn per_minute(messages: usize, length: i64) -> f64 {
+    messages as f64 * 60_000.0 / length as f64
+}
+
+/// Most first, of which there are at most so many.
+fn most(counts: impl IntoIterator<Item = (String, u64)>) -> Vec<Count> {
+    let mut counts: Vec<Count> = counts.into_iter().map(|(key, messages)| Count { key, messages }).collect();
+    counts.sort_by(|a, b| b.messages.cmp(&a.messages).then_with(|| a.key.cmp(&b.key)));
+    counts.truncate(MOST);
+    counts
+}
+
+/// One more of a key.
+fn add(counts: &mut HashMap<String, u64>, key: &str) {
+    match counts.get_mut(key) {
+        Some(count) => *count += 1,
+        None => _ = counts.insert(key.to_owned(), 1),
     }
-    let mut waits = Vec::new();
-    // When a message was taken of which only its absence is known, nobody can say; nor when something happened that was
-    // found at the first look.
-    for stage in [Stage::Taken, Stage::Seen, Stage::Acked] {
-        let mut took: Vec<i64> = db.prepare_cached(&format!(
-                "SELECT (SELECT min(at) FROM stages s WHERE s.message = m.seq AND s.rank = ?5) - m.sent_at {WINDOW}
-                 AND (m.unproved = 0 OR ?5 <> 30) AND EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = ?5)
-                 AND NOT EXISTS (SELECT 1 FROM stages s WHERE s.message = m.seq AND s.rank = ?5 AND s.bound)"
-            ))?
-            .query_map(params![root, team, since, until, stage.rank()], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
+}
+
+impl Tally {
+    /// By the index of times, so that what was sent before costs nothing.
+    fn of(
+        db: &Connection,
+        teams: &HashMap<i64, String>,
+        (since, until): (i64, i64),
+        parts: usize,
+    ) -> rusqlite::Result<Self> {
+        let mut tally = Self {
+            messages: Vec::new(),
+            by_sender: HashMap::new(),
+            by_type: HashMap::new(),
+            by_team: HashMap::new(),
+            over_time: vec![0; parts.max(1)],
+        };
+        let length = length_of((since, until));
+        let last = tally.over_time.len() - 1;
+        let mut sent = db.prepare_cached(
+            "SELECT seq, sent_at, team, unproved, sender, kind FROM messages INDEXED BY messages_time
+             WHERE sent_at >= ?1 AND sent_at <= ?2",
+        )?;
+        let mut rows = sent.query([since, until])?;
+        while let Some(row) = rows.next()? {
+            let team: i64 = row.get(2)?;
+            if !teams.contains_key(&team) {
+                continue;
+            }
+            let sent_at: i64 = row.get(1)?;
+            *tally.by_team.entry(team).or_default() += 1;
+            add(&mut tally.by_sender, row.get_ref(4)?.as_str()?);
+            add(&mut tally.by_type, row.get_ref(5)?.as_str()?);
+            let share = (i128::from(sent_at) - i128::from(since)) * (tally.over_time.len() as i128)
+                / i128::from(length);
+            tally.over_time[usize::try_from(share).unwrap_or(0).min(last)] += 1;
+            tally.messages.push(Counted { seq: row.get(0)?, sent_at, is_unproved: row.get(3)? });
+        }
+        Ok(tally)
+    }
+
+    /// How long it took to be taken, seen and acknowledged. When a message was taken of which only its absence is known,
+    /// nobody can say; nor when something happened that was found at the first look.
+    fn waits(&mut self, db: &Connection) -> rusqlite::Result<Vec<Waits>> {
+        self.messages.sort_unstable_by_key(|message| message.seq);
+        let stages = [Stage::Taken, Stage::Seen, Stage::Acked];
+        let mut took = stages.map(|_| Vec::new());
+        let mut note = |message: &Counted, (rank, at, is_bound): (i64, i64, bool)| {
+            let number = stages.iter().position(|stage| stage.rank() == rank);
+            let is_unknown = is_bound || (message.is_unproved && rank == Stage::Taken.rank());
+            if let Some(number) = number.filter(|_| !is_unknown) {
+                took[number].push(at - message.sent_at);
+            }
+        };
+        let (Some(first), Some(last)) = (self.messages.first(), self.messages.last()) else {
+            return Ok(Vec::new());
+        };
+        let span = last.seq.saturating_sub(first.seq) / DENSE;
+        if i64::try_from(self.messages.len()).is_ok_and(|count| count > span) {
+            // Most of what lies between is asked for: one walk through it.
+            let mut reached = db.prepare_cached(
+                "SELECT message, rank, min(at), max(bound) FROM stages
+                 WHERE message >= ?1 AND message <= ?2 AND rank IN (30, 40, 50) GROUP BY message, rank",
+            )?;
+            let mut rows = reached.query([first.seq, last.seq])?;
+            let mut messages = self.messages.iter().peekable();
+            while let Some(row) = rows.next()? {
+                let seq: i64 = row.get(0)?;
+                while messages.next_if(|message| message.seq < seq).is_some() {}
+                if let Some(message) = messages.peek().filter(|message| message.seq == seq) {
+                    note(message, (row.get(1)?, row.get(2)?, row.get(3)?));
+                }
+            }
+        } else {
+            let mut reached = db.prepare_cached(
+                "SELECT rank, min(at), max(bound) FROM stages WHERE message = ?1 AND rank IN (30, 40, 50) GROUP BY rank",
+            )?;
+            for message in &self.messages {
+                let mut rows = reached.query([message.seq])?;
+                while let Some(row) = rows.next()? {
+                    note(message, (row.get(0)?, row.get(1)?, row.get(2)?));
+                }
+            }
+        }
+        let all = stages.into_iter().zip(took);
+        Ok(all.filter_map(|(stage, took)| Waits::of(stage, took)).collect())
+    }
+}
+
+impl Waits {
+    fn of(stage: Stage, mut took: Vec<i64>) -> Option<Self> {
         took.sort_unstable();
         let at = |percent: usize| {
             took.get((took.len() * percent / 100).min(took.len().saturating_sub(1))).copied()
         };
-        if let (Some(p50), Some(p90), Some(p99)) = (at(50), at(90), at(99)) {
-            waits.push(Waits { stage, messages: took.len(), p50, p90, p99 });
-        }
+        Some(Self { stage, messages: took.len(), p50: at(50)?, p90: at(90)?, p99: at(99)? })
     }
-    Ok(Stats {
-        since,
-        until,
-        messages: messages.unsigned_abs(),
-        per_minute: messages as f64 * 60_000.0 / length as f64,
-        by_sender: by("m.sender")?,
-        by_type: by("m.kind")?,
-        by_team: by("t.team")?,
-        over_time,
-        waits,
-    })
 }

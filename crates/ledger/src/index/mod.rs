@@ -151,7 +151,7 @@ impl Ledger {
         {
             if !index.was_busy.replace(false) {
                 // If it fails, the next one does it.
-                let _ = search::index_some(&index.database.db, &self.log.db);
+                let _ = search::index_some(&index.database.db, &self.log.db, search::SMALL_PART);
             }
             index.database.tidy();
         }

@@ -6,9 +6,9 @@ use super::{MARK_END, MARK_START};
 use crate::lookup::Recorded;
 use crate::seam::Connection;
 
-/// For each of these messages, which all match, its place with the words marked. The index has no texts to take it
-/// from, so the few that were found go through an index of their own, in memory, by the same rules of what a word is.
-pub(super) fn of(db: &Connection, words: &str, found: &[Recorded]) -> rusqlite::Result<Vec<String>> {
+/// For each of these messages its place with the words marked; none if it does not have them. The index has no texts to
+/// take it from, so a few messages at a time go through an index of their own, in memory, by the same rules of what a word is.
+pub(super) fn of(db: &Connection, words: &str, found: &[Recorded]) -> rusqlite::Result<Vec<Option<String>>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -16,7 +16,7 @@ pub(super) fn of(db: &Connection, words: &str, found: &[Recorded]) -> rusqlite::
         "PRAGMA temp_store = MEMORY;
          CREATE VIRTUAL TABLE IF NOT EXISTS temp.found USING fts5 (text, summary, sender);",
     )?;
-    let mut places = vec![String::new(); found.len()];
+    let mut places = vec![None; found.len()];
     // Rolled back at the end: nothing stays in it.
     let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Deferred)?;
     {
@@ -33,7 +33,7 @@ pub(super) fn of(db: &Connection, words: &str, found: &[Recorded]) -> rusqlite::
         while let Some(row) = rows.next()? {
             let number = usize::try_from(row.get::<_, i64>(0)?);
             if let Some(place) = number.ok().and_then(|number| places.get_mut(number)) {
-                *place = row.get(1)?;
+                *place = Some(row.get(1)?);
             }
         }
     }

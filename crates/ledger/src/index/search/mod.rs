@@ -1,17 +1,21 @@
 //! Full text over everything ever seen.
 
 mod excerpt;
+mod scan;
+mod sieve;
 mod words;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
-use crate::index::View;
+use crate::index::{LONGEST_WAL, View};
 use crate::log::append::root_id;
+use crate::log::event::RootId;
 use crate::lookup::{COLUMNS, Recorded, TABLES};
 use crate::open::Ledger;
 
-pub(super) use words::index_some;
+use scan::Scan;
+pub(super) use words::{SMALL_PART, index_some};
 
 /// What to look for. Nothing but the words is needed.
 #[derive(Debug, Clone, Default)]
@@ -54,17 +58,33 @@ impl Ledger {
             return Ok(Vec::new());
         }
         self.read(|view| {
-            words::index_all(view.index, view.log)?;
+            let Some(root) = root_id(view.log, &query.root)? else { return Ok(Vec::new()) };
+            // What other processes take in meanwhile is not found twice.
+            let indexed = words::indexed(view.index)?;
             let mut expression = self::expression(&terms, &[]);
-            let mut found = matching(view, &expression, query)?;
+            let scan = Scan { view, query, root, above: indexed };
+            let (mut found, may_begin_so) = scan.newest(&expression, &terms)?;
+            matching(view, &expression, query, (root, indexed), &mut found)?;
             // The last one may be the start of a word, if it is no whole one.
             if found.is_empty() && !query.words.ends_with('"') {
-                expression = self::expression(&terms, &endings(view, &terms)?);
-                found = matching(view, &expression, query)?;
+                expression = self::expression(&terms, &[begun(&terms)]);
+                found = scan.among(&expression, &may_begin_so)?;
+                let endings = self::expression(&terms, &endings(view, &terms)?);
+                matching(view, &endings, query, (root, indexed), &mut found)?;
             }
             let places = excerpt::of(view.index, &expression, &found)?;
-            Ok(found.into_iter().zip(places).collect())
+            Ok(found.into_iter().zip(places.into_iter().map(Option::unwrap_or_default)).collect())
         })
+    }
+
+    /// Takes the words of some messages into the index, if it does not have those of all; says whether there are more.
+    pub fn index_words(&self, messages: usize) -> Result<bool, LedgerError> {
+        let most = i64::try_from(messages).unwrap_or(i64::MAX);
+        let more = self.read(|view| words::index_some(view.index, view.log, most))?;
+        if let Some(index) = &*self.index.borrow() {
+            index.database.tidy_between_parts(LONGEST_WAL);
+        }
+        Ok(more)
     }
 }
 
@@ -78,43 +98,55 @@ fn endings(view: &View<'_>, terms: &[String]) -> rusqlite::Result<Vec<String>> {
         Vec::new()
     };
     let few = !words.is_empty() && words.len() <= MOST_ENDINGS;
-    Ok(if few {
-        words.iter().map(|word| quoted(word)).collect()
-    } else {
-        vec![format!("{}*", quoted(&last))]
-    })
+    Ok(if few { words.iter().map(|word| quoted(word)).collect() } else { vec![begun(terms)] })
 }
 
-fn matching(view: &View<'_>, words: &str, query: &Query) -> rusqlite::Result<Vec<Recorded>> {
-    let Some(root) = root_id(view.log, &query.root)? else { return Ok(Vec::new()) };
+/// Whatever begins with the last term.
+fn begun(terms: &[String]) -> String {
+    format!("{}*", quoted(&terms.last().map(|term| term.to_lowercase()).unwrap_or_default()))
+}
+
+/// What a message has to be, apart from its words.
+const FITS: &str = "t.root = ?2
+    AND (?3 IS NULL OR t.team = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
+    AND (?6 IS NULL OR m.kind = ?6) AND (?7 IS NULL OR m.sent_at >= ?7) AND (?8 IS NULL OR m.sent_at <= ?8)
+    AND (?9 IS NULL OR i.name = ?9 OR (m.sender = ?9 AND m.origin IS NULL))";
+
+/// Adds the newest messages up to the number `indexed` that have the words and fit, until there are enough.
+fn matching(
+    view: &View<'_>,
+    words: &str,
+    query: &Query,
+    (root, indexed): (RootId, i64),
+    found: &mut Vec<Recorded>,
+) -> rusqlite::Result<()> {
+    let limit = i64::try_from(query.limit.saturating_sub(found.len())).unwrap_or(i64::MAX);
+    if limit == 0 || indexed == 0 {
+        return Ok(());
+    }
     // In the index the newest come first: see the schema. The order of the tables is given: the words decide.
     let sql = format!(
         "SELECT {COLUMNS}
          FROM words CROSS JOIN {TABLES}
-         WHERE m.seq = -words.rowid AND words MATCH ?1 AND t.root = ?2
-           AND (?3 IS NULL OR t.team = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
-           AND (?6 IS NULL OR m.kind = ?6) AND (?7 IS NULL OR m.sent_at >= ?7) AND (?8 IS NULL OR m.sent_at <= ?8)
-           AND (?10 IS NULL OR i.name = ?10 OR (m.sender = ?10 AND m.origin IS NULL))
-         ORDER BY words.rowid LIMIT ?9"
+         WHERE m.seq = -words.rowid AND words MATCH ?1 AND words.rowid >= ?10 AND {FITS}
+         ORDER BY words.rowid LIMIT ?11"
     );
-    view.index
-        .prepare_cached(&sql)?
-        .query_map(
-            params![
-                words,
-                root,
-                query.team,
-                query.from,
-                query.to,
-                query.kind,
-                query.since,
-                query.until,
-                i64::try_from(query.limit).unwrap_or(i64::MAX),
-                query.party
-            ],
-            |row| Recorded::from_row(row, &query.root, view.log),
-        )?
-        .collect()
+    let mut ask = view.index.prepare_cached(&sql)?;
+    let Query { team, from, to, kind, since, until, party, .. } = query;
+    let values = params![words, root, team, from, to, kind, since, until, party, -indexed, limit];
+    for message in ask.query_map(values, |row| Recorded::from_row(row, &query.root, view.log))? {
+        found.push(message?);
+    }
+    Ok(())
+}
+
+/// The message of this number, if it fits.
+fn fitting(view: &View<'_>, message: i64, query: &Query, root: RootId) -> rusqlite::Result<Option<Recorded>> {
+    let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE m.seq = ?1 AND {FITS}");
+    let Query { team, from, to, kind, since, until, party, .. } = query;
+    let values = params![message, root, team, from, to, kind, since, until, party];
+    let mut ask = view.index.prepare_cached(&sql)?;
+    ask.query_row(values, |row| Recorded::from_row(row, &query.root, view.log)).optional()
 }
 
 /// The words and phrases that a person typed.

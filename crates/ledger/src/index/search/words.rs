@@ -1,9 +1,7 @@
-//! The index of words. A search brings it up to date; every other reader does a small part of it at its end, so that the
-//! first search finds little to do.
+//! The index of words. Every reader takes in a small part of what is new at its end, and who waits takes in more, so that
+//! a search finds little that is not indexed: that it reads.
 
 use std::collections::HashSet;
-use std::thread;
-use std::time::Duration;
 
 use rusqlite::{TransactionBehavior, params};
 
@@ -19,29 +17,29 @@ const PART: i64 = 25_000;
 /// And no more once there is so much text: others wait while it is taken apart.
 const PART_TEXT: usize = 1024 * 1024;
 /// So many at the end of a command that asked something else.
-const SMALL_PART: i64 = 256;
-/// Between two parts, so that somebody who waits finds the database free: it is looked for every quarter of this.
-const PAUSE: Duration = Duration::from_millis(1);
+pub(in crate::index) const SMALL_PART: i64 = 256;
 
-/// Takes in the words of all new messages.
-pub(super) fn index_all(index: &Connection, log: &Connection) -> rusqlite::Result<()> {
-    let mut pause = Duration::ZERO;
-    while is_behind(index)? {
-        thread::sleep(pause);
-        take_in(index, log, PART)?;
-        pause = PAUSE;
-    }
-    Ok(())
+/// The number of the last message whose words are indexed; those of all before it are, too.
+pub(super) fn indexed(index: &Connection) -> rusqlite::Result<i64> {
+    index.prepare_cached("SELECT words FROM applied")?.query_row([], |row| row.get(0))
 }
 
-/// Takes in the words of some new messages, if there are any.
-pub(in crate::index) fn index_some(index: &Connection, log: &Connection) -> rusqlite::Result<()> {
-    if is_behind(index)? { take_in(index, log, SMALL_PART) } else { Ok(()) }
+/// Takes in the words of some new messages, if there are any; says whether there are more.
+pub(in crate::index) fn index_some(
+    index: &Connection,
+    log: &Connection,
+    most: i64,
+) -> rusqlite::Result<bool> {
+    if !is_behind(index)? {
+        return Ok(false);
+    }
+    take_in(index, log, most.min(PART))?;
+    is_behind(index)
 }
 
 fn is_behind(index: &Connection) -> rusqlite::Result<bool> {
     let behind = "SELECT (SELECT words FROM applied) < (SELECT coalesce(max(seq), 0) FROM messages)";
-    index.query_row(behind, [], |row| row.get(0))
+    index.prepare_cached(behind)?.query_row([], |row| row.get(0))
 }
 
 /// Takes in the words of the next so many messages, or of fewer long ones.
