@@ -87,7 +87,9 @@ fn run(global: &Global, command: Command, for_a_hook: bool) -> Result<i32, Failu
         }
     }
     let done = cmd::run(command, &mut context);
+    // The answer first: what is left to do for the ledger is nobody's to wait for.
+    let finished = context.out.finish();
     context.office.leave();
-    context.out.finish()?;
+    finished?;
     stop::conclude(done)
 }

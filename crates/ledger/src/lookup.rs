@@ -252,7 +252,8 @@ impl Ledger {
 
     /// What waits: accepted and not written, queued and without a sign of work since, wanting an acknowledgment and without one, held, gone without
     /// a proof that it was taken, or taken since `lately` and not seen. Of what waits at most so many, the oldest, and of what
-    /// was taken at most so many, the newest: much of that must not hide mail that waits. Oldest first.
+    /// was taken at most so many, the newest: much of that must not hide mail that waits. Oldest first. Which indexes are used is
+    /// given: by itself SQLite walks through all messages of the team, in the order that is asked for.
     pub fn pending(
         &self,
         root: &str,
@@ -265,8 +266,10 @@ impl Ledger {
         self.select(
             root,
             "m.seq IN (
-                 SELECT seq FROM (SELECT seq FROM messages WHERE team = ?2 AND waits = 1 ORDER BY seq LIMIT ?4)
-                 UNION SELECT seq FROM (SELECT seq FROM messages WHERE team = ?2 AND rank = 30 AND noticed_at >= ?3
+                 SELECT seq FROM (SELECT seq FROM messages INDEXED BY messages_waits WHERE team = ?2 AND waits = 1
+                                  ORDER BY seq LIMIT ?4)
+                 UNION SELECT seq FROM (SELECT seq FROM messages INDEXED BY messages_taken
+                                        WHERE team = ?2 AND rank = 30 AND noticed_at >= ?3
                                         ORDER BY seq DESC LIMIT ?4))
              ORDER BY m.seq",
             &[&number, &lately, &limit],

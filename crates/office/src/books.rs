@@ -36,6 +36,13 @@ impl Books {
         }
     }
 
+    /// Takes the words of so many messages into the index, if the ledger is open; says whether there are more.
+    pub(crate) fn index_words_if_open(&self, messages: usize) -> bool {
+        // Who uses it at this moment is not to wait for us.
+        let Ok(mut slot) = self.open.try_lock() else { return true };
+        slot.as_mut().is_some_and(|(_, ledger)| ledger.index_words(messages).unwrap_or(false))
+    }
+
     /// For a process that ends: the system closes the ledger with less work than SQLite does.
     pub(crate) fn leave(&self) {
         self.tidy();

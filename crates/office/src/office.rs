@@ -1,9 +1,9 @@
 //! The office itself: where the files are, what time it is, how patient it is.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use atm_store::{Group, LockTimes, Mailbox, Root, State, TeamFolder};
+use atm_store::{Group, LockTimes, Mailbox, Mailboxes, Root, State, TeamFolder};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
@@ -17,6 +17,9 @@ use crate::people::pane::{NoHost, PaneHost};
 use crate::people::probe::{ProcessProbe, SystemProbe};
 use crate::trail::pending::UNREAD_AFTER;
 use crate::watch::Hub;
+
+/// The words of so many messages are indexed at a time by who has time: others wait for one such part at most.
+const INDEX_SLICE: usize = 1_024;
 
 /// The person at the keyboard: sends without being a member, and can always be answered.
 pub const USER: &str = "user";
@@ -63,6 +66,7 @@ impl Office {
     pub fn new(root: Root, state: State) -> Self {
         let state = state.with_root(&root);
         let books = Books::new(state.ledger());
+        let hub = Hub::of(&books);
         Self {
             root,
             state,
@@ -74,7 +78,7 @@ impl Office {
             root_key: Arc::default(),
             unread_after: UNREAD_AFTER,
             deliveries: Deliveries::default(),
-            hub: Hub::default(),
+            hub,
         }
     }
 
@@ -121,6 +125,13 @@ impl Office {
     /// The process ends, and will ask nothing more: what is open need not be closed in order.
     pub fn leave(&self) {
         self.books.leave();
+    }
+
+    /// Takes words into the index of the ledger for so long at most, so that searches find little that is not indexed. What
+    /// cannot be indexed now is for the next one.
+    pub fn index_words(&self, within: Duration) {
+        let start = Instant::now();
+        while start.elapsed() < within && self.books.index_words_if_open(INDEX_SLICE) {}
     }
 
     /// What it sends, and what of it is still under way.
@@ -171,13 +182,24 @@ impl Office {
 
     /// The mailbox of a name, whether there is one or not.
     pub fn mailbox(&self, team: &TeamName, name: &MemberName) -> Mailbox {
+        let mailbox = Mailbox::open(&self.root.team(team), name, &self.state, self.times);
+        self.with_memory(mailbox, team, name)
+    }
+
+    /// A mailbox with the ledger's memory of which of equal messages is which.
+    pub(crate) fn with_memory(&self, mailbox: Mailbox, team: &TeamName, name: &MemberName) -> Mailbox {
         let memory = Memory {
             books: self.books.clone(),
             root: self.root.path().to_owned(),
             team: team.to_string(),
             name: name.to_string(),
         };
-        Mailbox::open(&self.root.team(team), name, &self.state, self.times).with_past(Arc::new(memory))
+        mailbox.with_past(Arc::new(memory))
+    }
+
+    /// The mailboxes of a team, to look at many of them.
+    pub(crate) fn mailboxes(&self, folder: &TeamFolder) -> Mailboxes<'_> {
+        Mailboxes::of(folder.path().to_owned(), &self.state, self.times)
     }
 
     /// The team's folder, whether there is one or not.

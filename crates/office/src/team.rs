@@ -1,14 +1,15 @@
 //! The handle of one team: its configuration, loaded once, and what follows from it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use atm_ledger::InboxKey;
-use atm_store::{Listing, Mailbox, StoreError, TeamFolder};
+use atm_store::{Mailbox, Scratch, Signature, StoreError, TeamFolder};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::digest::{Digest, Digests};
 use crate::office::{Office, USER};
 use crate::people::presence::{Judgement, Surroundings};
 
@@ -36,8 +37,10 @@ pub struct Team<'a> {
     lead: Option<MemberName>,
     /// What was found to run, once somebody asked.
     pub(crate) around: Surroundings,
-    /// The mail of everybody, once somebody asked, by name.
-    pub(crate) listings: OnceLock<HashMap<String, Result<Listing, StoreError>>>,
+    /// What the inboxes looked like at the last look, by name: those that it did not read.
+    pub(crate) signatures: HashMap<String, Signature>,
+    /// What is in the inboxes of everybody, once somebody asked, by name.
+    pub(crate) digests: OnceLock<HashMap<String, Result<Digest, StoreError>>>,
 }
 
 impl Office {
@@ -47,7 +50,8 @@ impl Office {
         let config = folder.load()?;
         let lead = self.lead_of(name, &config).ok();
         let around = Surroundings::of(&config);
-        Ok(Team { office: self, name: name.clone(), folder, config, lead, around, listings: OnceLock::new() })
+        let (name, signatures, digests) = (name.clone(), HashMap::new(), OnceLock::new());
+        Ok(Team { office: self, name, folder, config, lead, around, signatures, digests })
     }
 }
 
@@ -111,15 +115,27 @@ impl<'a> Team<'a> {
 
     /// The names that have an inbox and no entry. The person at the keyboard is none of them.
     pub(crate) fn names_without_entry(&self) -> Vec<MemberName> {
-        let has_entry = |name: &MemberName| self.config.member(name.as_str()).is_some();
+        let entries: HashSet<&str> = self.config.members.iter().map(|member| member.name.as_str()).collect();
         let names = self.folder.inbox_names().into_iter();
-        names.filter(|name| !has_entry(name) && name.as_str() != USER).collect()
+        names.filter(|name| !entries.contains(name.as_str()) && name.as_str() != USER).collect()
     }
 
-    /// The mail of everybody, by name: listed once for each handle and look.
-    pub(crate) fn listings(&self) -> &HashMap<String, Result<Listing, StoreError>> {
-        self.listings.get_or_init(|| {
-            self.names().iter().map(|name| (name.to_string(), self.mailbox(name).list())).collect()
+    /// What is in the inboxes of everybody, by name: asked once for each handle and look. Only those are read that changed
+    /// since they were read last.
+    pub(crate) fn digests(&self) -> &HashMap<String, Result<Digest, StoreError>> {
+        self.digests.get_or_init(|| {
+            let mut known =
+                Digests::read(Scratch::of_mail(&self.office.root, &self.name, &self.office.state));
+            let mailboxes = self.office.mailboxes(&self.folder);
+            let digest = |name: &MemberName| {
+                let mailbox = self.office.with_memory(mailboxes.open(name), &self.name, name);
+                let looks_like = self.signatures.get(name.as_str()).cloned();
+                let looks_like = looks_like.unwrap_or_else(|| mailboxes.signature(&mailbox));
+                (name.to_string(), known.of(name.as_str(), &mailbox, &looks_like))
+            };
+            let all: HashMap<_, _> = self.names().iter().map(digest).collect();
+            known.keep(|name| all.contains_key(name));
+            all
         })
     }
 

@@ -2,13 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::SystemTime;
 
 use atm_wire::json::compact;
 use atm_wire::message::Sketch;
@@ -18,17 +14,14 @@ use crate::array::ArrayInbox;
 use crate::carry::missing;
 use crate::equal::{self, Past};
 use crate::error::StoreError;
-use crate::files::{TICK, is_settled};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::log::LogInbox;
 use crate::paths::{self, Layout, State};
 pub use crate::place::team_layout;
+pub use crate::signature::Signature;
 pub use crate::warning::Warning;
 use crate::witness::Witnesses;
-
-/// A file of this size takes as long to read as waiting until its time tells of changes.
-const LARGE: u64 = 1 << 20;
 
 /// What is in a mailbox.
 #[derive(Debug, Default)]
@@ -132,32 +125,6 @@ impl std::fmt::Display for Receipt {
     /// One line, by which it can be known again.
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "{:016x} {}", self.content, self.id.escape_debug())
-    }
-}
-
-/// What a mailbox's files looked like from outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signature(Vec<Option<(u64, u64, i64, i64)>>);
-
-impl Signature {
-    /// When one of the files was last written, in milliseconds since the epoch.
-    pub fn changed_at(&self) -> Option<i64> {
-        let millis = |(_, _, seconds, nanos): &(u64, u64, i64, i64)| {
-            seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000)
-        };
-        self.0.iter().flatten().map(millis).max()
-    }
-}
-
-impl std::fmt::Display for Signature {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        for file in &self.0 {
-            match file {
-                Some((inode, size, seconds, nanos)) => write!(f, "{inode}:{size}:{seconds}.{nanos} ")?,
-                None => f.write_str("- ")?,
-            }
-        }
-        Ok(())
     }
 }
 
@@ -323,34 +290,6 @@ impl Mailbox {
                 each(all, message);
             })?;
         Ok((all, warnings))
-    }
-
-    /// What changes whenever the mailbox may have changed: cheap to ask, so that waiting need not read.
-    pub fn signature(&self) -> Signature {
-        let look = |path: PathBuf| {
-            let found = fs::metadata(path).ok()?;
-            Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
-        };
-        Signature(self.files().into_iter().map(look).collect())
-    }
-
-    /// The same, unless the files are so young that their next change might not show in it.
-    pub fn settled_signature(&self) -> Option<Signature> {
-        let now = SystemTime::now();
-        let settled = |path: &PathBuf| fs::metadata(path).map_or(true, |found| is_settled(&found, now));
-        let signature = self.signature();
-        self.files().iter().all(settled).then_some(signature)
-    }
-
-    /// The same; files that are large are waited for, since reading them again costs more than these milliseconds.
-    pub fn signature_once_settled(&self) -> Option<Signature> {
-        let settled = self.settled_signature();
-        let size = |path: &PathBuf| fs::metadata(path).map_or(0, |found| found.len());
-        if settled.is_none() && self.files().iter().any(|path| size(path) >= LARGE) {
-            thread::sleep(TICK);
-            return self.settled_signature();
-        }
-        settled
     }
 
     pub(crate) fn files(&self) -> Vec<PathBuf> {

@@ -1,5 +1,5 @@
 //! Small files of our own that save work and can be deleted at any time: what was found out about the conversations that
-//! clients keep.
+//! clients keep, and about inboxes.
 //!
 //! A scratch file is replaced whole, by rename, and not synced: a reader finds the old one, the new one or none. Of two
 //! processes that replace it at once, one wins, and the other's work is done again when it is needed.
@@ -33,6 +33,11 @@ impl Scratch {
     /// How the conversations of a team are found, also when its folder is gone.
     pub fn of_team(root: &Root, team: &TeamName, state: &State) -> Self {
         Self { path: state.scratch(&root.teams().join(team.file_stem()), "conversations") }
+    }
+
+    /// What is in the inboxes of a team.
+    pub fn of_mail(root: &Root, team: &TeamName, state: &State) -> Self {
+        Self { path: state.scratch(&root.teams().join(team.file_stem()), "mail") }
     }
 
     /// What it says, if it is there and can be read.

@@ -7,11 +7,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use crate::idle::Idle;
 use crate::interrupt::{self, Waiter};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 /// Events get lost on network file systems and when the kernel's queue overflows.
 const SAFETY_LOOK: Duration = Duration::from_secs(3);
+/// How long nothing has to happen before there is time for something else.
+const IDLE_PAUSE: Duration = Duration::from_millis(25);
 /// While a folder that we were asked to watch is not there.
 const MISSING_LOOK: Duration = Duration::from_millis(250);
 
@@ -206,6 +209,7 @@ pub struct FolderWatch {
     /// Each with the watch that it has.
     folders: Vec<(PathBuf, Option<u64>)>,
     stop: Stop,
+    idle: Option<Idle>,
     _waiter: Waiter,
 }
 
@@ -240,10 +244,36 @@ impl FolderWatch {
         let folders: BTreeSet<PathBuf> = folders.into_iter().collect();
         let id = watcher.subscribe(folders.iter().cloned().collect(), send);
         let folders = folders.into_iter().map(|folder| (folder, None)).collect();
-        let mut watch =
-            Self { watcher: watcher.clone(), id, events, folders, stop: stop.clone(), _waiter: waiter };
+        let (watcher, stop) = (watcher.clone(), stop.clone());
+        let mut watch = Self { watcher, id, events, folders, stop, idle: None, _waiter: waiter };
         watch.attach();
         watch
+    }
+
+    /// With something to do while nothing happens.
+    #[must_use]
+    pub fn with_idle(mut self, idle: Option<Idle>) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// Waits for an event, for so long at most. What there is to do meanwhile begins after a pause, and goes on after each:
+    /// where something happens all the time, there is no idle moment.
+    fn receive(&self, within: Duration) -> Result<(), RecvTimeoutError> {
+        let end = Instant::now() + within;
+        let left = || end.saturating_duration_since(Instant::now());
+        while let Some(idle) = &self.idle
+            && left() > IDLE_PAUSE * 2
+        {
+            match self.events.recv_timeout(IDLE_PAUSE) {
+                Err(RecvTimeoutError::Timeout) if !self.is_over() => {}
+                received => return received,
+            }
+            if !idle.work() {
+                break;
+            }
+        }
+        self.events.recv_timeout(left())
     }
 
     /// The folders in which something changed since the last time.
@@ -265,7 +295,7 @@ impl FolderWatch {
         if left.is_zero() || self.is_over() {
             return false;
         }
-        match self.events.recv_timeout(left.min(look)) {
+        match self.receive(left.min(look)) {
             Ok(()) => while self.events.try_recv().is_ok() {},
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left.min(look)),
@@ -282,7 +312,7 @@ impl FolderWatch {
             if left.is_zero() || self.is_over() {
                 return false;
             }
-            if self.events.recv_timeout(left.min(SAFETY_LOOK)).is_ok() {
+            if self.receive(left.min(SAFETY_LOOK)).is_ok() {
                 while self.events.try_recv().is_ok() {}
                 return !self.is_over();
             }
@@ -347,6 +377,23 @@ mod tests {
             fs::write(one.join("again"), "").unwrap();
             assert!(first.wait(soon()), "a folder that comes again is watched again");
         }
+    }
+
+    #[test]
+    fn idle_work_is_done_while_nothing_happens_and_delays_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (did, done) = mpsc::channel();
+        let idle = Idle::new(move || did.send(()).is_ok());
+        let mut watch = FolderWatch::new([folder.path().to_owned()]).with_idle(Some(idle));
+        let path = folder.path().join("file");
+        let writer = thread::spawn(move || {
+            (0..3).for_each(|_| done.recv().unwrap());
+            fs::write(path, "").unwrap();
+            done
+        });
+        assert!(watch.wait_for_change(Some(Instant::now() + Duration::from_secs(60))));
+        drop(writer.join().unwrap());
+        assert!(!watch.wait_for_change(Some(Instant::now())), "there is more to do, and no time for it");
     }
 
     #[test]

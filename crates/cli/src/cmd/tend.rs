@@ -55,11 +55,23 @@ struct Passes {
     exit: i32,
 }
 
+/// For how long words are indexed after a pass, if there are many.
+const INDEX_WITHIN: Duration = Duration::from_secs(2);
+
 impl Tend {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         if self.watch {
             return self.watch(context);
         }
+        let exit = self.once(context)?;
+        context.out.finish()?;
+        if !self.dry_run {
+            context.office.index_words(INDEX_WITHIN);
+        }
+        Ok(exit)
+    }
+
+    fn once(&self, context: &mut Context) -> Result<i32, Failure> {
         let passes = self.pass(context)?;
         if context.out.json {
             context.out.document(&passes.teams)?;

@@ -5,6 +5,7 @@ mod backlog;
 pub mod broadcast;
 pub(crate) mod deliver;
 pub(crate) mod derived;
+pub(crate) mod digest;
 pub(crate) mod equals;
 pub mod first_words;
 pub mod hook;

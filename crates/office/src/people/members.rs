@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use atm_store::Listing;
 use atm_wire::team::{Manner, Member, NewMember, Spawned, TeamConfig, Waking};
-use atm_wire::{Color, MemberName, Message, Stamp, TeamName};
+use atm_wire::{Color, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::chores::wake;
 use crate::error::OfficeError;
+use crate::mail::digest::Digest;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use crate::people::presence::{Judgement, judge};
@@ -245,11 +245,11 @@ impl Office {
 impl Team<'_> {
     /// All members with what waits for them, as the files are.
     pub fn members(&mut self) -> Vec<MemberView> {
-        self.listings();
-        for listing in self.listings.get().into_iter().flat_map(HashMap::values).flatten() {
-            self.around.hear(&listing.messages);
+        self.digests();
+        for digest in self.digests.get().into_iter().flat_map(HashMap::values).flatten() {
+            self.around.hear(&digest.words);
         }
-        let inboxes = self.listings();
+        let inboxes = self.digests();
         let (office, now) = (self.office(), self.office().now());
         office.trace_all(self.name(), &self.around);
         let lead = self.config().lead().map(|lead| lead.name.as_str());
@@ -258,7 +258,7 @@ impl Team<'_> {
             let leads = lead == Some(member.name.as_str());
             let mut view = member_view(self.name(), member, leads, judge(&signs, now), signs.last_heard());
             match inboxes.get(&member.name) {
-                Some(Ok(listing)) => view.count(listing, member.shutdown_at),
+                Some(Ok(digest)) => view.count(digest, member.shutdown_at),
                 Some(Err(error)) => view.warnings.push(error.to_string()),
                 None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
             }
@@ -271,9 +271,8 @@ impl Team<'_> {
 
     /// Somebody who has no entry, and mail that waits: a client took the entry away when its member ended.
     fn without_entry(&self, name: &MemberName) -> Option<MemberView> {
-        let listing = self.listings().get(name.as_str())?.as_ref().ok()?;
-        let unread = listing.messages.iter().filter(|message| !message.read).count();
-        if unread == 0 {
+        let digest = self.digests().get(name.as_str())?.as_ref().ok()?;
+        if digest.unread == 0 {
             return None;
         }
         let (state, why) = match self.agent_named(name) {
@@ -286,7 +285,7 @@ impl Team<'_> {
         view.has_entry = false;
         view.evidence.push(why.clone());
         view.why = why;
-        view.count(listing, None);
+        view.count(digest, None);
         Some(view)
     }
 }
@@ -319,23 +318,21 @@ fn member_view(
 }
 
 /// Whether mail that says nothing of its delivery was written for somebody who had ended, as far as is known.
-pub(crate) fn came_while_off(message: &Message, ended: Option<Stamp>) -> bool {
-    let sent = message.sent_at;
-    let is_later = ended.is_none_or(|ended| sent.is_none_or(|sent| sent.may_be_since(ended)));
-    !message.read && message.delivery_status.is_none() && is_later
+fn came_while_off(sent: Option<Stamp>, ended: Option<Stamp>) -> bool {
+    ended.is_none_or(|ended| sent.is_none_or(|sent| sent.may_be_since(ended)))
 }
 
 impl MemberView {
     /// Counts what waits in its inbox.
-    fn count(&mut self, listing: &Listing, ended: Option<Stamp>) {
+    fn count(&mut self, digest: &Digest, ended: Option<Stamp>) {
         let is_off = self.state == Presence::Offline;
-        let is_pending =
-            |message: &&Message| message.is_pending() || (is_off && came_while_off(message, ended));
-        let pending = || listing.messages.iter().filter(is_pending);
-        self.unread = listing.messages.iter().filter(|message| !message.read).count();
-        self.pending = pending().count();
-        self.oldest_pending = pending().filter_map(|message| message.sent_at).min();
-        self.warnings.extend(listing.warnings.iter().map(ToString::to_string));
+        let came = |sent: &&Option<i64>| is_off && came_while_off(sent.map(Stamp::from_millis), ended);
+        let came: Vec<&Option<i64>> = digest.unmarked.iter().filter(came).collect();
+        self.unread = digest.unread;
+        self.pending = digest.pending + came.len();
+        let oldest = digest.oldest_pending.iter().chain(came.into_iter().flatten()).min();
+        self.oldest_pending = oldest.map(|at| Stamp::from_millis(*at));
+        self.warnings.extend(digest.warnings.iter().cloned());
     }
 }
 

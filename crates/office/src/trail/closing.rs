@@ -3,10 +3,10 @@
 //! What is in one was seen. The rest will not be read any more, and has failed; its text is kept in the ledger. What is
 //! needed to find the conversations was remembered while the team was there: see `transcript/remembered`.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use atm_ledger::{Evidence, InboxKey, Stage};
-use atm_store::TeamFolder;
 use atm_wire::TeamName;
 
 use crate::error::OfficeError;
@@ -26,13 +26,13 @@ impl Office {
         if is_known { Ok(team) } else { Err(missing) }
     }
 
-    /// Finds out what became of the mail of all teams that are gone.
-    pub(crate) fn close_deleted_teams(&self) -> Result<(), OfficeError> {
+    /// Finds out what became of the mail of all teams that are gone: these are there.
+    pub(crate) fn close_teams_but(&self, there: &[TeamName]) -> Result<(), OfficeError> {
         if !self.books.exist() {
             return Ok(());
         }
         let root = self.root_key();
-        let there = TeamFolder::list(&self.root)?;
+        let there: HashSet<&TeamName> = there.iter().collect();
         for team in self.books.with(|ledger| ledger.teams_not_closed(&root))? {
             if let Ok(team) = TeamName::parse(&team)
                 && !there.contains(&team)

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use atm_ledger::{Recorded, Stage, StageRecord, StepState};
+use atm_store::Listing;
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::chores::described;
 use crate::error::OfficeError;
+use crate::mail::digest::ROUTINE;
 use crate::office::Office;
 use crate::people::presence::Presence;
 use crate::team::Team;
@@ -20,8 +22,6 @@ use crate::trail::turns::{Fate, Turns};
 const LATELY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// More than this is not a list any more.
 const AT_MOST: usize = 1_000;
-/// What is said every minute by each member that works.
-const ROUTINE: &str = "heartbeat";
 /// How long mail may lie unread by a member that is there, unless the settings say otherwise.
 pub const UNREAD_AFTER: Duration = Duration::from_secs(10 * 60);
 
@@ -214,12 +214,12 @@ impl Team<'_> {
         let before = now.saturating_sub(self.office().unread_after);
         let known: HashSet<(String, String)> =
             waiting.iter().map(|waiting| (waiting.message.to.clone(), waiting.message.id.clone())).collect();
-        let is_known = |to: &str, message: &Message| known.contains(&(to.to_owned(), message.id.clone()));
+        let is_known = |to: &str, id: &str| known.contains(&(to.to_owned(), id.to_owned()));
         let without_entry = self.names_without_entry();
         let members = self.config().members.iter().map(|member| (member.name.as_str(), Some(member)));
         for (name, member) in members.chain(without_entry.iter().map(|name| (name.as_str(), None))) {
-            let messages = match self.listings().get(name) {
-                Some(Ok(listing)) => &listing.messages,
+            let digest = match self.digests().get(name) {
+                Some(Ok(digest)) => digest,
                 Some(Err(error)) => {
                     looked.unreadable.push(error.to_string());
                     continue;
@@ -228,24 +228,38 @@ impl Team<'_> {
                 None => continue,
             };
             looked.inboxes += 1;
-            // Heartbeats are read with the rest, and nobody waits for that.
-            let waits =
-                |message: &&Message| !message.read && message.kind() != ROUTINE && !is_known(name, message);
-            let mut unread_now: Vec<&Message> = messages.iter().filter(waits).take(AT_MOST).collect();
-            if unread_now.is_empty() {
+            if digest.waiting == 0
+                || digest.waiting_ids().is_some_and(|ids| ids.iter().all(|id| is_known(name, id)))
+            {
                 continue;
             }
+            let has_old = digest.oldest_unread.is_some_and(|sent| sent <= before.as_millis());
             let why = match self.state_of(name, member) {
                 Presence::Offline => Why::UnreadOffline,
-                Presence::Online | Presence::Idle | Presence::Stalled => {
-                    unread_now.retain(|message| message.sent_at.is_some_and(|sent| sent <= before));
-                    Why::UnreadLong
-                }
-                Presence::Unknown => continue,
+                Presence::Online | Presence::Idle | Presence::Stalled if has_old => Why::UnreadLong,
+                _ => continue,
             };
-            let team = self.name();
-            waiting.extend(unread_now.into_iter().map(|message| unread(message, team, name, why, now)));
+            let listing = match self.listing_of(name) {
+                Ok(listing) => listing,
+                Err(error) => {
+                    looked.unreadable.push(error.to_string());
+                    continue;
+                }
+            };
+            // Heartbeats are read with the rest, and nobody waits for that.
+            let waits = |message: &&Message| {
+                !message.read && message.kind() != ROUTINE && !is_known(name, &message.id)
+            };
+            let is_due = |message: &&Message| {
+                why == Why::UnreadOffline || message.sent_at.is_some_and(|sent| sent <= before)
+            };
+            let unread_now = listing.messages.iter().filter(waits).take(AT_MOST).filter(is_due);
+            waiting.extend(unread_now.map(|message| unread(message, self.name(), name, why, now)));
         }
+    }
+
+    fn listing_of(&self, name: &str) -> Result<Listing, OfficeError> {
+        Ok(self.mailbox(&MemberName::parse(name)?).list()?)
     }
 
     /// Whether somebody is there who may have no entry.

@@ -4,20 +4,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use atm_store::Idle;
 use atm_store::watch::{FolderWatch, Stop, Watcher};
 use atm_wire::{Stamp, TeamName};
 
+use crate::books::Books;
 use crate::clock::Clock;
 use crate::office::Office;
+
+/// The words of so many messages are indexed at a time while somebody waits: that takes about a millisecond.
+const SLICE: usize = 128;
 
 /// All waits of an office.
 #[derive(Debug, Clone, Default)]
 pub struct Hub {
     watcher: Watcher,
     stop: Stop,
+    /// What is done while nothing happens.
+    idle: Option<Idle>,
 }
 
 impl Hub {
+    /// One whose waits take words of the ledger into its index while nothing happens.
+    pub(crate) fn of(books: &Books) -> Self {
+        let books = books.clone();
+        let idle = Idle::new(move || books.index_words_if_open(SLICE));
+        Self { idle: Some(idle), ..Self::default() }
+    }
+
     /// Ends every wait of the office, those that are under way and those to come.
     pub fn shut_down(&self) {
         self.stop.stop();
@@ -25,7 +39,7 @@ impl Hub {
 
     /// Waits for changes in folders.
     pub(crate) fn folders(&self, folders: impl IntoIterator<Item = PathBuf>) -> FolderWatch {
-        FolderWatch::on(&self.watcher, folders, &self.stop.child())
+        FolderWatch::on(&self.watcher, folders, &self.stop.child()).with_idle(self.idle.clone())
     }
 
     /// The same, until the office or somebody else says stop.
@@ -36,7 +50,7 @@ impl Hub {
     ) -> FolderWatch {
         let either = self.stop.child();
         stop.also_stops(&either);
-        FolderWatch::on(&self.watcher, folders, &either)
+        FolderWatch::on(&self.watcher, folders, &either).with_idle(self.idle.clone())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use atm_store::mailbox::Signature;
+use atm_store::Signature;
 use atm_store::watch::{FolderWatch, Stop};
 use atm_store::{Mailbox, Receipt};
 use atm_wire::{MemberName, TeamName};

@@ -14,6 +14,7 @@ mod plan;
 mod remove;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use atm_wire::migrate;
@@ -44,7 +45,10 @@ const OURS_AFTER: Duration = Duration::from_secs(1);
 pub(crate) struct SharedFile {
     /// The file as everybody names it: locks are named after this.
     path: PathBuf,
-    queue: PathBuf,
+    /// The file whose queue is ours; its place is found when it is first entered, as reading needs none.
+    queue_of: PathBuf,
+    queue: OnceLock<PathBuf>,
+    state: State,
     flock: Option<PathBuf>,
     mkdir: Option<PathBuf>,
     follows_links: bool,
@@ -96,7 +100,7 @@ impl Desk<'_> {
     /// is lost, the next one finds the old file in its way and removes it.
     pub(crate) fn temp(&self) -> PathBuf {
         let temp = if self.queue.is_exclusive() {
-            Staged::name_in(self.target, &self.file.queue)
+            Staged::name_in(self.target, self.file.queue())
         } else {
             Staged::name_for(self.target)
         };
@@ -160,10 +164,22 @@ impl Held {
 
 impl SharedFile {
     pub(crate) fn new(path: PathBuf, state: &State, times: LockTimes) -> Self {
-        let queue = state.queue(&path);
         let (quarantine, bounds) = (state.quarantine(), state.bounds().clone());
         let (flock, mkdir, follows_links, is_versioned) = (None, None, true, false);
-        Self { path, queue, flock, mkdir, follows_links, is_versioned, quarantine, bounds, times }
+        let (queue_of, queue, state) = (path.clone(), OnceLock::new(), state.clone());
+        Self {
+            path,
+            queue_of,
+            queue,
+            state,
+            flock,
+            mkdir,
+            follows_links,
+            is_versioned,
+            quarantine,
+            bounds,
+            times,
+        }
     }
 
     /// Agent clients lock this file by a directory beside it.
@@ -195,8 +211,12 @@ impl SharedFile {
 
     /// In the queue of another file, so that the next process in that queue removes what we leave if we die.
     pub(crate) fn in_queue_of(mut self, path: &Path, state: &State) -> Self {
-        self.queue = state.queue(path);
+        (self.queue_of, self.queue, self.state) = (path.to_owned(), OnceLock::new(), state.clone());
         self
+    }
+
+    fn queue(&self) -> &Path {
+        self.queue.get_or_init(|| self.state.queue(&self.queue_of))
     }
 
     /// A link in its place is replaced, not followed.
@@ -255,7 +275,7 @@ impl SharedFile {
         conclude: impl FnOnce(Result<&T, Unwritten>) -> bool,
     ) -> Result<(T, Option<StoreError>), StoreError> {
         let deadline = self.times.deadline();
-        let queue = Queue::enter(&self.queue, &deadline)?;
+        let queue = Queue::enter(self.queue(), &deadline)?;
         match self.commit_in(&queue, &deadline, &mut prepare) {
             Ok((value, unsynced)) => {
                 if conclude(Ok(&value)) {
@@ -275,7 +295,7 @@ impl SharedFile {
     /// Enters the queue without waiting for it and lets `work` happen there, while nobody writes the file. `None` where
     /// somebody is in the queue.
     pub(crate) fn if_idle<T>(&self, work: impl FnOnce(&Queue) -> T) -> Result<Option<T>, StoreError> {
-        Ok(Queue::try_enter(&self.queue)?.map(|queue| work(&queue)))
+        Ok(Queue::try_enter(self.queue())?.map(|queue| work(&queue)))
     }
 
     fn commit_in<T>(

@@ -19,7 +19,7 @@ impl SharedFile {
         let deadline = self.times.deadline();
         // A link in the file's own place is removed, and leads nowhere.
         self.bounds.check_folder(self.path.parent().unwrap_or(Path::new("/")))?;
-        let _queue = Queue::enter(&self.queue, &deadline)?;
+        let _queue = Queue::enter(self.queue(), &deadline)?;
         let held = self.lock(&deadline)?;
         let seen = Snapshot::read(&self.path)?;
         let (goes, value) = judge(Look { content: Content::of(&seen), sure: true })?;
@@ -43,7 +43,7 @@ impl SharedFile {
     ) -> Result<T, StoreError> {
         let deadline = self.times.deadline();
         let target = self.bounds.resolve(&self.path)?;
-        let queue = Queue::enter(&self.queue, &deadline)?;
+        let queue = Queue::enter(self.queue(), &deadline)?;
         if queue.follows_a_death() {
             drop(self.lock(&deadline)?);
         }

@@ -38,13 +38,16 @@ impl Identity {
 
     /// Whether a change right after `now` could leave the mtime as it is.
     fn is_young(&self, now: SystemTime) -> bool {
-        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (Ok(seconds), Ok(nanos)) = (u64::try_from(self.mtime.0), u32::try_from(self.mtime.1)) else {
-            return true;
-        };
-        let tick = if nanos == 0 { COARSE_TICK } else { TICK };
-        now.checked_sub(Duration::new(seconds, nanos)).is_none_or(|age| age < tick)
+        is_young(self.mtime, now)
     }
+}
+
+/// Whether a change right after `now` could leave an mtime, in seconds and nanoseconds, as it is.
+pub(crate) fn is_young((seconds, nanos): (i64, i64), now: SystemTime) -> bool {
+    let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (Ok(seconds), Ok(nanos)) = (u64::try_from(seconds), u32::try_from(nanos)) else { return true };
+    let tick = if nanos == 0 { COARSE_TICK } else { TICK };
+    now.checked_sub(Duration::new(seconds, nanos)).is_none_or(|age| age < tick)
 }
 
 /// A file as it was at one moment; `None` inside means that there was none.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use atm_store::mailbox::Signature;
+use atm_store::Signature;
 use atm_store::watch::FolderWatch;
 use atm_wire::{MemberName, Message, TeamName};
 

@@ -11,8 +11,10 @@ use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Message, Stamp, TeamName};
 
 use super::judge;
+use super::own::Remembered;
 use super::rules::{Pane, Signs, Word};
 use super::{Judgement, Presence};
+use crate::mail::digest::LastWord;
 use crate::office::Office;
 use crate::people::exits::open_panes;
 use crate::people::pane::{Life, PaneHost, PaneRef};
@@ -38,6 +40,8 @@ pub(crate) struct Surroundings {
     pub(super) nameless: OnceLock<Vec<Nameless>>,
     /// The conversations of the team.
     pub(super) conversations: OnceLock<Conversations>,
+    /// The processes that earlier looks found, by `NAME@TEAM`.
+    pub(super) ran: OnceLock<Remembered>,
     /// What the ledger knows, by the member's name, if everybody was asked about at once.
     traces: OnceLock<HashMap<String, Traces>>,
     /// The last word of each sender that stands in an inbox.
@@ -56,20 +60,11 @@ impl Surroundings {
     }
 
     /// Takes note of who said what in an inbox.
-    pub(crate) fn hear(&mut self, messages: &[Message]) {
-        let mut newest: HashMap<&str, (Stamp, &Message)> = HashMap::new();
-        for message in messages {
-            let Some(at) = message.sent_at.filter(|_| !is_chore(message)) else { continue };
-            let last = newest.entry(&message.from).or_insert((at, message));
-            if at >= last.0 {
-                *last = (at, message);
-            }
-        }
-        for (from, (at, message)) in newest {
+    pub(crate) fn hear(&mut self, words: &[LastWord]) {
+        for (from, at, kind, detail) in words {
+            let at = Stamp::from_millis(*at);
             if self.words.get(from).is_none_or(|word| word.at < at) {
-                let kind = message.kind();
-                let detail = detail(&message.text, &kind);
-                self.words.insert(from.to_owned(), Word { at, kind, detail });
+                self.words.insert(from.clone(), Word { at, kind: kind.clone(), detail: detail.clone() });
             }
         }
     }
@@ -352,12 +347,12 @@ fn said(pane: &PaneRef, life: &Life) -> Pane {
 }
 
 /// What a sweep sends in the lead's name, whichever process runs it: no sign of the lead.
-fn is_chore(message: &Message) -> bool {
+pub(crate) fn is_chore(message: &Message) -> bool {
     message.text.starts_with('{') && ["health_check", "stall_alert"].contains(&&*message.kind())
 }
 
 /// What is worth knowing of a word.
-fn detail(text: &str, kind: &str) -> Option<String> {
+pub(crate) fn detail(text: &str, kind: &str) -> Option<String> {
     let Content::Protocol(parsed) = classify(text, Some(kind)) else { return None };
     match parsed.payload {
         Payload::IdleNotification(idle) => idle.idle_reason,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::error::OfficeError;
 use crate::office::Office;
 
-pub(crate) use gather::{Surroundings, ended};
+pub(crate) use gather::{Surroundings, detail, ended, is_chore};
 
 pub(crate) use rules::{CHECK_PATIENCE, judge};
 

@@ -156,7 +156,7 @@ impl Office {
         let session = spoken.and_then(|spoken| spoken.session.as_deref());
         let mut clues = Clues {
             shows: spoken.map(|spoken| spoken.shows),
-            remembered: self.remembered_agent(&id),
+            remembered: self.remembered_agent(&id, around),
             is_elsewhere: matches!(lead, Some((Fate::Elsewhere, _)))
                 || live.iter().any(|running| Some(running.id.as_str()) == session),
             ..Clues::default()
@@ -208,9 +208,9 @@ impl Office {
         }
     }
 
-    fn remembered_agent(&self, id: &str) -> Option<(Fate, u64)> {
-        let known = parse(Scratch::of_agents(&self.root, &self.state).read().as_deref());
-        let ran = known.get(id)?;
+    fn remembered_agent(&self, id: &str, around: &Surroundings) -> Option<(Fate, u64)> {
+        let remembered = || parse(Scratch::of_agents(&self.root, &self.state).read().as_deref());
+        let ran = around.ran.get_or_init(remembered).get(id)?;
         let process = LeadProcess {
             pid: Some(ran.pid),
             pid_space: Some(ran.space.clone()),

@@ -12,10 +12,11 @@ mod gather;
 mod judge;
 mod record;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use atm_ledger::{InboxKey, Recording, Stage};
-use atm_store::TeamFolder;
+use atm_ledger::{InboxKey, Recording, Stage, TeamInbox};
+use atm_store::{Mailboxes, Signature, TeamFolder};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
@@ -36,6 +37,38 @@ pub struct Looked {
     pub reached: Vec<Reached>,
 }
 
+/// What the inboxes of a team look like, beside what they looked like at the last look.
+struct Appearances<'a> {
+    mailboxes: Mailboxes<'a>,
+    known: &'a HashMap<String, TeamInbox>,
+    unchanged: HashMap<String, Signature>,
+    changed: HashSet<String>,
+}
+
+impl<'a> Appearances<'a> {
+    fn new(mailboxes: Mailboxes<'a>, known: &'a HashMap<String, TeamInbox>) -> Self {
+        let unchanged = HashMap::with_capacity(known.len());
+        Self { mailboxes, known, unchanged, changed: HashSet::new() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.unchanged.contains_key(name) || self.changed.contains(name)
+    }
+
+    /// Looks at one from outside, for the first time or again.
+    fn compare(&mut self, name: &MemberName) {
+        let signature = self.mailboxes.signature(&self.mailboxes.open(name));
+        let before = self.known.get(name.as_str()).and_then(|inbox| inbox.signature.as_deref());
+        if before == Some(signature.to_string().as_str()) {
+            self.changed.remove(name.as_str());
+            self.unchanged.insert(name.to_string(), signature);
+        } else {
+            self.unchanged.remove(name.as_str());
+            self.changed.insert(name.to_string());
+        }
+    }
+}
+
 /// A stage that a message reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reached {
@@ -54,7 +87,11 @@ impl Office {
         match self.folder(team) {
             Ok(folder) => {
                 self.complete_accepted(team, None);
-                self.look_into(&self.root_key(), team, &folder, None)
+                let root = self.root_key();
+                let known = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
+                let (looked, _) = self.look_into(&root, team, &folder, None, &known)?;
+                self.books.tidy();
+                Ok(looked)
             }
             Err(_) if self.close_team(team)? => Ok(Looked::default()),
             Err(missing) => Err(missing),
@@ -65,36 +102,48 @@ impl Office {
     pub(crate) fn look_at_all(&self) -> Result<(), OfficeError> {
         self.complete_all_accepted();
         let root = self.root_key();
-        for team in TeamFolder::list(&self.root)? {
-            let folder = self.folder_of(&team);
+        let known = self.books.with(|ledger| ledger.inboxes_of_teams(&root))?;
+        let (teams, nothing) = (TeamFolder::list(&self.root)?, HashMap::new());
+        for team in &teams {
+            let folder = self.folder_of(team);
+            let known = known.get(team.as_str()).unwrap_or(&nothing);
             // One team that cannot be read does not keep the others from being looked at.
-            if let Err(error) = self.look_into(&root, &team, &folder, None)
+            if let Err(error) = self.look_into(&root, team, &folder, None, known)
                 && folder.load().is_ok()
             {
                 return Err(error);
             }
         }
-        self.close_deleted_teams()
+        self.close_teams_but(&teams)?;
+        self.books.tidy();
+        Ok(())
     }
 
-    /// Looks into a team's folder; `config` is its configuration, where that was loaded already.
+    /// Looks into a team's folder, of whose inboxes the ledger knows this; `config` is its configuration, where that was loaded
+    /// already. Also says what the inboxes look like that did not change.
     fn look_into(
         &self,
         root: &str,
         team: &TeamName,
         folder: &TeamFolder,
         config: Option<&TeamConfig>,
-    ) -> Result<Looked, OfficeError> {
+        known: &HashMap<String, TeamInbox>,
+    ) -> Result<(Looked, HashMap<String, Signature>), OfficeError> {
         let _span = tracing::debug_span!("look", %team).entered();
-        let known = self.books.with(|ledger| ledger.team_inboxes(root, team.as_str()))?;
+        let mut seen = Appearances::new(self.mailboxes(folder), known);
         let mut names = folder.inbox_names();
-        names.extend(known.keys().filter_map(|name| MemberName::parse(name).ok()));
-        let is_changed = |name: &MemberName| {
-            let signature = known.get(name.as_str()).and_then(|inbox| inbox.signature.as_deref());
-            signature != Some(self.mailbox(team, name).signature().to_string().as_str())
-        };
+        for name in &names {
+            seen.compare(name);
+        }
+        let gone =
+            known.keys().filter(|name| !seen.has(name)).filter_map(|name| MemberName::parse(name).ok());
+        let gone: Vec<MemberName> = gone.collect();
+        for name in &gone {
+            seen.compare(name);
+        }
+        names.extend(gone);
         let mut looked = Looked::default();
-        if known.values().any(|inbox| inbox.has_open) || names.iter().any(is_changed) {
+        if !seen.changed.is_empty() || known.values().any(|inbox| inbox.has_open) {
             let loaded;
             let config = if let Some(config) = config {
                 config
@@ -109,12 +158,18 @@ impl Office {
             for name in &names {
                 let has_open = known.get(name.as_str()).is_some_and(|inbox| inbox.has_open);
                 let transcripts = conversations.of(name.as_str());
+                if transcripts.is_empty() && seen.unchanged.contains_key(name.as_str()) {
+                    continue;
+                }
                 // What the conversation gained is read before the inbox.
                 let inbox =
                     InboxKey { root: root.to_owned(), team: team.to_string(), name: name.to_string() };
                 let mut gains =
                     if has_open { self.read_conversations(&inbox, transcripts)? } else { Vec::new() };
-                if is_changed(name) {
+                if !gains.is_empty() || !seen.unchanged.contains_key(name.as_str()) {
+                    seen.compare(name);
+                }
+                if seen.changed.contains(name.as_str()) {
                     let reached = self.look_at_inbox(team, name, Some(config))?;
                     // What the inbox shows for the first time may be in the conversation already.
                     if !has_open && !reached.is_empty() {
@@ -125,8 +180,7 @@ impl Office {
                 looked.reached.extend(self.prove_seen(team, &inbox, transcripts, gains)?);
             }
         }
-        self.books.tidy();
-        Ok(looked)
+        Ok((looked, seen.unchanged))
     }
 
     /// Looks for one reader, before its mail is listed: writes what was accepted for it, and puts back what was undone. Who
@@ -198,10 +252,16 @@ impl Team<'_> {
     /// Looks at everything of the team that changed since the last look, and finishes what was left undone.
     pub fn look(&mut self) -> Result<Looked, OfficeError> {
         // A look may write mail, and finds out about old mail.
-        self.listings = OnceLock::new();
+        self.digests = OnceLock::new();
         self.around.forget_mail();
         let office = self.office();
         office.complete_accepted(self.name(), None);
-        office.look_into(&office.root_key(), self.name(), self.folder(), Some(self.config()))
+        let root = office.root_key();
+        let known = office.books.with(|ledger| ledger.team_inboxes(&root, self.name().as_str()))?;
+        let (looked, unchanged) =
+            office.look_into(&root, self.name(), self.folder(), Some(self.config()), &known)?;
+        office.books.tidy();
+        self.signatures = unchanged;
+        Ok(looked)
     }
 }
