@@ -58,9 +58,14 @@ pub(super) fn search(number: u32, messages: u32) -> String {
     words
 }
 
+/// The id of a message.
+pub(super) fn id(number: u32) -> String {
+    format!("{number:08x}-5a3e-7c0d-9b1f-{number:012x}")
+}
+
 fn observed(number: u32) -> Observed {
     let text = text(number);
-    let id = format!("{number:08x}-5a3e-7c0d-9b1f-{number:012x}");
+    let id = id(number);
     let new = NewMessage {
         id: id.clone(),
         sender: pick(&SENDERS, number as usize).to_owned(),

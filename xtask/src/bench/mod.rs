@@ -3,6 +3,7 @@
 //! A slow result is a result; only a wrong one (lost or doubled mail, a command that fails) is an error.
 
 mod archive;
+mod before;
 mod corpus;
 mod hook;
 mod ledger;

@@ -10,10 +10,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use super::before;
 use super::measure::Cost;
 
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
+/// Where there is nothing to say.
+const NONE: &str = "–";
 
 const METHOD: &str = "\
 What `atm` costs, beside what the machine can do at best. `cargo xtask bench` prints the table; with `--write` it \
@@ -39,7 +42,7 @@ A slow disk is simulated: a library that is loaded before the C library makes ea
 
 The ledger's messages are made up: 20 words each, as unevenly frequent as in a language (of 8,191, the most frequent \
 is in four of five messages, the rarest in a few hundred of a million), in 40 inboxes of 8 teams; 19 of 20 are seen, \
-the others taken. A search is for one to three words of some message, every fourth with its last word cut short. \
+the others taken. *Before* is what was measured when the ledger kept stages in tables instead of events, on the same kind of machine. A search is for one to three words of some message, every fourth with its last word cut short. \
 *In process* is the library, without the start of a process and without a look at the inboxes.
 
 The comparisons with `jq` and Python use neither fsync nor lock.
@@ -63,6 +66,24 @@ impl Row {
     pub(super) fn of_run(operation: impl Into<String>, cost: Cost) -> Self {
         let measured = format!("{}, CPU {}", ms(cost.wall), ms(cost.cpu));
         Self { measured, ..Self::new(operation, cost.wall) }
+    }
+
+    pub(super) fn is_of(&self, operation: &str) -> bool {
+        self.operation == operation
+    }
+
+    pub(super) fn measured(&self) -> &str {
+        &self.measured
+    }
+
+    /// The aims, and whether each was met.
+    pub(super) fn aims(&self) -> (String, String) {
+        if self.aims.is_empty() {
+            return (NONE.to_owned(), NONE.to_owned());
+        }
+        let aims: Vec<_> = self.aims.iter().map(|(aim, _)| aim.as_str()).collect();
+        let met: Vec<_> = self.aims.iter().map(|(_, met)| if *met { "yes" } else { "no" }).collect();
+        (aims.join("; "), met.join("; "))
     }
 
     pub(super) fn note(mut self, note: &str) -> Self {
@@ -130,18 +151,11 @@ pub(super) fn table(rows: &[Row]) -> String {
         "| operation | measured | limit it is measured against | ratio | aim | met? |\n|---|---|---|---|---|---|\n",
     );
     for row in rows {
-        let none = || "–".to_owned();
         let (limit, ratio) = match &row.limit {
             Some((limit, ratio)) => (limit.clone(), format!("{ratio:.2}")),
-            None => (none(), none()),
+            None => (NONE.to_owned(), NONE.to_owned()),
         };
-        let (aim, met) = if row.aims.is_empty() {
-            (none(), none())
-        } else {
-            let aims: Vec<_> = row.aims.iter().map(|(aim, _)| aim.as_str()).collect();
-            let met: Vec<_> = row.aims.iter().map(|(_, met)| if *met { "yes" } else { "no" }).collect();
-            (aims.join("; "), met.join("; "))
-        };
+        let (aim, met) = row.aims();
         let _ =
             writeln!(table, "| {} | {} | {limit} | {ratio} | {aim} | {met} |", row.operation, row.measured);
     }
@@ -151,7 +165,11 @@ pub(super) fn table(rows: &[Row]) -> String {
 /// Puts the table into the document, between the markers; a document that is not there is made.
 pub(super) fn write(document: &Path, rows: &[Row], scratch: &Path) -> Result<()> {
     let facts = machine(scratch);
-    let results = format!("\nBy `cargo xtask bench --write`: {facts}.\n\n{}", table(rows));
+    let results = format!(
+        "\nBy `cargo xtask bench --write`: {facts}.\n\n### Before and after\n\n{}\n### All\n\n{}",
+        before::table(rows),
+        table(rows)
+    );
     let old = match fs::read_to_string(document) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => template(),
         read => read.with_context(|| format!("cannot read {}", document.display()))?,

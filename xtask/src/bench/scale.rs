@@ -20,8 +20,9 @@ const ANSWER: u64 = 50;
 const LOOK: u64 = 5;
 
 pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
-    let mut rows = large_team(bench, 100, &[("status", LOOK)])?;
-    rows.extend(large_team(bench, 1_000, &[("status", ANSWER), ("members", ANSWER), ("pending", ANSWER)])?);
+    let mut rows = large_team(bench, 100, &[("status", LOOK), ("log", LOOK)])?;
+    let all = ["status", "members", "track last", "pending", "log"].map(|command| (command, ANSWER));
+    rows.extend(large_team(bench, 1_000, &all)?);
     rows.extend(many_teams(bench, 1_000)?);
     Ok(rows)
 }
@@ -36,12 +37,13 @@ fn large_team(bench: &Bench, members: usize, commands: &[(&str, u64)]) -> Result
     let size = grouped(u64::try_from(members)?);
     let measure = |(command, aim): &(&str, u64)| {
         // Once before: what is new is the cost of the change.
-        measure::run(world.atm("team-lead").arg(command))?;
-        let cost = measure::run_often(RUNS, || {
+        let atm = || {
             let mut atm = world.atm("team-lead");
-            atm.arg(command);
+            atm.args(command.split(' '));
             atm
-        })?;
+        };
+        measure::run(&mut atm())?;
+        let cost = measure::run_often(RUNS, atm)?;
         let what = format!("`atm {command}` in a team of {size}, nothing new");
         Ok(Row::of_run(what, cost).aim_cpu_ms(*aim, cost))
     };
@@ -64,19 +66,24 @@ fn many_teams(bench: &Bench, teams: usize) -> Result<Vec<Row>> {
     let id = read.first().and_then(|message| message["id"].as_str()).context("no message")?.to_owned();
     let size = grouped(u64::try_from(teams)?);
     let mut rows = Vec::new();
-    for (what, args) in [
-        (format!("`atm track ID` beside {size} teams, none named"), vec!["track".to_owned(), id]),
+    let named: [&str; 4] = ["--as", "team-lead", "-t", TEAM];
+    let of_one =
+        |verb: &'static str| (format!("`atm {verb}` beside {size} teams"), [&named[..], &[verb]].concat());
+    let commands: Vec<(String, Vec<&str>)> = [
+        (format!("`atm track ID` beside {size} teams, none named"), vec!["track", &id]),
+        (format!("`atm log` of all of {size} teams"), vec!["log"]),
         (
             format!("`atm send NAME@TEAM` beside {size} teams"),
-            vec!["send".to_owned(), "bob@other-7".to_owned(), "hello".to_owned()],
+            [&named[..], &["send", "bob@other-7", "hello"]].concat(),
         ),
-    ] {
+    ]
+    .into_iter()
+    .chain(["status", "members", "pending"].map(of_one))
+    .collect();
+    for (what, args) in commands {
         let command = || {
             let mut command = world.command();
             command.args(&args);
-            if args[0] == "send" {
-                command.args(["--as", "team-lead", "-t", TEAM]);
-            }
             command
         };
         measure::run(&mut command())?;
