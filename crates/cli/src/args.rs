@@ -75,7 +75,7 @@ pub(crate) struct Global {
     /// Answer with JSON on stdout, errors as JSON on stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say only what was asked for
+    /// Say only what was asked for; of a message or task that is made, its id
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Use colours

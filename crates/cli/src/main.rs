@@ -3,6 +3,7 @@
 mod args;
 mod client_arg;
 mod cmd;
+mod complete;
 mod context;
 mod exit;
 mod failure;
@@ -16,9 +17,11 @@ mod signals;
 mod size;
 mod stop;
 mod suggest;
+mod version;
 mod when;
 
 use std::env;
+use std::io::{self, Write as _};
 use std::process;
 
 use args::{Args, Global};
@@ -28,6 +31,7 @@ use context::Context;
 use failure::Failure;
 
 fn main() {
+    complete::answer_a_shell();
     signals::report_too_large_files();
     let for_a_hook = hook::is_called(env::args_os().skip(1));
     let args = match Args::of_process() {
@@ -37,6 +41,12 @@ fn main() {
             process::exit(hook::give_up(None, "wrong arguments"));
         }
         Err(mut error) => {
+            let words: Vec<String> = env::args().skip(1).collect();
+            if let Some(text) = version::answer(&words) {
+                // If nobody listens, there is nothing left to do.
+                let _ = io::stdout().write_all(text.as_bytes());
+                process::exit(0);
+            }
             suggest::add_to(&mut error);
             process::exit(failure::report_usage(&error));
         }

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::cmd::Command;
+
 const TABLES: [&str; 5] = [
     atm_wire::schema::FILES,
     include_str!("../schemas/mail.json"),
@@ -52,6 +54,16 @@ impl Schemas {
         })
     }
 
+    /// The schemas of a command's answers, each with how the command is called for it: first that of the plain call.
+    pub(crate) fn of_command(&self, path: &str) -> Vec<(&str, String)> {
+        let answers = self.list().filter(|(_, kind, _)| *kind == "answer");
+        let mut found: Vec<(&str, String)> =
+            answers.flat_map(|(name, _, of)| calls(of).map(move |call| (name, call))).collect();
+        found.retain(|(_, call)| words_of(call) == path);
+        found.sort_by_key(|(_, call)| call.len());
+        found
+    }
+
     /// One of them, whole: with all the definitions that it needs, and no others.
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
         let document = self.documents.get(name)?;
@@ -63,6 +75,13 @@ impl Schemas {
         schema.insert("title".to_owned(), document.get("of").cloned().unwrap_or_default());
         let definitions: Map<String, Value> =
             self.definitions.iter().filter(|(key, _)| needed.contains(key.as_str())).map(clone).collect();
+        let mut definitions = definitions;
+        if document.get("kind").is_some_and(|kind| kind == "answer") {
+            let top =
+                schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(DEFINITIONS));
+            let top = top.map(ToOwned::to_owned).and_then(|name| definitions.get_mut(&name)?.as_object_mut());
+            allow_warnings(top.unwrap_or(&mut schema));
+        }
         if !definitions.is_empty() {
             schema.insert("$defs".to_owned(), Value::Object(definitions));
         }
@@ -91,6 +110,42 @@ impl Schemas {
     }
 }
 
+/// An answer that is an object may have warnings: every command can warn.
+fn allow_warnings(schema: &mut Map<String, Value>) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.entry("warnings").or_insert_with(|| {
+            json!({ "description": "what went on beside it, in words", "type": "array", "items": { "type": "string" } })
+        });
+    }
+}
+
+/// The calls that a schema is for: `atm task create, update` are two.
+fn calls(of: &str) -> impl Iterator<Item = String> {
+    let text = of.split(" (").next().unwrap_or_default().split(';').next().unwrap_or_default();
+    let mut above = String::new();
+    let calls: Vec<String> = text
+        .strip_prefix("atm ")
+        .unwrap_or_default()
+        .split(", ")
+        .filter(|call| !call.is_empty())
+        .map(|call| {
+            let is_whole = call.contains(' ') || Command::describe(call).is_some() && above.is_empty();
+            let whole =
+                if is_whole || above.is_empty() { call.to_owned() } else { format!("{above} {call}") };
+            above = words_of(&whole).rsplit_once(' ').map(|(above, _)| above.to_owned()).unwrap_or_default();
+            whole
+        })
+        .collect();
+    calls.into_iter()
+}
+
+/// The command of a call, without arguments and options.
+fn words_of(call: &str) -> String {
+    let is_command =
+        |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
+    call.split(' ').take_while(is_command).collect::<Vec<_>>().join(" ")
+}
+
 fn clone((key, value): (&String, &Value)) -> (String, Value) {
     (key.clone(), value.clone())
 }
@@ -107,6 +162,33 @@ mod tests {
             }
             Value::Array(values) => values.iter().for_each(|value| references(value, found)),
             _ => {}
+        }
+    }
+
+    #[test]
+    fn a_command_has_the_schema_of_its_answer() {
+        let schemas = Schemas::load().unwrap();
+        for (command, name) in [
+            ("send", "sent"),
+            ("inbox", "messages"),
+            ("task create", "task-outcome"),
+            ("task unblock", "task-outcome"),
+            ("member remove", "member-changed"),
+            ("plan approve", "sent"),
+            ("team alias", "aliases"),
+            ("status", "status"),
+            ("thread", "history"),
+            ("clean", "tended"),
+            ("config trust", "trust"),
+        ] {
+            let found = schemas.of_command(command);
+            assert_eq!(found.first().map(|(name, _)| *name), Some(name), "{command}: {found:?}");
+        }
+        assert_eq!(schemas.of_command("man"), []);
+        for (name, kind, of) in schemas.list().filter(|(name, ..)| *name != "error") {
+            for call in calls(of).filter(|_| kind == "answer") {
+                assert!(crate::help::has_command(&words_of(&call)), "{name}: {call}");
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 //! The user's file may set everything. A project's file is written by the project's author: what only the user may decide
 //! counts there once the user has trusted the folder, with the file as it is.
 
+mod edit;
 mod file;
+mod keys;
 mod source;
 
 use std::env;
@@ -24,7 +26,9 @@ use crate::exit::ExitCode;
 use crate::failure::Failure;
 use file::{File, TAKE_MAIL, parse_color};
 
+pub(crate) use edit::edit;
 pub(crate) use file::trouble_in;
+pub(crate) use keys::{KEYS, shape_of};
 pub(crate) use source::{SettingsFile, Source, text_of};
 
 /// Where a value is from.

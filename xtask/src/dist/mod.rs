@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Pack this program instead of building one; without the wheel, which is built with its program
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// The profile to build with; one that builds faster is enough to try the packing
+    #[arg(long, value_name = "NAME", default_value = "dist")]
+    profile: String,
     /// Where the packages go [default: dist-packages in the build folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -33,6 +36,8 @@ struct Release {
     version: String,
     /// As the compiler names it, `x86_64-unknown-linux-gnu`.
     target: String,
+    /// What it is built with.
+    profile: String,
     /// The program.
     atm: PathBuf,
     /// Where the packages go.
@@ -51,9 +56,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     let atm = match &args.binary {
         Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display()))?,
-        None => build()?,
+        None => build(&args.profile)?,
     };
-    let release = Release::of(atm, out.canonicalize()?)?;
+    let release = Release::of(atm, out.canonicalize()?, &args.profile)?;
     let size = fs::metadata(&release.atm)?.len();
     ensure!(size <= LARGEST, "the program has {size} bytes, more than {LARGEST}");
 
@@ -72,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 impl Release {
-    fn of(atm: PathBuf, out: PathBuf) -> Result<Self> {
+    fn of(atm: PathBuf, out: PathBuf, profile: &str) -> Result<Self> {
         let work = tempfile::Builder::new().prefix("dist-").tempdir_in(repo::target()?)?;
         let version = text(Command::new(&atm).arg("--version"))?;
         let version = version.split_whitespace().nth(1).context("`atm --version` names no version")?;
@@ -83,6 +88,7 @@ impl Release {
             version: version.to_owned(),
             target: target.context("rustc does not say what it builds for")?.to_owned(),
             time: time.trim().parse().context("the time of the last commit")?,
+            profile: profile.to_owned(),
             atm,
             out,
             work,
@@ -95,10 +101,18 @@ impl Release {
     }
 }
 
-fn build() -> Result<PathBuf> {
-    let mut cargo = repo::cargo(["build", "--profile", "dist", "--locked", "--package", "atm"])?;
-    repo::run(&mut cargo)?;
-    Ok(repo::target()?.join("dist").join("atm"))
+fn build(profile: &str) -> Result<PathBuf> {
+    let mut cargo = repo::cargo(["build", "--profile", profile, "--locked", "--package", "atm"])?;
+    repo::run(cargo.env("ATM_COMMIT", commit()?))?;
+    Ok(repo::target()?.join(profile).join("atm"))
+}
+
+/// The commit that is packed, for `atm --version --verbose`.
+fn commit() -> Result<String> {
+    let root = repo::root()?;
+    let commit = text(Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).current_dir(root))?;
+    let changes = text(Command::new("git").args(["status", "--porcelain", "-uno"]).current_dir(root))?;
+    Ok(format!("{}{}", commit.trim(), if changes.is_empty() { "" } else { ", with changes" }))
 }
 
 /// What a program prints; it must succeed.

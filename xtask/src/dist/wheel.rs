@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::Release;
+use super::{Release, commit};
 use crate::repo;
 
 const MATURIN: &str = "maturin==1.16.0";
@@ -19,7 +19,8 @@ pub(super) fn make(release: &Release) -> Result<PathBuf> {
     fs::write(folder.join("pyproject.toml"), project(release)?)?;
     let mut build = Command::new(maturin);
     build
-        .args(["build", "--profile", "dist", "--locked", "--target-dir"])
+        .env("ATM_COMMIT", commit()?)
+        .args(["build", "--profile", &release.profile, "--locked", "--target-dir"])
         .arg(repo::target()?)
         .arg("--out")
         .arg(folder.join("out"))

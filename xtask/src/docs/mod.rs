@@ -34,6 +34,9 @@ pub(crate) fn run() -> Result<()> {
     for (name, text) in generated()? {
         let path = root.join(name);
         if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            }
             fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
             eprintln!("wrote {name}");
         }

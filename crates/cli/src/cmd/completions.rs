@@ -1,12 +1,17 @@
 //! `atm completions`
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
+use crate::complete;
 use crate::context::Context;
 use crate::failure::Failure;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The script asks `atm` itself for what can come next: members, teams, tasks, and the ids of the newest messages. Nothing
+is written by that, and nothing but local files is read. `atm` has to be in the PATH.")]
 pub(crate) struct Completions {
     /// Which shell
     shell: Shell,
@@ -14,8 +19,11 @@ pub(crate) struct Completions {
 
 impl Completions {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let name = self.shell.to_string();
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::args::Args::command(), "atm", &mut script);
+        if let Some(shell) = Shells::builtins().completer(&name) {
+            shell.write_registration(complete::VARIABLE, "atm", "atm", "atm", &mut script)?;
+        }
         context.out.raw(&script)?;
         Ok(0)
     }

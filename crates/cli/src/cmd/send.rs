@@ -29,6 +29,9 @@ pub(crate) struct Send {
     /// The id of the message that this one answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
+    /// The message's id, chosen by you: the same id to the same recipient is written once, however often it is sent
+    #[arg(long, value_name = "ID", value_parser = own_id)]
+    id: Option<String>,
     /// Wants to be acknowledged within this time: 10m, 1h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     ack_by: Option<Duration>,
@@ -39,7 +42,7 @@ pub(crate) struct Send {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s", requires = "wait")]
     timeout: Duration,
     /// Read many messages from stdin: JSON Lines with to, text and, if you like, summary, priority, reply_to, id
-    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary", "ack_by", "wait"])]
+    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary", "ack_by", "wait", "id"])]
     batch: bool,
     #[command(flatten)]
     manner: Manner,
@@ -106,6 +109,7 @@ impl Send {
         let mut letter = self.words.letter(to)?;
         letter.reply_to = self.reply_to;
         letter.ack_by = self.ack_by;
+        letter.id = self.id;
         let mut sent = context
             .office
             .send(&team, &from, &letter, options)
@@ -122,6 +126,15 @@ impl Send {
         }
         Ok(0)
     }
+}
+
+/// An id that a caller may choose: one that every command finds again.
+fn own_id(text: &str) -> Result<String, String> {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+    if !(6..=128).contains(&text.len()) || !text.chars().all(is_fit) {
+        return Err("6 to 128 letters, digits and - _ . :".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn send_batch(
@@ -193,6 +206,8 @@ pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
     }
     if out.json {
         out.document(sent)?;
+    } else if out.is_quiet() {
+        out.line(&sent.id)?;
     } else {
         let id = ids::short(&sent.id);
         let line = format!("{} for {}@{}, id {id}", sent.stage_words(), sent.to, sent.team);

@@ -39,12 +39,21 @@ impl Stats {
             context.out.note(format!("wrote {}", path.display()))?;
         }
         if context.out.json {
-            context.out.document(&stats)?;
+            context.out.document(&in_iso(&stats)?)?;
         } else {
             show(&mut context.out, &stats)?;
         }
         Ok(0)
     }
+}
+
+/// The numbers as JSON, with times as everywhere else: the ledger counts milliseconds.
+fn in_iso(stats: &Numbers) -> Result<serde_json::Value, Failure> {
+    let mut document = serde_json::to_value(stats).map_err(std::io::Error::from)?;
+    for (key, time) in [("since", stats.since), ("until", stats.until)] {
+        document[key] = Stamp::from_millis(time).to_string().into();
+    }
+    Ok(document)
 }
 
 fn show(out: &mut Out, stats: &Numbers) -> Result<(), Failure> {

@@ -1,5 +1,8 @@
 //! `atm tend`
 
+mod units;
+
+use std::env;
 use std::time::Duration;
 
 use atm_office::chores::health::Health;
@@ -16,6 +19,8 @@ use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
+use crate::settings::Origin;
+use units::Scheduler;
 
 /// Mail that no file event told of, and new teams, are found after this long.
 const SLOW_LOOK: Duration = Duration::from_secs(60);
@@ -44,6 +49,9 @@ pub(crate) struct Tend {
     /// Only say what is due
     #[arg(long, conflicts_with = "watch")]
     dry_run: bool,
+    /// Do nothing: print what makes a scheduler run it every minute, for all teams
+    #[arg(long, value_enum, value_name = "SCHEDULER", conflicts_with_all = ["watch", "dry_run", "all_teams"])]
+    print: Option<Scheduler>,
 }
 
 /// What one pass over all teams came to.
@@ -60,6 +68,9 @@ const INDEX_WITHIN: Duration = Duration::from_secs(2);
 
 impl Tend {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        if let Some(scheduler) = self.print {
+            return print(context, scheduler);
+        }
         if self.watch {
             return self.watch(context);
         }
@@ -148,6 +159,26 @@ impl Tend {
         warnings.iter().try_for_each(|warning| context.out.warn(warning))?;
         Ok(passes)
     }
+}
+
+fn print(context: &mut Context, scheduler: Scheduler) -> Result<i32, Failure> {
+    let program = env::current_exe().map_or_else(|_| "atm".to_owned(), |path| path.display().to_string());
+    let mut command = vec![program, "tend".to_owned(), "--all-teams".to_owned(), "--quiet".to_owned()];
+    // A scheduler knows the settings files, not the variables and flags of this call.
+    let settings = &context.settings;
+    for (flag, folder) in [("--root", &settings.root), ("--state", &settings.state)] {
+        if matches!(folder.origin, Origin::Environment(_) | Origin::Flag(_)) {
+            command.extend([flag.to_owned(), context.cwd.join(&folder.value).display().to_string()]);
+        }
+    }
+    let text = scheduler.text(&command);
+    if context.out.json {
+        let answer = serde_json::json!({ "scheduler": scheduler.name(), "command": command, "text": text });
+        context.out.document(&answer)?;
+    } else {
+        context.out.raw(text.as_bytes())?;
+    }
+    Ok(0)
 }
 
 impl Passes {

@@ -149,7 +149,8 @@ pub(super) fn overview(atm: &Command) -> StyledStr {
         let _ = writeln!(page, "{head}More   {head:#}{}", others.join(" "));
     }
     let _ = write!(page, "\n{head}Options{head:#} of every command: {}\n\n", options(atm));
-    let _ = writeln!(page, "`atm COMMAND --help` has all options and examples of a command.");
+    let _ = writeln!(page, "`atm COMMAND --help` has all options and examples of a command;");
+    let _ = writeln!(page, "`atm --version --verbose` says how this program was built.");
     let names: Vec<&str> = topics::TOPICS.iter().map(|topic| topic.name).collect();
     let _ = write!(page, "More: atm help {}", names.join(" | "));
     StyledStr::from(page)

@@ -16,11 +16,13 @@ pub(crate) mod table;
 pub(crate) mod times;
 pub(crate) mod trace;
 pub(crate) mod waiting;
+mod warned;
 
 #[cfg(test)]
 mod tests;
 
 use std::io::{self, IsTerminal, Write};
+use std::mem;
 
 use serde::Serialize;
 
@@ -43,6 +45,8 @@ pub(crate) struct Out {
     pub(crate) times: Times,
     screen: Screen,
     may_page: bool,
+    /// What was warned of, for the document that follows.
+    warnings: Vec<String>,
 }
 
 impl Out {
@@ -56,6 +60,7 @@ impl Out {
             times: Times::new(false),
             screen: Screen::default(),
             may_page: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -74,6 +79,7 @@ impl Out {
             times: Times::new(global.utc),
             screen: Screen::of_stdout(),
             may_page: !global.no_pager && !global.json,
+            warnings: Vec::new(),
         }
     }
 
@@ -133,6 +139,11 @@ impl Out {
         }
     }
 
+    /// Whether only what was asked for is to be said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A bar for long work: on a terminal, unless somebody wants quiet or JSON.
     pub(crate) fn progress(&self, what: &str) -> Progress {
         Progress::new(what, self.shows_progress())
@@ -147,9 +158,10 @@ impl Out {
         !self.json && !self.quiet && io::stderr().is_terminal()
     }
 
-    /// One JSON document.
+    /// One JSON document. An object that has no `warnings` gets those that were said so far, if any.
     pub(crate) fn document<T: Serialize + ?Sized>(&mut self, value: &T) -> io::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
+        let text = warned::with_warnings(text, &mem::take(&mut self.warnings))?;
         writeln!(self.stdout, "{}", safe::json(&text))
     }
 
@@ -160,9 +172,22 @@ impl Out {
         self.stdout.flush()
     }
 
+    /// What may help beside the answer, on a terminal: nobody else reads it.
+    pub(crate) fn hint(&mut self, hint: &str) -> io::Result<()> {
+        if self.quiet || !io::stderr().is_terminal() {
+            return Ok(());
+        }
+        self.stdout.flush()?;
+        let _ = writeln!(io::stderr(), "hint: {}", safe::lines(hint));
+        Ok(())
+    }
+
     /// Something that went on beside the answer.
     pub(crate) fn warn(&mut self, warning: &str) -> io::Result<()> {
         self.stdout.flush()?;
+        if self.json {
+            self.warnings.push(warning.to_owned());
+        }
         waiting::clear();
         let word = paint::of_stderr().attention("warning:");
         // If nobody listens there, the answer still counts.

@@ -1,5 +1,6 @@
 //! `atm config`
 
+mod set;
 mod trust;
 
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(crate) struct Config {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Change a setting in your file or the project's; comments stay
+    Set(set::Set),
     /// Let a project's .atm.toml say everything, as long as it stays as it is
     Trust(trust::Trust),
 }
@@ -46,6 +49,7 @@ struct SettingsFile {
 impl Config {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         match self.action {
+            Some(Action::Set(set)) => set.run(context),
             Some(Action::Trust(trust)) => trust.run(context),
             None => Self::show(context),
         }

@@ -126,7 +126,11 @@ impl Create {
         };
         let who = context.sender()?;
         let outcome = context.office.tasks(team)?.create(&who, &plan)?;
-        tell(context, &outcome, &format!("made task {}: {}", outcome.task.id, outcome.task.subject))
+        tell(context, &outcome, &format!("made task {}: {}", outcome.task.id, outcome.task.subject))?;
+        if context.out.is_quiet() && !context.out.json {
+            context.out.line(outcome.task.id.to_string())?;
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm tend --dry-run            # what is due",
             "atm tend --all-teams          # one pass, for a scheduler",
             "atm tend --watch --for 8h     # as it comes",
+            "atm tend --print cron         # or systemd, launchd",
         ],
     ),
     ("retry", &["atm retry --dry-run", "atm retry"]),

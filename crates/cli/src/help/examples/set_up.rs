@@ -8,7 +8,16 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "install",
         &["atm install claude --dry-run", "atm install claude", "atm install codex --project --as bob"],
     ),
-    ("config", &["atm config", "atm config --json"]),
+    ("config", &["atm config", "atm config set team dev"]),
+    (
+        "config set",
+        &[
+            "atm config set team dev",
+            "atm config set delivery.retry_after 5m,15m,1h",
+            "atm config set color never --project",
+            "atm config set team --unset",
+        ],
+    ),
     (
         "config trust",
         &[
@@ -23,7 +32,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         &["atm hook --client claude < event.json", "atm --as bob hook stop --client codex < event.json"],
     ),
     ("primer", &["atm primer", "atm primer --skill > SKILL.md"]),
-    ("schema", &["atm schema", "atm schema messages > messages.schema.json"]),
+    ("schema", &["atm schema", "atm schema task create", "atm schema messages > messages.schema.json"]),
     (
         "completions",
         &[

@@ -9,6 +9,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm send bob \"please look at the build\"",
             "atm send bob \"stop the release\" --priority high --ack-by 10m",
             "atm send bob - --summary \"the build log\" < build.log",
+            "atm send bob \"build 4711 is done\" --id build-4711 -q   # once, however often it is run",
             "printf '%s\\n' '{\"to\":\"bob\",\"text\":\"one\"}' '{\"to\":\"alice\",\"text\":\"two\"}' | atm send --batch",
         ],
     ),
@@ -43,6 +44,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm --as team-lead request bob task_status_request --data '{\"taskId\":\"1\"}' --no-wait",
         ],
     ),
+    ("recall", &["atm recall last                # what you sent last", "atm recall 7d1c9f02"]),
     (
         "respond",
         &[

@@ -1,5 +1,6 @@
 //! Every command as a new user would type it, with all that it says.
 
+mod completing;
 mod config;
 mod errors;
 mod examples;
@@ -8,6 +9,7 @@ mod history;
 mod inbox;
 mod many;
 mod members;
+mod programs;
 mod read;
 mod reply;
 mod send;

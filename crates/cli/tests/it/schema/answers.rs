@@ -120,6 +120,9 @@ fn mail(all: &mut Holder) {
     all.run("members", "members");
     all.run("status-member", "status alice --why");
     all.run("config", "config");
+    all.run("config-set", "config set color never");
+    all.run("config-set", "config set color --unset");
+    all.run("tend-print", "tend --print cron");
     fs::write(all.world.home().join(".atm.toml"), "color = \"never\"\n").unwrap();
     all.run("trust", "config trust");
     all.run("trusted", "config trust --list");

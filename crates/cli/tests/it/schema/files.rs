@@ -18,7 +18,7 @@ fn name_of(path: &Path) -> Option<&'static str> {
     let file = path.file_name()?.to_str()?;
     match path.extension()?.to_str()? {
         "json" if file == "config.json" => Some("team"),
-        "json" if text.contains("/inboxes/") => Some("inbox"),
+        "json" if text.contains("/inboxes/") => Some("inbox-file"),
         "json" if file == "task-status.json" => Some("task-status"),
         "json" if file == "state.json" => Some("cursor"),
         "json" if text.contains("/tasks/") => Some("task"),
@@ -34,7 +34,7 @@ fn hold_all(world: &World, folder: &Path) -> Vec<&'static str> {
         let document = read(&path);
         hold(&schema(world, name), &document, &path.display().to_string());
         held.push(name);
-        if name == "inbox" {
+        if name == "inbox-file" {
             hold_payloads(world, &document, &mut held);
         }
     }
@@ -56,7 +56,7 @@ fn what_real_clients_wrote_is_valid() {
     let world = World::new();
     for client in ["claude-code-2.1.77", "claude-code-2.1.197", "claude-code-2.1.325"] {
         let held = hold_all(&world, &fixtures.join(client));
-        for name in ["team", "inbox", "task", "payload"] {
+        for name in ["team", "inbox-file", "task", "payload"] {
             assert!(held.contains(&name), "{client} has no {name}");
         }
     }
@@ -83,7 +83,7 @@ fn what_we_write_is_valid() {
         world.ok(&line.split(' ').collect::<Vec<_>>());
     }
     let held = hold_all(&world, &world.root());
-    for name in ["team", "inbox", "task", "payload", "task-status", "cursor"] {
+    for name in ["team", "inbox-file", "task", "payload", "task-status", "cursor"] {
         assert!(held.contains(&name), "no {name}");
     }
     let log = fs::read_to_string(world.root().join("teams/logs/members/carol/inbox")).unwrap();
@@ -100,14 +100,14 @@ fn what_clients_would_delete_or_choke_on_is_not() {
         jsonschema::draft202012::new(&schema(&world, name)).unwrap().is_valid(document)
     };
     let entry = json!({ "from": "a", "text": "b", "timestamp": "2026-11-15T06:00:00Z", "read": false });
-    assert!(valid("inbox", &json!([entry])));
+    assert!(valid("inbox-file", &json!([entry])));
     for (key, value) in [("from", json!(1)), ("text", Value::Null), ("read", json!("no"))] {
         let mut bad = entry.clone();
         bad[key] = value;
-        assert!(!valid("inbox", &json!([bad])), "{key}");
+        assert!(!valid("inbox-file", &json!([bad])), "{key}");
     }
     for bad in [json!([null]), json!({}), json!([{ "from": "a" }])] {
-        assert!(!valid("inbox", &bad), "{bad}");
+        assert!(!valid("inbox-file", &bad), "{bad}");
     }
     assert!(!valid("team", &json!({ "members": [{ "agentId": "x@y" }] })));
     assert!(!valid("task", &json!({ "id": "1", "subject": "s", "status": "later" })));

@@ -1,0 +1,39 @@
+//! The keys that a settings file may have, and what their values look like.
+
+/// What a value is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Text,
+    Number,
+    /// Texts, with commas between them.
+    List,
+}
+
+/// Every key, with a value for it as an example.
+pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
+    ("root", Shape::Text, "~/.claude"),
+    ("state", Shape::Text, "~/.local/state/atm"),
+    ("team", Shape::Text, "dev"),
+    ("as", Shape::Text, "alice"),
+    ("color", Shape::Text, "never"),
+    ("delivery.retry_after", Shape::List, "5m,15m"),
+    ("delivery.escalate_to", Shape::List, "lead,user"),
+    ("delivery.expire_after", Shape::Text, "7d"),
+    ("delivery.high.retry_after", Shape::List, "1m"),
+    ("delivery.high.escalate_to", Shape::List, "lead"),
+    ("delivery.high.expire_after", Shape::Text, "1d"),
+    ("delivery.low.retry_after", Shape::List, "1h"),
+    ("delivery.low.escalate_to", Shape::List, "lead"),
+    ("delivery.low.expire_after", Shape::Text, "30d"),
+    ("archive.keep", Shape::Number, "1000"),
+    ("archive.older_than", Shape::Text, "7d"),
+    ("archive.compress_after", Shape::Text, "7d"),
+    ("archive.rotate_over", Shape::Text, "10MB"),
+    ("wake.after", Shape::List, "0s,2m,10m"),
+    ("pending.unread_after", Shape::Text, "10m"),
+];
+
+/// How the value of a key is written, if there is such a key.
+pub(crate) fn shape_of(key: &str) -> Option<Shape> {
+    KEYS.iter().find(|(known, ..)| *known == key).map(|(_, shape, _)| *shape)
+}
