@@ -1,4 +1,7 @@
 //! What a tool answers, in the shape that clients of the Python server know.
+//!
+//! The answer is text: JSON first, then notes. There is no `structuredContent` with the same once more: some clients put both
+//! before the model, and others that alone, without the notes.
 
 use std::borrow::Cow;
 
@@ -6,7 +9,7 @@ use atm_office::mail::read::Reading;
 use atm_wire::visible;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::page::BUDGET;
 use crate::squeeze::squeezed;
@@ -61,23 +64,15 @@ impl Answer {
         self
     }
 
-    /// The text is the JSON; structured content has lists below `result`. Notes are texts of their own.
+    /// The first text is the JSON. Notes are texts of their own.
     pub(crate) fn into_result(self) -> CallToolResult {
-        let (text, structured) = match self.body {
-            Body::Object(value) => {
-                let value = squeezed(shown(value), LARGEST);
-                (value.to_string(), value)
-            }
-            Body::List(items) => {
-                let items = shown(Value::from(items));
-                (items.to_string(), json!({ "result": items }))
-            }
+        let value = match self.body {
+            Body::Object(value) => squeezed(shown(value), LARGEST),
+            Body::List(items) => shown(Value::from(items)),
         };
         let notes = self.notes.into_iter().map(|note| ContentBlock::text(visible::lines(&note)));
-        let mut result =
-            CallToolResult::success(std::iter::once(ContentBlock::text(text)).chain(notes).collect());
-        result.structured_content = Some(structured);
-        result
+        let json = ContentBlock::text(value.to_string());
+        CallToolResult::success(std::iter::once(json).chain(notes).collect())
     }
 }
 

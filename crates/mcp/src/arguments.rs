@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::trouble::Trouble;
 
+/// Longer than any name or id.
+const LONGEST_NAME: usize = 200;
+
 /// The schema of a tool's arguments: short, since every conversation pays for it.
 pub(crate) fn schema<T: JsonSchema>(required: &[&str]) -> JsonObject {
     let mut schema = schemars::generate::SchemaSettings::draft2020_12()
@@ -30,13 +33,35 @@ pub(crate) fn schema<T: JsonSchema>(required: &[&str]) -> JsonObject {
     fields
 }
 
-/// What may be left out need not say that it may be null.
+/// Leaves out an argument that need not be known: it is taken all the same.
+pub(crate) fn hide(schema: &mut JsonObject, name: &str) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.remove(name);
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|required| required != name);
+        if required.is_empty() {
+            schema.remove("required");
+        }
+    }
+}
+
+/// The choices of an argument without these.
+pub(crate) fn hide_choices(schema: &mut JsonObject, name: &str, hidden: &[&str]) {
+    let property = schema.get_mut("properties").and_then(|properties| properties.get_mut(name));
+    if let Some(Value::Array(choices)) = property.and_then(|property| property.get_mut("enum")) {
+        choices.retain(|choice| !hidden.iter().any(|hidden| choice == hidden));
+    }
+}
+
+/// What may be left out need not say that it may be null, nor that it is nothing then.
 fn shorten(property: &mut Value) {
     let Value::Object(fields) = property else { return };
-    for key in ["format", "minimum", "title"] {
+    for key in ["format", "minimum", "title", "additionalProperties"] {
         fields.remove(key);
     }
-    if fields.get("default").is_some_and(Value::is_null) {
+    let nothing = [Value::Null, "".into(), false.into(), 0.into()];
+    if fields.get("default").is_some_and(|default| nothing.contains(default)) {
         fields.remove("default");
     }
     if let Some(Value::Array(types)) = fields.get_mut("type") {
@@ -51,15 +76,24 @@ fn shorten(property: &mut Value) {
     }
 }
 
-/// Reads the arguments of `tool`. `null` is the same as nothing.
-pub(crate) fn read<T: DeserializeOwned>(mut given: JsonObject, schema: &JsonObject) -> Result<T, Trouble> {
-    given.retain(|_, value| !value.is_null());
-    check(&given, schema)?;
+/// Reads arguments that were checked.
+pub(crate) fn parse<T: DeserializeOwned>(given: JsonObject) -> Result<T, Trouble> {
     serde_json::from_value(Value::Object(given))
-        .map_err(|error| Trouble::new(format!("the arguments do not fit: {error}")))
+        .map_err(|error| Trouble::argument(format!("the arguments do not fit: {error}")))
 }
 
-fn check(given: &JsonObject, schema: &JsonObject) -> Result<(), Trouble> {
+/// The arguments that are names, ids or other short words.
+pub(crate) fn names(given: &JsonObject) -> Vec<(String, String)> {
+    let short = |value: &Value| match value {
+        Value::String(text) if text.len() <= LONGEST_NAME => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    given.iter().filter_map(|(name, value)| Some((name.clone(), short(value)?))).collect()
+}
+
+/// Refuses arguments that are not of the names and types of a schema.
+pub(crate) fn check(given: &JsonObject, schema: &JsonObject) -> Result<(), Trouble> {
     let empty = JsonObject::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     for (name, value) in given {
@@ -68,28 +102,41 @@ fn check(given: &JsonObject, schema: &JsonObject) -> Result<(), Trouble> {
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
             let near = nearest(name, known.iter().copied());
             let hint = if near.is_empty() { known.join(", ") } else { near.join(", ") };
-            return Err(
-                Trouble::new(format!("there is no argument \"{shown}\"")).hint(format!("There is: {hint}"))
-            );
+            return Err(Trouble::argument(format!("there is no argument \"{shown}\""))
+                .hint(format!("There is: {hint}")));
         };
-        // A task's number may come as a number.
-        let wanted = property.get("type").and_then(Value::as_str).unwrap_or("object");
-        let number_for_text = wanted == "string" && value.is_u64() && name.ends_with("_id");
-        if kind(value) != wanted && !number_for_text && !(wanted == "number" && value.is_number()) {
-            return Err(Trouble::new(format!("{name} is {}; it must be of type {wanted}", a_kind(value))));
-        }
+        check_type(name, value, property)?;
         if let Some(choices) =
             property.get("enum").and_then(Value::as_array).filter(|all| !all.contains(value))
         {
             let choices: Vec<_> = choices.iter().filter_map(Value::as_str).collect();
-            return Err(Trouble::new(format!("{name} must be one of: {}", choices.join(", "))));
+            return Err(Trouble::argument(format!("{name} must be one of: {}", choices.join(", "))));
         }
     }
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     match required.filter_map(Value::as_str).find(|name| !given.contains_key(*name)) {
-        Some(missing) => Err(Trouble::new(format!("{missing} is missing"))),
+        Some(missing) => Err(Trouble::argument(format!("{missing} is missing"))),
         None => Ok(()),
     }
+}
+
+fn check_type(name: &str, value: &Value, property: &Value) -> Result<(), Trouble> {
+    let wanted = property.get("type").and_then(Value::as_str).unwrap_or("object");
+    // A task's number may come as a number, also in a list.
+    let is_id = name.ends_with("_id") || name.ends_with(']');
+    let number_for_text = wanted == "string" && value.is_u64() && is_id;
+    let fits = kind(value) == wanted || number_for_text || wanted == "number" && value.is_number();
+    if !fits {
+        return Err(Trouble::argument(format!("{name} is {}; it must be of type {wanted}", a_kind(value))));
+    }
+    if wanted == "integer" && !value.is_u64() {
+        return Err(Trouble::argument(format!("{name} is {value}; it must be 0 or more")));
+    }
+    let Some(each) = property.get("items") else { return Ok(()) };
+    for (at, item) in value.as_array().into_iter().flatten().enumerate() {
+        check_type(&format!("{name}[{at}]"), item, each)?;
+    }
+    Ok(())
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -148,12 +195,17 @@ mod tests {
         recipient: Option<String>,
         timeout_ms: Option<u64>,
         task_id: Option<TaskNumber>,
+        add_blocks: Option<Vec<TaskNumber>>,
     }
 
     fn told(given: Value) -> String {
         let Value::Object(given) = given else { panic!("an object") };
-        match read::<Letter>(given, &schema::<Letter>(&["recipient"])) {
-            Ok(letter) => format!("{:?} {:?} {:?}", letter.recipient, letter.timeout_ms, letter.task_id),
+        let given: JsonObject = given.into_iter().filter(|(_, value)| !value.is_null()).collect();
+        match check(&given, &schema::<Letter>(&["recipient"])).and_then(|()| parse::<Letter>(given)) {
+            Ok(letter) => {
+                let Letter { recipient, timeout_ms, task_id, add_blocks } = letter;
+                format!("{recipient:?} {timeout_ms:?} {task_id:?} {add_blocks:?}")
+            }
             Err(trouble) => trouble.words(crate::settings::Profile::All),
         }
     }
@@ -168,6 +220,7 @@ mod tests {
                     "recipient": { "type": "string", "description": "To whom" },
                     "timeout_ms": { "type": "integer" },
                     "task_id": { "type": "string" },
+                    "add_blocks": { "type": "array", "items": { "type": "string" } },
                 },
                 "required": ["recipient"],
             })
@@ -178,13 +231,17 @@ mod tests {
     fn what_does_not_fit_is_said_by_name() {
         assert_eq!(
             told(json!({"recipient": "bob", "timeout_ms": null, "task_id": 7})),
-            r#"Some("bob") None Some(TaskNumber("7"))"#
+            r#"Some("bob") None Some(TaskNumber("7")) None"#
         );
         assert_eq!(told(json!({"timeout_ms": 5})), "recipient is missing");
         assert_eq!(told(json!({"recipient": 5})), "recipient is an integer; it must be of type string");
         assert_eq!(
-            told(json!({"recipient": "bob", "timeout_ms": -5})).split(':').next(),
-            Some("the arguments do not fit")
+            told(json!({"recipient": "bob", "timeout_ms": -5})),
+            "timeout_ms is -5; it must be 0 or more"
+        );
+        assert_eq!(
+            told(json!({"recipient": "bob", "add_blocks": [1, "2", null]})),
+            "add_blocks[2] is null; it must be of type string"
         );
         assert_eq!(
             told(json!({"recipent": "bob"})),

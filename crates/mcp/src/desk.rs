@@ -96,6 +96,17 @@ impl Desk {
         self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a call that names no team would find one.
+    pub(crate) fn team_is_clear(&self) -> bool {
+        self.own_team().is_some() || self.choose(None).is_ok()
+    }
+
+    /// Whether this server may do what is for a lead, as far as that is known before it is asked to.
+    pub(crate) fn may_lead(&self) -> bool {
+        let (Some(bound), Some(team)) = (self.bound(), self.bound_team()) else { return true };
+        self.config(&team).map_or(true, |config| self.office().leads(&team, &config, bound))
+    }
+
     /// The members of a team.
     pub(crate) fn config(&self, team: &TeamName) -> Result<TeamConfig, Trouble> {
         Ok(self.office().folder(team).and_then(|folder| Ok(folder.load()?))?)

@@ -19,7 +19,9 @@ pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
         Hint::ListMembers | Hint::ShowLead => {
             either("read_config shows the members", "The tool members shows the names")
         }
-        Hint::AddMember => either("spawn_teammate starts a member", "Only the lead adds members"),
+        Hint::AddMember => {
+            either("add_member adds one, spawn_teammate starts one", "Only the lead adds members")
+        }
         Hint::ListMessages { .. } | Hint::SearchHistory => {
             either("read_inbox and search_mail show the ids", "read_inbox shows the ids")
         }
@@ -115,7 +117,7 @@ mod tests {
     use super::*;
     use crate::desk::Desk;
     use crate::settings::{Settings, Spawning};
-    use crate::tools::offered;
+    use crate::tools::callable;
 
     /// One of each kind.
     fn samples() -> Vec<Hint> {
@@ -207,8 +209,8 @@ mod tests {
             profile,
             spawning: Spawning::default(),
         };
-        let tools = offered(&Desk::new(settings));
-        tools.iter().map(|offered| offered.tool.name.to_string()).collect()
+        let tools = callable(&Desk::new(settings));
+        tools.iter().map(|offered| offered.name.to_owned()).collect()
     }
 
     #[test]

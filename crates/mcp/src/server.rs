@@ -9,8 +9,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, Tool,
-    UnsubscribeRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -43,7 +42,7 @@ impl Server {
         let desk = Arc::new(Desk::new(settings));
         let closed = Stop::default();
         Self {
-            tools: tools::offered(&desk).into(),
+            tools: tools::callable(&desk).into(),
             desk,
             calls: Arc::new(Calls::new(closed.clone())),
             subscriptions: Arc::default(),
@@ -147,11 +146,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.iter().map(|offered| offered.tool.clone()).collect()))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|offered| offered.tool.name == name).map(|offered| offered.tool.clone())
+        let callable = self.tools.clone();
+        let tools = self.look(move |desk| Ok(tools::listed(desk, &callable))).await?;
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     async fn call_tool(
@@ -159,7 +156,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(offered) = self.tools.iter().find(|offered| offered.tool.name == request.name) else {
+        let Some(offered) = self.tools.iter().find(|offered| offered.name == request.name) else {
             let name: String = request.name.chars().take(80).collect();
             let trouble = Trouble::new(format!("there is no tool {name:?}"));
             return Err(ErrorData::invalid_params(trouble.words(self.desk.settings.profile), None));

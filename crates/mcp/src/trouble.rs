@@ -1,5 +1,6 @@
 //! What did not work, in words for the agent that asked.
 
+use atm_office::tasks::TaskError;
 use atm_office::{Hint, OfficeError};
 use atm_wire::{NameError, visible};
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -16,6 +17,11 @@ const LONGEST: usize = 1_000;
 pub(crate) struct Trouble {
     message: String,
     advice: Option<Advice>,
+    /// What was asked for and is not there.
+    wanted: Option<String>,
+    /// The call itself was wrong: a correct one helps.
+    is_wrong_call: bool,
+    example: Option<String>,
 }
 
 /// What to do next.
@@ -47,7 +53,35 @@ impl From<&str> for Advice {
 
 impl Trouble {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), advice: None }
+        Self { message: message.into(), advice: None, wanted: None, is_wrong_call: false, example: None }
+    }
+
+    /// An argument is missing, or not as it must be.
+    pub(crate) fn argument(message: impl Into<String>) -> Self {
+        Self { is_wrong_call: true, ..Self::new(message) }
+    }
+
+    /// It is about this value of an argument.
+    #[must_use]
+    pub(crate) fn about(self, value: &str) -> Self {
+        Self { wanted: Some(value.to_owned()), ..self }
+    }
+
+    /// In a call of this tool, with these arguments of few words: says which of them is meant, and shows a correct call.
+    #[must_use]
+    pub(crate) fn in_call(mut self, tool: &str, example: &str, given: &[(String, String)]) -> Self {
+        let is_wanted = |(_, value): &&(String, String)| {
+            self.wanted
+                .as_deref()
+                .is_some_and(|wanted| value == wanted || value.starts_with(&format!("{wanted}@")))
+        };
+        if let Some((name, _)) = given.iter().find(is_wanted) {
+            self.message = format!("{name}: {}", self.message);
+        }
+        if self.is_wrong_call {
+            self.example = Some(format!("For example {tool} {example}"));
+        }
+        self
     }
 
     #[must_use]
@@ -68,10 +102,9 @@ impl Trouble {
             Some(Advice::Words(words)) => Some(words.clone()),
             None => None,
         };
-        match advice {
-            Some(advice) => format!("{message}. {}", visible::lines(&cut(&advice, LONGEST))),
-            None => message,
-        }
+        let advice = advice.map(|advice| visible::lines(&cut(&advice, LONGEST)).into_owned());
+        let said = [Some(message), advice, self.example.clone()];
+        said.into_iter().flatten().collect::<Vec<_>>().join(". ")
     }
 }
 
@@ -83,7 +116,15 @@ impl From<NameError> for Trouble {
 
 impl From<OfficeError> for Trouble {
     fn from(error: OfficeError) -> Self {
-        Self { message: error.to_string(), advice: error.hint().map(Advice::Hint) }
+        let wanted = match &error {
+            OfficeError::NoTeam { wanted, .. } | OfficeError::NoMember { wanted, .. } => Some(wanted.clone()),
+            OfficeError::NoMessage { id, .. } | OfficeError::NotRecorded { id, .. } => Some(id.clone()),
+            OfficeError::WhichMessage { id, .. } => Some(id.clone()),
+            OfficeError::Task(TaskError::NoTask { id, .. }) => Some(id.to_string()),
+            _ => None,
+        };
+        let advice = error.hint().map(Advice::Hint);
+        Self { advice, wanted, ..Self::new(error.to_string()) }
     }
 }
 
@@ -95,5 +136,22 @@ mod tests {
     fn nothing_hides_in_what_a_client_is_told() {
         let trouble = Trouble::new("no team a\u{202e}b").hint("Did you mean \u{e0041}?");
         assert_eq!(trouble.words(Profile::All), "no team a\\u{202e}b. Did you mean \\u{e0041}?");
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_with_the_argument_that_asked_for_it() {
+        let no_bob = || OfficeError::NoMember {
+            team: "dev".parse().unwrap(),
+            wanted: "bbo".to_owned(),
+            nearest: vec!["bob".to_owned()],
+        };
+        let given = [("content".to_owned(), "hi".to_owned()), ("recipient".to_owned(), "bbo".to_owned())];
+        let said = |trouble: Trouble| trouble.in_call("send_message", "{}", &given).words(Profile::All);
+        assert_eq!(said(no_bob().into()), "recipient: team dev has no member \"bbo\". Did you mean bob?");
+        assert_eq!(said(Trouble::new("it failed")), "it failed");
+        assert_eq!(
+            said(Trouble::argument("type is missing")),
+            "type is missing. For example send_message {}"
+        );
     }
 }

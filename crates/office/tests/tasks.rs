@@ -289,6 +289,27 @@ fn a_completed_task_keeps_hours_and_notes_and_the_lead_is_told() {
     assert_eq!(world.payloads("team-lead").len(), 1);
 }
 
+/// The command told the lead of a completion, and a change of the status to the same did not.
+#[test]
+fn a_task_that_is_changed_to_completed_is_completed_as_any_other() {
+    let world = World::new();
+    for subject in ["Build", "Test"] {
+        world.make(subject);
+    }
+    let tasks = world.tasks();
+    tasks.block(&who("user"), id(2), &[id(1)], None).unwrap();
+    tasks.claim(&who("bob"), id(1), DEFAULT_LEASE).unwrap();
+    let completed = TaskChange { status: Some(Status::Completed), ..TaskChange::default() };
+    let done = tasks.change(&who("bob"), id(1), &completed).unwrap();
+    assert_eq!(done.unblocked, [id(2)]);
+    let told = serde_json::json!({"type": "task_completion", "taskId": "1"});
+    assert_eq!(world.payloads("team-lead"), [told]);
+    tasks.change(&who("bob"), id(1), &completed).unwrap();
+    assert_eq!(world.payloads("team-lead").len(), 1, "it was completed before");
+    tasks.change(&who("team-lead"), id(2), &completed).unwrap();
+    assert_eq!(world.payloads("team-lead").len(), 1, "the lead knows what it does");
+}
+
 #[test]
 fn tasks_never_wait_for_each_other() {
     let world = World::new();

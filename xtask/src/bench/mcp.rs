@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,9 +78,9 @@ fn drain(bench: &Bench) -> Result<Row> {
     let begin = Instant::now();
     while drained < DRAINED {
         let answer = client.call("poll_inbox", &json!({}))?;
-        let page = answer["result"]["structuredContent"]["result"].as_array().context("a page")?;
+        let page: Vec<Value> = serde_json::from_str(answer["result"]["content"][0]["text"].as_str().context("a page")?)?;
         ensure!(!page.is_empty(), "{drained} of {DRAINED} messages came");
-        for message in page {
+        for message in &page {
             let text = message["text"].as_str();
             ensure!(text == Some(&world::text(drained)), "another message than number {drained}: {message}");
             drained += 1;
@@ -100,8 +100,8 @@ fn drain(bench: &Bench) -> Result<Row> {
         .aim("≤ 15 MB", memory <= 15 * 1024))
 }
 
-/// A server of bob's, and its one client.
-struct Client {
+/// A server, and its one client.
+pub(super) struct Client {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -109,20 +109,22 @@ struct Client {
 }
 
 impl Client {
+    /// A server of bob's.
     fn start(world: &World) -> Result<Self> {
-        let mut server = world.atm("bob");
-        let mut child = server
-            .arg("mcp")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start the server")?;
+        Self::of(world.atm("bob").arg("mcp"))
+    }
+
+    /// A server that is started so.
+    pub(super) fn of(server: &mut Command) -> Result<Self> {
+        let mut child =
+            server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start the server")?;
         let input = child.stdin.take().context("the server has an input")?;
         let output = BufReader::new(child.stdout.take().context("the server has an output")?);
         Ok(Self { child, input, output, next: 0 })
     }
 
-    fn greet(&mut self) -> Result<()> {
+    /// What the server says when it is greeted.
+    pub(super) fn greet(&mut self) -> Result<Value> {
         let params = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
@@ -132,7 +134,13 @@ impl Client {
         let answer = self.answer()?;
         ensure!(answer["result"]["serverInfo"]["name"] == "atm", "no greeting: {answer}");
         writeln!(self.input, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        Ok(())
+        Ok(answer["result"].clone())
+    }
+
+    /// The list of tools, as it is sent.
+    pub(super) fn list_tools(&mut self) -> Result<String> {
+        self.ask("tools/list", &json!({}))?;
+        Ok(self.answer()?["result"].to_string())
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> Result<()> {
@@ -147,7 +155,7 @@ impl Client {
         serde_json::from_str(&line).with_context(|| format!("not JSON: {line:?}"))
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
+    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
         self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
         let answer = self.answer()?;
         ensure!(answer["id"] == self.next && answer["result"]["isError"] != true, "{tool}: {answer}");
@@ -164,7 +172,9 @@ impl Client {
         fs::rename(&temp, world.inbox())?;
         let answer = self.answer()?;
         let time = begin.elapsed();
-        let text = answer["result"]["structuredContent"]["result"][0]["text"].as_str();
+        let mail: Value =
+            serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap_or_default())?;
+        let text = mail[0]["text"].as_str();
         ensure!(text == Some(&world::text(number)), "woken without the message: {answer}");
         Ok(time)
     }

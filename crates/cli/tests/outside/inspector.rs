@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use atm_support::TestEnv;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{ATM, json, node_program, ok};
 
@@ -24,7 +24,7 @@ fn the_inspector_lists_and_calls() {
     let list = json(&ok(&mut inspect(&world, &["--method", "tools/list"])));
     let names: Vec<&str> =
         list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert!(names.len() == 23 && names.contains(&"poll_inbox") && names.contains(&"claim_task"), "{names:?}");
+    assert!(names.len() == 24 && names.contains(&"poll_inbox") && names.contains(&"claim_task"), "{names:?}");
 
     let call = |tool: &str, args: &[&str]| {
         let mut command = inspect(&world, &["--method", "tools/call", "--tool-name", tool]);
@@ -34,10 +34,11 @@ fn the_inspector_lists_and_calls() {
         command
     };
     let made = json(&ok(&mut call("team_create", &["team_name=dev"])));
-    assert_eq!(made["structuredContent"]["lead_agent_id"], "team-lead@dev");
+    let said = |answer: &Value| json(answer["content"][0]["text"].as_str().unwrap());
+    assert_eq!(said(&made)["lead_agent_id"], "team-lead@dev");
     ok(&mut call("task_create", &["team_name=dev", "subject=one", "description=d"]));
     let tasks = json(&ok(&mut call("task_list", &["team_name=dev"])));
-    assert_eq!(tasks["structuredContent"]["result"][0]["subject"], "one");
+    assert_eq!(said(&tasks)[0]["subject"], "one");
     let refused = call("task_list", &["team_name=dve"]).output().unwrap();
     assert!(!refused.status.success());
     let said = String::from_utf8_lossy(&refused.stdout).into_owned();

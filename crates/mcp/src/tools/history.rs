@@ -22,17 +22,17 @@ const DEEPEST: usize = 1_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Track {
     team_name: Option<String>,
-    /// The id, or six or more characters of its start or end
+    /// Or its last 8 characters
     message_id: String,
-    /// Adds the text from this byte on
+    /// Adds the text from there on
     text_offset: Option<usize>,
 }
 
 impl Call for Track {
     const NAME: &'static str = "track";
-    const ABOUT: &'static str = "What became of a message: accepted, written, taken, seen, acked, done, each with its \
-                                 evidence. \"Sent\" is not \"seen\": look here before you send again.";
+    const ABOUT: &'static str = "What became of a message, with evidence. Look here before you send again.";
     const EFFECT: Effect = Effect::Looks;
+    const EXAMPLE: &'static str = r#"{"message_id": "0c8f1d8e"}"#;
     const REQUIRED: &'static [&'static str] = &["message_id"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -62,17 +62,15 @@ impl Call for Track {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Pending {
     team_name: Option<String>,
-    /// Where to go on
     #[serde(default)]
     offset: usize,
 }
 
 impl Call for Pending {
     const NAME: &'static str = "pending";
-    const ABOUT: &'static str = "What waits for whom in the team, and why: queued for somebody who is off, not \
-                                 acknowledged, or lost by a client. A member's own server shows that member's.";
+    const ABOUT: &'static str = "Mail that waits for somebody, and why.";
     const EFFECT: Effect = Effect::Looks;
-    const LISTS: bool = true;
+    const EXAMPLE: &'static str = "{}";
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -101,14 +99,12 @@ impl Call for Pending {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct SearchMail {
     team_name: Option<String>,
-    /// Words that all have to be there; "…" is a phrase
+    /// Words, or a "phrase"
     query: String,
     from: Option<String>,
     to: Option<String>,
-    /// At most
     #[serde(default = "ten")]
     limit: usize,
-    /// Where to go on
     #[serde(default)]
     offset: usize,
 }
@@ -119,11 +115,10 @@ fn ten() -> usize {
 
 impl Call for SearchMail {
     const NAME: &'static str = "search_mail";
-    const ABOUT: &'static str = "Search everything ever sent or seen in the team, newest first, also what left the \
-                                 inboxes. A member's own server shows what that member sent or received.";
+    const ABOUT: &'static str = "Search all mail of the team that you may see, newest first.";
     const EFFECT: Effect = Effect::Looks;
+    const EXAMPLE: &'static str = r#"{"query": "parser"}"#;
     const REQUIRED: &'static [&'static str] = &["query"];
-    const LISTS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;

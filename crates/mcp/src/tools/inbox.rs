@@ -23,13 +23,14 @@ pub(super) const FRONT: &str = "atm mcp";
 /// Names, ids and the like are cut here, so that a message with a long text always fits.
 const LONGEST_WORD: usize = 200;
 const LONGEST_SUMMARY: usize = 500;
+/// What mail is that has no type of its own.
+const PLAIN: &str = "message";
 /// The longest wait for mail.
 pub(super) const LONGEST_WAIT: u64 = 30_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ReadInbox {
     team_name: Option<String>,
-    /// Whose mail
     agent_name: Option<String>,
     #[serde(default = "yes")]
     unread_only: bool,
@@ -39,13 +40,12 @@ pub(super) struct ReadInbox {
 
 impl Call for ReadInbox {
     const NAME: &'static str = "read_inbox";
-    const ABOUT: &'static str = "Read mail: what is unread, oldest first; it counts as read then. With \
-                                 mark_as_read=false nothing changes.";
+    const ABOUT: &'static str = "Read mail: the unread, which counts as read then unless mark_as_read=false.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
     const OWN_NAME: Option<&'static str> = Some("agent_name");
     const CORE: bool = true;
-    const LISTS: bool = true;
     const PAGES: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -58,8 +58,8 @@ impl Call for ReadInbox {
         desk.pages().settle();
         if self.unread_only {
             let mut reading = office.peek(&team, &who, usize::MAX)?;
-            let (messages, more) = shown(&mut reading, false);
-            return Ok(Answer::list(messages).noting(reading.warnings().to_vec()).noting(more));
+            let (messages, notes) = shown(&mut reading, false);
+            return Ok(Answer::list(messages).noting(reading.warnings().to_vec()).noting(notes));
         }
         let reading = self.mark_as_read.then(|| office.begin_read(&team, &who, usize::MAX)).transpose()?;
         let look = office.inbox(&team, &who, &Filter::default())?;
@@ -84,9 +84,7 @@ impl Call for ReadInbox {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct PollInbox {
     team_name: Option<String>,
-    /// Whose mail
     agent_name: Option<String>,
-    /// At most 30000
     #[serde(default = "longest_wait")]
     timeout_ms: u64,
 }
@@ -97,13 +95,12 @@ fn longest_wait() -> u64 {
 
 impl Call for PollInbox {
     const NAME: &'static str = "poll_inbox";
-    const ABOUT: &'static str = "Wait for mail and read it, as read_inbox does: answers at once when there is some, and \
-                                 with an empty list when none came in time.";
+    const ABOUT: &'static str = "Wait for mail and read it; an empty list when none came in time.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"agent_name": "bob", "timeout_ms": 30000}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
     const OWN_NAME: Option<&'static str> = Some("agent_name");
     const CORE: bool = true;
-    const LISTS: bool = true;
     const WAITS: bool = true;
     const PAGES: bool = true;
 
@@ -133,8 +130,8 @@ impl Call for PollInbox {
 fn next_page(desk: &Desk, reader: Reader<'_>) -> Result<Answer, Trouble> {
     let mut page = Filling::default();
     let reading = desk.pages().take(desk.office(), reader, |message| page.takes(message, true))?;
-    let mut answer =
-        Answer::list(page.entries).noting(reading.warnings().to_vec()).noting(more(reading.left()));
+    let notes = wanted(reading.messages()).into_iter().chain(more(reading.left()));
+    let mut answer = Answer::list(page.entries).noting(reading.warnings().to_vec()).noting(notes);
     answer.reading = Some(reading);
     Ok(answer)
 }
@@ -164,11 +161,25 @@ fn more(left: usize) -> Option<String> {
     (left > 0).then(|| format!("{left} more unread: read_inbox again."))
 }
 
-/// What of a reading fits into one answer; the rest of it stays unread, and is reported.
-pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Option<String>) {
+/// What of a reading fits into one answer, and what is to be said of it: which mail wants an acknowledgment, and that the
+/// rest of it stays unread.
+pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Vec<String>) {
     let mut page = Filling::default();
     let left = reading.cut(|message| page.takes(message, marked));
-    (page.entries, more(left))
+    let notes = wanted(reading.messages()).into_iter().chain(more(left)).collect();
+    (page.entries, notes)
+}
+
+/// Which of these messages want an acknowledgment, and how that is given.
+fn wanted(messages: &[MessageView]) -> Option<String> {
+    let ids: Vec<&str> = messages
+        .iter()
+        .filter(|message| message.ack_by.is_some() && !message.read)
+        .map(|message| part(&message.id, 0, LONGEST_WORD).0)
+        .collect();
+    let (first, others) = ids.split_first()?;
+    let others = if others.is_empty() { String::new() } else { format!("; also {}", others.join(", ")) };
+    Some(format!("Waits for your acknowledgment: ack {{\"message_id\": \"{first}\"}}{others}"))
 }
 
 /// A message as clients of the Python server know it, with its id and type.
@@ -181,14 +192,19 @@ fn entry(message: &MessageView, marked: bool) -> Value {
     put("text", text(message).into());
     put("timestamp", word(&message.timestamp));
     put("read", (message.read || marked).into());
-    if let Some(summary) = &message.summary {
+    // Most summaries are the first words of the text.
+    let start =
+        |summary: &&String| message.text.trim_start().starts_with(summary.trim_end_matches(['…', '.']));
+    if let Some(summary) = message.summary.as_ref().filter(|summary| !start(summary)) {
         put("summary", part(summary, 0, LONGEST_SUMMARY).0.into());
     }
-    if let Some(color) = &message.color {
-        put("color", word(color));
-    }
     put("id", word(&message.id));
-    put("type", word(&message.r#type));
+    if message.r#type != PLAIN {
+        put("type", word(&message.r#type));
+    }
+    if let Some(ack_by) = message.ack_by.as_ref().filter(|_| !message.read) {
+        put("ack_by", word(ack_by));
+    }
     if message.pending {
         put("pending", true.into());
     }

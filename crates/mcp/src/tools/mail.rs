@@ -1,19 +1,28 @@
 //! Sending, and the answers to requests.
 
+use std::time::Duration;
+
 use atm_office::Hint;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
 use atm_office::protocol::shutdown::Dialect;
 use atm_store::watch::Stop;
+use atm_wire::message::Priority;
+use atm_wire::stamp::parse_duration;
 use atm_wire::{Address, MemberName, TeamName};
+use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Call, Effect};
 use crate::answer::Answer;
+use crate::arguments;
 use crate::desk::Desk;
 use crate::trouble::Trouble;
+
+/// Longer than anybody waits.
+const LONGEST_SPAN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -32,30 +41,61 @@ pub(super) struct SendMessage {
     r#type: Kind,
     #[serde(default)]
     recipient: String,
-    /// The text; a reason or feedback; the plan
     #[serde(default)]
     content: String,
     /// 5 to 10 words
     #[serde(default)]
     summary: String,
-    /// Of the request that is answered
+    /// Id of the message it answers
+    #[serde(default)]
+    reply_to: String,
+    /// Wants an ack within: 10m, 1h
+    #[serde(default)]
+    ack_by: String,
+    priority: Option<Urgency>,
     #[serde(default)]
     request_id: String,
     approve: Option<bool>,
-    /// Who sends
     sender: Option<String>,
+}
+
+// No doc comment: the schema would have it.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Urgency {
+    High,
+    Normal,
+    Low,
+}
+
+impl From<Urgency> for Priority {
+    fn from(urgency: Urgency) -> Self {
+        match urgency {
+            Urgency::High => Self::High,
+            Urgency::Normal => Self::Normal,
+            Urgency::Low => Self::Low,
+        }
+    }
 }
 
 impl Call for SendMessage {
     const NAME: &'static str = "send_message";
-    const ABOUT: &'static str = "Send mail. type: message (recipient, content, summary); broadcast to all others \
-                                 (content, summary); shutdown_request asks a teammate to end (recipient, content is the \
-                                 reason); shutdown_response answers that (request_id, approve); plan_approval_request \
-                                 hands your lead a plan (content); plan_approval_response decides about one (recipient, \
-                                 request_id, approve, content is the feedback).";
+    const ABOUT: &'static str = "Send mail. message (recipient, content, summary); broadcast to all (content, summary); \
+                                 shutdown_request (recipient, content: reason), answered by shutdown_response (request_id, \
+                                 approve); plan_approval_request to the lead (content: plan), answered by \
+                                 plan_approval_response (recipient, request_id, approve, content: feedback).";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"type": "message", "recipient": "bob", "content": "The build is green", "summary": "Build green"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "type"];
+    const OWN_NAME: Option<&'static str> = Some("sender");
     const CORE: bool = true;
+
+    fn for_members(about: &mut &'static str, schema: &mut JsonObject) {
+        *about = "Send mail. message (recipient, content, summary); broadcast to all (content, summary); \
+                  shutdown_response to a shutdown_request (request_id, approve, content: reason); \
+                  plan_approval_request to the lead (content: plan).";
+        arguments::hide_choices(schema, "type", &["shutdown_request", "plan_approval_response"]);
+    }
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -73,22 +113,30 @@ impl Call for SendMessage {
 
 impl SendMessage {
     fn message(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
-        let to = self.recipient()?;
-        if to.name == *sender && to.team.is_none() {
-            return Err(Trouble::new("a message to yourself is not sent"));
+        let (office, options) = (desk.office(), SendOptions::default());
+        let to = if self.recipient.is_empty() && !self.reply_to.is_empty() {
+            None
+        } else {
+            Some(self.recipient()?)
+        };
+        if to.as_ref().is_some_and(|to| to.name == *sender && to.team.is_none()) {
+            return Err(Trouble::new("recipient: a message to yourself is not sent"));
         }
-        let color = desk.config(to.team.as_ref().unwrap_or(team))?;
-        let color =
-            color.member(to.name.as_str()).and_then(|member| member.color.as_ref()).map(ToString::to_string);
-        let sent = desk.office().send(team, sender, &self.letter(to), SendOptions::default())?;
-        let routing = json!({ "sender": sender, "target": sent.to, "targetColor": color });
-        told(&format!("{} for {}", sent.stage_words(), sent.to), &sent, json!({ "routing": routing }))
+        let letter = self.letter(sender)?;
+        let sent = match (letter.reply_to.clone(), to) {
+            (Some(original), to) => {
+                let answer = |asker| Letter { to: to.unwrap_or(asker), ..letter };
+                office.reply(team, sender, &original, answer, options)?
+            }
+            (None, Some(to)) => office.send(team, sender, &Letter { to, ..letter }, options)?,
+            (None, None) => return Err(missing_recipient()),
+        };
+        told(&format!("{} for {}", sent.stage_words(), sent.to), &sent, json!({}))
     }
 
     fn broadcast(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
-        let nobody = Address { name: sender.clone(), team: None };
-        let sent =
-            desk.office().broadcast(team, sender, &self.letter(nobody), None, SendOptions::default())?;
+        let letter = Letter { reply_to: None, ..self.letter(sender)? };
+        let sent = desk.office().broadcast(team, sender, &letter, None, SendOptions::default())?;
         let (ids, troubles): (Vec<_>, Vec<_>) = sent.into_iter().partition(Result::is_ok);
         let sent: Vec<Sent> = ids.into_iter().flatten().collect();
         let failed: Vec<String> =
@@ -148,18 +196,46 @@ impl SendMessage {
 
     fn recipient(&self) -> Result<Address, Trouble> {
         if self.recipient.is_empty() {
-            return Err(Trouble::new("recipient is missing").hint(Hint::ListMembers));
+            return Err(missing_recipient());
         }
         Ok(self.recipient.parse()?)
     }
 
     fn decision(&self) -> Result<bool, Trouble> {
-        self.approve.ok_or_else(|| Trouble::new("approve is missing: true or false"))
+        self.approve.ok_or_else(|| {
+            Trouble::new("approve is missing: true or false").hint(
+                r#"For example send_message {"type": "shutdown_response", "request_id": "…", "approve": true}"#,
+            )
+        })
     }
 
-    fn letter(self, to: Address) -> Letter {
-        let summary = Some(self.summary).filter(|summary| !summary.trim().is_empty());
-        Letter { summary, ..Letter::new(to, self.content) }
+    /// A letter that has no recipient yet.
+    fn letter(self, sender: &MemberName) -> Result<Letter, Trouble> {
+        let to = Address { name: sender.clone(), team: None };
+        let given = |text: String| Some(text).filter(|text| !text.trim().is_empty());
+        let ack_by = given(self.ack_by).map(|text| time_span(&text)).transpose()?;
+        Ok(Letter {
+            summary: given(self.summary),
+            priority: self.priority.map_or(Priority::Normal, Into::into),
+            reply_to: given(self.reply_to),
+            ack_by,
+            ..Letter::new(to, self.content)
+        })
+    }
+}
+
+fn missing_recipient() -> Trouble {
+    Trouble::argument("recipient is missing").hint(Hint::ListMembers)
+}
+
+/// How long a message may wait for its acknowledgment.
+fn time_span(text: &str) -> Result<Duration, Trouble> {
+    let is_number = text.trim().bytes().all(|byte| byte.is_ascii_digit());
+    match parse_duration(text) {
+        Ok(span) if !is_number => Ok(span.min(LONGEST_SPAN)),
+        Ok(_) => Err(Trouble::argument(format!("ack_by is {text:?}, a number without its unit"))
+            .hint("Write 10m or 1h")),
+        Err(error) => Err(Trouble::argument(format!("ack_by: {error}")).hint("Write 10m or 1h")),
     }
 }
 
@@ -173,7 +249,7 @@ fn open_plan(desk: &Desk, team: &TeamName, of: &MemberName) -> Result<String, Tr
 
 /// What became of a message, with what its sender should know.
 pub(super) fn told(message: &str, sent: &Sent, more: Value) -> Result<Answer, Trouble> {
-    let mut body = json!({ "success": true, "message": message, "id": sent.id, "stage": sent.stage });
+    let mut body = json!({ "success": true, "message": message, "id": sent.id });
     if let (Value::Object(body), Value::Object(more)) = (&mut body, more) {
         body.extend(more);
     }

@@ -69,19 +69,15 @@ impl JsonSchema for Backend {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct SpawnTeammate {
     team_name: Option<String>,
-    /// Unique in the team; that of one who is off brings it back with its mail
+    /// One that is off comes back with its mail
     name: String,
-    /// Its first message
     prompt: String,
-    /// For claude: sonnet, opus or haiku
     #[serde(default = "sonnet")]
     model: String,
     #[serde(default = "general_purpose")]
     subagent_type: String,
-    /// It needs your approval for its plans
     #[serde(default)]
     plan_mode_required: bool,
-    /// The agent client that it runs
     #[serde(default)]
     backend_type: Backend,
 }
@@ -96,10 +92,11 @@ fn general_purpose() -> String {
 
 impl Call for SpawnTeammate {
     const NAME: &'static str = "spawn_teammate";
-    const ABOUT: &'static str = "Start a teammate in a tmux pane. It gets the prompt as its first mail and works by \
-                                 itself.";
+    const ABOUT: &'static str = "Start a teammate in a tmux pane; the prompt is its first mail.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"name": "bob", "prompt": "Write the parser"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "name", "prompt"];
+    const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -148,20 +145,15 @@ impl Call for SpawnTeammate {
 pub(super) struct CheckTeammate {
     team_name: Option<String>,
     agent_name: String,
-    /// Add the last lines of its terminal
+    /// Its terminal's last lines
     #[serde(default)]
     include_output: bool,
-    /// 1 to 120
     #[serde(default = "twenty")]
     output_lines: usize,
-    /// Take your unread messages from it
     #[serde(default = "yes")]
     include_messages: bool,
-    /// 1 to 20
     #[serde(default = "five")]
     max_messages: usize,
-    /// Not supported
-    notify_after_minutes: Option<i64>,
 }
 
 fn twenty() -> usize {
@@ -178,17 +170,14 @@ pub(super) fn yes() -> bool {
 
 impl Call for CheckTeammate {
     const NAME: &'static str = "check_teammate";
-    const ABOUT: &'static str = "One teammate in a look: whether it runs, your unread messages from it (they count as \
-                                 read then), and how many it has not read. Does not wait.";
+    const ABOUT: &'static str =
+        "Whether it runs, your unread mail from it (read then), how much it has not read.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const IGNORED: &'static [&'static str] = &["notify_after_minutes"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        if self.notify_after_minutes.is_some() {
-            return Err(
-                Trouble::new("notify_after_minutes is not supported").hint("poll_inbox waits for mail")
-            );
-        }
         let team = desk.team(self.team_name.as_deref())?;
         let name = MemberName::parse(&self.agent_name)?;
         if self.include_output {
@@ -225,9 +214,9 @@ impl Call for CheckTeammate {
         let reader = desk.actor(&team)?;
         let limit = self.max_messages.clamp(1, 20);
         let mut reading = office.begin_read_from(&team, &reader, Some(&name), limit)?.by(FRONT);
-        let (messages, more) = shown(&mut reading, true);
+        let (messages, notes) = shown(&mut reading, true);
         body["pending_from"] = messages.into();
-        let mut answer = answer(&body)?.noting(more);
+        let mut answer = answer(&body)?.noting(notes);
         answer.reading = Some(reading);
         Ok(answer)
     }
@@ -270,10 +259,11 @@ pub(super) struct ForceKill {
 
 impl Call for ForceKill {
     const NAME: &'static str = "force_kill_teammate";
-    const ABOUT: &'static str = "End a teammate that does not answer a shutdown request: its pane is closed, its tasks \
-                                 are free again, and it is no member any more.";
+    const ABOUT: &'static str = "End a teammate that ignores a shutdown request.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -292,10 +282,11 @@ pub(super) struct ProcessShutdown {
 
 impl Call for ProcessShutdown {
     const NAME: &'static str = "process_shutdown_approved";
-    const ABOUT: &'static str = "Take a teammate out of the team after its shutdown_approved came: its tasks are free \
-                                 again. Refused while it runs and has not approved.";
+    const ABOUT: &'static str = "Take a teammate out of the team after its shutdown_approved came.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -318,18 +309,16 @@ fn dismissed(name: &MemberName, gone: &Dismissed, what: &str) -> Result<Answer, 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Members {
     team_name: Option<String>,
-    /// Where to go on
     #[serde(default)]
     offset: usize,
 }
 
 impl Call for Members {
     const NAME: &'static str = "members";
-    const ABOUT: &'static str =
-        "Who is in the team, who is on and how that is known, and how much mail waits for each.";
+    const ABOUT: &'static str = "Who is in the team, who is on, and how much mail waits for each.";
     const EFFECT: Effect = Effect::Looks;
+    const EXAMPLE: &'static str = "{}";
     const CORE: bool = true;
-    const LISTS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;

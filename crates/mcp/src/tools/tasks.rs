@@ -5,7 +5,7 @@ use std::time::Duration;
 use atm_office::tasks::{TaskChange, TaskError, TaskFilter, TaskPlan, TaskView};
 use atm_store::watch::Stop;
 use atm_wire::MemberName;
-use atm_wire::task::{Status, TaskId};
+use atm_wire::task::{DEFAULT_LEASE, Status, TaskId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -19,15 +19,11 @@ use crate::page::{BUDGET, LONGEST_TEXT, page, part};
 use crate::squeeze::squeezed;
 use crate::trouble::Trouble;
 
-/// For how long a claim lasts, in minutes, if that is not said.
-const LEASE: u64 = 30;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct TaskCreate {
     team_name: Option<String>,
     subject: String,
     description: String,
-    /// To show while it is being done
     #[serde(default)]
     active_form: String,
     metadata: Option<Map<String, Value>>,
@@ -35,8 +31,9 @@ pub(super) struct TaskCreate {
 
 impl Call for TaskCreate {
     const NAME: &'static str = "task_create";
-    const ABOUT: &'static str = "Make a task; it gets the next number.";
+    const ABOUT: &'static str = "Make a task.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"subject": "Parser", "description": "Write it, with tests"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "subject", "description"];
     const CORE: bool = true;
 
@@ -70,14 +67,11 @@ pub(super) struct TaskUpdate {
     team_name: Option<String>,
     task_id: TaskNumber,
     status: Option<NewStatus>,
-    /// A member, who is told
     owner: Option<String>,
     subject: Option<String>,
     description: Option<String>,
     active_form: Option<String>,
-    /// Tasks that wait for this one
     add_blocks: Option<Vec<TaskNumber>>,
-    /// Tasks that this one waits for
     add_blocked_by: Option<Vec<TaskNumber>>,
     /// Merged; null removes a key
     metadata: Option<Map<String, Value>>,
@@ -85,9 +79,9 @@ pub(super) struct TaskUpdate {
 
 impl Call for TaskUpdate {
     const NAME: &'static str = "task_update";
-    const ABOUT: &'static str =
-        "Change a task: status, owner, texts, what it waits for. status=deleted removes it.";
+    const ABOUT: &'static str = "Change a task. A new owner is told, and the lead when it is completed.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"task_id": "3", "status": "completed"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "task_id"];
     const CORE: bool = true;
 
@@ -134,14 +128,19 @@ impl Call for TaskUpdate {
             return Err(Trouble::from(error).hint("Complete those first"));
         }
         let changed = tasks.change(&who, id, &change)?;
-        brief(id, changed.task.status.as_str(), changed.warnings)
+        let sent = changed.sent.iter();
+        let told = sent.clone().map(|sent| format!("{} is told.", sent.to));
+        let freed: Vec<String> = changed.unblocked.iter().map(ToString::to_string).collect();
+        let freed = (!freed.is_empty()).then(|| format!("Can begin now: {}.", freed.join(", ")));
+        let about_mail = sent.clone().flat_map(|sent| sent.warnings.clone());
+        let notes: Vec<String> = told.chain(freed).chain(about_mail).collect();
+        Ok(brief(id, changed.task.status.as_str(), changed.warnings.clone())?.noting(notes))
     }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct TaskList {
     team_name: Option<String>,
-    /// Where to go on
     #[serde(default)]
     offset: usize,
 }
@@ -150,9 +149,9 @@ impl Call for TaskList {
     const NAME: &'static str = "task_list";
     const ABOUT: &'static str = "All tasks, with status, owner and what they wait for.";
     const EFFECT: Effect = Effect::Looks;
+    const EXAMPLE: &'static str = "{}";
     const REQUIRED: &'static [&'static str] = &["team_name"];
     const CORE: bool = true;
-    const LISTS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -168,7 +167,6 @@ impl Call for TaskList {
 pub(super) struct TaskGet {
     team_name: Option<String>,
     task_id: TaskNumber,
-    /// The description from this byte on
     #[serde(default)]
     description_offset: usize,
 }
@@ -177,6 +175,7 @@ impl Call for TaskGet {
     const NAME: &'static str = "task_get";
     const ABOUT: &'static str = "All of one task.";
     const EFFECT: Effect = Effect::Looks;
+    const EXAMPLE: &'static str = r#"{"task_id": "3"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name", "task_id"];
     const CORE: bool = true;
 
@@ -194,27 +193,27 @@ impl Call for TaskGet {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ClaimTask {
     team_name: Option<String>,
-    /// Without it: the first that can be had
+    /// Default: the first free one
     task_id: Option<TaskNumber>,
-    /// How long it stays yours without a new claim
     #[serde(default = "lease")]
     minutes: u64,
 }
 
 fn lease() -> u64 {
-    LEASE
+    DEFAULT_LEASE.as_secs() / 60
 }
 
 impl Call for ClaimTask {
     const NAME: &'static str = "claim_task";
-    const ABOUT: &'static str = "Take a task for yourself, for a time: of many who try, one gets it. Claiming your own \
-                                 again prolongs it.";
+    const ABOUT: &'static str =
+        "Take a task for some minutes; claim it again, or send a heartbeat, to keep it.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"task_id": "3", "minutes": 30}"#;
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         if !(1..=7 * 24 * 60).contains(&self.minutes) {
-            return Err(Trouble::new("minutes must be 1 to 10080"));
+            return Err(Trouble::argument("minutes must be 1 to 10080"));
         }
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
@@ -228,7 +227,7 @@ impl Call for ClaimTask {
 }
 
 fn number(id: &TaskNumber) -> Result<TaskId, Trouble> {
-    TaskId::parse(&id.0).map_err(|error| Trouble::new(error.to_string()))
+    TaskId::parse(&id.0).map_err(|error| Trouble::argument(error.to_string()).about(&id.0))
 }
 
 fn numbers(ids: Option<Vec<TaskNumber>>) -> Result<Vec<TaskId>, Trouble> {

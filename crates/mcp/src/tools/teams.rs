@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
 use atm_store::watch::Stop;
 use schemars::JsonSchema;
@@ -15,18 +16,18 @@ use crate::trouble::Trouble;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct TeamCreate {
-    /// Lower-case letters, digits and hyphens, 3 to 64 characters
     team_name: String,
-    /// What it is for
     #[serde(default)]
     description: String,
 }
 
 impl Call for TeamCreate {
     const NAME: &'static str = "team_create";
-    const ABOUT: &'static str = "Make a team, with its task list, and lead it.";
+    const ABOUT: &'static str = "Make a team and lead it.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"team_name": "shop", "description": "Builds a shop"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name"];
+    const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let about = if self.description.trim().is_empty() { &self.team_name } else { &self.description };
@@ -54,10 +55,11 @@ pub(super) struct TeamDelete {
 
 impl Call for TeamDelete {
     const NAME: &'static str = "team_delete";
-    const ABOUT: &'static str = "Delete a team and its tasks. Refused while teammates are active. The files are set \
-                                 aside, not destroyed.";
+    const ABOUT: &'static str = "Delete a team without active teammates; its files are set aside.";
     const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"team_name": "shop"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name"];
+    const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
@@ -87,14 +89,42 @@ impl Call for TeamDelete {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct AddMember {
+    team_name: Option<String>,
+    name: String,
+    #[serde(default)]
+    agent_type: String,
+}
+
+impl Call for AddMember {
+    const NAME: &'static str = "add_member";
+    const ABOUT: &'static str = "Add a member that runs by itself: it gets an inbox and no pane.";
+    const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"name": "bob"}"#;
+    const REQUIRED: &'static [&'static str] = &["name"];
+    const LEADS: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        desk.must_lead(&team, "adding members")?;
+        let agent_type = Some(self.agent_type).filter(|kind| !kind.trim().is_empty());
+        let plan = MemberPlan { agent_type, ..MemberPlan::new(&self.name) };
+        let name = desk.office().add_member(&team, &plan)?;
+        let message = format!("{name} is a member; its own server is started with --as {name}@{team}");
+        Answer::object(&json!({ "success": true, "message": message }))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ReadConfig {
     team_name: Option<String>,
 }
 
 impl Call for ReadConfig {
     const NAME: &'static str = "read_config";
-    const ABOUT: &'static str = "The team's configuration with all its members.";
+    const ABOUT: &'static str = "The team's configuration with its members.";
     const EFFECT: Effect = Effect::Looks;
+    const EXAMPLE: &'static str = r#"{"team_name": "shop"}"#;
     const REQUIRED: &'static [&'static str] = &["team_name"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {

@@ -22,9 +22,8 @@ use crate::trouble::Trouble;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Ack {
     team_name: Option<String>,
-    /// The id, or six or more characters of its start or end
+    /// Or its last 8 characters
     message_id: String,
-    /// What you want to add
     text: Option<String>,
 }
 
@@ -32,6 +31,7 @@ impl Call for Ack {
     const NAME: &'static str = "ack";
     const ABOUT: &'static str = "Tell a message's sender that you have it and act on it.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"message_id": "0c8f1d8e"}"#;
     const REQUIRED: &'static [&'static str] = &["message_id"];
     const CORE: bool = true;
 
@@ -46,24 +46,22 @@ impl Call for Ack {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Heartbeat {
     team_name: Option<String>,
-    /// The task that you work on
     task_id: Option<TaskNumber>,
-    /// Percent done
     progress: Option<f64>,
-    /// The health check that this answers; without it, all that are open
     request_id: Option<String>,
 }
 
 impl Call for Heartbeat {
     const NAME: &'static str = "heartbeat";
     const ABOUT: &'static str =
-        "Tell your lead that you are alive and how far you are. Answers health checks.";
+        "Tell the lead that you are at work, and how far (percent). Answers health checks.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"task_id": "3", "progress": 60}"#;
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         if self.progress.is_some_and(|progress| !(0.0..=100.0).contains(&progress)) {
-            return Err(Trouble::new("progress must be 0 to 100"));
+            return Err(Trouble::argument("progress must be 0 to 100"));
         }
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
@@ -84,11 +82,9 @@ impl Call for Heartbeat {
 pub(super) struct Request {
     team_name: Option<String>,
     recipient: String,
-    /// What kind of question, like `task_status_request`
+    /// Like task_status_request
     r#type: String,
-    /// The question's fields
     data: Option<Map<String, Value>>,
-    /// At most 30000; 0 does not wait
     #[serde(default = "longest_wait")]
     timeout_ms: u64,
 }
@@ -99,9 +95,9 @@ fn longest_wait() -> u64 {
 
 impl Call for Request {
     const NAME: &'static str = "request";
-    const ABOUT: &'static str = "Ask a teammate and wait for the answer. If none comes in time it will come as mail, \
-                                 with the same request_id.";
+    const ABOUT: &'static str = "Ask a teammate and wait for the answer; a late one comes as mail.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"recipient": "bob", "type": "task_status_request"}"#;
     const REQUIRED: &'static [&'static str] = &["recipient", "type"];
     const WAITS: bool = true;
 
@@ -132,16 +128,15 @@ impl Call for Request {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Respond {
     team_name: Option<String>,
-    /// The requestId in the message that asked
     request_id: String,
-    /// The answer's fields
     data: Option<Map<String, Value>>,
 }
 
 impl Call for Respond {
     const NAME: &'static str = "respond";
-    const ABOUT: &'static str = "Answer a request that was put to you; once.";
+    const ABOUT: &'static str = "Answer a message that has a requestId; once.";
     const EFFECT: Effect = Effect::Adds;
+    const EXAMPLE: &'static str = r#"{"request_id": "…", "data": {"progress": 60}}"#;
     const REQUIRED: &'static [&'static str] = &["request_id"];
     const CORE: bool = true;
 

@@ -5,7 +5,7 @@ use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Effort, Status, Task, Tas
 use serde_json::value::RawValue;
 
 use super::claim::without_lease;
-use super::complete::COMPLETED_AT;
+use super::complete::{COMPLETED_AT, Completion};
 use super::{Outcome, TaskError, Tasks};
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
@@ -30,7 +30,8 @@ pub struct TaskChange {
 }
 
 impl Tasks<'_> {
-    /// Changes a task. Who does it and how far it is may only be changed by its owner or the lead; a new owner is told.
+    /// Changes a task. Who does it and how far it is may only be changed by its owner or the lead. A new owner is told, and
+    /// so is the lead when the task is completed by this.
     pub fn change(&self, who: &MemberName, id: TaskId, change: &TaskChange) -> Result<Outcome, OfficeError> {
         if change.subject.as_ref().is_some_and(|subject| subject.trim().is_empty()) {
             return Err(TaskError::NoSubject.into());
@@ -39,18 +40,23 @@ impl Tasks<'_> {
         if let Some(Some(owner)) = &change.owner {
             self.office.known_mailbox(&self.team, owner)?;
         }
-        let mut new_owner = false;
+        let (mut new_owner, mut completes) = (false, false);
         let task = self.update(id, |task| {
             if change.status.is_some() || change.owner.is_some() {
                 self.may_decide(who, id, task)?;
             }
             let wanted = change.owner.as_ref().map(|owner| owner.as_ref().map(MemberName::as_str));
             new_owner = wanted.is_some_and(|wanted| wanted != task.owner.as_deref());
+            completes = change.status == Some(Status::Completed) && task.status != Status::Completed;
             Ok(self.changes(change, task, new_owner))
         })?;
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         if new_owner {
             self.tell_owner(who, id, &task, &mut outcome);
+        }
+        if completes {
+            let how = Completion { tell: true, ..Completion::default() };
+            self.follow_completion(who, &task, &how, &mut outcome)?;
         }
         Ok(outcome)
     }

@@ -3,7 +3,7 @@
 use atm_wire::MemberName;
 use atm_wire::payload::TaskCompletion;
 use atm_wire::status::State;
-use atm_wire::task::{Change, Status, TaskId};
+use atm_wire::task::{Change, Status, Task, TaskId};
 
 use super::claim::without_lease;
 use super::{Graph, Outcome, TaskError, Tasks};
@@ -41,18 +41,31 @@ impl Tasks<'_> {
             changes.extend(how.notes.as_deref().map(|notes| Change::note(NOTES, notes)));
             Ok(changes)
         })?;
-        let changed = || Done::TaskChanged(id);
-        let listing = self.folder.list().after(changed)?;
-        let mut outcome = self.outcome(id).after(changed)?;
+        let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
+        self.follow_completion(who, &task, how, &mut outcome)?;
+        Ok(outcome)
+    }
+
+    /// What follows from a task's completion, however it was completed: which tasks can begin, the report of who did it,
+    /// and word to the lead.
+    pub(super) fn follow_completion(
+        &self,
+        who: &MemberName,
+        task: &Task,
+        how: &Completion,
+        outcome: &mut Outcome,
+    ) -> Result<(), OfficeError> {
+        let id = outcome.task.id;
+        let listing = self.folder.list().after(|| Done::TaskChanged(id))?;
         outcome.unblocked = Graph::new(&listing).freed_by(id);
         let doer = task.owner.as_deref().and_then(|owner| MemberName::parse(owner).ok());
-        self.report(&doer.unwrap_or_else(|| who.clone()), State::Complete, &mut outcome);
+        self.report(&doer.unwrap_or_else(|| who.clone()), State::Complete, outcome);
         let about = TaskCompletion {
             task_id: Some(id.to_string()),
             actual_hours: how.hours,
             notes: how.notes.clone(),
         };
-        self.tell(who, self.lead_beside(who).filter(|_| how.tell), about, &mut outcome);
-        Ok(outcome)
+        self.tell(who, self.lead_beside(who).filter(|_| how.tell), about, outcome);
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atm_office::tasks::Completion;
 use atm_wire::TeamName;
-use atm_wire::task::TaskId;
+use atm_wire::task::{DEFAULT_LEASE, TaskId};
 use clap::{ArgGroup, Args};
 
 use super::{list, tell};
@@ -21,9 +21,9 @@ pub(crate) struct Claim {
     /// The first task that you can have: yours, or nobody's; exit 3 if there is none
     #[arg(long, group = "which")]
     next: bool,
-    /// For how long it is yours; claim it again to keep it for as long again
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "300s")]
-    lease: Duration,
+    /// For how long it is yours; claim it again to keep it for as long again [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    lease: Option<Duration>,
 }
 
 #[derive(Debug, Args)]
@@ -44,10 +44,10 @@ pub(crate) struct Complete {
 impl Claim {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
         let who = context.member()?;
-        let tasks = context.office.tasks(team)?;
+        let (tasks, lease) = (context.office.tasks(team)?, self.lease.unwrap_or(DEFAULT_LEASE));
         let outcome = match self.id {
-            Some(id) => tasks.claim(&who, id, self.lease)?,
-            None => tasks.claim_next(&who, self.lease)?,
+            Some(id) => tasks.claim(&who, id, lease)?,
+            None => tasks.claim_next(&who, lease)?,
         };
         tell(context, &outcome, &format!("task {} is yours", outcome.task.id))?;
         if !context.out.json {

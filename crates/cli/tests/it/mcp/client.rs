@@ -117,7 +117,7 @@ impl Client {
         self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
     }
 
-    /// Calls a tool that must succeed; gives its structured content, which is also its text.
+    /// Calls a tool that must succeed; gives the JSON of its first text, a list below `result`.
     pub(crate) fn call(&mut self, name: &str, arguments: Value) -> Value {
         let id = self.ask_tool(name, arguments);
         self.called(id)
@@ -127,13 +127,18 @@ impl Client {
         let answer = self.answer(id);
         let result = &answer["result"];
         assert_ne!(result["isError"], true, "{answer}");
+        assert_eq!(result.get("structuredContent"), None, "nothing is said twice: {answer}");
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
-        let structured = result["structuredContent"].clone();
-        match text {
-            Value::Array(_) => assert_eq!(json!({ "result": text }), structured),
-            text => assert_eq!(text, structured),
-        }
-        structured
+        if text.is_array() { json!({ "result": text }) } else { text }
+    }
+
+    /// Calls a tool that must succeed; gives the texts beside its answer.
+    pub(crate) fn notes(&mut self, name: &str, arguments: Value) -> Vec<String> {
+        let id = self.ask_tool(name, arguments);
+        let answer = self.answer(id);
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        let texts = answer["result"]["content"].as_array().unwrap().iter().skip(1);
+        texts.map(|block| block["text"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Calls a tool that must refuse; gives its words.

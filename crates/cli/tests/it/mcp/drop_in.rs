@@ -16,7 +16,7 @@ fn every_tool_of_the_python_server_is_there_with_its_arguments() {
         ("poll_inbox", "team_name* agent_name* timeout_ms"),
         (
             "check_teammate",
-            "team_name* agent_name* include_output output_lines include_messages max_messages notify_after_minutes",
+            "team_name* agent_name* include_output output_lines include_messages max_messages",
         ),
         ("read_config", "team_name*"),
         ("task_create", "team_name* subject* description* active_form metadata"),
@@ -123,11 +123,8 @@ fn mail_goes_out_and_is_read_once() {
         "team_name": "dev", "type": "message", "recipient": "bob", "content": "look at the build", "summary": "build",
     });
     let sent = lead.call("send_message", letter);
-    assert_eq!(sent["success"], true);
-    assert_eq!(sent["routing"]["sender"], "team-lead");
-    assert_eq!(sent["routing"]["target"], "bob");
-    assert!(sent["routing"]["targetColor"].is_string(), "{sent}");
     let id = sent["id"].as_str().unwrap();
+    assert_eq!(sent, json!({ "success": true, "message": "delivered for bob", "id": id }), "one short line");
 
     let bob = |more: Value| {
         let mut arguments = json!({ "team_name": "dev", "agent_name": "bob" });
@@ -210,34 +207,36 @@ fn errors_are_results_with_words_that_help() {
     let message = |recipient: &str| json!({ "team_name": "dev", "type": "message", "recipient": recipient, "content": "x", "summary": "x" });
     assert_eq!(
         lead.refused("send_message", message("bbo")),
-        "team dev has no member \"bbo\". Did you mean bob?"
+        "recipient: team dev has no member \"bbo\". Did you mean bob?"
     );
     assert_eq!(
         lead.refused("send_message", message("")),
-        "recipient is missing. read_config shows the members"
+        "recipient is missing. read_config shows the members. For example send_message {\"type\": \"message\", \
+         \"recipient\": \"bob\", \"content\": \"The build is green\", \"summary\": \"Build green\"}"
     );
-    assert_eq!(lead.refused("send_message", message("team-lead")), "a message to yourself is not sent");
+    assert_eq!(
+        lead.refused("send_message", message("team-lead")),
+        "recipient: a message to yourself is not sent"
+    );
     assert_eq!(
         lead.refused("read_config", json!({ "team_name": "dve" })),
-        "there is no team \"dve\". Did you mean dev?"
+        "team_name: there is no team \"dve\". Did you mean dev?"
     );
-    assert_eq!(lead.refused("read_inbox", json!({ "team_name": "dev" })), "agent_name is missing");
+    assert_eq!(
+        lead.refused("read_inbox", json!({ "team_name": "dev" })),
+        "agent_name is missing. For example read_inbox {\"agent_name\": \"bob\"}"
+    );
     assert_eq!(
         lead.refused("task_get", json!({ "team_name": "dev", "task_id": "9" })),
-        "team dev has no task 9. task_list shows the tasks"
+        "task_id: team dev has no task 9. task_list shows the tasks"
     );
-    assert_eq!(
-        lead.refused("send_message", json!({ "team_name": "dev", "type": "letter" })),
-        "type must be one of: message, broadcast, shutdown_request, shutdown_response, plan_approval_response, \
-         plan_approval_request"
-    );
-    assert_eq!(
-        lead.refused(
-            "check_teammate",
-            json!({ "team_name": "dev", "agent_name": "bob", "notify_after_minutes": 1 })
-        ),
-        "notify_after_minutes is not supported. poll_inbox waits for mail"
-    );
+    let words = lead.refused("send_message", json!({ "team_name": "dev", "type": "letter" }));
+    let kinds = "type must be one of: message, broadcast, shutdown_request, shutdown_response, \
+                 plan_approval_response, plan_approval_request. For example send_message {";
+    assert!(words.starts_with(kinds), "{words}");
+    // What the Python server knows and we cannot do is no reason to fail.
+    let ignored = json!({ "team_name": "dev", "agent_name": "bob", "notify_after_minutes": 1 });
+    assert_eq!(lead.call("check_teammate", ignored)["notification_scheduled"], false);
     assert!(
         lead.refused("force_kill_teammate", json!({ "team_name": "dev", "agent_name": "team-lead" }))
             .contains("lead")

@@ -1,6 +1,6 @@
 //! Text that a person does not see, in what a server hands to a model.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Client;
 use crate::hidden_text::{assert_seen, hostile, is_hidden, strings, world};
@@ -21,9 +21,10 @@ fn nothing_hidden_reaches_a_model_through_the_server() {
             assert!(!text.contains(is_hidden), "{tool}: {answer}");
         }
         if tool == "read_inbox" {
-            assert_seen(answer["result"]["content"][0]["text"].as_str().unwrap(), tool);
-            let text = &answer["result"]["structuredContent"]["result"][0]["text"];
-            assert_seen(text.as_str().unwrap(), "the structured answer");
+            let json = answer["result"]["content"][0]["text"].as_str().unwrap();
+            assert_seen(json, tool);
+            let mail: Value = serde_json::from_str(json).unwrap();
+            assert_seen(mail[0]["text"].as_str().unwrap(), "the text of a message");
         }
     }
     assert_eq!(bob.close(), Some(0));

@@ -21,7 +21,7 @@ const NAMES: [&str; 12] = [
     "nobody-of-this-name",
 ];
 
-/// An answer has its content twice, once of them as a text.
+/// An answer is text in JSON, and spelled once more as such.
 const LARGEST: usize = 60_000;
 
 fn values() -> Vec<Value> {
@@ -139,11 +139,15 @@ fn what_an_argument_is_called_wrong_is_said() {
     let mut lead = Client::new(&world, &["-t", "dev"]);
     assert_eq!(
         lead.refused("read_inbox", json!({ "agent": "bob" })),
-        "there is no argument \"agent\". There is: agent_name"
+        "there is no argument \"agent\". There is: agent_name. For example read_inbox {\"agent_name\": \"bob\"}"
     );
     assert_eq!(
         lead.refused("read_inbox", json!({ "agent_name": ["bob"] })),
-        "agent_name is an array; it must be of type string"
+        "agent_name is an array; it must be of type string. For example read_inbox {\"agent_name\": \"bob\"}"
+    );
+    assert_eq!(
+        lead.refused("task_get", json!({ "task_id": "x/y" })),
+        "task_id: \"x/y\" is not a task's number; write it in digits, like 7. For example task_get {\"task_id\": \"3\"}"
     );
 }
 
@@ -197,7 +201,9 @@ fn a_long_description_comes_in_parts() {
     while offset < text.len() {
         let id = lead.ask_tool("task_get", json!({ "task_id": 1, "description_offset": offset }));
         let answer = lead.answer(id);
-        let some = answer["result"]["structuredContent"]["description"].as_str().unwrap();
+        let task: Value =
+            serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+        let some = task["description"].as_str().unwrap();
         assert!(!some.is_empty() && answer.to_string().len() < LARGEST, "{answer}");
         whole.push_str(some);
         offset += some.len();

@@ -39,7 +39,8 @@ fn a_bound_server_refuses_to_send_as_or_take_the_mail_of_somebody_else() {
 
     let sent =
         bob.call("send_message", json!({ "type": "message", "recipient": "team-lead", "content": "hi" }));
-    assert_eq!(sent["routing"]["sender"], "bob");
+    assert_eq!(sent["success"], true);
+    assert_eq!(world.json(&["inbox", "team-lead"])[0]["from"], "bob");
     world.ok(&["team", "create", "other"]);
     let words = bob.refused("task_list", json!({ "team_name": "other" }));
     assert_eq!(words, "this server is bob's in team dev, not in other. Leave team_name out, or say dev");
@@ -83,9 +84,10 @@ fn without_a_name_it_is_the_leads_and_says_so() {
     assert_eq!(greeting["serverInfo"]["name"], "atm");
     assert!(greeting["instructions"].as_str().unwrap().contains("This server is the lead's"));
     let letter = json!({ "team_name": "dev", "type": "message", "recipient": "team-lead", "content": "hi", "sender": "bob" });
-    assert_eq!(lead.call("send_message", letter)["routing"]["sender"], "bob");
+    lead.call("send_message", letter);
+    assert_eq!(world.json(&["inbox", "team-lead"])[0]["from"], "bob");
     let phantom = json!({ "team_name": "dev", "type": "message", "recipient": "bob", "content": "hi", "sender": "nobody" });
-    assert!(lead.refused("send_message", phantom).starts_with("team dev has no member \"nobody\""));
+    assert!(lead.refused("send_message", phantom).starts_with("sender: team dev has no member \"nobody\""));
 }
 
 #[test]
@@ -121,9 +123,9 @@ fn the_short_list_is_short() {
             "respond"
         ]
     );
-    assert_eq!(all.len(), 23);
+    assert_eq!(all.len(), 24);
     let short = Client::new(&world, &["--tools", "core"]).tools();
-    assert!(serde_json::to_string(&short).unwrap().len() < 10_000);
+    assert!(serde_json::to_string(&short).unwrap().len() <= 5_000);
     for tool in &short {
         assert!(tool["description"].as_str().unwrap().len() < 600, "{tool}");
     }

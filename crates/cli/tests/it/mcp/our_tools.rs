@@ -23,7 +23,7 @@ fn a_message_is_acknowledged_tracked_and_found_again() {
     assert_eq!(lead.call("pending", json!({}))["result"], json!([]));
     assert_eq!(
         lead.refused("track", json!({ "message_id": "nosuchid" })),
-        "no message \"nosuchid\" was ever sent or seen here. read_inbox and search_mail show the ids"
+        "message_id: no message \"nosuchid\" was ever sent or seen here. read_inbox and search_mail show the ids"
     );
 }
 
@@ -48,6 +48,80 @@ fn mail_for_somebody_who_is_off_is_pending_and_told() {
 }
 
 #[test]
+fn mail_that_wants_an_acknowledgment_says_so_and_how() {
+    let world = World::with_team();
+    let (mut lead, mut bob) =
+        (Client::new(&world, &["-t", "dev"]), Client::new(&world, &["--as", "bob@dev"]));
+    let letter = |text: &str| json!({ "type": "message", "recipient": "bob", "content": text });
+    let mut urgent = letter("stop the release");
+    urgent["ack_by"] = "10m".into();
+    urgent["priority"] = "high".into();
+    lead.call("send_message", letter("no hurry"));
+    let sent = lead.call("send_message", urgent.clone());
+    let id = sent["id"].as_str().unwrap().to_owned();
+    let call = format!("ack {{\"message_id\": \"{id}\"}}");
+    let notes = bob.notes("read_inbox", json!({ "mark_as_read": false }));
+    assert_eq!(notes, [format!("Waits for your acknowledgment: {call}")]);
+    let mail = bob.call("read_inbox", json!({}))["result"].clone();
+    let entry = mail.as_array().unwrap().iter().find(|entry| entry["id"] == *id).unwrap();
+    assert!(entry["ack_by"].is_string(), "{mail}");
+    assert_eq!(bob.call("ack", json!({ "message_id": id }))["success"], true);
+    assert_eq!(world.json(&["track", &id])["stage"], "acked");
+    for wrong in ["10", "soon", ""] {
+        urgent["ack_by"] = wrong.into();
+        let id = lead.ask_tool("send_message", urgent.clone());
+        let answer = lead.answer(id);
+        let words = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let named =
+            words.starts_with("ack_by") && words.contains("Write 10m or 1h. For example send_message {");
+        assert!(named || wrong.is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn an_answer_goes_to_the_sender_of_its_message_in_its_thread() {
+    let world = World::with_team();
+    let mut bob = Client::new(&world, &["--as", "bob@dev"]);
+    let asked = world.json(&["--as", "alice", "send", "bob", "where is the parser?"]);
+    let answer = json!({ "type": "message", "reply_to": asked["id"], "content": "in src" });
+    let sent = bob.call("send_message", answer);
+    assert_eq!(sent["message"], "delivered for alice");
+    let thread = world.json(&["thread", asked["id"].as_str().unwrap()]);
+    assert_eq!(thread.as_array().unwrap().len(), 2, "{thread}");
+    let words =
+        bob.refused("send_message", json!({ "type": "message", "reply_to": "nosuchid", "content": "x" }));
+    assert!(words.starts_with("reply_to: bob has no message \"nosuchid\""), "{words}");
+}
+
+#[test]
+fn a_completed_task_is_told_to_the_lead_as_by_the_command() {
+    let world = World::with_team();
+    let mut bob = Client::new(&world, &["--as", "bob@dev"]);
+    bob.call("task_create", json!({ "subject": "one", "description": "d" }));
+    bob.call("task_create", json!({ "subject": "two", "description": "d" }));
+    bob.call("task_update", json!({ "task_id": "2", "add_blocked_by": ["1"] }));
+    let claimed = bob.call("claim_task", json!({ "task_id": "1" }));
+    assert_eq!(claimed["metadata"]["claim_expiry_seconds"], 300, "the command's lease");
+    let notes = bob.notes("task_update", json!({ "task_id": "1", "status": "completed" }));
+    assert_eq!(notes, ["team-lead is told.", "Can begin now: 2."]);
+    let mail = world.json(&["inbox", "team-lead"]);
+    assert_eq!(mail.as_array().unwrap().last().unwrap()["type"], "task_completion");
+}
+
+#[test]
+fn a_lead_adds_a_member_without_a_pane() {
+    let world = World::with_team();
+    let (mut lead, mut bob) =
+        (Client::new(&world, &["-t", "dev"]), Client::new(&world, &["--as", "bob@dev"]));
+    assert!(bob.refused("add_member", json!({ "name": "carol" })).starts_with("bob may not: adding members"));
+    lead.call("add_member", json!({ "name": "carol" }));
+    bob.call("send_message", json!({ "type": "message", "recipient": "carol", "content": "welcome" }));
+    let mut carol = Client::new(&world, &["--as", "carol@dev"]);
+    assert_eq!(carol.call("read_inbox", json!({}))["result"][0]["text"], "welcome");
+    assert!(lead.refused("add_member", json!({ "name": "carol" })).contains("carol"));
+}
+
+#[test]
 fn of_two_who_claim_a_task_one_gets_it() {
     let world = World::with_team();
     let (mut alice, mut bob) =
@@ -59,7 +133,7 @@ fn of_two_who_claim_a_task_one_gets_it() {
     assert_eq!(refused, 1, "{answers:?}");
     assert_eq!(
         alice.refused("claim_task", json!({ "task_id": "1", "minutes": 0 })),
-        "minutes must be 1 to 10080"
+        "minutes must be 1 to 10080. For example claim_task {\"task_id\": \"3\", \"minutes\": 30}"
     );
 }
 
@@ -83,7 +157,10 @@ fn a_request_waits_for_its_answer() {
     assert!(unheard.get("answer").is_none() && unheard["request_id"].is_string(), "{unheard}");
 
     bob.call("heartbeat", json!({ "task_id": 5, "progress": 60.5 }));
-    assert_eq!(bob.refused("heartbeat", json!({ "progress": 101 })), "progress must be 0 to 100");
+    assert!(
+        bob.refused("heartbeat", json!({ "progress": 101 }))
+            .starts_with("progress must be 0 to 100. For example ")
+    );
     let beats = lead.call("read_inbox", json!({ "agent_name": "team-lead" }));
     assert_eq!(beats["result"].as_array().unwrap().last().unwrap()["type"], "heartbeat");
 }

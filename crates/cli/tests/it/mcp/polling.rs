@@ -133,7 +133,8 @@ fn whenever_a_poll_is_cancelled_its_mail_is_there_and_nobody_waits_for_it() {
         bob.answer(own);
     }
     for answer in bob.early() {
-        got += answer["result"]["structuredContent"]["result"].as_array().map_or(0, Vec::len);
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        got += serde_json::from_str::<Vec<Value>>(text).map_or(0, |mail| mail.len());
     }
     loop {
         let mail = bob.call("read_inbox", json!({}))["result"].as_array().unwrap().len();
