@@ -86,6 +86,17 @@ impl Row {
         (aims.join("; "), met.join("; "))
     }
 
+    /// What is no time.
+    pub(super) fn of_words(operation: impl Into<String>, measured: String) -> Self {
+        Self { measured, ..Self::new(operation, Duration::ZERO) }
+    }
+
+    /// A limit that is no time, and the part of it that was used.
+    pub(super) fn beside(mut self, what: String, ratio: f64) -> Self {
+        self.limit = Some((what, ratio));
+        self
+    }
+
     pub(super) fn note(mut self, note: &str) -> Self {
         let _ = write!(self.measured, ", {note}");
         self
