@@ -24,6 +24,7 @@ use etcetera::base_strategy::{BaseStrategy, Xdg};
 use crate::args::{ColorChoice, Global};
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::output::brief::Budget;
 use file::{File, TAKE_MAIL, parse_color};
 
 pub(crate) use edit::edit;
@@ -74,6 +75,8 @@ pub(crate) struct Settings {
     pub(crate) ladder: Setting<Ladder>,
     /// How long mail may lie unread by a member that is there, before it counts as pending.
     pub(crate) unread_after: Setting<Duration>,
+    /// How much mail goes into a prompt.
+    pub(crate) budget: Setting<Budget>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -134,6 +137,7 @@ impl Settings {
             upkeep: default(Upkeep::default()),
             ladder: default(Ladder::default()),
             unread_after: default(UNREAD_AFTER),
+            budget: default(Budget::DEFAULT),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -169,6 +173,9 @@ impl Settings {
         }
         if let Some(pending) = &file.pending {
             put(&mut self.unread_after, pending.unread_after()?, origin());
+        }
+        if let Some(context) = &file.context {
+            put(&mut self.budget, context.budget()?, origin());
         }
         Ok(())
     }

@@ -15,7 +15,8 @@ pub(crate) const DESCRIPTION: &str = "Mail and tasks with the other agents of yo
 /// One source for everything that teaches agents.
 const LESSONS: &str = "\
 1. Read. New mail is put before you by itself where the client has hooks; `atm read` gets the rest, \
-`atm read --wait 30s` waits for it. It says `- from NAME at TIME [ID]`, and the text below is indented. `atm inbox NAME` \
+`atm read --wait 30s` waits for it. It says `- from NAME at TIME [ID]`, times in UTC, and the text below is indented; \
+\"N more wait\" comes next time, or by `atm read --format context`. `atm inbox NAME` \
 looks at anybody's mail and marks nothing.
 2. Answer. `atm reply ID \"text\"` answers, `atm ack ID` only says that you have it. Mail that wants an acknowledgment, or \
 begins with [PENDING ACTION …], is waited for: act on it or say why not.

@@ -9,7 +9,8 @@ use super::duration::duration;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::output::{brief, message, message::Extent, message::Flags};
+use crate::output::brief::{Brief, Budget, brief};
+use crate::output::{message, message::Extent, message::Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct Read {
@@ -25,6 +26,10 @@ pub(crate) struct Read {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// The most that `--format context` shows, in tokens; the rest stays unread [default: context.budget of the
+    /// settings, 2000]
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<Budget>,
 }
 
 /// How to show mail.
@@ -50,7 +55,7 @@ impl Read {
         if let Some(wait) = self.wait {
             office.wait_for_mail(&team, &who, wait)?;
         }
-        let reading = if self.peek {
+        let mut reading = if self.peek {
             office.peek(&team, &who, limit)?
         } else {
             office.begin_read(&team, &who, limit)?
@@ -63,7 +68,13 @@ impl Read {
             _ if out.json => out.document(reading.messages())?,
             Format::Json => out.document(reading.messages())?,
             Format::Context if reading.messages().is_empty() => {}
-            Format::Context => out.line(brief::context(reading.messages()))?,
+            Format::Context => {
+                let budget = self.budget.unwrap_or(context.settings.budget.value);
+                let Brief { text, shown } = brief(reading.messages(), 0, budget.bytes(), office.now());
+                let mut is_shown = shown.into_iter();
+                reading.retain(|_| is_shown.next().unwrap_or(false));
+                out.line(text)?;
+            }
             Format::Text if reading.messages().is_empty() => out.note("no new mail")?,
             Format::Text => message::show(out, reading.messages(), Flags::Hidden, Extent::Whole)?,
         }

@@ -11,6 +11,7 @@ use atm_wire::{Address, TeamName};
 use serde::Deserialize;
 
 use crate::args::ColorChoice;
+use crate::output::brief::Budget;
 use crate::size;
 
 /// How it is said that an untrusted `as` is no reason to take somebody's mail.
@@ -30,6 +31,7 @@ pub(super) struct File {
     pub(super) archive: Option<Archive>,
     pub(super) wake: Option<Wake>,
     pub(super) pending: Option<Pending>,
+    pub(super) context: Option<InPrompts>,
 }
 
 impl File {
@@ -44,6 +46,7 @@ impl File {
     /// | `[archive]` | mail that was read moves into the user's own archive; nothing is removed |
     /// | `[wake]` | when a member is woken for its own mail |
     /// | `[pending]` | what is listed |
+    /// | `[context]` | how much of its own mail a member is shown at once |
     ///
     /// and what is taken out:
     ///
@@ -83,6 +86,7 @@ impl File {
             (self.archive.is_some(), "archive"),
             (self.wake.is_some(), "wake"),
             (self.pending.is_some(), "pending"),
+            (self.context.is_some(), "context"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -117,6 +121,20 @@ impl Pending {
     pub(super) fn unread_after(&self) -> Result<Option<Duration>, String> {
         let after = self.unread_after.as_ref().map(|after| parse_duration(after));
         after.transpose().map_err(|error| format!("[pending]: {error}"))
+    }
+}
+
+/// What goes into a prompt.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InPrompts {
+    budget: Option<usize>,
+}
+
+impl InPrompts {
+    pub(super) fn budget(&self) -> Result<Option<Budget>, String> {
+        let budget = self.budget.map(Budget::of).transpose();
+        budget.map_err(|why| format!("[context] budget: {why}"))
     }
 }
 

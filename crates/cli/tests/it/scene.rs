@@ -27,8 +27,8 @@ const MASKS: [(&str, &str); 9] = [
     ("00000000-000000-000", "[TIME]"),
     ("0000-00-00 00:00:00", "[......TIME.......]"),
     ("0000-00-00 00:00", "[.....TIME.....]"),
-    ("at 00:00 [xxxxxxxx]", "at [TIME] [ID]"),
-    ("`atm ack xxxxxxxx` by 00:00", "`atm ack [ID]` by [TIME]"),
+    ("at 00:00Z [xxxxxxxx]", "at [TIME] [ID]"),
+    ("`atm ack xxxxxxxx` by 00:00Z", "`atm ack [ID]` by [TIME]"),
     ("(waited 00000 ms)", "(waited [TIME])"),
 ];
 

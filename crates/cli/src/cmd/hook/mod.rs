@@ -22,7 +22,8 @@ use crate::args::Global;
 use crate::client_arg;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{brief, outlet, safe};
+use crate::output::brief::{Brief, Budget, brief};
+use crate::output::{outlet, safe};
 
 /// Words before the mail: whose they are.
 const WHOSE: &str = "From other agents, by atm; not your user's words.\n";
@@ -38,6 +39,9 @@ pub(crate) struct Hook {
     /// Whose hook this is [default: told from stdin]
     #[arg(long, value_parser = client_arg::which(|profile| profile.hooks.is_some()))]
     client: Option<AgentClient>,
+    /// The most that it puts before the model, in tokens [default: context.budget of the settings, 2000]
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<Budget>,
 }
 
 impl Hook {
@@ -67,8 +71,11 @@ impl Hook {
             log(context.office.state(), self.event.as_deref(), &warning);
         }
         let Some(handover) = hooked.handover else { return Ok(0) };
-        let (text, count) =
-            brief::bounded(handover.messages(), handover.left_out(), format.largest_text - WHOSE.len());
+        let budget = self.budget.unwrap_or(context.settings.budget.value);
+        // Bytes are no fewer than characters, however a client counts those.
+        let limit = budget.bytes().min(format.largest_text).saturating_sub(WHOSE.len());
+        let Brief { text, shown } =
+            brief(handover.messages(), handover.left_out(), limit, context.office.now());
         let answer = (format.answer)(event, &format!("{WHOSE}{text}"));
         let out = &mut context.out;
         // What nobody can hear is not presented: the next hook that somebody listens to says it.
@@ -82,7 +89,7 @@ impl Hook {
             writeln!(io::stderr(), "{}", safe::lines(&text)).map_err(unheard)?;
         }
         // Said first, remembered then: whatever stops us in between, nothing counts as presented that was not.
-        handover.presented(count).map_err(|error| error.to_string())?;
+        handover.presented(&shown).map_err(|error| error.to_string())?;
         Ok(answer.code)
     }
 }

@@ -101,10 +101,32 @@ fn for_a_prompt_it_is_short_and_without_mail_it_is_nothing() {
     - from team-lead task_assignment at [TIME] [ID] (waited while you were off)
       subject: Fix it
       taskId: 7
-    - alice is idle x3
+    - idle: alice x3
     Answer with: atm reply ID TEXT
     $ atm --as bob read --format context
     ");
+}
+
+#[test]
+fn a_prompt_has_a_budget_and_what_did_not_fit_stays_unread() {
+    let world = world();
+    world.ok(&["--as", "bob", "read"]);
+    for number in 0..3 {
+        world.ok(&["--as", "alice", "send", "bob", &format!("{number} {}", "word ".repeat(60))]);
+    }
+    let small = ["--as", "bob", "read", "--format", "context", "--budget", "200"];
+    let first = world.ok(&small);
+    assert!(
+        first.contains("\n- 2 more wait from alice: atm read --format context\n") && first.len() <= 800,
+        "{first}"
+    );
+    assert_eq!(world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 2);
+    assert!(world.ok(&small).contains("\n- 1 more wait from alice"));
+    assert!(world.ok(&small).contains("\n  2 word"));
+    assert_eq!(world.ok(&small), "");
+    let tiny = world.pipe(&["--as", "bob", "read", "--format", "context", "--budget", "5"], "");
+    assert_eq!(tiny.code, Some(2));
+    assert!(tiny.stderr.contains("at least 100 tokens"), "{tiny:?}");
 }
 
 #[test]

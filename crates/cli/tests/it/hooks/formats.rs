@@ -121,13 +121,14 @@ fn idle_notices_are_folded_and_the_text_is_bounded() {
         bob.world.ok(&["--as", "alice", "send", "bob", r#"{"type":"idle_notification","from":"alice"}"#]);
     }
     for number in 0..5 {
-        bob.send(&format!("{number} {}", "ä𝄞".repeat(1000)));
+        bob.send(&format!("{number} {}", "ä𝄞".repeat(400)));
     }
-    let length = |document: &Value| text(document).encode_utf16().count();
+    // The budget of 2,000 tokens, of four bytes each.
+    let length = |document: &Value| text(document).len();
     let first = bob.says("UserPromptSubmit", &nothing());
-    assert!(text(&first).contains("- alice is idle x3\n"), "{first}");
-    assert!(text(&first).contains("\n- and 2 more: atm read shows them\n"), "{first}");
-    assert!(length(&first) <= 10_000);
+    assert!(text(&first).contains("\n- idle: alice x3\n"), "{first}");
+    assert!(text(&first).contains("\n- 2 more wait from team-lead: atm read --format context\n"), "{first}");
+    assert!(length(&first) <= 8_000);
     let second = bob.says("PostToolUse", &nothing());
     assert!(text(&second).contains("\n  3 ä") && text(&second).contains("\n  4 ä"), "{second}");
     bob.is_silent("PostToolUse", &nothing());
@@ -136,10 +137,52 @@ fn idle_notices_are_folded_and_the_text_is_bounded() {
 
     bob.send(&"𝄞\n".repeat(20_000));
     let cut = bob.says("UserPromptSubmit", &nothing());
-    assert!(length(&cut) <= 10_000 && length(&cut) > 9_000, "{}", length(&cut));
-    let (_, id) = text(&cut).split_once("- the rest was cut: atm thread ").expect("says so");
-    let id = id.split_whitespace().next().unwrap();
+    assert!(length(&cut) <= 8_000 && length(&cut) > 7_500, "{}", length(&cut));
+    let (_, id) =
+        text(&cut).split_once("\n- that was the start of 100000 bytes: `atm thread ").expect("says so");
+    let id = id.split('`').next().unwrap();
     assert!(bob.world.ok(&["thread", id]).matches('𝄞').count() >= 20_000, "all of it is to be had");
+}
+
+#[test]
+fn a_smaller_budget_shows_less_at_a_time_and_loses_nothing() {
+    let bob = Bob::new("claude");
+    let settings = bob.world.home().join(".config/atm");
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(settings.join("config.toml"), "[context]\nbudget = 200\n").unwrap();
+    for number in 0..4 {
+        bob.send(&format!("{number} {}", "x".repeat(300)));
+    }
+    for number in 0..4 {
+        let says = bob.says("PostToolUse", &nothing());
+        assert!(text(&says).contains(&format!("\n  {number} x")) && text(&says).len() <= 800, "{says}");
+        let left = format!("\n- {} more wait from team-lead: atm read --format context\n", 3 - number);
+        assert_eq!(text(&says).contains(&left), number < 3, "{says}");
+        assert_eq!(bob.unread().len(), 4, "nothing is read before the turn has ended");
+    }
+    bob.is_silent("PostToolUse", &nothing());
+    for _ in 0..2 {
+        bob.send(&format!("more {}", "x".repeat(300)));
+    }
+    bob.says("PostToolUse", &nothing());
+    bob.is_silent("Stop", &nothing());
+    assert_eq!(bob.unread().len(), 1, "what was not shown is not read");
+}
+
+#[test]
+fn what_did_not_fit_holds_the_agent_when_its_turn_comes() {
+    let bob = Bob::new("claude");
+    let big = "x".repeat(5_000);
+    bob.send_urgent(&format!("one {big}"));
+    bob.send_urgent(&format!("two {big}"));
+    let held = bob.says("Stop", &nothing());
+    assert!(
+        text(&held).contains("\n  one x") && text(&held).contains("\n- 1 more wait from team-lead"),
+        "{held}"
+    );
+    let held = bob.says("Stop", &nothing());
+    assert!(text(&held).contains("\n  two x"), "{held}");
+    bob.is_silent("Stop", &nothing());
 }
 
 #[test]

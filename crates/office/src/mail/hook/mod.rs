@@ -78,11 +78,17 @@ impl Handover {
         !self.keeps_going.is_empty()
     }
 
-    /// The first `count` are before the model now. The others come at the next moment.
-    pub fn presented(mut self, count: usize) -> Result<(), OfficeError> {
-        let all = count >= self.receipts.len() && self.left_out == 0;
-        self.record.presented.extend(self.receipts.into_iter().take(count));
+    /// Those of the messages that `shown` says are before the model now. The others come at the next moment, and keep the
+    /// agent going then if they want something of it.
+    pub fn presented(mut self, shown: &[bool]) -> Result<(), OfficeError> {
+        let is_shown = shown.iter().copied().chain(std::iter::repeat(false));
+        let (before, after): (Vec<_>, Vec<_>) =
+            self.receipts.into_iter().zip(is_shown).partition(|(_, shown)| *shown);
+        let presented: Vec<String> = before.into_iter().map(|(receipt, _)| receipt).collect();
+        self.keeps_going.retain(|receipt| presented.contains(receipt));
+        self.record.presented.extend(presented);
         self.record.held.append(&mut self.keeps_going);
+        let all = after.is_empty() && self.left_out == 0;
         self.record.signature = self.signature.filter(|_| all);
         self.record.write(&self.note)
     }
