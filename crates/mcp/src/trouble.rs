@@ -118,8 +118,9 @@ impl From<OfficeError> for Trouble {
     fn from(error: OfficeError) -> Self {
         let wanted = match &error {
             OfficeError::NoTeam { wanted, .. } | OfficeError::NoMember { wanted, .. } => Some(wanted.clone()),
-            OfficeError::NoMessage { id, .. } | OfficeError::NotRecorded { id, .. } => Some(id.clone()),
-            OfficeError::WhichMessage { id, .. } => Some(id.clone()),
+            OfficeError::NoMessage { id, .. }
+            | OfficeError::NotRecorded { id, .. }
+            | OfficeError::WhichMessage { id, .. } => Some(id.clone()),
             OfficeError::Task(TaskError::NoTask { id, .. }) => Some(id.to_string()),
             _ => None,
         };

@@ -116,12 +116,12 @@ impl Day {
         self.call(
             LEAD,
             "task_create",
-            json!({ "subject": subject(number), "description": world::text(number) }),
+            &json!({ "subject": subject(number), "description": world::text(number) }),
         )?;
-        self.call(LEAD, "task_update", json!({ "task_id": id, "owner": member }))?;
+        self.call(LEAD, "task_update", &json!({ "task_id": id, "owner": member }))?;
         self.letters += 1;
         self.hook(member, "UserPromptSubmit")?;
-        self.call(member, "claim_task", json!({ "task_id": id, "minutes": 60 }))?;
+        self.call(member, "claim_task", &json!({ "task_id": id, "minutes": 60 }))?;
         // What the last one left, while others worked.
         self.hook(LEAD, "PostToolUse")?;
         if peer != member {
@@ -129,25 +129,25 @@ impl Day {
                 "type": "message", "recipient": peer, "summary": subject(number), "content": world::text(number),
                 "ack_by": "30m",
             });
-            let asked = self.call(member, "send_message", question)?;
+            let asked = self.call(member, "send_message", &question)?;
             self.hook(peer, "PostToolUse")?;
-            self.call(peer, "ack", json!({ "message_id": asked["id"] }))?;
+            self.call(peer, "ack", &json!({ "message_id": asked["id"] }))?;
             let answer = json!({
                 "type": "message", "reply_to": asked["id"], "summary": subject(number), "content": world::text(number),
             });
-            self.call(peer, "send_message", answer)?;
+            self.call(peer, "send_message", &answer)?;
             self.letters += 3;
             self.hook(member, "PostToolUse")?;
         }
         for progress in [25, 50, 75] {
-            self.call(member, "heartbeat", json!({ "task_id": id, "progress": progress }))?;
+            self.call(member, "heartbeat", &json!({ "task_id": id, "progress": progress }))?;
             self.letters += 1;
         }
-        self.call(member, "task_update", json!({ "task_id": id, "status": "completed" }))?;
+        self.call(member, "task_update", &json!({ "task_id": id, "status": "completed" }))?;
         let report = json!({
             "type": "message", "recipient": LEAD, "summary": subject(number), "content": world::text(number),
         });
-        self.call(member, "send_message", report)?;
+        self.call(member, "send_message", &report)?;
         // Its client says that it is idle when its turn ends.
         let idle = json!({ "type": "idle_notification", "from": member, "idleReason": "available" });
         measure::run(self.world.atm(member).args(["send", LEAD, &idle.to_string()]))?;
@@ -157,13 +157,13 @@ impl Day {
     }
 
     /// The model calls a tool.
-    fn call(&mut self, name: &'static str, tool: &str, arguments: Value) -> Result<Value> {
+    fn call(&mut self, name: &'static str, tool: &str, arguments: &Value) -> Result<Value> {
         let (_, client) = self
             .servers
             .iter_mut()
             .find(|(of, _)| *of == name)
             .with_context(|| format!("{name}'s server"))?;
-        let answer = client.call(tool, &arguments)?;
+        let answer = client.call(tool, arguments)?;
         let texts = answer["result"]["content"].as_array().context("an answer has content")?;
         let texts: Vec<&str> = texts.iter().filter_map(|block| block["text"].as_str()).collect();
         self.mail += CALL + size(&arguments.to_string()) + texts.iter().map(|text| size(text)).sum::<u32>();

@@ -89,7 +89,7 @@ pub(crate) struct Offered {
     accepted: JsonObject,
     ignored: &'static [&'static str],
     example: &'static str,
-    describe: fn(&Desk, &Audience) -> Tool,
+    describe: fn(&Desk, Audience) -> Tool,
     run: fn(&Desk, JsonObject, &Stop) -> Result<Answer, Trouble>,
 }
 
@@ -175,10 +175,10 @@ pub(crate) fn callable(desk: &Desk) -> Vec<Arc<Offered>> {
 pub(crate) fn listed(desk: &Desk, callable: &[Arc<Offered>]) -> Vec<Tool> {
     let audience = Audience { knows_team: desk.team_is_clear(), leads: desk.may_lead() };
     let for_them = callable.iter().filter(|offered| audience.leads || !offered.leads);
-    for_them.map(|offered| (offered.describe)(desk, &audience)).collect()
+    for_them.map(|offered| (offered.describe)(desk, audience)).collect()
 }
 
-fn describe<C: Call>(desk: &Desk, audience: &Audience) -> Tool {
+fn describe<C: Call>(desk: &Desk, audience: Audience) -> Tool {
     let is_bound = desk.bound().is_some();
     let is_needed = |name: &&str| !(is_team::<C>(name) && audience.knows_team);
     let required: Vec<&str> = C::REQUIRED.iter().copied().filter(is_needed).collect();

@@ -82,7 +82,7 @@ impl Call for Heartbeat {
 pub(super) struct Request {
     team_name: Option<String>,
     recipient: String,
-    /// Like task_status_request
+    /// Like `task_status_request`
     r#type: String,
     data: Option<Map<String, Value>>,
     #[serde(default = "longest_wait")]

@@ -149,7 +149,7 @@ impl Search<'_> {
         }
         let mut found: Option<(Whose, TeamConfig)> = None;
         for team in teams {
-            let Some((whose, config)) = self.in_team(team)? else { continue };
+            let Some((whose, config)) = self.in_team(team) else { continue };
             // Of several teams that a session leads: the one that is meant, else the newest.
             let is_meant = self.caller.team == Some(team);
             let is_newer = found.as_ref().is_none_or(|(_, best)| config.created_at > best.created_at);
@@ -176,34 +176,34 @@ impl Search<'_> {
     }
 
     /// Whom a team's own files name for this session. A file that says neither the session nor the process is not parsed.
-    fn in_team(&self, team: &TeamName) -> Result<Option<(Whose, TeamConfig)>, OfficeError> {
+    fn in_team(&self, team: &TeamName) -> Option<(Whose, TeamConfig)> {
         let folder = self.office.folder_of(team);
-        let Ok(Some(file)) = read_small(folder.config_file(), LARGEST_CONFIG) else { return Ok(None) };
+        let Ok(Some(file)) = read_small(folder.config_file(), LARGEST_CONFIG) else { return None };
         let session = self.caller.session;
         let names_session = memmem::find(&file.bytes, session.as_bytes()).is_some();
         let names_process = memmem::find(&file.bytes, b"\"leadProcess\"").is_some();
         let remembers = || self.office.remembers_lead(team, session, self.client());
         if !names_session && !names_process && !remembers() {
-            return Ok(None);
+            return None;
         }
-        let Ok(config) = folder.load() else { return Ok(None) };
-        let Ok(lead) = self.office.lead_name(team, &config) else { return Ok(None) };
+        let Ok(config) = folder.load() else { return None };
+        let Ok(lead) = self.office.lead_name(team, &config) else { return None };
         if config.lead_session_id.as_deref() == Some(session) {
             let is_ours = !self.lead_process_is_elsewhere(&config);
             if is_ours {
                 self.office.remember_session(team, &config, session, self.client());
             }
-            return Ok(is_ours.then(|| (Whose::proved(team.clone(), lead), config)));
+            return is_ours.then(|| (Whose::proved(team.clone(), lead), config));
         }
         let woken = config.members.iter().find(|member| member.waking.session.as_deref() == Some(session));
         if let Some(name) = woken.and_then(|member| member.checked_name().ok()) {
-            return Ok(Some((Whose::proved(team.clone(), name), config)));
+            return Some((Whose::proved(team.clone(), name), config));
         }
         if (self.has_lead_process(&config) || remembers()) && !self.lead_is_elsewhere(team, &config) {
             self.office.remember_session(team, &config, session, self.client());
-            return Ok(Some((Whose::proved(team.clone(), lead), config)));
+            return Some((Whose::proved(team.clone(), lead), config));
         }
-        Ok(None)
+        None
     }
 
     /// Whether the configuration names our client's process as the lead's.
