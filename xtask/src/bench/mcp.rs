@@ -78,7 +78,8 @@ fn drain(bench: &Bench) -> Result<Row> {
     let begin = Instant::now();
     while drained < DRAINED {
         let answer = client.call("poll_inbox", &json!({}))?;
-        let page: Vec<Value> = serde_json::from_str(answer["result"]["content"][0]["text"].as_str().context("a page")?)?;
+        let page: Vec<Value> =
+            serde_json::from_str(answer["result"]["content"][0]["text"].as_str().context("a page")?)?;
         ensure!(!page.is_empty(), "{drained} of {DRAINED} messages came");
         for message in &page {
             let text = message["text"].as_str();

@@ -21,6 +21,8 @@ mod tests;
 /// Bytes of a token, about: what tokenizers make of English and of code. Other languages need more tokens for their bytes,
 /// and fewer for their characters.
 const BYTES_OF_A_TOKEN: usize = 4;
+/// As much of a name as stands in a line of several.
+const LONGEST_NAME: usize = 16;
 /// The longest number or id in a line of notices.
 const LONGEST_NUMBER: usize = 8;
 /// What stands below the mail.
@@ -218,7 +220,7 @@ fn names<'a>(senders: impl Iterator<Item = &'a str>) -> String {
         }
     }
     let first: Vec<_> =
-        known.iter().take(MOST_NAMES / 2).map(|name| cut(name, LONGEST_NUMBER * 2)).map(visible::name).collect();
+        known.iter().take(MOST_NAMES / 2).map(|name| cut(name, LONGEST_NAME)).map(visible::name).collect();
     let others = if known.len() > first.len() { ", …" } else { "" };
     format!("{}{others}", first.join(", "))
 }
