@@ -230,13 +230,8 @@ fn missing_recipient() -> Trouble {
 
 /// How long a message may wait for its acknowledgment.
 fn time_span(text: &str) -> Result<Duration, Trouble> {
-    let is_number = text.trim().bytes().all(|byte| byte.is_ascii_digit());
-    match parse_duration(text) {
-        Ok(span) if !is_number => Ok(span.min(LONGEST_SPAN)),
-        Ok(_) => Err(Trouble::argument(format!("ack_by is {text:?}, a number without its unit"))
-            .hint("Write 10m or 1h")),
-        Err(error) => Err(Trouble::argument(format!("ack_by: {error}")).hint("Write 10m or 1h")),
-    }
+    let span = parse_duration(text).map(|span| span.min(LONGEST_SPAN));
+    span.map_err(|error| Trouble::argument(format!("ack_by: {error}")).hint("Write 10m or 1h"))
 }
 
 /// The newest plan of a member that nobody has decided.
