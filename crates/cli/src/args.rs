@@ -66,7 +66,7 @@ pub(crate) struct Global {
     /// Our own state [default: $ATM_STATE, $XDG_STATE_HOME/atm]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
-    /// The team [default: $ATM_TEAM, the only one, or the one whose lead works here]; commands that look take several
+    /// The team [default: $ATM_TEAM, the only one, or the one whose lead works here]
     #[arg(long, short, global = true, value_name = "TEAM")]
     pub(crate) team: Vec<String>,
     /// Who you are [default: $ATM_AS]

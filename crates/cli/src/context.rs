@@ -56,6 +56,22 @@ impl Context {
         Ok(self.office.choose_team(named.as_deref(), &self.cwd)?)
     }
 
+    /// The teams that are meant, for a command that looks.
+    pub(crate) fn teams(&self, all: bool) -> Result<Vec<TeamName>, Failure> {
+        if all {
+            let teams: Vec<TeamName> = self.office.teams()?.into_iter().map(|team| team.name).collect();
+            // The error says what to do.
+            return if teams.is_empty() { self.team().map(|team| vec![team]) } else { Ok(teams) };
+        }
+        match self.global.team.as_slice() {
+            [] | [_] => Ok(vec![self.team()?]),
+            several => {
+                let choose = |team: &String| Ok(self.office.choose_team(Some(team), &self.cwd)?);
+                several.iter().map(choose).collect()
+            }
+        }
+    }
+
     /// Whose archive is meant: its team may be gone.
     pub(crate) fn archive_of(&self, address: Address) -> Result<(TeamName, MemberName), Failure> {
         let named = address.team.map_or_else(|| self.team_named(), |team| Ok(Some(team.to_string())))?;
@@ -65,7 +81,7 @@ impl Context {
     fn team_named(&self) -> Result<Option<String>, Failure> {
         if self.global.team.len() > 1 {
             return Err(Failure::usage("this command is about one team, and --team is given more than once")
-                .hint("give it once; status, members, inbox, log, search, pending and stats take several"));
+                .hint("give it once; status, members, inbox and pending take several"));
         }
         Ok(match (&self.settings.team.value, self.identity()?) {
             (Some(team), _) => Some(team.clone()),

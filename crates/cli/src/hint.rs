@@ -30,7 +30,7 @@ fn unchanged(hint: &Hint) -> Option<&'static str> {
 }
 
 /// A name as it may stand in a command that somebody copies: one that a shell would not leave alone is left out.
-fn word<'a>(name: &'a str, otherwise: &'a str) -> &'a str {
+pub(crate) fn word<'a>(name: &'a str, otherwise: &'a str) -> &'a str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
     if !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) { name } else { otherwise }
 }

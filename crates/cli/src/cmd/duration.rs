@@ -10,6 +10,11 @@ use crate::when::{self, Edge};
 
 pub(super) use crate::output::times::span;
 
+/// A span for people.
+pub(super) fn span_of(span_of: Duration) -> String {
+    span(i64::try_from(span_of.as_millis()).unwrap_or(i64::MAX))
+}
+
 /// Longer than anybody waits, and short enough to be added to any time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 

@@ -7,7 +7,7 @@ use atm_office::mail::send::SendOptions;
 use atm_wire::{MemberName, TeamName};
 use clap::Args;
 
-use super::duration::{duration, span};
+use super::duration::{duration, span, span_of};
 use super::send::{tell, tell_all};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -53,7 +53,10 @@ impl Health {
         for warning in &sent.warnings {
             context.out.warn(warning)?;
         }
+        let waiting =
+            context.out.waiting(&format!("waiting for {name} to answer, at most {}", span_of(self.timeout)));
         let waited = context.office.wait_for_heartbeat(&team, &name, &request, sent.timestamp, self.timeout);
+        drop(waiting);
         let checked = match waited {
             // Nobody waits any more, but it was asked.
             Err(_) if stop::has_cut_short() => return tell(context, &sent).map(|()| 0),

@@ -1,11 +1,13 @@
 //! `atm inbox`
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
+use atm_office::OfficeError;
 use atm_office::mail::inbox::Filter;
 use atm_wire::Address;
 use clap::Args;
 
 use super::duration::time;
+use super::several::{self, Several};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::message::{self, Extent, Flags};
@@ -44,6 +46,8 @@ pub(crate) struct Inbox {
     /// All of those, with their whole texts
     #[arg(long, conflicts_with = "last")]
     all: bool,
+    #[command(flatten)]
+    several: Several,
 }
 
 /// So many are shown, unless all or the last so many are asked for.
@@ -58,11 +62,12 @@ impl Inbox {
                 Failure::usage("whose inbox?").hint("`atm inbox NAME`, or --as NAME for your own")
             })?,
         };
-        let (team, who) = if self.archived {
-            context.archive_of(address)?
+        let (teams, who) = if self.archived {
+            let (team, who) = context.archive_of(address)?;
+            (vec![team], who)
         } else {
             let Address { name, team } = context.resolve(address)?;
-            (team.map_or_else(|| context.team(), Ok)?, name)
+            (team.map_or_else(|| self.several.teams(context), |team| Ok(vec![team]))?, name)
         };
         let filter = Filter {
             unread: self.unread,
@@ -73,25 +78,39 @@ impl Inbox {
             until: time("--until", self.until.as_deref(), now)?,
             last: self.last,
         };
-        let look = if self.archived {
-            context.office.archived(&team, &who, &filter)?
-        } else {
-            context.office.inbox(&team, &who, &filter)?
-        };
-        let out = &mut context.out;
-        for warning in &look.warnings {
-            out.warn(warning)?;
-        }
-        if out.json {
-            out.document(&look.messages)?;
-        } else if look.messages.is_empty() {
-            out.note(format!("no such mail for {}@{}", safe::line(who.as_str()), safe::line(team.as_str())))?;
-        } else {
-            out.page();
-            let (most, extent) = if self.all { (usize::MAX, Extent::Whole) } else { (MOST, Extent::Start) };
+        let (most, extent) = if self.all { (usize::MAX, Extent::Whole) } else { (MOST, Extent::Start) };
+        let mut everything = Vec::new();
+        context.out.page();
+        for team in &teams {
+            let look = if self.archived {
+                context.office.archived(team, &who, &filter)?
+            } else {
+                match context.office.inbox(team, &who, &filter) {
+                    // One of several teams may not have it.
+                    Err(OfficeError::NoMember { .. }) if teams.len() > 1 => continue,
+                    look => look?,
+                }
+            };
+            for warning in &look.warnings {
+                context.out.warn(warning)?;
+            }
+            if context.out.json {
+                everything.extend(look.messages);
+                continue;
+            }
+            several::head(context, &teams, team)?;
+            let out = &mut context.out;
+            if look.messages.is_empty() {
+                let (who, team) = (safe::line(who.as_str()), safe::line(team.as_str()));
+                out.note(format!("no such mail for {who}@{team}"))?;
+                continue;
+            }
             let earlier = look.messages.len().saturating_sub(self.last.unwrap_or(most));
             message::show(out, &look.messages[earlier..], Flags::Shown, extent)?;
             out.more(earlier, "--all")?;
+        }
+        if context.out.json {
+            context.out.document(&everything)?;
         }
         Ok(0)
     }

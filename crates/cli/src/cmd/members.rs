@@ -4,6 +4,7 @@ use anstyle::Style;
 use atm_office::people::members::{MemberView, Presence};
 use clap::Args;
 
+use super::several::{self, Several};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::Paint;
@@ -15,19 +16,30 @@ pub(crate) struct Members {
     /// All of them, however many there are
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    several: Several,
 }
 
 impl Members {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let members = context.office.members(&team)?;
+        let teams = self.several.teams(context)?;
         context.out.page();
+        let mut everybody = Vec::new();
+        for team in &teams {
+            let members = context.office.members(team)?;
+            if context.out.json {
+                everybody.extend(members);
+                continue;
+            }
+            several::head(context, &teams, team)?;
+            if members.is_empty() {
+                context.out.note(format!("team {} has no members", safe::line(team.as_str())))?;
+            } else {
+                show(&mut context.out, &members, self.all)?;
+            }
+        }
         if context.out.json {
-            context.out.document(&members)?;
-        } else if members.is_empty() {
-            context.out.note(format!("team {} has no members", safe::line(team.as_str())))?;
-        } else {
-            show(&mut context.out, &members, self.all)?;
+            context.out.document(&everybody)?;
         }
         Ok(0)
     }

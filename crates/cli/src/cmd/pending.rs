@@ -3,6 +3,7 @@
 use atm_office::trail::pending::Waiting;
 use clap::Args;
 
+use super::several::{self, Several};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Out, safe, trace};
@@ -18,31 +19,40 @@ pub(crate) struct Pending {
     /// All of it, however much there is
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    several: Several,
 }
 
 impl Pending {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let look = context.office.look_for_pending(&team)?;
-        let out = &mut context.out;
-        out.page();
-        for unreadable in &look.looked.unreadable {
-            out.warn(unreadable)?;
-        }
-        if out.json {
-            for step in &look.unknown {
-                out.warn(&step.words())?;
+        let teams = self.several.teams(context)?;
+        context.out.page();
+        let mut everything = Vec::new();
+        for team in &teams {
+            let look = context.office.look_for_pending(team)?;
+            for unreadable in &look.looked.unreadable {
+                context.out.warn(unreadable)?;
             }
-            out.document(&look.waiting)?;
-            return Ok(0);
+            if context.out.json {
+                for step in &look.unknown {
+                    context.out.warn(&step.words())?;
+                }
+                everything.extend(look.waiting);
+                continue;
+            }
+            several::head(context, &teams, team)?;
+            let out = &mut context.out;
+            if !look.waiting.is_empty() {
+                show(out, &look.waiting, self.all)?;
+            } else if look.unknown.is_empty() {
+                out.note(format!("team {}: {}", safe::line(team.as_str()), look.looked.nothing()))?;
+            }
+            for step in &look.unknown {
+                out.line(safe::line(&step.words()))?;
+            }
         }
-        if !look.waiting.is_empty() {
-            show(out, &look.waiting, self.all)?;
-        } else if look.unknown.is_empty() {
-            out.note(format!("team {}: {}", safe::line(team.as_str()), look.looked.nothing()))?;
-        }
-        for step in &look.unknown {
-            out.line(safe::line(&step.words()))?;
+        if context.out.json {
+            context.out.document(&everything)?;
         }
         Ok(0)
     }
@@ -51,9 +61,9 @@ impl Pending {
 /// So much is shown, unless all is asked for.
 const MOST: usize = 20;
 
-pub(super) fn show(out: &mut Out, waiting: &[Waiting], all: bool) -> Result<(), Failure> {
+fn show(out: &mut Out, waiting: &[Waiting], all: bool) -> Result<(), Failure> {
     let most = if all { usize::MAX } else { MOST };
     trace::show_waiting(out, waiting.iter().take(most))?;
-    out.more(waiting.len().saturating_sub(most), "atm pending --all")?;
+    out.more(waiting.len().saturating_sub(most), "--all")?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::duration::duration;
+use super::duration::{duration, span_of as span};
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -53,7 +53,9 @@ impl Read {
         let limit = self.limit.unwrap_or(usize::MAX);
         let office = &context.office;
         if let Some(wait) = self.wait {
+            let waiting = context.out.waiting(&format!("waiting for mail for {who}, at most {}", span(wait)));
             office.wait_for_mail(&team, &who, wait)?;
+            drop(waiting);
         }
         let mut reading = if self.peek {
             office.peek(&team, &who, limit)?

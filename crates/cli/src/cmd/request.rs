@@ -7,7 +7,7 @@ use atm_wire::Address;
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::duration::duration;
+use super::duration::{duration, span_of};
 use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -65,7 +65,11 @@ impl Request {
             }
             return Ok(0);
         }
-        let answer = match context.office.wait_for_answer(&team, &from, &asked, &request, self.timeout) {
+        let waiting =
+            context.out.waiting(&format!("waiting for {asked} to answer, at most {}", span_of(self.timeout)));
+        let answer = context.office.wait_for_answer(&team, &from, &asked, &request, self.timeout);
+        drop(waiting);
+        let answer = match answer {
             // Nobody waits any more, but it was asked.
             Err(_) if stop::has_cut_short() => {
                 context.out.note(format!("asked {asked} (request {request})"))?;

@@ -12,7 +12,7 @@ use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::duration::duration;
+use super::duration::{duration, span_of};
 use super::text::{Manner, Words, stdin};
 use crate::context::Context;
 use crate::exit::ExitCode;
@@ -116,7 +116,11 @@ impl Send {
             .map_err(|error| Failure::sending(error, options))?;
         let office = &context.office;
         let wait = |wanted: Wanted| office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout);
+        let waiting = self.wait.map(|_| {
+            context.out.waiting(&format!("sent; waiting for {}, at most {}", sent.to, span_of(self.timeout)))
+        });
         let waited = self.wait.map(wait);
+        drop(waiting);
         if let Some(Ok(Track { stage, .. }) | Err(OfficeError::NotInTime { stage, .. })) = &waited {
             sent.reach(*stage);
         }

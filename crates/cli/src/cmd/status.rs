@@ -1,22 +1,20 @@
 //! `atm status`
 
 mod member;
+pub(crate) mod show;
 
 use std::io::IsTerminal;
-use std::slice;
 use std::time::Duration;
 
-use atm_office::protocol::signed;
 use atm_office::view::TeamPicture;
 use atm_office::watch::{TeamsWatch, Wake};
 use atm_wire::{MemberName, Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
-use super::{members, pending};
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
 
 /// Presence changes without a change of files.
 const SLOW_LOOK: Duration = Duration::from_secs(3);
@@ -25,12 +23,18 @@ const SLOW_LOOK: Duration = Duration::from_secs(3);
 const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
 
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Status {
     /// Only this member: whether it is there [default: the whole team]
     name: Option<MemberName>,
     /// With NAME, every piece of evidence, and how much it counts
     #[arg(long, requires = "name")]
     why: bool,
+    /// One line for each team, for a prompt or a status bar
+    #[arg(long, conflicts_with = "name")]
+    line: bool,
+    #[command(flatten)]
+    several: Several,
     /// Show it again whenever something changes (with --json, JSON Lines)
     #[arg(long, conflicts_with = "name")]
     watch: bool,
@@ -40,35 +44,9 @@ pub(crate) struct Status {
     /// With --watch, stop after N times
     #[arg(long, value_name = "N", requires = "watch")]
     count: Option<usize>,
-}
-
-fn take(context: &Context, team: &TeamName) -> Result<TeamPicture, Failure> {
-    let mut picture = context.office.picture(team)?;
-    picture.warnings.extend(atm_upkeep::access::warnings(&context.office, team));
-    Ok(picture)
-}
-
-fn show(picture: &TeamPicture, context: &mut Context) -> Result<(), Failure> {
-    let out = &mut context.out;
-    out.line(format!("team {}", safe::line(picture.team.as_str())))?;
-    if picture.lead_signs {
-        out.line(signed::WARNING)?;
-    }
-    for warning in &picture.warnings {
-        out.line(safe::line(&format!("warning: {warning}")))?;
-    }
-    members::show(out, &picture.members, false)?;
-    out.line("")?;
-    if picture.pending.is_empty() {
-        out.line(picture.looked.nothing())?;
-    } else {
-        pending::show(out, &picture.pending, false)?;
-    }
-    // What is no mail: the table above has no place for it.
-    for attention in picture.attention.iter().filter(|attention| attention.message.is_none()) {
-        out.line(safe::line(&format!("attention: {}", attention.what)))?;
-    }
-    Ok(())
+    /// No command was given.
+    #[arg(skip)]
+    is_bare: bool,
 }
 
 /// Waits until something changes, or it is time for a look that no file event tells of; says whether to go on.
@@ -85,7 +63,7 @@ fn wait(context: &Context, watch: &mut TeamsWatch, until: Option<Stamp>) -> bool
 impl Status {
     /// As it is where no command is given.
     pub(crate) fn bare() -> Self {
-        Self::default()
+        Self { is_bare: true, ..Self::default() }
     }
 
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
@@ -93,39 +71,61 @@ impl Status {
             member::show(context, name, self.why)?;
             return Ok(0);
         }
-        let team = context.team()?;
+        let teams = match self.several.teams(context) {
+            Err(Failure::Told(told)) if self.is_bare && !context.out.json && told.code == "no_teams" => {
+                return show::how_to_begin(context).map(|()| 0);
+            }
+            Err(Failure::Told(told)) if self.is_bare && told.code == "which_team" => context.teams(true)?,
+            teams => teams?,
+        };
         if self.watch {
-            return self.watch(context, &team);
+            return self.watch(context, &teams);
         }
-        let picture = take(context, &team)?;
-        if context.out.json {
-            context.out.document(&picture)?;
-        } else {
-            show(&picture, context)?;
+        context.out.page();
+        let pictures = take(context, &teams)?;
+        match pictures.as_slice() {
+            [picture] if context.out.json && !self.several.all_teams => context.out.document(picture)?,
+            pictures if context.out.json => context.out.document(pictures)?,
+            pictures => self.show(pictures, context)?,
         }
         Ok(0)
     }
 
-    fn watch(self, context: &mut Context, team: &TeamName) -> Result<i32, Failure> {
+    fn show(&self, pictures: &[TeamPicture], context: &mut Context) -> Result<(), Failure> {
+        if self.line {
+            return pictures.iter().try_for_each(|picture| Ok(context.out.line(show::line(picture))?));
+        }
+        for (at, picture) in pictures.iter().enumerate() {
+            if at > 0 {
+                context.out.line("")?;
+            }
+            show::picture(&mut context.out, picture)?;
+        }
+        Ok(())
+    }
+
+    fn watch(self, context: &mut Context, teams: &[TeamName]) -> Result<i32, Failure> {
         let until = self.r#for.map(|time| context.office.now().saturating_add(time));
         // The watch begins before the first look, so that nothing falls between them.
-        let mut watch = context.office.watch_teams(slice::from_ref(team));
-        let redraws = std::io::stdout().is_terminal();
+        let mut watch = context.office.watch_teams(teams);
+        let redraws = std::io::stdout().is_terminal() && !self.line;
         let mut left = self.count.unwrap_or(usize::MAX);
         let mut last = None;
         while left > 0 {
-            let picture = take(context, team)?;
-            let essence = picture.essence();
+            let pictures = take(context, teams)?;
+            let essence: Vec<String> = pictures.iter().map(TeamPicture::essence).collect();
             if last.as_ref() != Some(&essence) {
                 if context.out.json {
-                    context.out.json_line(&picture)?;
+                    for picture in &pictures {
+                        context.out.json_line(picture)?;
+                    }
                 } else {
                     if redraws {
                         context.out.raw(CLEAR)?;
-                    } else if last.is_some() {
+                    } else if last.is_some() && !self.line {
                         context.out.line("")?;
                     }
-                    show(&picture, context)?;
+                    self.show(&pictures, context)?;
                     context.out.finish()?;
                 }
                 last = Some(essence);
@@ -137,4 +137,10 @@ impl Status {
         }
         Ok(0)
     }
+}
+
+/// What each team looks like now, to the one who asks.
+fn take(context: &Context, teams: &[TeamName]) -> Result<Vec<TeamPicture>, Failure> {
+    let who = context.sender()?;
+    teams.iter().map(|team| Ok(context.office.picture(team, &who)?)).collect()
 }

@@ -70,7 +70,9 @@ impl Wake {
             let Some((team, name)) = waiter(context)? else { return Ok(0) };
             let deadline = patience.map(|patience| Instant::now() + patience);
             let ladder = &context.settings.ladder.value;
+            let waiting = context.out.waiting(&format!("waiting for mail for {name}"));
             let told = context.office.wait_to_wake(&team, &name, ladder, deadline, somebody_hears)?;
+            drop(waiting);
             let Some(line) = told else { return Ok(0) };
             if context.out.json {
                 context.out.document(&json!({ "team": team, "name": name, "line": line }))?;

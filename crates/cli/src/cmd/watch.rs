@@ -44,7 +44,9 @@ impl Watch {
         let mut stream = context.office.watch(&team, &names, self.all)?;
         let mut left = self.count.unwrap_or(usize::MAX);
         while left > 0 {
+            let waiting = context.out.waiting("watching; Ctrl-C ends it");
             let Some(mut messages) = stream.next(deadline)? else { break };
+            drop(waiting);
             messages.truncate(left);
             left -= messages.len();
             if context.out.json {

@@ -3,9 +3,9 @@
 use atm_ledger::{Evidence, Stage};
 use atm_office::people::members::{MemberView, Presence};
 use atm_office::trail::history::Remembered;
-use atm_office::trail::pending::{Waiting, Why};
+use atm_office::trail::pending::{Looked, Waiting, Why};
 use atm_office::trail::track::{Track, TrackStage};
-use atm_office::view::{Extra, Kind, MessageView};
+use atm_office::view::{Attention, Extra, Kind, MessageView, Reason, TaskCounts, TeamPicture};
 use atm_wire::Stamp;
 use jiff::tz::TimeZone;
 
@@ -13,7 +13,7 @@ use super::message::{Extent, Flags};
 use super::screen::Screen;
 use super::times::Times;
 use super::{Out, fit, message, trace};
-use crate::cmd::members;
+use crate::cmd::{members, status};
 
 const WIDTHS: [usize; 3] = [60, 80, 120];
 
@@ -146,6 +146,37 @@ fn a_whole_text_is_whole() {
     let text = "line\n".repeat(500);
     message::show(&mut out, &[mail(&text, false)], Flags::Hidden, Extent::Whole).unwrap();
     assert_eq!(out.take_kept().lines().count(), 501);
+}
+
+#[test]
+fn a_team_in_one_look_fits() {
+    let attention = |reason, who: &str, minutes: i64| Attention {
+        reason,
+        who: Some(who.to_owned()),
+        message: None,
+        task: None,
+        since: Some(Stamp::from_millis(stamp("2026-11-15T12:00:00Z").as_millis() - minutes * 60_000)),
+        what: "message 01a1e542 from team-lead: lies unread for long, although its reader is there"
+            .to_owned(),
+    };
+    let picture = TeamPicture {
+        team: "web-shop".parse().unwrap(),
+        as_of: stamp("2026-11-15T12:00:00Z"),
+        members: vec![member("team-lead", Presence::Online, 0), member("bob", Presence::Idle, 2)],
+        pending: Vec::new(),
+        attention: vec![
+            attention(Reason::UnreadLong, "bob", 130),
+            attention(Reason::UnreadLong, "bob", 100),
+            attention(Reason::UnreadLong, "researcher", 70),
+            attention(Reason::Stalled, "a-researcher-with-a-rather-long-name", 70),
+        ],
+        for_you: vec![mail("a race in the session store; the fix is on branch fix-login", false)],
+        tasks: TaskCounts::default(),
+        lead_signs: false,
+        looked: Looked { inboxes: 3, unreadable: Vec::new(), unread_after_ms: 600_000 },
+        warnings: vec!["the task list could not be read".to_owned()],
+    };
+    insta::assert_snapshot!(at_each_width(|out| status::show::picture(out, &picture).unwrap()));
 }
 
 #[test]

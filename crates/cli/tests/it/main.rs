@@ -44,6 +44,7 @@ mod scene;
 mod schema;
 mod story;
 mod tasks;
+mod terminal;
 mod trust;
 mod two_readers;
 mod upkeep;

@@ -53,6 +53,57 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// In a word or two, for a list of names.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::OutcomeUnknown => "outcome unknown",
+            Self::Held => "mail undone again and again",
+            Self::NotWritten => "mail not written",
+            Self::LostByClient => "mail lost by its client",
+            Self::AckOverdue => "acknowledgment overdue",
+            Self::Stalled => "stalled",
+            Self::BadInbox => "bad inbox",
+            Self::LeaseOver => "claim over",
+            Self::UnreadLong => "unread",
+            Self::TakenUnproved => "mail gone without a proof",
+            Self::NoSignOfWork => "no sign of work",
+        }
+    }
+}
+
+/// What may help, as data: each front words it for its reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// The member can be woken.
+    Wake(String),
+    /// The member's screen can be looked at.
+    Peek(String),
+    /// What became of the message can be looked at.
+    Track(String),
+    /// The task can be given back.
+    ReleaseTask(String),
+    /// What waits can be listed.
+    ListPending,
+    /// What is wrong can be listed and mended.
+    RunDoctor,
+}
+
+impl Attention {
+    /// What may help.
+    pub fn remedy(&self) -> Remedy {
+        let who = || self.who.clone().unwrap_or_default();
+        match (self.reason, &self.message, &self.task) {
+            (Reason::UnreadLong | Reason::NoSignOfWork, ..) => Remedy::Wake(who()),
+            (Reason::Stalled, ..) => Remedy::Peek(who()),
+            (Reason::BadInbox, ..) => Remedy::RunDoctor,
+            (_, Some(id), _) => Remedy::Track(id.clone()),
+            (_, _, Some(task)) => Remedy::ReleaseTask(task.clone()),
+            _ => Remedy::ListPending,
+        }
+    }
+}
+
 /// Something to look at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attention {

@@ -4,6 +4,6 @@ mod attention;
 mod message;
 mod picture;
 
-pub use attention::{Attention, Reason};
+pub use attention::{Attention, Reason, Remedy};
 pub use message::{Extra, Kind, MessageView};
 pub use picture::{TaskCounts, TeamPicture};

@@ -1,11 +1,13 @@
 //! One picture of a team, computed once and rendered by every front.
 
 use atm_wire::task::Status;
-use atm_wire::{Stamp, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use super::attention::{self, Attention};
+use super::message::MessageView;
 use crate::error::OfficeError;
+use crate::mail::inbox::Filter;
 use crate::office::Office;
 use crate::people::members::MemberView;
 use crate::tasks::{TaskFilter, TaskView};
@@ -24,6 +26,8 @@ pub struct TeamPicture {
     pub pending: Vec<Waiting>,
     /// What somebody should look at, the most urgent first.
     pub attention: Vec<Attention>,
+    /// Unread mail for the one who looks, in reading order.
+    pub for_you: Vec<MessageView>,
     /// How far the tasks are.
     pub tasks: TaskCounts,
     /// Whether its lead signs what it sends.
@@ -60,13 +64,16 @@ impl TaskCounts {
 }
 
 impl Office {
-    /// Takes a picture of a team.
-    pub fn picture(&self, team: &TeamName) -> Result<TeamPicture, OfficeError> {
+    /// Takes a picture of a team, as `who` sees it.
+    pub fn picture(&self, team: &TeamName, who: &MemberName) -> Result<TeamPicture, OfficeError> {
         let mut handle = self.team_to_look_at(team)?;
         // If tmux cannot be asked, or nothing written, what the configuration says stands.
         let _ = handle.notice_exits();
         let look = handle.look_for_pending()?;
         let members = handle.members();
+        // Who has no inbox has no mail.
+        let unread = Filter { unread: true, ..Filter::default() };
+        let for_you = self.inbox(team, who, &unread).map(|look| look.messages).unwrap_or_default();
         let listed = handle.tasks().list(&TaskFilter::default())?;
         Ok(TeamPicture {
             team: team.clone(),
@@ -74,6 +81,7 @@ impl Office {
             attention: attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks),
             members,
             pending: look.waiting,
+            for_you,
             tasks: TaskCounts::of(&listed.tasks),
             lead_signs: handle.lead_signs(),
             looked: look.looked,
@@ -83,10 +91,22 @@ impl Office {
 }
 
 impl TeamPicture {
+    /// What needs a look, one for each member, the most urgent first; what is about nobody stands for itself.
+    pub fn needs_a_look(&self) -> Vec<&Attention> {
+        let mut found: Vec<&Attention> = Vec::new();
+        for attention in &self.attention {
+            if attention.who.is_none() || found.iter().all(|known| known.who != attention.who) {
+                found.push(attention);
+            }
+        }
+        found
+    }
+
     /// What makes two pictures different: all but the time, and how long something waits.
     pub fn essence(&self) -> String {
         let waiting: Vec<_> = self.pending.iter().map(|waiting| (&waiting.message, waiting.why)).collect();
-        let rest = (&self.attention, self.tasks, self.lead_signs, &self.warnings);
+        let for_you: Vec<_> = self.for_you.iter().map(|message| &message.id).collect();
+        let rest = (&self.attention, for_you, self.tasks, self.lead_signs, &self.warnings);
         serde_json::to_string(&(&self.members, waiting, rest)).unwrap_or_default()
     }
 }

@@ -43,7 +43,9 @@ impl Import {
             name: self.name,
             dry_run: self.dry_run,
         };
+        let waiting = context.out.waiting("importing");
         let done = import(&context.office, &plan)?;
+        drop(waiting);
         merged::tell(context, &done)
     }
 }

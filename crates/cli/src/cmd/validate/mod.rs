@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use atm_office::OfficeError;
 use atm_store::TeamFolder;
-use atm_upkeep::access;
 use atm_upkeep::validate::{FileReport, detect, validate_all, validate_file, validate_folder, validate_team};
 use atm_wire::TeamName;
 use atm_wire::lint::{Counts, Finding, Findings, Format, Level, Place, Rule};
@@ -97,11 +96,8 @@ impl Validate {
         if self.rules {
             return rules::show(&mut context.out);
         }
-        let mut teams = Vec::new();
-        let reports = self.reports(context, &mut teams)?;
-        for warning in teams.iter().flat_map(|team| access::warnings(&context.office, team)) {
-            context.out.warn(&warning)?;
-        }
+        context.out.page();
+        let reports = self.reports(context)?;
         let mut counts = Counts::default();
         for report in &reports {
             counts += report.counts;
@@ -130,13 +126,13 @@ impl Validate {
         Ok(if counts.error > 0 { i32::from(ExitCode::BadData) } else { 0 })
     }
 
-    /// Checks what was named; says which teams were among it.
-    fn reports(&self, context: &Context, teams: &mut Vec<TeamName>) -> Result<Vec<FileReport>, Failure> {
+    /// Checks what was named.
+    fn reports(&self, context: &Context) -> Result<Vec<FileReport>, Failure> {
         if self.what.is_empty() {
-            teams.extend(match context.named_team()? {
+            let teams: Vec<TeamName> = match context.named_team()? {
                 Some(team) => vec![team],
                 None => context.office.teams()?.into_iter().map(|team| team.name).collect(),
-            });
+            };
             let reports = teams.iter().map(|team| validate_team(&context.office, team));
             let mut reports = reports.collect::<Result<Vec<_>, _>>()?.concat();
             let places = settings::Settings::places(&context.cwd)?;
@@ -153,7 +149,6 @@ impl Validate {
                 let team = context.office.choose_team(Some(what), &context.cwd);
                 let team = team.map_err(|error| no_such(what, error))?;
                 reports.extend(validate_team(&context.office, &team)?);
-                teams.push(team);
             } else if path.is_dir() && self.format.is_none() {
                 reports.extend(folder(context, what, &path)?);
             } else if path.symlink_metadata().is_err() {

@@ -14,5 +14,6 @@ mod read;
 mod reply;
 mod send;
 mod setting_up;
+mod status;
 mod teams;
 mod watch;

@@ -305,6 +305,13 @@ fn its_help_says_what_happens() {
               - always: Always
               - never:  Never
 
+          --utc
+              Show times in UTC, to the second
+
+          --no-pager
+              Do not use a pager [else: $ATM_PAGER, $PAGER or less, on a terminal, for what is longer
+              than the screen]
+
     Every message goes along with all its keys, read or unread as it was; `atm track` finds it as
     before. Mail that is sent meanwhile, by whomever, is in one of the two, and shown. Agent clients
     read arrays only, so while the team's lead runs, its mail is not made a log. The old files are kept

@@ -1,0 +1,141 @@
+//! A team in one look: what needs one, mail for you, then the members.
+
+use atm_office::people::presence::Presence;
+use atm_office::protocol::signed;
+use atm_office::view::{Attention, Remedy, TeamPicture};
+
+use crate::cmd::members;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::hint::word;
+use crate::output::message;
+use crate::output::paint::Paint;
+use crate::output::table::{Cell, cut, whole};
+use crate::output::times::span;
+use crate::output::{Out, ids, safe};
+
+/// So many of each are shown.
+const MOST: usize = 5;
+
+/// Shows the whole picture.
+pub(crate) fn picture(out: &mut Out, picture: &TeamPicture) -> Result<(), Failure> {
+    let found = picture.needs_a_look();
+    let team = out.paint.bold(&format!("team {}", safe::line(picture.team.as_str())));
+    out.hanging(&format!("{team}: "), &headline(picture, &found))?;
+    if picture.lead_signs {
+        out.line(signed::WARNING)?;
+    }
+    for warning in &picture.warnings {
+        out.hanging(&format!("{} ", out.paint.attention("warning:")), warning)?;
+    }
+    let rows = found.iter().take(MOST).map(|attention| {
+        let style = Paint::ATTENTION;
+        vec![Cell::styled(&format!("  {}", remedy(&attention.remedy())), style), (&attention.what).into()]
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    if !rows.is_empty() {
+        out.table(&[whole("  TRY"), cut("BECAUSE", 20)], rows)?;
+    }
+    out.more(found.len().saturating_sub(MOST), "atm pending --all")?;
+    for_you(out, picture)?;
+    out.line("")?;
+    members::show(out, &picture.members, false)?;
+    Ok(())
+}
+
+/// Mail for the one who looks.
+fn for_you(out: &mut Out, picture: &TeamPicture) -> Result<(), Failure> {
+    let mail = &picture.for_you;
+    let Some(first) = mail.first() else { return Ok(()) };
+    out.line("")?;
+    let to = safe::line(&first.to).into_owned();
+    let how = format!(" --as {}", word(&to, "NAME"));
+    out.hanging("", &format!("{} unread for {to}: atm{how} read", mail.len()))?;
+    let rows: Vec<Vec<Cell>> = mail
+        .iter()
+        .rev()
+        .take(MOST)
+        .map(|one| {
+            let text = message::text(one);
+            let what = one.summary.as_deref().unwrap_or_else(|| text.lines().next().unwrap_or_default());
+            vec![
+                Cell::styled(&format!("  {}", one.from), Paint::of_member(one.color.as_deref())),
+                out.times.moment_of(&one.timestamp).into(),
+                what.into(),
+                Cell::styled(&ids::short(&one.id), Paint::DIM),
+            ]
+        })
+        .collect();
+    out.table(&[cut("  FROM", 10), whole("SENT"), cut("WHAT", 16), whole("ID")], rows)?;
+    out.more(mail.len().saturating_sub(MOST), &format!("atm{how} inbox"))?;
+    Ok(())
+}
+
+/// What needs a look, in one sentence.
+fn headline(picture: &TeamPicture, found: &[&Attention]) -> String {
+    let names: Vec<String> = found.iter().take(MOST).map(|attention| reason(picture, attention)).collect();
+    let more = if found.len() > MOST { format!(" and {} more", found.len() - MOST) } else { String::new() };
+    let waiting = match picture.pending.len() {
+        0 => String::new(),
+        count => format!("; {count} waiting: atm pending"),
+    };
+    match found.len() {
+        0 if picture.pending.is_empty() => picture.looked.nothing(),
+        0 => format!("nothing needs a look{waiting}"),
+        1 => format!("1 needs a look: {}", names.join(", ")),
+        count => format!("{count} need a look: {}{more}", names.join(", ")),
+    }
+}
+
+/// Whom it is about, why, and for how long.
+fn reason(picture: &TeamPicture, attention: &Attention) -> String {
+    let since = attention.since.map(|since| picture.as_of.as_millis() - since.as_millis());
+    let long = since.map(|since| format!(" {}", span(since.max(0)))).unwrap_or_default();
+    match &attention.who {
+        Some(who) => format!("{who} ({}{long})", attention.reason.words()),
+        None => format!("{}{long}", attention.reason.words()),
+    }
+}
+
+/// The command that helps.
+fn remedy(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::Wake(name) => format!("atm wake {}", word(name, "NAME")),
+        Remedy::Peek(name) => format!("atm peek {}", word(name, "NAME")),
+        Remedy::Track(id) => format!("atm track {}", word(&ids::short(id), "ID")),
+        Remedy::ReleaseTask(id) => format!("atm task release {}", word(id, "ID")),
+        Remedy::ListPending => "atm pending".to_owned(),
+        Remedy::RunDoctor => "atm doctor".to_owned(),
+    }
+}
+
+/// The team in one line, for a prompt.
+pub(super) fn line(picture: &TeamPicture) -> String {
+    let is_on = |state: Presence| matches!(state, Presence::Online | Presence::Idle);
+    let on = picture.members.iter().filter(|member| is_on(member.state)).count();
+    let mut parts = vec![format!("{on}/{} on", picture.members.len())];
+    for (count, what) in [
+        (picture.needs_a_look().len(), "need a look"),
+        (picture.for_you.len(), "unread for you"),
+        (picture.pending.len(), "waiting"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    format!("{}: {}", safe::line(picture.team.as_str()), parts.join(", "))
+}
+
+/// What to do where there is no team.
+pub(super) fn how_to_begin(context: &mut Context) -> Result<(), Failure> {
+    let root = context.office.root().path().display().to_string();
+    let out = &mut context.out;
+    out.hanging("", &format!("no team in {root} yet"))?;
+    out.hanging("  atm demo              ", "plays a team's day in a throw-away folder, in a few seconds")?;
+    out.hanging("  atm team create NAME  ", "makes a team; `atm member add NAME` adds who is in it")?;
+    out.hanging(
+        "  atm                   ",
+        "shows a team that Claude Code runs, as soon as it has started one there",
+    )?;
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! `atm status`, and `atm` alone
+
+use insta::assert_snapshot;
+
+use crate::scene::World;
+
+#[test]
+fn without_a_team_there_are_three_lines_on_how_to_begin() {
+    let world = World::new();
+    assert_snapshot!(world.session("atm\natm status\natm --json"), @r#"
+    $ atm
+    no team in [ROOT] yet
+      atm demo              plays a team's day in a throw-away folder, in a few seconds
+      atm team create NAME  makes a team; `atm member add NAME` adds who is in it
+      atm                   shows a team that Claude Code runs, as soon as it has started one there
+    $ atm status
+    2> error: there is no team below [ROOT]
+    2>   hint: `atm team create NAME` makes one; `atm config` shows which root is used, and why
+    [exit 3]
+    $ atm --json
+    2> {"error":{"code":"no_teams","message":"there is no team below [ROOT]","hint":"`atm team create NAME` makes one; `atm config` shows which root is used, and why"}}
+    [exit 3]
+    "#);
+}
+
+#[test]
+fn mail_for_you_stands_above_the_members() {
+    let world = World::with_team();
+    let sent = world.json(&["send", "bob", "is it done?"]);
+    world.ok(&["--as", "bob", "reply", sent["id"].as_str().unwrap(), "yes"]);
+    assert_snapshot!(world.session("atm\natm status --line\natm --as alice status --line"), @"
+    $ atm
+    team dev: nothing waits: 3 inboxes and the ledger have nothing queued, unread for 10 min by somebody who is there, unacknowledged, lost or unanswered
+
+    1 unread for user: atm --as user read
+      FROM  SENT      WHAT  ID
+      bob   just now  yes   [ID]
+
+    NAME              STATE   UNREAD  PENDING  OLDEST  SEEN      MODEL   WHY
+    team-lead (lead)  Online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
+    alice             Online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
+    bob               Online  1       0        -       just now  sonnet  isActive is true in config.json
+    $ atm status --line
+    dev: 3/3 on, 1 unread for you
+    $ atm --as alice status --line
+    dev: 3/3 on
+    ");
+    assert_eq!(world.json(&[])["for_you"][0]["text"], "yes");
+}
+
+#[test]
+fn several_teams_can_be_looked_at_together() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops", "--lead", "owl"]);
+    world.ok(&["-t", "dev", "send", "bob", "one"]);
+    for teams in [&["--all-teams"][..], &["-t", "dev", "-t", "ops"]] {
+        let look = |command: &[&str]| world.json(&[command, teams].concat());
+        assert_eq!(look(&["members"]).as_array().unwrap().len(), 4);
+        assert_eq!(look(&["inbox", "bob"])[0]["team"], "dev");
+        assert_eq!(look(&["pending"]), serde_json::json!([]));
+        let pictures = look(&["status"]);
+        assert_eq!((&pictures[0]["team"], &pictures[1]["team"]), (&"dev".into(), &"ops".into()));
+    }
+    // Nothing says which of them is meant.
+    assert_eq!(world.ok::<&str>(&[]), world.ok(&["status", "--all-teams"]));
+    assert_eq!(world.atm(&["status"]).code, Some(3));
+    let refused = world.atm(&["-t", "dev", "-t", "ops", "send", "bob", "two"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}

@@ -1,0 +1,118 @@
+//! On a real terminal: a tmux pane of each test's own.
+
+use std::process::Command;
+
+use atm_support::wait_until;
+
+use crate::scene::World;
+
+/// A shell in a terminal of a given size; its server is killed at the end.
+struct Terminal {
+    world: World,
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+impl Terminal {
+    fn new(world: World, columns: usize, rows: usize) -> Self {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let size = ["-x", &columns, "-y", &rows];
+        let mut tmux = world.program("tmux");
+        tmux.arg("-S").arg(world.root().with_file_name("tmux")).args([
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+        ]);
+        tmux.args(size).args(["env", "PS1=ready> ", "sh"]);
+        assert!(tmux.output().unwrap().status.success());
+        let terminal = Self { world };
+        terminal.wait_for("ready>");
+        terminal
+    }
+
+    fn tmux(&self, args: &[&str]) -> String {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.world.root().with_file_name("tmux")).args(args);
+        String::from_utf8_lossy(&tmux.output().unwrap().stdout).into_owned()
+    }
+
+    fn enter(&self, line: &str) {
+        self.tmux(&["send-keys", "-l", line]);
+        self.press("Enter");
+    }
+
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    fn screen(&self) -> String {
+        self.tmux(&["capture-pane", "-p"])
+    }
+
+    fn wait_for(&self, words: &str) {
+        wait_until(&format!("{words:?} is on the screen"), || self.screen().contains(words));
+    }
+}
+
+/// A pager that takes a part of what it gets, and ends when a line is typed, whatever Ctrl-C says.
+const PAGER: &str = "trap '' INT; head -n 2 >/dev/null; echo paged; read answer </dev/tty";
+
+#[test]
+fn what_is_longer_than_the_screen_is_paged_and_leaves_nothing_behind() {
+    let world = World::with_team();
+    for number in 0..9 {
+        world.ok(&["send", "bob", &format!("message {number}")]);
+    }
+    let terminal = Terminal::new(world, 80, 10);
+    terminal.enter(&format!("export ATM_PAGER=\"{PAGER}\"; clear"));
+    terminal.enter("atm inbox bob; echo code $?.");
+    terminal.wait_for("paged");
+    terminal.press("C-c");
+    assert!(!terminal.screen().contains("code 0."), "{}", terminal.screen());
+    terminal.press("Enter");
+    terminal.wait_for("code 0.");
+
+    terminal.enter("clear; atm --no-pager inbox bob; echo code $?.");
+    terminal.wait_for("message 8");
+    terminal.wait_for("code 0.");
+    terminal.enter("clear; atm inbox bob --last 1; echo code $?.");
+    terminal.wait_for("code 0.");
+    assert!(!terminal.screen().contains("paged"), "{}", terminal.screen());
+    // A pager that is not there does not keep anybody from the answer.
+    terminal.enter("export ATM_PAGER=no-such-pager; clear; atm inbox bob; echo code $?.");
+    terminal.wait_for("message 8");
+}
+
+#[test]
+fn a_table_fits_the_terminal() {
+    let terminal = Terminal::new(World::with_team(), 60, 20);
+    terminal.enter("clear; atm --color never members; echo code $?.");
+    terminal.wait_for("code 0.");
+    let screen = terminal.screen();
+    let lines: Vec<&str> = screen.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines.iter().any(|line| line.starts_with("NAME") && !line.contains("MODEL")), "{screen}");
+    assert_eq!(lines.iter().filter(|line| line.contains("Online")).count(), 3, "{screen}");
+    assert!(lines.len() <= 7, "{screen}");
+}
+
+#[test]
+fn who_waits_sees_that_it_waits_and_nothing_of_it_is_left() {
+    let terminal = Terminal::new(World::with_team(), 100, 20);
+    terminal.enter("clear; atm --as bob read --wait 600s; echo code $?.");
+    terminal.wait_for("waiting for mail for bob, at most 10 min…");
+    terminal.world.ok(&["--as", "alice", "send", "bob", "here it is"]);
+    terminal.wait_for("here it is");
+    terminal.wait_for("code 0.");
+    assert!(!terminal.screen().contains("at most"), "{}", terminal.screen());
+
+    terminal.enter("clear; atm --as bob read --wait 600s; echo code $?.");
+    terminal.wait_for("waiting for mail for bob");
+    terminal.press("C-c");
+    terminal.wait_for("code 130.");
+    assert!(!terminal.screen().contains("at most"), "{}", terminal.screen());
+}
