@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use atm_office::{Office, OfficeError};
-use atm_store::Layout;
 use atm_store::backup::{self, Limits, Order, Packing, Site};
+use atm_store::{Layout, fresh_id};
 use atm_wire::backup::{FolderEntry, Manifest};
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
@@ -120,6 +120,8 @@ pub fn backup(
 /// Adds what is in a backup to a team that is there: mail that is not there, members of other names, tasks of other
 /// numbers, files of other names. Where there is no such team, it is made.
 pub fn restore_into(office: &Office, plan: &RestorePlan, progress: Progress) -> Result<Merged, OfficeError> {
+    let ours = Ours::of(office, plan)?;
+    let plan = ours.plan();
     let manifest = backup::manifest(&plan.file)?;
     let team = match &plan.name {
         Some(name) => TeamName::parse(name)?,
@@ -147,6 +149,8 @@ pub fn restore_into(office: &Office, plan: &RestorePlan, progress: Progress) -> 
 /// Makes a team of a backup, byte for byte; there must be none of that name. Everything is checked before anything is
 /// put in place.
 pub fn restore(office: &Office, plan: &RestorePlan, progress: Progress) -> Result<Restored, OfficeError> {
+    let ours = Ours::of(office, plan)?;
+    let plan = ours.plan();
     // The manifest says which team it is.
     let manifest = backup::manifest(&plan.file)?;
     let team = restored_name(&manifest, plan)?;
@@ -194,4 +198,44 @@ pub fn default_name(team: &TeamName, now: Stamp, packing: Packing) -> PathBuf {
         Packing::Gzip => "gz",
     };
     Path::new(&format!("{}-{}.tar.{ending}", team.file_stem(), &now.file_name()[..15])).to_owned()
+}
+
+/// A backup to be restored, which is one of ours: a tar of somebody else's is packed anew, into a file that is gone with
+/// this.
+#[derive(Debug)]
+pub(crate) struct Ours {
+    plan: RestorePlan,
+    repacked: Option<PathBuf>,
+}
+
+impl Ours {
+    pub(crate) fn of(office: &Office, plan: &RestorePlan) -> Result<Self, OfficeError> {
+        let mut ours = Self { plan: plan.clone(), repacked: None };
+        let out = office.state().path().join(format!("repacked-{}.tar.zst", fresh_id().simple()));
+        let order = Order {
+            out: out.clone(),
+            force: false,
+            packing: Packing::default(),
+            config_only: false,
+            now: office.now(),
+            atm: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        if backup::repack(&plan.file, &order, plan.limits)? {
+            ours.plan.file.clone_from(&out);
+            ours.repacked = Some(out);
+        }
+        Ok(ours)
+    }
+
+    pub(crate) fn plan(&self) -> &RestorePlan {
+        &self.plan
+    }
+}
+
+impl Drop for Ours {
+    fn drop(&mut self) {
+        if let Some(repacked) = &self.repacked {
+            let _ = std::fs::remove_file(repacked);
+        }
+    }
 }

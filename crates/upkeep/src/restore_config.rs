@@ -13,7 +13,7 @@ use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
 
 use crate::Progress;
-use crate::backup::{RestorePlan, site};
+use crate::backup::{Ours, RestorePlan, site};
 
 /// What the journal calls it.
 const RESTORED: &str = "config-restored";
@@ -45,6 +45,8 @@ pub fn restore_config(
     plan: &RestorePlan,
     progress: Progress,
 ) -> Result<ConfigRestored, OfficeError> {
+    let ours = Ours::of(office, plan)?;
+    let plan = ours.plan();
     let manifest = backup::manifest(&plan.file)?;
     let team = TeamName::parse(plan.name.as_deref().unwrap_or(&manifest.team))?;
     let folder = office.folder(&team)?;

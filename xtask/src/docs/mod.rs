@@ -1,6 +1,7 @@
 //! `cargo xtask docs`: writes the documents that are made from the code, and sees whether all of them are in order.
 
 mod book;
+mod conformance;
 mod reference;
 
 use std::collections::HashSet;
@@ -89,6 +90,7 @@ pub(crate) fn check() -> Result<()> {
     }
     problems.extend(unlisted_decisions(&root.join(DESIGN))?);
     problems.extend(unlisted_pages(root)?);
+    problems.extend(conformance::problems(root)?);
     let readme = fs::read_to_string(root.join("README.md")).unwrap_or_default();
     let unnamed = README_NAMES.iter().filter(|command| !readme.contains(**command));
     problems.extend(unnamed.map(|command| format!("README.md: does not name `{command}`")));

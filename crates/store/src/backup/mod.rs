@@ -10,6 +10,7 @@
 //! | copy all files into one without a name | `collect`, `spool` |
 //! | write manifest and files, rename | `pack` |
 //! | check everything, into a folder beside its place | `unpack` |
+//! | pack a plain tar as one of ours | `plain` |
 //! | put it in place | `restore`, `staging` |
 //! | add it to a team that is there | `merge` |
 //!
@@ -19,6 +20,7 @@ mod collect;
 mod merge;
 mod pack;
 mod places;
+mod plain;
 mod restore;
 mod spool;
 mod staging;
@@ -36,6 +38,7 @@ use crate::lock::LockTimes;
 use crate::paths::{Root, State};
 
 pub use merge::{Files, Opened, open};
+pub use plain::repack;
 pub use restore::{Restored, adopt, restore};
 pub use staging::{abandoned_restores, remove_abandoned_restores};
 pub use unpack::{Limits, check, manifest};

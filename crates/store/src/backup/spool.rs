@@ -54,8 +54,13 @@ impl Spool {
         self.length = length;
     }
 
-    /// Copies at most `most` bytes of a file.
-    pub(super) fn take(&mut self, mut source: &File, path: &Path, most: u64) -> Result<Piece, StoreError> {
+    /// Copies at most `most` bytes of what is read from `path`.
+    pub(super) fn take(
+        &mut self,
+        mut source: impl Read,
+        path: &Path,
+        most: u64,
+    ) -> Result<Piece, StoreError> {
         let start = self.length;
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; PIECE];

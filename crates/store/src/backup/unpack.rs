@@ -123,12 +123,12 @@ pub(super) fn unpack(
 }
 
 /// How a backup is read, and how much more of it may come.
-struct Reading<'a> {
+pub(super) struct Reading<'a> {
     backup: &'a Path,
     budget: Rc<Cell<u64>>,
 }
 
-type Next<'a> = (Vec<u8>, EntryType, Entry<'a, Limited>);
+pub(super) type Next<'a> = (Vec<u8>, EntryType, Entry<'a, Limited>);
 
 impl<'a> Reading<'a> {
     /// The file, unpacked as it is read, and its size.
@@ -140,6 +140,17 @@ impl<'a> Reading<'a> {
         };
         let source = Limited { source: reading.sound(decoder(file))?, left: Rc::clone(&reading.budget) };
         Ok((reading, source, metadata.len()))
+    }
+
+    /// A tar that may be anybody's, which gives out no more than a backup may hold.
+    pub(super) fn plain(
+        backup: &'a Path,
+        limits: Limits,
+    ) -> Result<(Self, tar::Archive<Limited>), StoreError> {
+        let (reading, source, packed) = Self::open(backup)?;
+        let ratio = packed.saturating_mul(LARGEST_RATIO).max(SMALL);
+        reading.budget.set(limits.most.unwrap_or(MOST.min(ratio)).saturating_add(TAIL));
+        Ok((reading, tar::Archive::new(source)))
     }
 
     /// The first entry.
@@ -158,12 +169,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn bad(&self, why: impl Into<String>) -> StoreError {
+    pub(super) fn bad(&self, why: impl Into<String>) -> StoreError {
         StoreError::BadBackup { path: self.backup.to_owned(), why: why.into() }
     }
 
     /// What the disk says is the disk's trouble; all else is the backup's.
-    fn sound<T>(&self, read: io::Result<T>) -> Result<T, StoreError> {
+    pub(super) fn sound<T>(&self, read: io::Result<T>) -> Result<T, StoreError> {
         match read {
             Err(error) if error.raw_os_error().is_some() => Err(error).doing("read", self.backup),
             Err(_) if self.budget.get() == 0 => Err(self.bad("there is more in it than it says")),
@@ -173,7 +184,10 @@ impl<'a> Reading<'a> {
     }
 
     /// The next entry with its whole name.
-    fn next<'e>(&self, entries: &mut tar::Entries<'e, Limited>) -> Result<Option<Next<'e>>, StoreError> {
+    pub(super) fn next<'e>(
+        &self,
+        entries: &mut tar::Entries<'e, Limited>,
+    ) -> Result<Option<Next<'e>>, StoreError> {
         let mut long = None;
         loop {
             let Some(entry) = entries.next() else {
@@ -245,7 +259,7 @@ impl<'a> Reading<'a> {
 }
 
 /// What the entry of a tar is, for people.
-fn kind_of(kind: EntryType) -> &'static str {
+pub(super) fn kind_of(kind: EntryType) -> &'static str {
     match kind {
         EntryType::Symlink | EntryType::Link => "a link",
         EntryType::Char | EntryType::Block => "a device",
@@ -267,7 +281,7 @@ fn decoder(file: File) -> io::Result<Box<dyn Read>> {
 }
 
 /// Gives out no more than is allowed.
-struct Limited {
+pub(super) struct Limited {
     source: Box<dyn Read>,
     left: Rc<Cell<u64>>,
 }

@@ -5,6 +5,7 @@ mod crashes;
 mod export;
 mod live;
 mod merge;
+mod plain;
 mod words;
 
 use std::path::Path;
