@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
 use crate::index::apply::number_of;
-use crate::log::append::append;
+use crate::log::append::Appender;
 use crate::log::equals::{Span, remember};
 use crate::log::event::{Body, Key, Kind, NewEvent};
 use crate::lookup::text_of;
@@ -162,15 +162,19 @@ pub(crate) fn append_look(
     unknown: &HashSet<&str>,
     now: i64,
 ) -> rusqlite::Result<()> {
+    if observed.is_empty() {
+        return Ok(());
+    }
+    let mut appender = Appender::new(log)?;
     for seen in observed {
         let is_unknown = unknown.contains(seen.id.as_str());
         match &seen.new {
-            Some(new) if is_unknown => append_new(log, key, seen, new, now)?,
+            Some(new) if is_unknown => append_new(&mut appender, key, seen, new, now)?,
             _ if is_unknown => continue,
             _ => {}
         }
         for (stage, evidence) in &seen.stages {
-            append_stage(log, key, &seen.id, (*stage, evidence), seen.at.unwrap_or(now))?;
+            append_stage(&mut appender, key, &seen.id, (*stage, evidence), seen.at.unwrap_or(now))?;
         }
     }
     Ok(())
@@ -196,7 +200,7 @@ pub(crate) fn set_signature(log: &Connection, key: Key<'_>, signature: &str) -> 
 
 /// Appends a message that was found in an inbox. What was there before anybody looked was written when it was sent.
 fn append_new(
-    log: &Connection,
+    log: &mut Appender<'_>,
     key: Key<'_>,
     seen: &Observed,
     (new, evidence): &(NewMessage, Evidence),
@@ -205,7 +209,6 @@ fn append_new(
     let at = seen.at.map_or(now, |at| at.min(new.sent_at));
     let mut body = Body::new(new, None);
     body.noticed_at = (at != now).then_some(now);
-    let (body, evidence) = (body.to_json(), evidence.to_json());
-    append(log, &NewEvent::of(Kind::Noticed, at, key, &seen.id).evidence(&evidence).body(Some(&body)))
-        .map(drop)
+    let body = body.to_json();
+    log.append_with(&NewEvent::of(Kind::Noticed, at, key, &seen.id).body(Some(&body)), evidence).map(drop)
 }

@@ -6,7 +6,7 @@ use crate::arrivals::draft_in;
 use crate::error::LedgerError;
 use crate::index::View;
 use crate::index::apply::number_of;
-use crate::log::append::{append, root_id};
+use crate::log::append::{Appender, append, root_id};
 use crate::log::event::{Key, Kind, NewEvent};
 use crate::open::Ledger;
 use crate::row::InboxKey;
@@ -103,7 +103,7 @@ impl Ledger {
 
 /// Appends that a message reached a stage.
 pub(crate) fn append_stage(
-    log: &Connection,
+    log: &mut Appender<'_>,
     key: Key<'_>,
     id: &str,
     (stage, evidence): (Stage, &Evidence),
@@ -111,7 +111,7 @@ pub(crate) fn append_stage(
 ) -> rusqlite::Result<()> {
     let kind = if evidence.archived { Kind::Archived } else { Kind::from(stage) };
     let body = evidence.archived.then_some(stage.as_str());
-    append(log, &NewEvent::of(kind, at, key, id).evidence(&evidence.to_json()).body(body)).map(drop)
+    log.append_with(&NewEvent::of(kind, at, key, id).body(body), evidence).map(drop)
 }
 
 /// The number of an inbox in the index.

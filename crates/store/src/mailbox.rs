@@ -1,6 +1,7 @@
 //! One member's mail, whichever layout it is kept in.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use atm_wire::json::compact;
 use atm_wire::message::Sketch;
 use atm_wire::{Draft, MemberName, Message};
 
-use crate::array::ArrayInbox;
+use crate::array::{ArrayInbox, Flags};
 use crate::carry::missing;
 use crate::equal::{self, Past};
 use crate::error::StoreError;
@@ -247,6 +248,19 @@ impl Mailbox {
         Ok(listing)
     }
 
+    /// Looks as [`Mailbox::list`] does, for who is going to mark some of it: a file that has not changed by then need not
+    /// be parsed again.
+    pub fn list_to_mark(&self) -> Result<(Listing, Option<Flags>), StoreError> {
+        self.look(|inbox, lines| match (inbox, lines) {
+            (Inbox::Array(array), None) => {
+                let (mut listing, flags) = array.list_with_flags()?;
+                equal::name_all(&mut listing.messages, self.past.as_ref());
+                Ok((listing, flags))
+            }
+            _ => Ok((self.list_in(inbox, lines)?, None)),
+        })
+    }
+
     /// Looks at one message after the other, in reading order, and changes nothing: `each` keeps what it needs in what
     /// `empty` makes. A large array is never in memory as a whole. It may begin anew, if the mail changes meanwhile.
     pub fn fold<T>(
@@ -319,6 +333,19 @@ impl Mailbox {
                 marked.marked += lines.mark_read(receipts)?.marked;
             }
             Ok(marked)
+        })
+    }
+
+    /// The same for messages that were listed to be marked, with their flags, if all of them and no others have one.
+    pub fn mark_listed(&self, messages: &[Message], flags: Option<&Flags>) -> Result<Marked, StoreError> {
+        if messages.is_empty() {
+            return Ok(Marked::default());
+        }
+        let made = OnceCell::new();
+        let receipts = || made.get_or_init(|| messages.iter().map(Receipt::of).collect());
+        self.change(|inbox, lines| match (inbox, lines) {
+            (Inbox::Array(array), None) => array.mark(flags, &receipts),
+            _ => self.mark_read(receipts()),
         })
     }
 

@@ -2,14 +2,15 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{OptionalExtension, TransactionBehavior, params};
-use uuid::{NoContext, Timestamp, Uuid};
+use rusqlite::{CachedStatement, OptionalExtension, TransactionBehavior, params};
+use uuid::{Builder, Uuid};
 
 use crate::error::LedgerError;
 use crate::log::event::{Key, NewEvent, RootId};
 use crate::open::Ledger;
 use crate::row::InboxKey;
 use crate::seam::{Connection, Transaction};
+use crate::stage::Evidence;
 
 impl Ledger {
     /// Appends what `work` finds, all or nothing of it.
@@ -27,25 +28,53 @@ impl Ledger {
     }
 }
 
-/// A new id (`UUIDv7`), also where the clock shows a time before 1970: there `Uuid::now_v7` panics.
-fn fresh_id() -> Uuid {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Uuid::new_v7(Timestamp::from_unix(NoContext, since.as_secs(), since.subsec_nanos()))
+/// Appends many events with one statement. Each needs an id, and its evidence as text; those of a look are mostly the
+/// same.
+pub(crate) struct Appender<'l> {
+    insert: CachedStatement<'l>,
+    ids: Ids,
+    texts: Vec<(Evidence, String)>,
 }
 
-/// Appends an event, and gives its number.
-pub(crate) fn append(log: &Connection, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
-    insert(log, None, event)
+/// So many texts are looked through.
+const FEW_TEXTS: usize = 4;
+
+impl<'l> Appender<'l> {
+    pub(crate) fn new(log: &'l Connection) -> rusqlite::Result<Self> {
+        let insert = log.prepare_cached(
+            "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?;
+        Ok(Self { insert, ids: Ids::new(), texts: Vec::new() })
+    }
+
+    /// Appends an event, and gives its number; it may be given one that is free.
+    pub(crate) fn append(&mut self, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
+        insert_with(&mut self.insert, &self.ids.next(), seq, event)
+    }
+
+    /// The same with evidence that is not put into words yet.
+    pub(crate) fn append_with(&mut self, event: &NewEvent<'_>, evidence: &Evidence) -> rusqlite::Result<i64> {
+        let known = self.texts.iter().position(|(known, _)| known == evidence);
+        let at = known.unwrap_or_else(|| {
+            if self.texts.len() == FEW_TEXTS {
+                self.texts.clear();
+            }
+            self.texts.push((evidence.clone(), evidence.to_json()));
+            self.texts.len() - 1
+        });
+        let id = self.ids.next();
+        insert_with(&mut self.insert, &id, None, &event.evidence(&self.texts[at].1))
+    }
 }
 
-/// The same under a number that is free.
-pub(crate) fn insert(log: &Connection, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
-    let id = fresh_id();
-    log.prepare_cached(
-        "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?
-    .insert(params![
+fn insert_with(
+    insert: &mut CachedStatement<'_>,
+    id: &Uuid,
+    seq: Option<i64>,
+    event: &NewEvent<'_>,
+) -> rusqlite::Result<i64> {
+    insert.insert(params![
         seq,
         id.as_bytes(),
         event.at,
@@ -57,6 +86,34 @@ pub(crate) fn insert(log: &Connection, seq: Option<i64>, event: &NewEvent<'_>) -
         event.evidence,
         event.body
     ])
+}
+
+/// Makes ids (`UUIDv7`). The system is asked for random bytes once; from there on they are counted up, which is as unique.
+struct Ids(u128);
+
+impl Ids {
+    fn new() -> Self {
+        Self(Uuid::new_v4().as_u128())
+    }
+
+    /// The next one, also where the clock shows a time before 1970: there `Uuid::now_v7` panics.
+    fn next(&mut self) -> Uuid {
+        self.0 = self.0.wrapping_add(1);
+        let [.., a, b, c, d, e, f, g, h, i, j] = self.0.to_be_bytes();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, e, f, g, h, i, j]).into_uuid()
+    }
+}
+
+/// Appends an event, and gives its number.
+pub(crate) fn append(log: &Connection, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
+    insert(log, None, event)
+}
+
+/// The same under a number that is free.
+pub(crate) fn insert(log: &Connection, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
+    Appender::new(log)?.append(seq, event)
 }
 
 /// The id of the tree at a path, if the log knows one.
@@ -85,5 +142,23 @@ impl InboxKey {
     pub(crate) fn make_key(&self, log: &Connection) -> rusqlite::Result<Key<'_>> {
         let root = find_or_make_root(log, &self.root)?;
         Ok(Key { root, team: &self.team, member: &self.name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_of_their_version_and_never_the_same() {
+        for start in [0, u128::from(u64::MAX), u128::MAX] {
+            let mut ids = Ids(start);
+            let made: HashSet<Uuid> = (0..1_000).map(|_| ids.next()).collect();
+            assert_eq!(made.len(), 1_000);
+            assert!(made.iter().all(|id| id.get_version_num() == 7));
+        }
+        assert_ne!(Ids::new().next(), Ids::new().next());
     }
 }

@@ -157,7 +157,7 @@ impl Page {
         let Some(window) = slot.as_mut().filter(|window| Arc::ptr_eq(&window.inbox, inbox)) else {
             // The others were settled meanwhile.
             drop(slot);
-            return inbox.mark(&messages, front);
+            return inbox.mark(&messages, None, front);
         };
         window.used_at = Instant::now();
         window.shown.extend(messages);
@@ -206,7 +206,7 @@ impl Window {
         if self.shown.is_empty() {
             Ok(Confirmed::default())
         } else {
-            self.inbox.mark(&self.shown, self.front)
+            self.inbox.mark(&self.shown, None, self.front)
         }
     }
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, LedgerError, Observed, Stage};
+use atm_store::array::Flags;
 use atm_store::mailbox::Turn;
 use atm_store::watch::Stop;
-use atm_store::{Layout, Mailbox, Receipt};
+use atm_store::{Layout, Mailbox};
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
@@ -24,6 +25,8 @@ pub struct Reading {
     originals: Vec<Message>,
     /// Made of those when they are asked for.
     views: OnceLock<Vec<MessageView>>,
+    /// Where their flags stand in the file that was read.
+    flags: Option<Flags>,
     inbox: Arc<Taking>,
     front: &'static str,
     /// Where it is a page of many.
@@ -44,8 +47,13 @@ pub(crate) struct Taking {
 
 impl Taking {
     /// Marks messages as read that `front` handed over.
-    pub(crate) fn mark(&self, messages: &[Message], front: &str) -> Result<Confirmed, OfficeError> {
-        let marked = self.mailbox.mark_read(&messages.iter().map(Receipt::of).collect())?;
+    pub(crate) fn mark(
+        &self,
+        messages: &[Message],
+        flags: Option<&Flags>,
+        front: &str,
+    ) -> Result<Confirmed, OfficeError> {
+        let marked = self.mailbox.mark_listed(messages, flags)?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
         let noted = self.office.note_handed_over(&self.team, &self.who, &self.mailbox, messages, front);
         if let Err(error) = noted {
@@ -77,7 +85,7 @@ impl Reading {
         front: &'static str,
         page: Page,
     ) -> Self {
-        Self { originals, views: OnceLock::new(), inbox, front, page: Some(page) }
+        Self { originals, views: OnceLock::new(), flags: None, inbox, front, page: Some(page) }
     }
 
     /// The unread messages, in reading order.
@@ -107,6 +115,7 @@ impl Reading {
         let all = self.originals.len();
         let count = self.originals.iter().take_while(|message| fits(&self.inbox.view(message))).count();
         self.originals.truncate(count);
+        self.flags.iter_mut().for_each(|flags| flags.truncate(count));
         self.views = OnceLock::new();
         all - count
     }
@@ -115,6 +124,7 @@ impl Reading {
     pub fn retain(&mut self, mut wanted: impl FnMut(&MessageView) -> bool) {
         let inbox = &self.inbox;
         self.originals.retain(|message| wanted(&inbox.view(message)));
+        self.flags = None;
         self.views = OnceLock::new();
     }
 
@@ -123,7 +133,7 @@ impl Reading {
         let messages = mem::take(&mut self.originals);
         match self.page.take() {
             Some(page) => page.confirm(&self.inbox, messages, self.front),
-            None => self.inbox.mark(&messages, self.front),
+            None => self.inbox.mark(&messages, self.flags.as_ref(), self.front),
         }
     }
 }
@@ -244,18 +254,21 @@ impl Office {
         mailbox: Mailbox,
         turn: Option<Turn>,
     ) -> Result<Reading, OfficeError> {
-        let listing = mailbox.list()?;
+        let (listing, flags) = mailbox.list_to_mark()?;
         let wanted = |message: &Message| from.is_none_or(|from| message.from == from.as_str());
-        let unread = listing.messages.into_iter().filter(|message| !message.read && wanted(message));
-        let mut originals: Vec<Message> = unread.collect();
+        let unread = listing.messages.into_iter().enumerate();
+        let mut unread: Vec<(usize, Message)> =
+            unread.filter(|(_, message)| !message.read && wanted(message)).collect();
         // A log has its queues, which are listed in this order.
         if mailbox.layout() == Layout::Array {
-            originals.sort_by_key(Message::priority);
+            unread.sort_by_key(|(_, message)| message.priority());
         }
-        originals.truncate(limit);
+        unread.truncate(limit);
+        let (places, originals): (Vec<usize>, Vec<Message>) = unread.into_iter().unzip();
+        let flags = flags.map(|flags| flags.of(&places));
         let warnings = listing.warnings.iter().map(ToString::to_string).collect();
         let (office, team, who) = (self.clone(), team.clone(), who.clone());
         let inbox = Arc::new(Taking { office, team, who, mailbox, warnings, turn });
-        Ok(Reading { originals, views: OnceLock::new(), inbox, front: "atm read", page: None })
+        Ok(Reading { originals, views: OnceLock::new(), flags, inbox, front: "atm read", page: None })
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Read, Write};
+use std::ops::Range;
 use std::thread;
 use std::time::SystemTime;
 
@@ -29,11 +30,16 @@ pub(super) fn mark(
 ) -> Result<(), serde_json::Error> {
     let flags = entry.iter().filter(|(key, _)| *key == "read").map(|(_, flag)| json::span(text, flag.get()));
     let before = patch.len();
-    flags.for_each(|place| patch.replace(place, "true"));
+    flags.for_each(|place| set(place, patch));
     if patch.len() == before {
         patch.merge(json::set_member(text, raw, "read", &true)?);
     }
     Ok(())
+}
+
+/// Puts into `patch` what sets the flag at `place`.
+pub(super) fn set(place: Range<usize>, patch: &mut Patch) {
+    patch.replace(place, "true");
 }
 
 /// How many were marked, and what went on beside it.

@@ -5,6 +5,7 @@ mod carry;
 mod checked;
 mod content;
 mod convert;
+mod flags;
 mod fold;
 mod mark;
 mod mend;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atm_wire::json::{self, Object, Patch};
-use atm_wire::message::Sketch;
+use atm_wire::message::{Flaw, Sketch};
 use atm_wire::{Draft, Message};
 use serde_json::value::RawValue;
 
@@ -33,6 +34,7 @@ use crate::paths::State;
 use crate::quarantine::Quarantine;
 use crate::recall::tell_left;
 use crate::witness::{self, Witnesses};
+pub use flags::Flags;
 pub use mend::{Mended, mended, with_entries_of, without_copies};
 
 use content::{Entries, Reading, SEARCH_AT_MOST};
@@ -202,8 +204,17 @@ impl ArrayInbox {
 
     /// Marks as read what the receipts name: only the flags' bytes change.
     pub fn mark_read(&self, receipts: &HashSet<Receipt>) -> Result<Marked, StoreError> {
+        self.mark(None, &|| receipts)
+    }
+
+    /// The same; while the file is the one whose flags are given, it is not parsed.
+    pub(crate) fn mark<'r>(
+        &self,
+        flags: Option<&Flags>,
+        receipts: &dyn Fn() -> &'r HashSet<Receipt>,
+    ) -> Result<Marked, StoreError> {
         let mut edit = |text: &str, entries: &Entries| {
-            let mut patch = Patch::default();
+            let (mut patch, receipts) = (Patch::default(), receipts());
             let mut marked = 0;
             for (raw, entry, receipt) in self.receipts_of(entries) {
                 if receipts.contains(&receipt) {
@@ -213,9 +224,16 @@ impl ArrayInbox {
             }
             Ok((patch, marked))
         };
-        let prepare = |desk: &Desk| match self.prepare_marks(desk, receipts)? {
-            Some(step) => Ok(step),
-            None => desk.plan(&mut |look| self.plan(look, false, &mut edit)),
+        let prepare = |desk: &Desk| {
+            if let Some(flags) = flags
+                && let Some(step) = self.prepare_flags(desk, flags)?
+            {
+                return Ok(step);
+            }
+            match self.prepare_marks(desk, receipts())? {
+                Some(step) => Ok(step),
+                None => desk.plan(&mut |look| self.plan(look, false, &mut edit)),
+            }
         };
         let ((marked, warning), unsynced) = self.file.commit(prepare, |_| true)?;
         if let Some(error) = unsynced {
@@ -353,8 +371,11 @@ impl ArrayInbox {
 
     /// The message that an entry is, or why it is none.
     fn message(&self, position: usize, raw: &RawValue) -> Result<Message, Warning> {
-        let skipped = |flaw| Warning::SkippedEntry { path: self.path().to_owned(), position, flaw };
-        Message::from_entry(raw).map_err(skipped)
+        Message::from_entry(raw).map_err(|flaw| self.skipped(position, flaw))
+    }
+
+    fn skipped(&self, position: usize, flaw: Flaw) -> Warning {
+        Warning::SkippedEntry { path: self.path().to_owned(), position, flaw }
     }
 
     /// Runs an edit on the entries, whatever shape the file is in.

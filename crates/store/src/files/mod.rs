@@ -21,7 +21,7 @@ pub(crate) use replace::{
     sync_folder, write_new, write_note,
 };
 pub use small::{SmallFile, read_small};
-pub(crate) use snapshot::{Snapshot, TICK, is_same_file, is_settled, is_young, open};
+pub(crate) use snapshot::{Identity, Snapshot, TICK, is_same_file, is_settled, is_young, open};
 
 /// Opens a shared file to read it in pieces; `None` where there is none. A pipe or a folder is an error, not a wait.
 pub fn open_to_read(path: &std::path::Path) -> Result<Option<std::fs::File>, crate::StoreError> {

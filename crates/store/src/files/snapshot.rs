@@ -18,8 +18,9 @@ const PIECE: usize = 1 << 16;
 /// Some file systems keep whole seconds, or pairs of them.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
+/// Which file it was, and which version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
     size: u64,
@@ -34,6 +35,10 @@ impl Identity {
             size: metadata.size(),
             mtime: (metadata.mtime(), metadata.mtime_nsec()),
         }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
 
     /// Whether a change right after `now` could leave the mtime as it is.
@@ -138,6 +143,16 @@ impl Snapshot {
             Kept::Memory(bytes) => Some(bytes),
             Kept::Copy { .. } | Kept::Nothing => None,
         }
+    }
+
+    /// Which version of the file it is.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        self.file.as_ref().map(|seen| seen.identity)
+    }
+
+    /// The same, unless the next change might leave that as it is.
+    pub(crate) fn settled_identity(&self) -> Option<Identity> {
+        self.file.as_ref().filter(|seen| !seen.young).map(|seen| seen.identity)
     }
 
     /// Another handle of the file, which stays that file when its name is given to another.

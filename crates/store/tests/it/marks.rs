@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use atm_store::array::ArrayInbox;
 use atm_store::{LockTimes, Receipt};
@@ -136,4 +137,70 @@ fn two_readers_never_get_the_same_message() {
         readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
     });
     assert_eq!(crate::scene::sorted(taken), crate::scene::sorted(listed(&bob)));
+}
+
+/// Past the time in which its age does not tell whether it changed again.
+fn age(team: &TestTeam) {
+    let long_ago = SystemTime::now() - Duration::from_secs(60);
+    fs::File::options().write(true).open(team.inbox("bob")).unwrap().set_modified(long_ago).unwrap();
+}
+
+#[test]
+fn what_was_listed_to_be_marked_is_marked_at_its_place_and_no_other_byte_changes() {
+    for inbox in client_inboxes() {
+        let team = array_team();
+        let before = fs::read_to_string(&inbox).unwrap();
+        team.write_inbox("bob", &before);
+        age(&team);
+        let bob = team.mailbox("bob");
+        let (listing, flags) = bob.list_to_mark().unwrap();
+        let unread = listing.messages.into_iter().enumerate().filter(|(_, message)| !message.read);
+        let (places, unread): (Vec<_>, Vec<_>) = unread.unzip();
+        let flags = flags.expect("the file is old enough").of(&places);
+        assert_eq!(bob.mark_listed(&unread, Some(&flags)).unwrap().marked, unread.len());
+        assert_eq!(text(&team), before.replace("\"read\": false", "\"read\": true"), "{}", inbox.display());
+    }
+}
+
+#[test]
+fn places_of_another_version_of_the_file_are_not_used() {
+    let team = array_team();
+    let bob = team.mailbox("bob");
+    bob.append(&drafts("m", 3), false).unwrap();
+    age(&team);
+    let (listing, flags) = bob.list_to_mark().unwrap();
+    let flags = flags.unwrap();
+    // The same number of bytes, and the flags stand elsewhere.
+    let turned = text(&team).replacen("\"m0\"", "\"\"", 1).replacen("\"m2\"", "\"m2m0\"", 1);
+    assert_eq!(turned.len(), text(&team).len());
+    team.write_inbox("bob", &turned);
+    age(&team);
+    assert_eq!(bob.mark_listed(&listing.messages, Some(&flags)).unwrap().marked, 1);
+    assert_eq!(unread(&bob), ["", "m2m0"], "only what was listed is marked");
+}
+
+#[test]
+fn a_message_without_a_plain_flag_is_marked_all_the_same() {
+    let team = array_team();
+    let plain = entry("plain");
+    let without = entry("without").replace(",\"read\":false", "");
+    assert_ne!(without, entry("without"));
+    team.write_inbox("bob", format!("[{plain},{without}]"));
+    age(&team);
+    let bob = team.mailbox("bob");
+    let (listing, flags) = bob.list_to_mark().unwrap();
+    assert_eq!(bob.mark_listed(&listing.messages, flags.as_ref()).unwrap().marked, 2);
+    assert_eq!(unread(&bob), [""; 0]);
+}
+
+#[test]
+fn of_a_file_that_is_too_young_no_places_are_given() {
+    let team = array_team();
+    let ahead = SystemTime::now() + Duration::from_secs(60);
+    team.write_inbox("bob", format!("[{}]", entry("one")));
+    fs::File::options().write(true).open(team.inbox("bob")).unwrap().set_modified(ahead).unwrap();
+    let bob = team.mailbox("bob");
+    let (listing, flags) = bob.list_to_mark().unwrap();
+    assert!(flags.is_none());
+    assert_eq!(bob.mark_listed(&listing.messages, None).unwrap().marked, 1);
 }

@@ -1,6 +1,7 @@
 //! Reading a message from an array entry or a log line.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::value::RawValue;
 
@@ -13,11 +14,26 @@ use crate::stamp::Stamp;
 impl Message {
     /// Reads an entry of an array inbox. One without a time is no message there: clients delete it.
     pub fn from_entry(raw: &RawValue) -> Result<Self, Flaw> {
+        Self::from_entry_object(&object(raw.get())?)
+    }
+
+    /// The same, with the place in the entry of the flag that says that it is unread, if there is one and no other.
+    pub fn from_entry_with_flag(raw: &RawValue) -> Result<(Self, Option<Range<usize>>), Flaw> {
         let object = object(raw.get())?;
-        let from = required_string(&object, "from")?;
-        let text = required_string(&object, "text")?;
-        let time = time(&object)?;
-        Ok(Self::build(&object, from.into_owned(), text.into_owned(), time, &ENTRY_KEYS))
+        let message = Self::from_entry_object(&object)?;
+        let mut flags = object.iter().filter(|(key, _)| *key == "read").map(|(_, flag)| flag.get());
+        let flag = match (flags.next(), flags.next()) {
+            (Some(flag @ "false"), None) => Some(json::span(raw.get(), flag)),
+            _ => None,
+        };
+        Ok((message, flag))
+    }
+
+    fn from_entry_object(object: &Object) -> Result<Self, Flaw> {
+        let from = required_string(object, "from")?;
+        let text = required_string(object, "text")?;
+        let time = time(object)?;
+        Ok(Self::build(object, from.into_owned(), text.into_owned(), time, &ENTRY_KEYS))
     }
 
     /// Reads a line of a log inbox; an array entry that strayed there is understood too. A line without a time is a
@@ -217,6 +233,22 @@ mod tests {
         let derived = with("").unwrap();
         assert!(!derived.id_given);
         assert_eq!(derived.id, with(r#","read":true"#).unwrap().id, "reading must not change the id");
+    }
+
+    #[test]
+    fn the_flag_of_an_unread_message_is_found_where_it_is_the_only_one() {
+        let flag = |flags: &str| {
+            let text = format!(r#"{{"from":"a","text":"\"read\":false","timestamp":"x"{flags}}}"#);
+            let raw = RawValue::from_string(text.clone()).unwrap();
+            let (_, place) = Message::from_entry_with_flag(&raw).unwrap();
+            place.map(|place| {
+                text[..place.start].len() == text.rfind("false").unwrap() && &text[place] == "false"
+            })
+        };
+        assert_eq!(flag(r#", "read" : false "#), Some(true));
+        for other in ["", r#","read":true"#, r#","read":0"#, r#","read":true,"read":false"#] {
+            assert_eq!(flag(other), None, "{other}");
+        }
     }
 
     #[test]
