@@ -57,7 +57,7 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
             staying_in_turn,
         ),
     ];
-    if let Some(disk) = SlowDisk::build(bench.scratch())? {
+    if let Some(disk) = SlowDisk::build(bench.scratch(), &bench.atm)? {
         rows.extend(on_a_slow_disk(bench, &disk)?);
     }
     Ok(rows)

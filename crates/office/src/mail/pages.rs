@@ -11,7 +11,9 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use atm_store::Layout;
 use atm_store::mailbox::Signature;
+use atm_wire::message::Priority;
 use atm_wire::{MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
@@ -215,6 +217,8 @@ impl Window {
 #[derive(Default)]
 struct Found {
     messages: VecDeque<Message>,
+    /// The least urgent of these.
+    last: Priority,
     text: usize,
     beyond: usize,
 }
@@ -225,13 +229,21 @@ impl Found {
             return;
         }
         let is_full = self.messages.len() >= MOST_MESSAGES || self.text >= MOST_TEXT;
-        // In the order of the file: nothing behind the first that was left out.
-        if is_full || self.beyond > 0 {
+        if is_full && message.priority() >= self.last {
             self.beyond += 1;
         } else {
+            self.last = self.last.max(message.priority());
             self.text += message.text.len();
             self.messages.push_back(message);
         }
+    }
+
+    /// The most urgent first, as every reader of an array gets them: nothing that was left out is more urgent than these.
+    fn in_order(mut self, layout: Layout) -> Self {
+        if layout == Layout::Array {
+            self.messages.make_contiguous().sort_by_key(Message::priority);
+        }
+        self
     }
 }
 
@@ -242,6 +254,7 @@ impl Office {
         let turn = Some(mailbox.turn()?);
         let signature = mailbox.signature_once_settled();
         let (found, warnings) = mailbox.fold(Found::default, Found::add)?;
+        let found = found.in_order(mailbox.layout());
         let inbox = Arc::new(Taking {
             office: self.clone(),
             team: reader.team.clone(),

@@ -148,3 +148,24 @@ fn another_reader_waits_as_long_as_pages_are_open() {
     let rest = other.begin_read(&world.team, &world.bob, usize::MAX).unwrap();
     assert_eq!(texts(&rest), ["2", "3"]);
 }
+
+#[test]
+fn the_most_urgent_come_first_and_none_of_them_is_left_out() {
+    let message = |number: usize, priority: &str| {
+        let atm = serde_json::json!({ "priority": priority });
+        let entry = serde_json::json!({
+            "from": "eve", "text": number.to_string(), "timestamp": "2026-11-15T10:00:00Z", "read": false,
+            "metadata": { "atm": atm },
+        });
+        Message::from_entry(&serde_json::value::to_raw_value(&entry).unwrap()).unwrap()
+    };
+    let mut found = Found::default();
+    (0..MOST_MESSAGES).for_each(|number| found.add(message(number, "normal")));
+    for (number, priority) in [(5_000, "low"), (5_001, "normal"), (5_002, "high")] {
+        found.add(message(number, priority));
+    }
+    let found = found.in_order(Layout::Array);
+    assert_eq!((found.messages.len(), found.beyond), (MOST_MESSAGES + 1, 2));
+    let first: Vec<&str> = found.messages.iter().take(2).map(|message| message.text.as_str()).collect();
+    assert_eq!(first, ["5002", "0"]);
+}
