@@ -126,8 +126,16 @@ impl Context {
         }
     }
 
-    /// Who reads: that has to be said, and not only by a project that nobody trusted.
+    /// Who reads: `--as`, or the person at the keyboard; not whom a project names that nobody trusted.
     pub(crate) fn reader(&self) -> Result<MemberName, Failure> {
+        if self.identity()?.is_none() {
+            return Ok(MemberName::parse(USER)?);
+        }
+        self.named_reader()
+    }
+
+    /// Who reads, where that has to be said.
+    pub(crate) fn named_reader(&self) -> Result<MemberName, Failure> {
         self.settings.taker()?.map(|address| address.name).ok_or_else(|| {
             Failure::usage("whose mail? reading marks it as read, so it has to be said")
                 .hint("use --as NAME, or set ATM_AS; `atm inbox NAME` looks without marking")

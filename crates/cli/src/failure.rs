@@ -85,6 +85,7 @@ impl Failure {
         }
         let more = match &error {
             OfficeError::NoMember { .. } => " (--create makes an inbox for a new name)",
+            OfficeError::NoSender { .. } => " (--create lets somebody outside the team write)",
             OfficeError::Store(StoreError::BadContent { path, .. })
                 if options.strict && !path.ends_with("config.json") =>
             {

@@ -104,6 +104,16 @@ pub enum OfficeError {
         /// The most similar names.
         nearest: Vec<String>,
     },
+    /// Who wants to send is nobody that the team knows.
+    #[error("team {team} has no member {wanted:?}, who would be the sender")]
+    NoSender {
+        /// Where was looked.
+        team: TeamName,
+        /// Who was named.
+        wanted: String,
+        /// The most similar names.
+        nearest: Vec<String>,
+    },
     /// There is no message with that id.
     #[error("{who} has no message {id:?} in team {team}")]
     NoMessage {
@@ -291,6 +301,7 @@ impl OfficeError {
             | Self::NobodyElse { .. }
             | Self::NoLead { .. }
             | Self::NoArtifact { .. }
+            | Self::NoSender { .. }
             | Self::DeadAlias { .. }
             | Self::NoProcess { .. }
             | Self::NoPhantom { .. }
@@ -340,6 +351,7 @@ impl OfficeError {
             Self::NoTeams { .. } => "no_teams",
             Self::WhichTeam { .. } => "which_team",
             Self::NoMember { .. } | Self::Store(StoreError::NoMember { .. }) => "no_such_member",
+            Self::NoSender { .. } => "no_such_sender",
             Self::NoMessage { .. } | Self::NotRecorded { .. } => "no_such_message",
             Self::WhichMessage { .. } => "which_message",
             Self::NobodyElse { .. } => "nobody_else",

@@ -210,7 +210,9 @@ impl OfficeError {
             Self::NoTeams { .. } => Hint::CreateTeam,
             Self::WhichTeam { choices } => Hint::ChooseTeam(choices.clone()),
             Self::DeadAlias { alias, .. } => Hint::ChangeAlias { alias: alias.clone() },
-            Self::NoMember { nearest, wanted, .. } => nearest_or(nearest, wanted, Hint::ListMembers),
+            Self::NoMember { nearest, wanted, .. } | Self::NoSender { nearest, wanted, .. } => {
+                nearest_or(nearest, wanted, Hint::ListMembers)
+            }
             Self::NobodyElse { .. } => Hint::AddMember,
             Self::NoLead { .. } => Hint::ShowLead,
             Self::NotYours { who, .. } if who == USER => Hint::ActForMember,

@@ -225,6 +225,15 @@ impl Office {
         OfficeError::NoMember { team: team.clone(), wanted: wanted.to_owned(), nearest }
     }
 
+    /// The error that nobody of that name could send, with the nearest names.
+    pub(crate) fn no_sender(&self, team: &TeamName, config: &TeamConfig, wanted: &MemberName) -> OfficeError {
+        let nearest = match self.no_member(team, config, wanted.as_str()) {
+            OfficeError::NoMember { nearest, .. } => nearest,
+            _ => Vec::new(),
+        };
+        OfficeError::NoSender { team: team.clone(), wanted: wanted.to_string(), nearest }
+    }
+
     /// The group that may read a team's files, if it is for one.
     pub fn group_of(&self, team: &TeamName) -> Option<Group> {
         Group::of_folder(self.folder_of(team).path())

@@ -58,9 +58,11 @@ impl Inbox {
         let now = context.office.now();
         let address = match self.name {
             Some(name) => name,
-            None => context.identity()?.ok_or_else(|| {
-                Failure::usage("whose inbox?").hint("`atm inbox NAME`, or --as NAME for your own")
-            })?,
+            // Whom a project names may be looked at; without any name it is the person at the keyboard.
+            None => match context.identity()? {
+                Some(address) => address,
+                None => Address { name: context.sender()?, team: None },
+            },
         };
         let (teams, who) = if self.archived {
             let (team, who) = context.archive_of(address)?;

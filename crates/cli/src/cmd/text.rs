@@ -70,7 +70,13 @@ impl From<PriorityArg> for Priority {
 
 impl From<&Manner> for SendOptions {
     fn from(manner: &Manner) -> Self {
-        Self { create: manner.create, strict: manner.strict, no_tag: manner.no_tag, force: manner.force }
+        Self {
+            create: manner.create,
+            strict: manner.strict,
+            no_tag: manner.no_tag,
+            force: manner.force,
+            known_sender: !manner.create,
+        }
     }
 }
 

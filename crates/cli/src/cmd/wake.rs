@@ -138,13 +138,13 @@ fn typed(context: &Context, team: &TeamName, name: &MemberName, line: &str) -> R
 /// in a session that is no member's.
 fn waiter(context: &mut Context) -> Result<Option<(TeamName, MemberName)>, Failure> {
     if context.settings.taker()?.is_some() {
-        return Ok(Some((context.team()?, context.reader()?)));
+        return Ok(Some((context.team()?, context.named_reader()?)));
     }
     let failed =
         |why| Failure::new(ExitCode::Io, "hook", why).hint("--as NAME and --team TEAM say who waits");
     let input = hook::input().map_err(failed)?;
     if input.session().is_empty() {
-        return Ok(Some((context.team()?, context.reader()?)));
+        return Ok(Some((context.team()?, context.named_reader()?)));
     }
     let found = hook::whose(context, &input).map_err(failed)?;
     Ok(found.map(|found| (found.team, found.who)))

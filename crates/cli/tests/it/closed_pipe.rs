@@ -127,7 +127,7 @@ fn nobody_at_all_to_talk_to_does_not_stop_a_send() {
     let world = World::with_team();
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
-    let mut command = world.command(&["--as", "stranger", "send", "bob", "hello"]);
+    let mut command = world.command(&["--as", "stranger", "send", "bob", "hello", "--create"]);
     let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).stdin(Stdio::null()).status();
     assert_eq!(status.unwrap().code(), Some(0));
     assert_eq!(unread(&world), 1);

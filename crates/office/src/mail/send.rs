@@ -76,6 +76,8 @@ pub struct SendOptions {
     pub force: bool,
     /// Leave the text of mail for somebody who is off as it is.
     pub no_tag: bool,
+    /// Refuse a sender that nobody knows, as a recipient that nobody knows.
+    pub known_sender: bool,
 }
 
 /// What became of a letter.
@@ -254,8 +256,14 @@ impl Office {
         let lead = self.lead_to_remember(target, there.config());
         let mut warnings = Vec::new();
         let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
-        let sender = routes.team(team)?.config().member(from.as_str());
+        let home = routes.team(team)?;
+        let sender = home.config().member(from.as_str());
         if sender.is_none() && from.as_str() != USER {
+            // One that has an inbox here, or whose client runs, is known.
+            let is_known = || home.mailbox(from).exists() || home.agent_named(from).is_some();
+            if options.known_sender && !is_known() {
+                return Err(self.no_sender(team, home.config(), from));
+            }
             warnings.push(format!("{from} is not a member of team {team}"));
         }
         warnings.extend(large(&letter.text));

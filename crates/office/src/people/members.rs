@@ -95,6 +95,15 @@ impl MemberPlan {
     }
 }
 
+/// Where a member with this pane runs, if the pane says so.
+fn backend_of(pane: &str) -> Option<&'static str> {
+    match pane {
+        "in-process" => Some("in-process"),
+        pane if pane.starts_with('%') => Some("tmux"),
+        _ => None,
+    }
+}
+
 /// What can be changed of a member. `None` leaves it as it is.
 #[derive(Debug, Clone, Default)]
 pub struct MemberChange {
@@ -197,10 +206,10 @@ impl Office {
     ) -> Result<(), OfficeError> {
         let folder = self.folder(team)?;
         let config = folder.load()?;
-        let Some(member) = config.member(name.as_str()) else {
+        if config.member(name.as_str()).is_none() {
             return Err(self.no_member(team, &config, name.as_str()));
-        };
-        change.check(team, member, self.now())?;
+        }
+        change.check(team, self.now())?;
         wake::check(change.session.as_deref(), change.server.as_deref())?;
         let text =
             |key, value: &Option<String>| value.as_ref().map(|value| (vec![key], value.clone().into()));
@@ -210,6 +219,7 @@ impl Office {
             text("prompt", &change.prompt),
             text("color", &change.color.as_deref().map(|color| Color::parse(color).to_string())),
             text("tmuxPaneId", &change.pane),
+            text("backendType", &change.pane.as_deref().and_then(backend_of).map(ToOwned::to_owned)),
             text("cwd", &change.cwd.as_ref().map(|cwd| cwd.display().to_string())),
         ]
         .into_iter()
@@ -338,14 +348,15 @@ impl MemberView {
 
 impl MemberChange {
     /// Holds what is changed to the rules for new members.
-    fn check(&self, team: &TeamName, member: &Member, now: Stamp) -> Result<(), OfficeError> {
+    fn check(&self, team: &TeamName, now: Stamp) -> Result<(), OfficeError> {
         let checked = MemberPlan {
             // The name is not changed, so it is not judged.
             name: "member".to_owned(),
             agent_type: self.agent_type.clone(),
             model: self.model.clone(),
             prompt: self.prompt.clone(),
-            color: self.color.clone().or_else(|| member.color.as_ref().map(ToString::to_string)),
+            // What stands there was not checked by us, and stays.
+            color: self.color.clone(),
             pane: self.pane.clone(),
             cwd: self.cwd.clone(),
             ..MemberPlan::default()

@@ -135,6 +135,8 @@ impl NewMember {
             "must be \"%<number>\", \"leader\", \"in-process\" or empty",
         )?;
         rule("cwd", self.cwd.as_deref() != Some(""), "must not be empty")?;
+        let is_known = !matches!(self.color, Color::Other(_));
+        rule("color", is_known, "must be the name of a colour, like blue, or #RRGGBB")?;
         rule("backendType", !self.backend_type.trim().is_empty(), "must not be empty")
     }
 

@@ -255,3 +255,23 @@ fn answers_are_documents_when_asked_for() {
     [exit 3]
     "#);
 }
+
+#[test]
+fn a_pane_says_where_a_member_runs_and_a_colour_is_one() {
+    let world = World::with_team();
+    world.ok(&["member", "set", "bob", "--pane", "%7"]);
+    let config = std::fs::read_to_string(world.root().join("teams/dev/config.json")).unwrap();
+    let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    let bob = config["members"].as_array().unwrap().iter().find(|member| member["name"] == "bob").unwrap();
+    assert_eq!((&bob["tmuxPaneId"], &bob["backendType"]), (&"%7".into(), &"tmux".into()));
+    for line in ["member add carol --member-color puce", "member set bob --member-color #12345"] {
+        let answer = world.atm(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(answer.code, Some(2), "{line}: {answer:?}");
+        assert!(
+            answer.stderr.contains("must be the name of a colour, like blue, or #RRGGBB"),
+            "{}",
+            answer.stderr
+        );
+    }
+    world.ok(&["member", "set", "bob", "--member-color", "#0A84ff"]);
+}

@@ -118,3 +118,15 @@ fn a_thread_keeps_its_first_message() {
         (Some("0123-4567-aaaaaaaa"), Some(&*id))
     );
 }
+
+/// The person at the keyboard is `user`: what is answered is found without a name.
+#[test]
+fn an_answer_to_the_user_is_read_without_a_name() {
+    let world = World::with_team();
+    let id = world.json(&["send", "bob", "how far are you?"])["id"].as_str().unwrap().to_owned();
+    world.ok(&["--as", "bob", "reply", &id, "half way"]);
+    assert_eq!(texts(&world.json(&["inbox"])), ["half way"]);
+    assert_eq!(texts(&world.json(&["read"])), ["half way"]);
+    assert_eq!(world.json(&["read"]), serde_json::json!([]));
+    assert_eq!(world.json(&["reply", "last", "thanks"])["to"], "bob");
+}

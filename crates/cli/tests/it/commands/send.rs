@@ -255,20 +255,25 @@ fn an_inbox_that_does_not_parse_is_refused_when_strict_and_set_aside_otherwise()
 }
 
 #[test]
-fn somebody_who_is_no_member_may_send_and_is_told() {
+fn somebody_who_is_no_member_may_send_if_that_is_meant() {
     let world = World::with_team();
     let session = world.session(
         "
-        atm --as stranger send bob hello
-        atm --as stranger send bob hello --quiet --json
+        atm --as alcie send bob hello
+        atm --as stranger send bob hello --create
+        atm --as stranger send bob hello --create --quiet --json
         atm send bob 'without a name' --quiet
         ",
     );
     assert_snapshot!(session, @r#"
-    $ atm --as stranger send bob hello
+    $ atm --as alcie send bob hello
+    2> error: team dev has no member "alcie", who would be the sender
+    2>   hint: did you mean alice? (--create lets somebody outside the team write)
+    [exit 3]
+    $ atm --as stranger send bob hello --create
     delivered for bob@dev, id [ID]
     2> warning: stranger is not a member of team dev
-    $ atm --as stranger send bob hello --quiet --json
+    $ atm --as stranger send bob hello --create --quiet --json
     {
       "id": "[ID]",
       "team": "dev",
