@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row, ToSql, params, params_from_iter};
 use crate::error::LedgerError;
 use crate::index::View;
 use crate::log::append::root_id;
-use crate::log::event::{Body, PastStage};
+use crate::log::event::{Body, Kind, PastStage};
 use crate::open::Ledger;
 use crate::record::{body_of, find_inbox, find_message, find_team, has_reached};
 use crate::row::{InboxKey, NewMessage};
@@ -61,6 +61,8 @@ pub struct StageRecord {
     pub at: i64,
     /// How we know.
     pub evidence: Evidence,
+    /// It was written again because its reader had lost it: not queued because its reader was off.
+    pub is_offer: bool,
 }
 
 /// An index of more pages is large.
@@ -139,8 +141,9 @@ impl Ledger {
                     "SELECT rank, at, event, part FROM stages WHERE message = ?1 ORDER BY at, rank",
                 )?
                 .query_map([message.seq], |row| {
-                    let evidence = evidence_of(view.log, row.get(2)?, row.get(3)?)?;
-                    Ok(StageRecord { stage: Stage::from_rank(row.get(0)?), at: row.get(1)?, evidence })
+                    let (evidence, kind) = evidence_of(view.log, row.get(2)?, row.get(3)?)?;
+                    let (stage, at) = (Stage::from_rank(row.get(0)?), row.get(1)?);
+                    Ok(StageRecord { stage, at, evidence, is_offer: kind == Kind::Offered })
                 })?
                 .collect()
         })
@@ -200,11 +203,11 @@ impl Ledger {
 
     /// The last that somebody said to anybody in a team.
     pub fn last_word(&self, root: &str, team: &str, sender: &str) -> Result<Option<Recorded>, LedgerError> {
+        let Some(number) = self.read(|view| find_team(view, root, team))? else { return Ok(None) };
         let mut said = self.select(
             root,
-            "m.seq = (SELECT s.last FROM speakers s JOIN teams t ON t.id = s.team
-                 WHERE t.root = ?1 AND t.team = ?2 AND s.name = ?3)",
-            &[&team, &sender],
+            "m.seq = (SELECT s.last FROM speakers s WHERE s.team = ?2 AND s.name = ?3)",
+            &[&number, &sender],
         )?;
         Ok(said.pop())
     }
@@ -274,6 +277,28 @@ impl Ledger {
              ORDER BY m.seq",
             &[&number, &lately, &limit],
         )
+    }
+
+    /// Whether [`pending`](Self::pending) leaves mail out that may wait.
+    pub fn has_more_pending(
+        &self,
+        root: &str,
+        team: &str,
+        lately: i64,
+        limit: usize,
+    ) -> Result<bool, LedgerError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.read(|view| {
+            let Some(team) = find_team(view, root, team)? else { return Ok(false) };
+            view.index
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM messages WHERE team = ?1 AND rank = 30 AND noticed_at < ?2)
+                         OR EXISTS (SELECT 1 FROM messages WHERE team = ?1 AND rank = 30 AND noticed_at >= ?2
+                                    LIMIT 1 OFFSET ?3)
+                         OR EXISTS (SELECT 1 FROM messages WHERE team = ?1 AND waits = 1 LIMIT 1 OFFSET ?3)",
+                )?
+                .query_row(params![team, lately, limit], |row| row.get(0))
+        })
     }
 
     /// Whether a message ever reached a stage.
@@ -375,17 +400,18 @@ fn check_index(db: &Connection) -> rusqlite::Result<String> {
     Ok("ok".to_owned())
 }
 
-/// How we know of a stage: the evidence of an event, or in history a part of it.
-fn evidence_of(log: &Connection, event: i64, part: Option<i64>) -> rusqlite::Result<Evidence> {
-    let text: Option<Option<String>> = log
-        .prepare_cached("SELECT evidence FROM events WHERE seq = ?1")?
-        .query_row([event], |row| row.get(0))
+/// How we know of a stage: the evidence of an event, or in history a part of it; and the kind of the event.
+fn evidence_of(log: &Connection, event: i64, part: Option<i64>) -> rusqlite::Result<(Evidence, Kind)> {
+    let found: Option<(Option<String>, i64)> = log
+        .prepare_cached("SELECT evidence, kind FROM events WHERE seq = ?1")?
+        .query_row([event], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let text = text.flatten().unwrap_or_default();
+    let (text, kind) = found.unwrap_or_default();
+    let (text, kind) = (text.unwrap_or_default(), Kind::from_code(kind));
     let Some(part) = part.and_then(|part| usize::try_from(part).ok()) else {
-        return Ok(Evidence::from_json(&text));
+        return Ok((Evidence::from_json(&text), kind));
     };
     let stages: Vec<PastStage> = serde_json::from_str(&text).unwrap_or_default();
     let found = stages.into_iter().nth(part).map(|(_, _, evidence)| evidence);
-    Ok(found.unwrap_or_else(|| Evidence::from_json(&text)))
+    Ok((found.unwrap_or_else(|| Evidence::from_json(&text)), kind))
 }

@@ -100,6 +100,33 @@ impl Ledger {
         })
     }
 
+    /// What was taken from an inbox and offered again since: it should lie there as it did before it was first taken.
+    pub fn on_offer(&self, inbox: &InboxKey) -> Result<Vec<Known>, LedgerError> {
+        self.read(|view| {
+            let Some(number) = find_inbox(view, inbox)? else { return Ok(Vec::new()) };
+            view.index
+                .prepare_cached(
+                    "SELECT id, sender, sent_at, ours, removing_since FROM messages m
+                     WHERE inbox = ?1 AND rank = ?2 AND open = 1 AND queued = 1 AND recalling = 0
+                       AND (SELECT max(at) FROM stages s WHERE s.message = m.seq AND s.rank = ?3)
+                         > (SELECT max(at) FROM stages s WHERE s.message = m.seq AND s.rank = ?2) ORDER BY seq",
+                )?
+                .query_map(params![number, Stage::Taken.rank(), Stage::Queued.rank()], |row| {
+                    Ok(Known {
+                        id: row.get(0)?,
+                        sender: row.get(1)?,
+                        text: String::new(),
+                        sent_at: row.get(2)?,
+                        ours: row.get(3)?,
+                        witnesses: None,
+                        removing_since: row.get(4)?,
+                        is_recalled: false,
+                    })
+                })?
+                .collect()
+        })
+    }
+
     /// Which of these ids the inbox has never had.
     pub fn unknown<'a>(&self, inbox: &InboxKey, ids: &[&'a str]) -> Result<HashSet<&'a str>, LedgerError> {
         self.read(|view| {

@@ -11,7 +11,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, TransactionBehavior, params};
 
 use crate::error::LedgerError;
-use crate::log::append::{append, find_or_make_root, root_id};
+use crate::log::append::{append, find_or_make_root, incarnation, root_id};
 use crate::log::equals::{Span, remember};
 use crate::log::event::{Key, Kind, NewEvent};
 use crate::observe::{Observed, append_look, find_signature, set_signature};
@@ -22,7 +22,7 @@ use crate::seam::{Connection, Transaction};
 use crate::stage::Evidence;
 
 /// The signature of inboxes whose team is gone. No file looks like this.
-const CLOSED: &str = "closed";
+pub(crate) const CLOSED: &str = "closed";
 
 /// A file that proofs are read from: another file at the same path is another source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -226,11 +226,22 @@ impl Ledger {
                 teams.entry(row.get(0)?).or_default().insert(row.get(1)?, inbox);
             }
             let mut open = view.index.prepare_cached(
-                "SELECT t.team, i.name, EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.open = 1)
+                "SELECT t.team, i.name, EXISTS (SELECT 1 FROM messages m WHERE m.inbox = i.id AND m.open = 1),
+                        t.incarnation
                  FROM teams t JOIN inboxes i ON i.team = t.id WHERE t.root = ?1",
             )?;
+            let bearers: HashMap<String, i64> = view
+                .log
+                .prepare_cached("SELECT team, incarnation FROM teams WHERE root = ?1")?
+                .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
             let mut rows = open.query([id])?;
             while let Some(row) = rows.next()? {
+                // What a former team of that name had is closed.
+                let (team, incarnation): (String, i64) = (row.get(0)?, row.get(3)?);
+                if bearers.get(&team).copied().unwrap_or(0) != incarnation {
+                    continue;
+                }
                 teams.entry(row.get(0)?).or_default().entry(row.get(1)?).or_default().has_open =
                     row.get(2)?;
             }
@@ -256,7 +267,7 @@ impl Ledger {
             }
             let known: Vec<String> = view
                 .index
-                .prepare_cached("SELECT team FROM teams WHERE root = ?1")?
+                .prepare_cached("SELECT DISTINCT team FROM teams WHERE root = ?1")?
                 .query_map([id], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             teams.extend(known.into_iter().filter(|team| !closed.contains(team)));
@@ -269,7 +280,10 @@ impl Ledger {
         let names: Vec<String> = self.team_inboxes(root, team)?.into_keys().collect();
         self.append(|log| {
             let root = find_or_make_root(log, root)?;
-            names.iter().try_for_each(|name| set_signature(log, Key { root, team, member: name }, CLOSED))
+            let incarnation = incarnation(log, root, team)?;
+            names.iter().try_for_each(|name| {
+                set_signature(log, Key { root, team, incarnation, member: name }, CLOSED)
+            })
         })
     }
 

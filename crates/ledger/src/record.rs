@@ -6,7 +6,7 @@ use crate::arrivals::draft_in;
 use crate::error::LedgerError;
 use crate::index::View;
 use crate::index::apply::number_of;
-use crate::log::append::{Appender, append, root_id};
+use crate::log::append::{Appender, append, incarnation, root_id};
 use crate::log::event::{Key, Kind, NewEvent};
 use crate::open::Ledger;
 use crate::row::InboxKey;
@@ -119,18 +119,22 @@ pub(crate) fn find_inbox(view: &View<'_>, inbox: &InboxKey) -> rusqlite::Result<
     let Some(root) = root_id(view.log, &inbox.root)? else { return Ok(None) };
     view.index
         .prepare_cached(
-            "SELECT i.id FROM inboxes i JOIN teams t ON t.id = i.team WHERE t.root = ?1 AND t.team = ?2 AND i.name = ?3",
+            "SELECT i.id FROM inboxes i JOIN teams t ON t.id = i.team
+             WHERE t.root = ?1 AND t.team = ?2 AND t.incarnation = ?3 AND i.name = ?4",
         )?
-        .query_row(params![root, inbox.team, inbox.name], |row| row.get(0))
+        .query_row(
+            params![root, inbox.team, incarnation(view.log, root, &inbox.team)?.0, inbox.name],
+            |row| row.get(0),
+        )
         .optional()
 }
 
-/// The number of a team in the index.
+/// The number in the index of the team that has a name now, or had it last.
 pub(crate) fn find_team(view: &View<'_>, root: &str, team: &str) -> rusqlite::Result<Option<i64>> {
     let Some(root) = root_id(view.log, root)? else { return Ok(None) };
     view.index
-        .prepare_cached("SELECT id FROM teams WHERE root = ?1 AND team = ?2")?
-        .query_row(params![root, team], |row| row.get(0))
+        .prepare_cached("SELECT id FROM teams WHERE root = ?1 AND team = ?2 AND incarnation = ?3")?
+        .query_row(params![root, team, incarnation(view.log, root, team)?.0], |row| row.get(0))
         .optional()
 }
 

@@ -9,6 +9,7 @@ use crate::error::LedgerError;
 use crate::log::append::root_id;
 use crate::log::event::RootId;
 use crate::open::Ledger;
+use crate::record::find_team;
 use crate::row::InboxKey;
 use crate::seam::Connection;
 use crate::stage::Stage;
@@ -75,8 +76,12 @@ impl Ledger {
         parts: usize,
     ) -> Result<Stats, LedgerError> {
         self.read(|view| {
-            let Some(root) = root_id(view.log, root)? else { return Ok(Stats::empty(since, until, parts)) };
-            count_up(view.index, root, team, (since, until), parts)
+            let Some(id) = root_id(view.log, root)? else { return Ok(Stats::empty(since, until, parts)) };
+            let team = match team.map(|team| find_team(view, root, team)).transpose()? {
+                Some(None) => return Ok(Stats::empty(since, until, parts)),
+                found => found.flatten(),
+            };
+            count_up(view.index, id, team, (since, until), parts)
         })
     }
 }
@@ -141,12 +146,12 @@ struct Counted {
 fn count_up(
     db: &Connection,
     root: RootId,
-    team: Option<&str>,
+    team: Option<i64>,
     window: (i64, i64),
     parts: usize,
 ) -> rusqlite::Result<Stats> {
     let teams: HashMap<i64, String> = db
-        .prepare_cached("SELECT id, team FROM teams WHERE root = ?1 AND (?2 IS NULL OR team = ?2)")?
+        .prepare_cached("SELECT id, team FROM teams WHERE root = ?1 AND (?2 IS NULL OR id = ?2)")?
         .query_map(params![root, team], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let mut tally = Tally::of(db, &teams, window, parts)?;

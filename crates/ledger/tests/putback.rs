@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use atm_ledger::{Acceptance, Evidence, InboxKey, Ledger, NewMessage, Observed, Stage};
+use atm_ledger::{Acceptance, Evidence, InboxKey, Kind, Ledger, NewMessage, Observed, Stage};
 
 struct Desk {
     _folder: tempfile::TempDir,
@@ -159,4 +159,42 @@ fn what_is_recalled_waits_for_nobody_and_is_seen_if_that_is_proved() {
     let seen = Evidence::certain("in the conversation");
     desk.ledger.advance(&desk.bob, "back", Stage::Seen, 5, &seen).unwrap();
     assert_eq!(desk.ledger.stage_of(&desk.bob, "back").unwrap(), Some(Stage::Seen));
+}
+
+/// The second taking of mail that was offered again was not recorded: a turn in between made it count as lost.
+#[test]
+fn what_was_offered_again_is_expected_in_the_inbox_until_it_is_taken_again() {
+    let mut desk = Desk::with(&["a", "b"]);
+    let on_offer = |desk: &Desk| -> Vec<String> {
+        desk.ledger.on_offer(&desk.bob).unwrap().into_iter().map(|message| message.id).collect()
+    };
+    let taken = Evidence::likely("drained");
+    for id in ["a", "b"] {
+        desk.ledger.advance(&desk.bob, id, Stage::Taken, 4, &taken).unwrap();
+    }
+    assert!(on_offer(&desk).is_empty());
+    desk.ledger.note(&desk.bob, "a", Kind::Offered, 5, &Evidence::certain("offered again")).unwrap();
+    assert_eq!(on_offer(&desk), ["a"]);
+    desk.ledger.advance(&desk.bob, "a", Stage::Taken, 6, &taken).unwrap();
+    assert!(on_offer(&desk).is_empty());
+    let message = desk.ledger.find(&desk.bob.root, "a", false).unwrap().pop().unwrap();
+    let stages = desk.ledger.stages(&message).unwrap();
+    assert_eq!(stages.iter().filter(|record| record.is_offer).count(), 1);
+    assert_eq!(stages.iter().filter(|record| record.stage == Stage::Taken).count(), 2);
+}
+
+/// Mail that was taken long ago and never seen was left out of what waits, and nobody said so.
+#[test]
+fn it_is_known_whether_mail_was_left_out_of_what_waits() {
+    let mut desk = Desk::with(&["a", "b"]);
+    let has_more = |desk: &Desk, lately, limit| {
+        desk.ledger.has_more_pending(&desk.bob.root, "demo", lately, limit).unwrap()
+    };
+    assert!(!has_more(&desk, i64::MAX, 9), "nothing was taken");
+    for id in ["a", "b"] {
+        desk.ledger.advance(&desk.bob, id, Stage::Taken, 4, &Evidence::likely("drained")).unwrap();
+    }
+    assert!(has_more(&desk, i64::MAX, 9), "long ago");
+    assert!(!has_more(&desk, 0, 9));
+    assert!(has_more(&desk, 0, 1), "too many");
 }

@@ -209,10 +209,19 @@ impl Office {
 
     /// The mailbox of somebody who is a member, has an inbox, or is the user.
     pub fn known_mailbox(&self, team: &TeamName, name: &MemberName) -> Result<Mailbox, OfficeError> {
+        self.mailbox_and_config(team, name).map(|(mailbox, _)| mailbox)
+    }
+
+    /// The same with the configuration that it was looked up in.
+    pub(crate) fn mailbox_and_config(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+    ) -> Result<(Mailbox, TeamConfig), OfficeError> {
         let config = self.folder(team)?.load()?;
         let mailbox = self.mailbox(team, name);
         if config.member(name.as_str()).is_some() || mailbox.exists() || name.as_str() == USER {
-            return Ok(mailbox);
+            return Ok((mailbox, config));
         }
         Err(self.no_member(team, &config, name.as_str()))
     }

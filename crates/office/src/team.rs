@@ -48,6 +48,7 @@ impl Office {
     pub fn team(&self, name: &TeamName) -> Result<Team<'_>, OfficeError> {
         let folder = self.folder(name)?;
         let config = folder.load()?;
+        self.recognise(name, &config);
         let lead = self.lead_of(name, &config).ok();
         let around = Surroundings::of(&config);
         let (name, signatures, digests) = (name.clone(), HashMap::new(), OnceLock::new());

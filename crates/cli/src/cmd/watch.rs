@@ -1,13 +1,18 @@
 //! `atm watch`
 
+mod events;
+
 use std::time::{Duration, Instant};
 
+use atm_ledger::Cursor;
+use atm_office::watch::Since;
 use atm_wire::MemberName;
 use clap::Args;
 
 use super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::closing;
 use crate::output::message::{self, Extent, Flags};
 
 #[derive(Debug, Args)]
@@ -17,7 +22,11 @@ pub(crate) struct Watch {
     /// Show what is there already, too
     #[arg(long)]
     all: bool,
-    /// Stop after N messages
+    /// Show every event since a cursor: mail, stages, presence, tasks. Each has the cursor to go on from; `now` and `start`
+    /// are cursors, too
+    #[arg(long, value_name = "CURSOR", value_parser = since, conflicts_with = "all")]
+    since: Option<Since>,
+    /// Stop after N messages or events
     #[arg(long, value_name = "N")]
     count: Option<usize>,
     /// Stop after this long: 30s, 10m
@@ -25,9 +34,22 @@ pub(crate) struct Watch {
     r#for: Option<Duration>,
 }
 
+fn since(text: &str) -> Result<Since, String> {
+    match text {
+        "now" => Ok(Since::Now),
+        "start" => Ok(Since::Start),
+        text => text.parse::<Cursor>().map(Since::Cursor).map_err(|error| {
+            format!("{error}: `now`, `start`, or the `cursor` of an event or of `atm status --json`")
+        }),
+    }
+}
+
 impl Watch {
-    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+    pub(crate) fn run(mut self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
+        if let Some(since) = self.since.take() {
+            return self.follow(context, &team, &since);
+        }
         let names = if !self.names.is_empty() {
             self.names
         } else if let Some(identity) = context.identity()? {
@@ -41,7 +63,7 @@ impl Watch {
             everybody
         };
         let deadline = self.r#for.map(|time| Instant::now() + time);
-        let mut stream = context.office.watch(&team, &names, self.all)?;
+        let mut stream = context.office.watch_until(&team, &names, self.all, &closing::stop_with_reader())?;
         let mut left = self.count.unwrap_or(usize::MAX);
         while left > 0 {
             let waiting = context.out.waiting("watching; Ctrl-C ends it");

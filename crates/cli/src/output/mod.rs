@@ -1,6 +1,7 @@
 //! Where answers go: stdout for what was asked, stderr for everything else.
 
 pub(crate) mod brief;
+pub(crate) mod closing;
 mod fit;
 pub(crate) mod ids;
 pub(crate) mod message;

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use crate::log::event::{Body, Kind, Past, PastStage, RootId};
+use crate::log::event::{Body, Incarnation, Kind, Past, PastStage, RootId};
 use crate::row::NewMessage;
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage, Sure, WITHDRAWN};
+use crate::tasks::TaskChange;
 
 /// Kinds of mail that a sweep sends in the lead's name, whichever process runs it: they say nothing about the lead.
 const OF_SWEEPS: [&str; 2] = ["health_check", "stall_alert"];
@@ -25,6 +26,7 @@ pub(crate) struct Stored {
     message: Option<String>,
     evidence: Option<String>,
     body: Option<String>,
+    incarnation: Incarnation,
 }
 
 impl Stored {
@@ -39,6 +41,7 @@ impl Stored {
             message: row.get(7)?,
             evidence: row.get(8)?,
             body: row.get(9)?,
+            incarnation: Incarnation::from_text(row.get_ref(10)?.as_str_or_null()?),
         })
     }
 
@@ -72,8 +75,11 @@ impl Stored {
 pub(crate) struct Applier<'a> {
     index: &'a Connection,
     /// Team and inbox, by what they are called.
-    inboxes: HashMap<(RootId, String, String), Inbox>,
+    inboxes: HashMap<(RootId, String, Incarnation, String), Inbox>,
 }
+
+/// A team by what it is called, and which of those it is.
+type TeamKey<'k> = (RootId, &'k str, Incarnation);
 
 #[derive(Clone, Copy)]
 struct Inbox {
@@ -108,16 +114,17 @@ impl<'a> Applier<'a> {
         let (Some(root), Some(team), Some(member), Some(id)) =
             (event.root, event.team.as_deref(), event.member.as_deref(), event.message.as_deref())
         else {
-            return Ok(());
+            return if event.kind == Kind::Task { self.apply_task(event) } else { Ok(()) };
         };
-        let inbox = self.inbox(root, team, member)?;
+        let team = (root, team, event.incarnation);
+        let inbox = self.inbox(team, member)?;
         if matches!(event.kind, Kind::Accepted | Kind::Noticed | Kind::History) {
             return self.bring(event, inbox, id);
         }
         let Some(message) = self.number_of(inbox.number, id)? else { return Ok(()) };
         match event.kind {
             Kind::Moved => {
-                let to = self.inbox(root, team, event.body.as_deref().unwrap_or_default())?;
+                let to = self.inbox(team, event.body.as_deref().unwrap_or_default())?;
                 self.index
                     .prepare_cached("UPDATE OR IGNORE messages SET inbox = ?2, team = ?3 WHERE seq = ?1")?
                     .execute(params![message, to.number, to.team])
@@ -355,36 +362,63 @@ impl<'a> Applier<'a> {
         number_of(self.index, inbox, id)
     }
 
-    fn inbox(&mut self, root: RootId, team: &str, member: &str) -> rusqlite::Result<Inbox> {
-        let key = (root, team.to_owned(), member.to_owned());
+    fn inbox(&mut self, team: TeamKey<'_>, member: &str) -> rusqlite::Result<Inbox> {
+        let (root, name, incarnation) = team;
+        let key = (root, name.to_owned(), incarnation, member.to_owned());
         if let Some(known) = self.inboxes.get(&key) {
             return Ok(*known);
         }
-        let team = self.find_or_make("teams", ("root", "team"), (&root, team))?;
-        let number = self.find_or_make("inboxes", ("team", "name"), (&team, member))?;
+        let team = self.team(team)?;
+        let number = self.find_or_make("inboxes", &["team", "name"], params![team, member])?;
         let inbox = Inbox { team, number };
         self.inboxes.insert(key, inbox);
         Ok(inbox)
     }
 
+    fn team(&self, (root, team, incarnation): TeamKey<'_>) -> rusqlite::Result<i64> {
+        let columns = ["root", "team", "incarnation"];
+        self.find_or_make("teams", &columns, params![root, team, incarnation.0])
+    }
+
     fn find_or_make(
         &self,
         table: &str,
-        (first, second): (&str, &str),
-        (one, other): (&dyn rusqlite::ToSql, &str),
+        columns: &[&str],
+        values: &[&dyn rusqlite::ToSql],
     ) -> rusqlite::Result<i64> {
+        let matches = (1..).zip(columns).map(|(number, column)| format!("{column} = ?{number}"));
+        let matches = matches.collect::<Vec<_>>().join(" AND ");
         let found = self
             .index
-            .prepare_cached(&format!("SELECT id FROM {table} WHERE {first} = ?1 AND {second} = ?2"))?
-            .query_row(params![one, other], |row| row.get(0))
+            .prepare_cached(&format!("SELECT id FROM {table} WHERE {matches}"))?
+            .query_row(values, |row| row.get(0))
             .optional()?;
+        let marks = (1..=columns.len()).map(|number| format!("?{number}")).collect::<Vec<_>>().join(", ");
+        let columns = columns.join(", ");
         match found {
             Some(id) => Ok(id),
             None => self
                 .index
-                .prepare_cached(&format!("INSERT INTO {table} ({first}, {second}) VALUES (?1, ?2)"))?
-                .insert(params![one, other]),
+                .prepare_cached(&format!("INSERT INTO {table} ({columns}) VALUES ({marks})"))?
+                .insert(values),
         }
+    }
+
+    fn apply_task(&self, event: &Stored) -> rusqlite::Result<()> {
+        let (Some(root), Some(name)) = (event.root, event.team.as_deref()) else { return Ok(()) };
+        let Some(change) = event.body.as_deref().and_then(TaskChange::from_json) else { return Ok(()) };
+        let team = self.team((root, name, event.incarnation))?;
+        match change.now {
+            Some(state) => self
+                .index
+                .prepare_cached("INSERT OR REPLACE INTO tasks (team, task, state) VALUES (?1, ?2, ?3)")?
+                .execute(params![team, change.task, state]),
+            None => self
+                .index
+                .prepare_cached("DELETE FROM tasks WHERE team = ?1 AND task = ?2")?
+                .execute(params![team, change.task]),
+        }
+        .map(drop)
     }
 }
 

@@ -246,7 +246,7 @@ impl Index {
         let mut last = None;
         {
             let mut next = log.prepare_cached(
-                "SELECT seq, id, at, kind, root, team, member, message, evidence, body
+                "SELECT seq, id, at, kind, root, team, member, message, evidence, body, incarnation
                  FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2",
             )?;
             let mut rows = next.query([from, SLICE])?;

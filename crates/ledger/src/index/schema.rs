@@ -6,14 +6,21 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 2;
+pub(crate) const VERSION: i64 = 3;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.
 CREATE TABLE applied (epoch BLOB, seq INTEGER NOT NULL, id BLOB, words INTEGER NOT NULL) STRICT;
 INSERT INTO applied (seq, words) VALUES (0, 0);
 
-CREATE TABLE teams (id INTEGER PRIMARY KEY, root BLOB NOT NULL, team TEXT NOT NULL, UNIQUE (root, team)) STRICT;
+-- Several teams may have had a name, one after the other: each is its own.
+CREATE TABLE teams (
+    id INTEGER PRIMARY KEY,
+    root BLOB NOT NULL,
+    team TEXT NOT NULL,
+    incarnation INTEGER NOT NULL,
+    UNIQUE (root, team, incarnation)
+) STRICT;
 
 -- `took`: when its owner last took mail or had some in its conversation; `took_surely`: last took, known for certain.
 CREATE TABLE inboxes (
@@ -87,6 +94,14 @@ CREATE INDEX messages_task ON messages (task) WHERE task IS NOT NULL;
 CREATE INDEX messages_team ON messages (team);
 CREATE INDEX messages_sender ON messages (team, sender, sent_at);
 CREATE INDEX messages_time ON messages (sent_at);
+
+-- The tasks of a team as they were last recorded, in the office's own words.
+CREATE TABLE tasks (
+    team INTEGER NOT NULL,
+    task TEXT NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (team, task)
+) STRICT, WITHOUT ROWID;
 
 -- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier.
 CREATE TABLE stages (

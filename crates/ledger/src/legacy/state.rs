@@ -8,7 +8,7 @@ use crate::arrivals::wait;
 use crate::database::Database;
 use crate::legacy::{has_column, has_table};
 use crate::log::append::{append, find_or_make_root, insert};
-use crate::log::event::{Body, Key, Kind, NewEvent};
+use crate::log::event::{Body, Incarnation, Key, Kind, NewEvent};
 use crate::log::schema::FIRST;
 use crate::presence::{HealthRow, put_health};
 use crate::proofs::render;
@@ -146,7 +146,8 @@ impl Owner {
     }
 
     pub(super) fn key(&self, log: &Connection) -> rusqlite::Result<Key<'_>> {
-        Ok(Key { root: find_or_make_root(log, &self.root)?, team: &self.team, member: &self.name })
+        let root = find_or_make_root(log, &self.root)?;
+        Ok(Key { root, team: &self.team, incarnation: Incarnation::default(), member: &self.name })
     }
 }
 

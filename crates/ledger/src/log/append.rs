@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, OptionalExtension, TransactionBehavior, params};
 use uuid::{Builder, Uuid};
 
 use crate::error::LedgerError;
-use crate::log::event::{Key, NewEvent, RootId};
+use crate::log::event::{Incarnation, Key, NewEvent, RootId};
 use crate::open::Ledger;
 use crate::row::InboxKey;
 use crate::seam::{Connection, Transaction};
@@ -42,8 +42,8 @@ const FEW_TEXTS: usize = 4;
 impl<'l> Appender<'l> {
     pub(crate) fn new(log: &'l Connection) -> rusqlite::Result<Self> {
         let insert = log.prepare_cached(
-            "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body, incarnation)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
         Ok(Self { insert, ids: Ids::new(), texts: Vec::new() })
     }
@@ -84,7 +84,8 @@ fn insert_with(
         event.key.map(|key| key.member),
         event.message,
         event.evidence,
-        event.body
+        event.body,
+        event.key.and_then(|key| key.incarnation.text())
     ])
 }
 
@@ -131,17 +132,36 @@ pub(crate) fn find_or_make_root(log: &Connection, path: &str) -> rusqlite::Resul
     Ok(id)
 }
 
+/// The team that has a name now, or had it last.
+pub(crate) fn incarnation(log: &Connection, root: RootId, team: &str) -> rusqlite::Result<Incarnation> {
+    let found = log
+        .prepare_cached("SELECT incarnation FROM teams WHERE root = ?1 AND team = ?2")?
+        .query_row(params![root, team], |row| row.get(0))
+        .optional()?;
+    Ok(Incarnation(found.unwrap_or_default()))
+}
+
 impl InboxKey {
     /// The member in the log's words, if the log knows its tree.
     pub(crate) fn key(&self, log: &Connection) -> rusqlite::Result<Option<Key<'_>>> {
-        let root = root_id(log, &self.root)?;
-        Ok(root.map(|root| Key { root, team: &self.team, member: &self.name }))
+        log.prepare_cached(
+            "SELECT r.id, coalesce(t.incarnation, 0) FROM roots r
+             LEFT JOIN teams t ON t.root = r.id AND t.team = ?2 WHERE r.path = ?1",
+        )?
+        .query_row([&self.root, &self.team], |row| {
+            let (root, incarnation) = (row.get(0)?, Incarnation(row.get(1)?));
+            Ok(Key { root, team: &self.team, incarnation, member: &self.name })
+        })
+        .optional()
     }
 
     /// The same; a new tree gets its id.
     pub(crate) fn make_key(&self, log: &Connection) -> rusqlite::Result<Key<'_>> {
+        if let Some(key) = self.key(log)? {
+            return Ok(key);
+        }
         let root = find_or_make_root(log, &self.root)?;
-        Ok(Key { root, team: &self.team, member: &self.name })
+        Ok(Key { root, team: &self.team, incarnation: Incarnation::default(), member: &self.name })
     }
 }
 

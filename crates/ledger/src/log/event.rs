@@ -63,12 +63,18 @@ pub enum Kind {
     FactForgotten,
     /// A health sweep took a step with a member.
     Health,
+    /// A member came, went, or changed what it does; the body has the state and the one before.
+    Presence,
+    /// A task was made, changed or removed; the body has both of its states.
+    Task,
+    /// Another team has the name from here on; the body has the time when it was created.
+    TeamBegan,
     /// A kind that a newer version knows.
     Unknown,
 }
 
 /// The numbers are part of the format.
-const CODES: [(Kind, i64); 27] = [
+const CODES: [(Kind, i64); 30] = [
     (Kind::Began, 1),
     (Kind::Accepted, 2),
     (Kind::Noticed, 3),
@@ -96,6 +102,9 @@ const CODES: [(Kind, i64); 27] = [
     (Kind::FactNoted, 40),
     (Kind::FactForgotten, 41),
     (Kind::Health, 42),
+    (Kind::Presence, 43),
+    (Kind::Task, 50),
+    (Kind::TeamBegan, 51),
 ];
 
 impl Kind {
@@ -151,11 +160,29 @@ impl From<Stage> for Kind {
 /// The id of a shared tree.
 pub(crate) type RootId = [u8; 16];
 
-/// A member in the log's own words: nothing in it depends on where a tree is on this machine.
+/// Which of the teams that had a name, one after the other, is meant: the one that was created at this time, in
+/// milliseconds since the epoch. 0 where that is not known, as of all teams of logs from before it was recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Incarnation(pub(crate) i64);
+
+impl Incarnation {
+    /// As events have it.
+    pub(crate) fn text(self) -> Option<String> {
+        (self.0 != 0).then(|| self.0.to_string())
+    }
+
+    pub(crate) fn from_text(text: Option<&str>) -> Self {
+        Self(text.and_then(|text| text.parse().ok()).unwrap_or_default())
+    }
+}
+
+/// A member in the log's own words: nothing in it depends on where a tree is on this machine. What concerns all of a team
+/// has an empty name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key<'a> {
     pub(crate) root: RootId,
     pub(crate) team: &'a str,
+    pub(crate) incarnation: Incarnation,
     pub(crate) member: &'a str,
 }
 

@@ -12,6 +12,8 @@ use crate::open::Ledger;
 use crate::row::{InboxKey, NewMessage};
 use crate::seam::Connection;
 use crate::stage::Evidence;
+use crate::tasks::TaskChange;
+use crate::transitions::StateChange;
 
 /// A place in one log: everything up to it was given out. Opaque to its holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +26,15 @@ pub struct Cursor {
 /// An event as others see it.
 #[derive(Debug, Clone)]
 pub struct Event {
+    /// The place behind it: what comes next begins there.
+    pub cursor: Cursor,
     /// Its id, a UUID in version 7: the same on every machine.
     pub id: String,
     /// When it happened, in milliseconds since the epoch.
     pub at: i64,
     /// What happened.
     pub kind: Kind,
-    /// To whom.
+    /// To whom; what concerns all of a team has an empty name.
     pub inbox: Option<InboxKey>,
     /// To which message.
     pub message: Option<String>,
@@ -40,6 +44,27 @@ pub struct Event {
     pub evidence: Option<Evidence>,
     /// The message, where the event brings one.
     pub new: Option<NewMessage>,
+    /// What changed, where it is not about a message.
+    pub change: Option<Change>,
+}
+
+/// A change that is not about a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Of a member's state, in the office's own words.
+    Presence {
+        /// The state.
+        state: String,
+        /// The one before, if one is on record.
+        was: Option<String>,
+    },
+    /// Of a task.
+    Task(TaskChange),
+    /// Another team has the name from here on.
+    Team {
+        /// When it was created, in milliseconds since the epoch.
+        created: i64,
+    },
 }
 
 /// What came since a cursor.
@@ -66,6 +91,22 @@ impl Ledger {
         end(&self.log.db).map_err(|source| self.failed(source))
     }
 
+    /// The place before all events of this log, without what was taken over from an older ledger.
+    pub fn start(&self) -> Result<Cursor, LedgerError> {
+        let found = self
+            .log
+            .db
+            .prepare_cached("SELECT (SELECT epoch FROM log), seq, id FROM events WHERE seq = ?1")
+            .and_then(|mut ask| ask.query_row([FIRST], Cursor::from_row));
+        found.map_err(|source| self.failed(source))
+    }
+
+    /// The events after one cursor, up to another one.
+    pub fn events_until(&self, from: &Cursor, to: &Cursor) -> Result<Feed, LedgerError> {
+        let count = usize::try_from(to.seq.saturating_sub(from.seq)).unwrap_or(0);
+        self.events_since(from, count)
+    }
+
     /// At most so many events after a cursor. What was taken over from an older ledger is no event of this feed.
     pub fn events_since(&self, cursor: &Cursor, limit: usize) -> Result<Feed, LedgerError> {
         since(&self.log.db, cursor, limit).map_err(|source| self.failed(source))
@@ -74,7 +115,7 @@ impl Ledger {
 
 fn end(log: &Connection) -> rusqlite::Result<Cursor> {
     log.prepare_cached("SELECT (SELECT epoch FROM log), seq, id FROM events ORDER BY seq DESC LIMIT 1")?
-        .query_row([], |row| Ok(Cursor { epoch: row.get(0)?, seq: row.get(1)?, id: row.get(2)? }))
+        .query_row([], Cursor::from_row)
 }
 
 fn since(log: &Connection, cursor: &Cursor, limit: usize) -> rusqlite::Result<Feed> {
@@ -97,13 +138,13 @@ fn since(log: &Connection, cursor: &Cursor, limit: usize) -> rusqlite::Result<Fe
     let mut rows = statement.query(params![cursor.seq, i64::try_from(limit).unwrap_or(i64::MAX)])?;
     while let Some(row) = rows.next()? {
         (cursor.seq, cursor.id) = (row.get(0)?, row.get(1)?);
-        events.push(Event::from_row(row, origin)?);
+        events.push(Event::from_row(row, origin, cursor.clone())?);
     }
     Ok(Feed::Events { events, cursor })
 }
 
 impl Event {
-    fn from_row(row: &Row, here: [u8; 16]) -> rusqlite::Result<Self> {
+    fn from_row(row: &Row, here: [u8; 16], cursor: Cursor) -> rusqlite::Result<Self> {
         let kind = Kind::from_code(row.get(3)?);
         let inbox = match (row.get(4)?, row.get(5)?, row.get(6)?) {
             (Some(root), Some(team), Some(name)) => Some(InboxKey { root, team, name }),
@@ -112,7 +153,17 @@ impl Event {
         let evidence: Option<String> = row.get(9)?;
         let body: Option<String> = row.get(10)?;
         let brings = matches!(kind, Kind::Accepted | Kind::Noticed);
+        let change = match (kind, &body) {
+            (Kind::Presence, Some(body)) => serde_json::from_str(body)
+                .ok()
+                .map(|StateChange { state, was }| Change::Presence { state, was }),
+            (Kind::Task, Some(body)) => TaskChange::from_json(body).map(Change::Task),
+            (Kind::TeamBegan, Some(body)) => body.parse().ok().map(|created| Change::Team { created }),
+            _ => None,
+        };
         Ok(Self {
+            cursor,
+            change,
             id: uuid::Uuid::from_bytes(row.get(1)?).to_string(),
             at: row.get(2)?,
             kind,
@@ -122,6 +173,12 @@ impl Event {
             evidence: evidence.map(|evidence| Evidence::from_json(&evidence)),
             new: body.filter(|_| brings).and_then(|body| Body::from_json(&body)).map(|body| body.message),
         })
+    }
+}
+
+impl Cursor {
+    fn from_row(row: &Row) -> rusqlite::Result<Self> {
+        Ok(Self { epoch: row.get(0)?, seq: row.get(1)?, id: row.get(2)? })
     }
 }
 

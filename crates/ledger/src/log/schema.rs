@@ -116,6 +116,21 @@ CREATE TABLE equals (
     next INTEGER NOT NULL,
     PRIMARY KEY (root, team, member, gone, id)
 ) STRICT, WITHOUT ROWID;
+", "
+-- The team that has a name now, or had it last: `incarnation` tells it from others that had the name before, `created` is
+-- the time by which it was recognised, `tasks` what its task files looked like at the last look.
+CREATE TABLE teams (
+    root BLOB NOT NULL,
+    team TEXT NOT NULL,
+    incarnation INTEGER NOT NULL,
+    created INTEGER,
+    tasks TEXT,
+    PRIMARY KEY (root, team)
+) STRICT, WITHOUT ROWID;
+
+-- The state that a member was last recorded in, and when that began.
+ALTER TABLE members ADD COLUMN presence TEXT;
+ALTER TABLE members ADD COLUMN presence_at INTEGER;
 "];
 
 /// The version that this code knows.

@@ -113,7 +113,7 @@ impl Step {
 pub enum Attempt {
     /// Nobody has.
     First,
-    /// Somebody took it and died.
+    /// Somebody took it, and died or failed in the middle of it.
     AfterDeath,
 }
 
@@ -139,6 +139,20 @@ pub enum Carried<T> {
     Moot,
     /// It was tried, and may have had an effect: it counts.
     Failed(OfficeError),
+    /// A part of it was done: it is carried out again, as after a death.
+    Half(OfficeError),
+}
+
+impl<T> Carried<T> {
+    /// The same with another value.
+    pub fn map<U>(self, with: impl FnOnce(T) -> U) -> Carried<U> {
+        match self {
+            Self::Done(value) => Carried::Done(with(value)),
+            Self::Moot => Carried::Moot,
+            Self::Failed(error) => Carried::Failed(error),
+            Self::Half(error) => Carried::Half(error),
+        }
+    }
 }
 
 /// The first of those times that are still to come.

@@ -12,6 +12,14 @@ use crate::people::process::{pid_space, started};
 /// after this long.
 const LONG_MS: i64 = 10 * 60 * 1_000;
 
+/// Of a step that is half done, and was left to whoever comes next.
+const NOBODY: &str = "";
+
+/// No process: anybody may go on with what it has.
+pub(super) fn nobody() -> StepOwner {
+    StepOwner { boot: NOBODY.to_owned(), pid: 0, start: String::new() }
+}
+
 /// This process.
 pub(super) fn this_process() -> StepOwner {
     let pid = process::id();
@@ -26,12 +34,19 @@ pub(super) fn is_abandoned(row: &StepRow, now: Stamp) -> bool {
 /// `start` is when the process of that number was started that runs here now, if one does.
 fn judge(row: &StepRow, here: &str, start: Option<&str>, now: Stamp) -> bool {
     let owner = &row.owner;
+    if owner.boot == NOBODY {
+        return true;
+    }
     if owner.boot == here {
         return start != Some(owner.start.as_str());
     }
-    let machine = |boot: &str| boot.split_once(' ').map(|(machine, _)| machine.to_owned());
-    // Another start of this machine has ended all that ran before it; another container cannot be asked.
-    machine(&owner.boot) != machine(here) || now.as_millis().saturating_sub(row.taken_at) > LONG_MS
+    let (their_start, their_space) = owner.boot.split_once(' ').unwrap_or((&owner.boot, ""));
+    let (our_start, our_space) = here.split_once(' ').unwrap_or((here, ""));
+    let host = |space: &str| space.split('#').next().unwrap_or_default().to_owned();
+    // Another start of this machine has ended all that ran before it. Another container, or another machine with the same
+    // home, cannot be asked.
+    let is_rebooted = their_start != our_start && host(their_space) == host(our_space);
+    is_rebooted || now.as_millis().saturating_sub(row.taken_at) > LONG_MS
 }
 
 /// This start of the machine, and where process numbers mean something.
@@ -72,6 +87,10 @@ mod tests {
             ("b1 here", Some("6"), soon, true),
             ("b1 here", None, soon, true),
             ("b0 here", Some("5"), soon, true),
+            ("b0 here#pid:[1]", Some("5"), soon, true),
+            ("b0 other-host", Some("5"), soon, false),
+            ("b0 other-host", Some("5"), late, true),
+            (NOBODY, None, soon, true),
             ("b1 elsewhere", None, soon, false),
             ("b1 elsewhere", Some("5"), late, true),
         ] {

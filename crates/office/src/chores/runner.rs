@@ -126,12 +126,24 @@ impl<'a> Runner<'a> {
             Ok(Carried::Done(value)) => self.finish(&key).map(|()| Ran::Done(value)),
             Ok(Carried::Failed(error)) => self.finish(&key).map(|()| Ran::Failed(error)),
             Ok(Carried::Moot) => Ok(give_back().map(|()| Ran::Moot)?),
+            Ok(Carried::Half(error)) => {
+                self.leave(&key);
+                Err(error)
+            }
             Err(error) => {
                 // If that fails too, it is free when we have ended.
                 let _ = give_back();
                 Err(error)
             }
         }
+    }
+
+    /// Leaves a step that is half done to whoever comes next. If that fails too, it is theirs when we have ended.
+    fn leave(&self, key: &StepKey) {
+        let now = self.office.now().as_millis();
+        let left =
+            self.office.books.with(|ledger| ledger.take_over_step(key, self.owner(), &owner::nobody(), now));
+        tracing::warn!(team = %self.team, chore = key.chore, subject = key.subject, ?left, "half done");
     }
 
     fn finish(&self, key: &StepKey) -> Result<(), OfficeError> {
@@ -200,7 +212,6 @@ impl<'a> Runner<'a> {
             return Ok(None);
         }
         tracing::info!(team = %self.team, chore = row.key.chore, pid = row.owner.pid, "taken over");
-        // On an error it stays ours, half done perhaps: it is for who comes when we have ended.
         Ok(match chore.carry_out(&self.site(Attempt::AfterDeath), &step) {
             Ok(Carried::Done(details)) => {
                 self.finish(&row.key)?;
@@ -212,7 +223,11 @@ impl<'a> Runner<'a> {
                 self.finish(&row.key)?;
                 Some(self.report(step, Outcome::Failed, Some(error)))
             }
-            Err(error) => Some(self.report(step, Outcome::Failed, Some(error))),
+            // Half done perhaps: also for this process, if it comes by again.
+            Ok(Carried::Half(error)) | Err(error) => {
+                self.leave(&row.key);
+                Some(self.report(step, Outcome::Failed, Some(error)))
+            }
         })
     }
 }

@@ -11,8 +11,9 @@ use crate::error::OfficeError;
 use crate::mail::outbox::parse_draft;
 use crate::office::Office;
 use crate::people::exits::Ended;
-use crate::people::presence::{Presence, Surroundings, judge};
+use crate::people::presence::{Presence, judge};
 use crate::tasks::{LeaseView, TaskFilter, TaskView};
+use crate::team::Team;
 use crate::trail::pending::Why;
 use atm_wire::task::Status;
 
@@ -111,12 +112,12 @@ type HealthOf = (MemberName, Option<HealthRow>);
 impl Snapshot {
     /// Looks at a team.
     pub(crate) fn take(office: &Office, team: &TeamName, parts: Parts) -> Result<Self, OfficeError> {
+        let mut handle = office.team_to_look_at(team)?;
         if parts.waiting || parts.people {
-            office.look(team)?;
+            handle.look()?;
         } else {
             office.complete_accepted(team, None);
         }
-        let handle = office.team(team)?;
         let is_off = |member: &&Member| handle.why_off(member).is_some();
         let off = handle.config().members.iter().filter(is_off).map(|member| member.name.clone()).collect();
         let (lead, config) = (handle.lead().ok().cloned(), handle.config().clone());
@@ -128,16 +129,17 @@ impl Snapshot {
         // Before the tasks: after a stall a row is at its end, and with tasks of before it a check would be due again.
         let rows = if parts.people { snapshot.health_rows(office, team)? } else { Vec::new() };
         if parts.tasks || parts.people {
-            snapshot.tasks = office.tasks(team)?.list(&TaskFilter::default())?.tasks;
+            snapshot.tasks = handle.tasks().list(&TaskFilter::default())?.tasks;
         }
         if parts.people {
-            snapshot.members = snapshot.gather_members(office, team, rows);
+            snapshot.members = snapshot.gather_members(&handle, rows);
         }
         if parts.waiting {
-            snapshot.waiting = snapshot.gather_waiting(office, team)?;
+            snapshot.waiting = snapshot.gather_waiting(&handle)?;
         }
         if parts.inboxes {
-            for name in office.member_names(team)? {
+            let names = handle.config().members.iter().filter_map(|member| member.checked_name().ok());
+            for name in names {
                 let mailbox = office.mailbox(team, &name);
                 // An inbox that cannot be read is reported by its readers.
                 let messages = mailbox.list().map(|listing| listing.messages).unwrap_or_default();
@@ -161,19 +163,21 @@ impl Snapshot {
         Ok(rows)
     }
 
-    fn gather_members(&self, office: &Office, team: &TeamName, rows: Vec<HealthOf>) -> Vec<MemberNow> {
-        let around = Surroundings::of(&self.config);
-        let now = office.now();
-        let mut members = Vec::new();
+    fn gather_members(&self, team: &Team<'_>, rows: Vec<HealthOf>) -> Vec<MemberNow> {
+        let (office, now) = (team.office(), team.office().now());
+        let known = office.last_states(team.name());
+        office.trace_all(team.name(), &team.around);
+        let (mut members, mut judged) = (Vec::new(), Vec::new());
         for (name, row) in rows {
             let Some(member) = self.config.member(name.as_str()) else { continue };
-            let signs = office.signs(team, &self.config, member, &around);
+            let signs = office.signs(team.name(), &self.config, member, &team.around);
+            let presence = judge(&signs, now);
             let is_open = |task: &&TaskView| {
                 task.owner.as_deref() == Some(name.as_str()) && task.status != Status::Completed
             };
             let open: Vec<&TaskView> = self.tasks.iter().filter(is_open).collect();
             members.push(MemberNow {
-                presence: judge(&signs, now).state,
+                presence: presence.state,
                 said: signs.word.as_ref().map(|word| word.at),
                 started: member.spawned_at.or(member.joined_at),
                 row,
@@ -181,12 +185,16 @@ impl Snapshot {
                 open_tasks: open.iter().map(|task| task.id.to_string()).collect(),
                 name,
             });
+            judged.push((member.name.as_str(), presence));
         }
+        office.record_presence(team.name(), &known, judged.iter().map(|(name, judged)| (*name, judged)));
         members
     }
 
-    fn gather_waiting(&self, office: &Office, team: &TeamName) -> Result<Vec<Waited>, OfficeError> {
-        let open = office.open_mail(team, &self.config)?;
+    fn gather_waiting(&self, team: &Team<'_>) -> Result<Vec<Waited>, OfficeError> {
+        let (office, handle) = (team.office(), team);
+        let team = handle.name();
+        let open = office.open_mail(team, &self.config, &handle.around)?;
         let recipients: BTreeSet<&str> =
             open.iter().map(|(message, ..)| message.inbox.name.as_str()).collect();
         let mut unread = BTreeSet::new();

@@ -30,7 +30,11 @@ impl Office {
         if let Err(error) = interrupt::begin(self.state().path()) {
             return addressed.iter().map(|_| Err(error.clone().into())).collect();
         }
+        let is_known = self.books.exist();
         let accepted = self.accept(&addressed);
+        if !is_known {
+            self.introduce_teams(&addressed);
+        }
         let underway = accepted.is_ok().then(|| self.deliveries.begin(&self.state().ledger()));
         self.remember_leads(&addressed);
         atm_store::points::reached("accepted");
@@ -46,6 +50,17 @@ impl Office {
         self.books.tidy();
         answers.sort_by_key(|(index, _)| *index);
         answers.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// Records which teams these are in a ledger that was made just now: before, there was none to recognise them by.
+    fn introduce_teams(&self, addressed: &[Addressed]) {
+        let mut teams: Vec<&TeamName> = addressed.iter().map(|letter| &letter.team).collect();
+        teams.dedup();
+        for team in teams {
+            if let Ok(config) = self.folder_of(team).load() {
+                self.recognise(team, &config);
+            }
+        }
     }
 
     /// What it takes to find the conversations of these letters' readers, should their team's folder be deleted.

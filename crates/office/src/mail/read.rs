@@ -166,7 +166,8 @@ impl Office {
         from: Option<&MemberName>,
         limit: usize,
     ) -> Result<Reading, OfficeError> {
-        let mailbox = self.known_mailbox(team, who)?;
+        let (mailbox, config) = self.mailbox_and_config(team, who)?;
+        self.recognise(team, &config);
         self.look_for(team, who);
         let turn = mailbox.turn()?;
         self.hand_out(team, who, (from, limit), mailbox, Some(turn))

@@ -261,20 +261,24 @@ impl Team<'_> {
         }
         let inboxes = self.digests();
         let (office, now) = (self.office(), self.office().now());
+        let known = office.last_states(self.name());
         office.trace_all(self.name(), &self.around);
         let lead = self.config().lead().map(|lead| lead.name.as_str());
         let view = |member: &Member| {
             let signs = office.signs(self.name(), self.config(), member, &self.around);
             let leads = lead == Some(member.name.as_str());
-            let mut view = member_view(self.name(), member, leads, judge(&signs, now), signs.last_heard());
+            let judged = judge(&signs, now);
+            let mut view = member_view(self.name(), member, leads, judged.clone(), signs.last_heard());
             match inboxes.get(&member.name) {
                 Some(Ok(digest)) => view.count(digest, member.shutdown_at),
                 Some(Err(error)) => view.warnings.push(error.to_string()),
                 None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
             }
-            view
+            (judged, view)
         };
-        let mut views: Vec<MemberView> = self.config().members.iter().map(view).collect();
+        let (judged, mut views): (Vec<_>, Vec<_>) = self.config().members.iter().map(view).unzip();
+        let names = self.config().members.iter().map(|member| member.name.as_str());
+        office.record_presence(self.name(), &known, names.zip(&judged));
         views.extend(self.names_without_entry().iter().filter_map(|name| self.without_entry(name)));
         views
     }

@@ -44,6 +44,7 @@ impl Tasks<'_> {
             let links = by.iter().copied().map(Change::AddBlockedBy);
             Ok(links.chain(reason.map(|reason| Change::note(REASON, reason))).collect())
         })?;
+        self.record(Some(who), id);
         for before in by {
             self.update(*before, |_| Ok(vec![Change::AddBlocks(id)])).after(|| Done::TaskChanged(id))?;
         }

@@ -50,6 +50,7 @@ impl Tasks<'_> {
             completes = change.status == Some(Status::Completed) && task.status != Status::Completed;
             Ok(self.changes(change, task, new_owner))
         })?;
+        self.record(Some(who), id);
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         if new_owner {
             self.tell_owner(who, id, &task, &mut outcome);
@@ -71,6 +72,7 @@ impl Tasks<'_> {
         let _turn = self.folder.link_turn()?;
         let deleted = self.folder.delete(id, |task| self.may_decide(who, id, task))?;
         deleted.ok_or_else(|| self.no_task(id))??;
+        self.record(Some(who), id);
         let names = |ids: &[String]| ids.iter().any(|text| *text == id.to_string());
         let deleted = || Done::TaskDeleted(id);
         for (other, task) in self.folder.list().after(deleted)?.tasks {

@@ -71,6 +71,7 @@ impl Tasks<'_> {
                 ]),
             }
         })?;
+        self.record(Some(who), id);
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         self.report(who, State::Running, &mut outcome);
         Ok(outcome)
@@ -97,6 +98,7 @@ impl Tasks<'_> {
             }
             Ok(released(task, now))
         })?;
+        self.record(Some(who), id);
         self.outcome(id).after(|| Done::TaskChanged(id))
     }
 
@@ -112,7 +114,10 @@ impl Tasks<'_> {
                 Ok(if had { released(task, now) } else { Vec::new() })
             });
             match updated {
-                Ok(_) if had => gone.push(id),
+                Ok(_) if had => {
+                    self.record(None, id);
+                    gone.push(id);
+                }
                 // Somebody else has taken or removed it meanwhile.
                 Ok(_) | Err(OfficeError::Task(TaskError::NoTask { .. })) => {}
                 Err(error) if gone.is_empty() => return Err(error),

@@ -41,6 +41,7 @@ impl Tasks<'_> {
             changes.extend(how.notes.as_deref().map(|notes| Change::note(NOTES, notes)));
             Ok(changes)
         })?;
+        self.record(Some(who), id);
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         self.follow_completion(who, &task, how, &mut outcome)?;
         Ok(outcome)

@@ -55,6 +55,7 @@ impl Tasks<'_> {
             task.metadata = metadata(&[plan.effort.metadata(), plan.metadata.clone()].concat());
             task
         })?;
+        self.record(Some(who), id);
         let created = || Done::TaskCreated(id);
         for before in &plan.blocked_by {
             self.update(*before, |_| Ok(vec![Change::AddBlocks(id)])).after(created)?;

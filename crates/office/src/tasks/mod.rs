@@ -8,6 +8,7 @@ mod complete;
 mod create;
 pub mod error;
 pub mod graph;
+mod record;
 pub mod view;
 
 use atm_store::TaskFolder;
@@ -25,6 +26,7 @@ pub use complete::Completion;
 pub use create::TaskPlan;
 pub use error::TaskError;
 pub use graph::Graph;
+pub use record::TaskState;
 pub use view::{LeaseView, Outcome, TaskView};
 
 use crate::error::OfficeError;

@@ -45,11 +45,16 @@ impl Office {
 
     /// Finds out what became of the mail of a team that is gone. Says whether there ever was one.
     pub(crate) fn close_team(&self, team: &TeamName) -> Result<bool, OfficeError> {
-        let root = self.root_key();
         // A tree that is not there at all may only not be mounted.
         if !self.books.exist() || !self.root.teams().is_dir() || self.folder_of(team).exists() {
             return Ok(false);
         }
+        self.close_inboxes(team)
+    }
+
+    /// The same of a team that had a name, whether another one has it now or not.
+    pub(super) fn close_inboxes(&self, team: &TeamName) -> Result<bool, OfficeError> {
+        let root = self.root_key();
         let inboxes = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
         let is_closed = |name: &str| name == USER || inboxes[name].is_closed();
         if inboxes.keys().all(|name| is_closed(name)) {
@@ -79,13 +84,13 @@ impl Office {
         // Where there is no conversation, what was taken may well have been seen.
         let end = if transcripts.is_empty() { Stage::Taken } else { Stage::Seen };
         Ok(self.books.with(|ledger| {
-            for message in ledger.outlines(inbox, Stage::Accepted, Stage::Taken)? {
-                ledger.withdraw(inbox, &message.id, now, &deleted)?;
-                ledger.advance(inbox, &message.id, Stage::Failed, now, &deleted)?;
-            }
-            let taken = ledger.outlines(inbox, Stage::Taken, end)?;
-            for message in taken.iter().filter(|message| !message.is_recalled) {
-                ledger.advance(inbox, &message.id, Stage::Failed, now, &not_shown)?;
+            for (from, to, evidence) in
+                [(Stage::Accepted, Stage::Taken, &deleted), (Stage::Taken, end, &not_shown)]
+            {
+                let open = ledger.outlines(inbox, from, to)?;
+                let ids = open.iter().filter(|message| to == Stage::Taken || !message.is_recalled);
+                let ids: Vec<&str> = ids.map(|message| message.id.as_str()).collect();
+                ledger.fail_all(inbox, &ids, now, evidence)?;
             }
             Ok(())
         })?)

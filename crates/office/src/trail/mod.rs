@@ -8,6 +8,7 @@ pub(crate) mod effects;
 mod flaws;
 mod frame;
 pub mod history;
+mod incarnation;
 pub(crate) mod intake;
 pub mod look;
 pub mod pending;

@@ -13,7 +13,7 @@ use crate::chores::described;
 use crate::error::OfficeError;
 use crate::mail::digest::ROUTINE;
 use crate::office::Office;
-use crate::people::presence::Presence;
+use crate::people::presence::{Presence, Surroundings};
 use crate::team::Team;
 use crate::trail::history::Remembered;
 use crate::trail::turns::{Fate, Turns};
@@ -88,6 +88,8 @@ pub struct Looked {
     pub unreadable: Vec<String>,
     /// What lies unread for less than this does not count, in milliseconds.
     pub unread_after_ms: u64,
+    /// Whether there is more: mail that was taken before the last day, or too much of it, and is in no conversation.
+    pub cut: bool,
 }
 
 impl Looked {
@@ -100,9 +102,14 @@ impl Looked {
             0 => "nothing waits".to_owned(),
             bad => format!("nothing waits as far as is known ({bad} could not be read)"),
         };
+        let cut = if self.cut {
+            "; mail that was taken over a day ago and never seen was not looked at"
+        } else {
+            ""
+        };
         format!(
             "{nothing}: {count} inbox{s} and the ledger have nothing queued, unread for {minutes} min by somebody who is \
-             there, unacknowledged, lost or unanswered"
+             there, unacknowledged, lost or unanswered{cut}"
         )
     }
 }
@@ -166,16 +173,24 @@ impl Office {
             .collect())
     }
 
+    /// Whether mail that may wait was not looked at, since it was taken long ago or there is too much of it.
+    fn has_cut(&self, team: &TeamName) -> Result<bool, OfficeError> {
+        let root = self.root_key();
+        let lately = self.now().as_millis() - LATELY_MS;
+        Ok(self.books.with(|ledger| ledger.has_more_pending(&root, team.as_str(), lately, AT_MOST))?)
+    }
+
     /// What the ledger has that waits, with its stages, oldest first.
     pub(crate) fn open_mail(
         &self,
         team: &TeamName,
         config: &TeamConfig,
+        around: &Surroundings,
     ) -> Result<Vec<(Recorded, Vec<StageRecord>, Why)>, OfficeError> {
         let root = self.root_key();
         let lately = self.now().as_millis() - LATELY_MS;
         let found = self.books.with(|ledger| ledger.pending(&root, team.as_str(), lately, AT_MOST))?;
-        let (turns, now) = (Turns::new(self, team, config), self.now().as_millis());
+        let (turns, now) = (Turns::new(self, team, config, around), self.now().as_millis());
         let mut open = Vec::new();
         for message in found {
             let stages = self.books.with(|ledger| ledger.stages(&message))?;
@@ -195,13 +210,16 @@ impl Team<'_> {
         self.look()?;
         let (office, now) = (self.office(), self.office().now());
         office.trace_all(self.name(), &self.around);
-        let waiting = office.open_mail(self.name(), self.config())?.into_iter().map(|(message, _, why)| {
-            let waited_ms = now.as_millis() - message.sent_at;
-            Waiting { message: message.into(), why, waited_ms }
-        });
+        let waiting = office.open_mail(self.name(), self.config(), &self.around)?.into_iter().map(
+            |(message, _, why)| {
+                let waited_ms = now.as_millis() - message.sent_at;
+                Waiting { message: message.into(), why, waited_ms }
+            },
+        );
         let mut waiting: Vec<Waiting> = waiting.collect();
         let unread_after_ms = u64::try_from(office.unread_after.as_millis()).unwrap_or(u64::MAX);
-        let mut looked = Looked { inboxes: 0, unreadable: Vec::new(), unread_after_ms };
+        let mut looked =
+            Looked { inboxes: 0, unreadable: Vec::new(), unread_after_ms, cut: office.has_cut(self.name())? };
         self.add_unread(&mut waiting, &mut looked);
         waiting.sort_by_key(|waiting| waiting.message.timestamp);
         Ok(Pending { waiting, unknown: office.unknown_steps(self.name())?, looked })
@@ -280,30 +298,34 @@ fn why(
     now: i64,
     fate: impl Fn() -> Fate,
 ) -> Option<Why> {
-    let at = |stage| stages.iter().find(|record| record.stage == stage).map(|record| record.at);
     match stage {
         Stage::Accepted => return Some(Why::NotWritten),
         Stage::Held => return Some(Why::Held),
         _ => {}
     }
-    if let Some(until) = ack_by {
-        return Some(if until < now { Why::AckOverdue } else { Why::AckAwaited });
-    }
-    if stage < Stage::Taken {
-        return at(Stage::Queued).map(|_| Why::Queued);
-    }
-    if stage != Stage::Taken {
-        return at(Stage::Queued).map(|_| Why::NoSignOfWork);
-    }
-    let is_unproved = stages.iter().any(|record| record.evidence.unproved);
-    match fate() {
-        Fate::Lost => Some(Why::LostByClient),
-        // Its client will show it: an offer now would double it.
-        Fate::Held => None,
-        _ if at(Stage::Queued).is_some() => Some(Why::NoSignOfWork),
-        Fate::Unknown if is_unproved => Some(Why::TakenUnproved),
-        Fate::Unknown | Fate::OnOffer => None,
-    }
+    let was_queued = stages.iter().any(|record| record.stage == Stage::Queued && !record.is_offer);
+    let was_offered = stages.iter().any(|record| record.is_offer);
+    // What its reader cannot have read comes first: it is offered again, and others are notified. Whether an acknowledgment
+    // is missing is a question only for what arrived.
+    let not_arrived = match stage {
+        stage if stage < Stage::Taken => was_queued.then_some(Why::Queued),
+        Stage::Taken => match fate() {
+            Fate::Lost => Some(Why::LostByClient),
+            // It lies there again, and is not shown yet.
+            Fate::OnOffer if was_offered => Some(Why::LostByClient),
+            // Its client will show it: an offer now would double it.
+            Fate::Held if ack_by.is_none() => return None,
+            Fate::Unknown if is_unproved(stages) && !was_queued => Some(Why::TakenUnproved),
+            _ => None,
+        },
+        _ => None,
+    };
+    let acknowledgment = ack_by.map(|until| if until < now { Why::AckOverdue } else { Why::AckAwaited });
+    not_arrived.or(acknowledgment).or((was_queued && stage >= Stage::Taken).then_some(Why::NoSignOfWork))
+}
+
+fn is_unproved(stages: &[StageRecord]) -> bool {
+    stages.iter().any(|record| record.evidence.unproved)
 }
 
 impl Why {
@@ -336,7 +358,7 @@ mod tests {
 
     fn taken(is_unproved: bool) -> Vec<StageRecord> {
         let evidence = if is_unproved { Evidence::unproved("gone") } else { Evidence::likely("gone") };
-        vec![StageRecord { stage: Stage::Taken, at: 1_000_000, evidence }]
+        vec![StageRecord { stage: Stage::Taken, at: 1_000_000, evidence, is_offer: false }]
     }
 
     #[test]
@@ -353,6 +375,35 @@ mod tests {
         for (is_unproved, fate, expected) in rows {
             let why = why((Stage::Taken, None), &taken(is_unproved), 2_000_000, || fate);
             assert_eq!(why, expected, "{is_unproved} {fate:?}");
+        }
+    }
+
+    /// Mail that wants an acknowledgment was listed as awaited or overdue only, and so neither offered again nor escalated
+    /// although it was queued or lost; and mail that was offered once wanted a sign of work for ever.
+    #[test]
+    fn what_did_not_arrive_is_no_question_of_acknowledgment_and_an_offer_asks_for_no_work() {
+        let record =
+            |stage, is_offer| StageRecord { stage, at: 1, evidence: Evidence::certain("x"), is_offer };
+        let (queued, offered) = (record(Stage::Queued, false), record(Stage::Queued, true));
+        let taken = record(Stage::Taken, false);
+        let rows = [
+            (Stage::Written, vec![], Fate::Unknown, Some(Why::AckOverdue), None),
+            (Stage::Queued, vec![queued.clone()], Fate::Unknown, Some(Why::Queued), Some(Why::Queued)),
+            (Stage::Taken, vec![taken.clone()], Fate::Lost, Some(Why::LostByClient), Some(Why::LostByClient)),
+            (Stage::Taken, vec![taken.clone()], Fate::Held, Some(Why::AckOverdue), None),
+            (
+                Stage::Taken,
+                vec![taken.clone(), offered.clone()],
+                Fate::OnOffer,
+                Some(Why::LostByClient),
+                Some(Why::LostByClient),
+            ),
+            (Stage::Seen, vec![taken.clone(), offered], Fate::Unknown, Some(Why::AckOverdue), None),
+            (Stage::Seen, vec![queued, taken], Fate::Unknown, Some(Why::AckOverdue), Some(Why::NoSignOfWork)),
+        ];
+        for (stage, stages, fate, with_ack, without) in rows {
+            let why = |ack_by| why((stage, ack_by), &stages, 9, || fate);
+            assert_eq!((why(Some(5)), why(None)), (with_ack, without), "{stage} {fate:?}");
         }
     }
 }

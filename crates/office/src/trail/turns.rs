@@ -7,7 +7,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use atm_ledger::{Evidence, InboxKey, Known, Stage, StageRecord};
+use atm_ledger::{Evidence, InboxKey, Kind, Known, Stage, StageRecord};
 use atm_wire::message::Delivery;
 use atm_wire::payload::classify;
 use atm_wire::team::TeamConfig;
@@ -85,15 +85,21 @@ pub(crate) struct Turns<'a> {
     team: &'a TeamName,
     config: &'a TeamConfig,
     conversations: OnceCell<Conversations>,
-    around: OnceCell<Surroundings>,
+    /// What was found to run: looked at once for the whole command.
+    around: &'a Surroundings,
     /// Whether clients run, if that need not be asked.
     client: Option<Client>,
     asked: RefCell<HashMap<String, (Conversation, HashSet<String>)>>,
 }
 
 impl<'a> Turns<'a> {
-    pub(crate) fn new(office: &'a Office, team: &'a TeamName, config: &'a TeamConfig) -> Self {
-        let (conversations, around) = (OnceCell::new(), OnceCell::new());
+    pub(crate) fn new(
+        office: &'a Office,
+        team: &'a TeamName,
+        config: &'a TeamConfig,
+        around: &'a Surroundings,
+    ) -> Self {
+        let conversations = OnceCell::new();
         Self { office, team, config, conversations, around, client: None, asked: RefCell::default() }
     }
 
@@ -122,8 +128,7 @@ impl<'a> Turns<'a> {
 
     fn client(&self, name: &str) -> Client {
         let Some(member) = self.config.member(name) else { return Client::Unknown };
-        let around = self.around.get_or_init(|| Surroundings::of(self.config));
-        let signs = self.office.signs(self.team, self.config, member, around);
+        let signs = self.office.signs(self.team, self.config, member, self.around);
         match judge(&signs, self.office.now()).state {
             Presence::Online | Presence::Idle | Presence::Stalled => Client::Running,
             Presence::Offline => Client::Ended,
@@ -147,10 +152,10 @@ impl Office {
         if !self.books.exist() {
             return Ok(0);
         }
-        self.look(team)?;
-        let config = self.folder(team)?.load()?;
-        let inbox = self.inbox_key(team, name);
-        let turns = Turns::new(self, team, &config).after_end();
+        let mut handle = self.team_to_look_at(team)?;
+        handle.look()?;
+        let inbox = handle.inbox_key(name);
+        let turns = Turns::new(self, team, handle.config(), &handle.around).after_end();
         let taken = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Taken, Stage::Held))?;
         let mut offered = 0;
         for Known { id, .. } in taken {
@@ -166,7 +171,7 @@ impl Office {
             }
             let evidence = Evidence::certain("its reader's client ended without showing it: offered again");
             let now = self.now().as_millis();
-            self.books.with(|ledger| ledger.advance(&inbox, &id, Stage::Queued, now, &evidence))?;
+            self.books.with(|ledger| ledger.note(&inbox, &id, Kind::Offered, now, &evidence))?;
             offered += 1;
         }
         Ok(offered)
@@ -199,6 +204,7 @@ mod tests {
             stage: *stage,
             at: *at,
             evidence: Evidence::likely("gone"),
+            is_offer: false,
         };
         stages.iter().map(record).collect()
     }

@@ -20,6 +20,9 @@ pub struct TeamPicture {
     pub team: TeamName,
     /// When it was looked at.
     pub as_of: Stamp,
+    /// The place in the log that it was taken at, for [`follow`](Office::follow): events after it may be in the picture, none
+    /// before it is missing.
+    pub cursor: String,
     /// Its members, with their presence and the reasons for it.
     pub members: Vec<MemberView>,
     /// What waits for whom.
@@ -69,6 +72,7 @@ impl Office {
         let mut handle = self.team_to_look_at(team)?;
         // If tmux cannot be asked, or nothing written, what the configuration says stands.
         let _ = handle.notice_exits();
+        let cursor = self.books.with(|ledger| ledger.cursor())?.to_string();
         let look = handle.look_for_pending()?;
         let members = handle.members();
         // Who has no inbox has no mail.
@@ -78,6 +82,7 @@ impl Office {
         Ok(TeamPicture {
             team: team.clone(),
             as_of: self.now(),
+            cursor,
             attention: attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks),
             members,
             pending: look.waiting,

@@ -11,15 +11,18 @@
 mod number;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use atm_wire::TeamName;
 use atm_wire::task::{Change, Task, TaskId, edit};
 
 use crate::commit::{Content, Look, Plan, SharedFile};
 use crate::error::{IoContext, StoreError};
-use crate::files::{Snapshot, ensure_folder_like, read_patiently, resolve};
+use crate::files::{Snapshot, ensure_folder_like, is_settled, read_patiently, resolve};
 use crate::lock::LockTimes;
 use crate::lock::queue::Queue;
 use crate::paths::{Root, State, create_private_folders};
@@ -50,6 +53,15 @@ pub struct Skipped {
     pub id: TaskId,
     /// What is wrong with which file.
     pub error: StoreError,
+}
+
+/// What the files of all tasks look like from outside: it changes whenever a task may have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TasksSignature {
+    /// It, as text.
+    pub text: String,
+    /// The next change is bound to show in it: no file is so young that two changes could look the same.
+    pub is_settled: bool,
 }
 
 /// What somebody wants to happen to a task, after a look at it.
@@ -96,6 +108,33 @@ impl TaskFolder {
             }
         }
         Ok(listing)
+    }
+
+    /// What the task files look like, without reading any; none if there are none.
+    pub fn signature(&self) -> Result<Option<TasksSignature>, StoreError> {
+        let now = SystemTime::now();
+        let (mut count, mut all, mut settled) = (0_u64, 0_u64, true);
+        for name in self.file_names()? {
+            if name.strip_suffix(".json").is_none_or(|id| TaskId::parse(id).is_err()) {
+                continue;
+            }
+            // One that is gone by now is missing from the next signature.
+            let Ok(found) = fs::metadata(self.path.join(&name)) else { continue };
+            let mut hasher = DefaultHasher::new();
+            (name, found.ino(), found.len(), found.mtime(), found.mtime_nsec()).hash(&mut hasher);
+            // In whatever order the folder lists them.
+            all = all.wrapping_add(hasher.finish());
+            settled &= is_settled(&found, now);
+            count += 1;
+        }
+        let text = format!("{count}:{all:016x}");
+        Ok((count > 0).then_some(TasksSignature { text, is_settled: settled }))
+    }
+
+    /// When a task's file was last written, in milliseconds since the epoch.
+    pub fn changed_at(&self, id: TaskId) -> Option<i64> {
+        let found = fs::metadata(self.file(id)).ok()?;
+        Some(found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)
     }
 
     /// One task, if there is a file of that number.

@@ -144,3 +144,53 @@ fn the_count_ends_it_in_the_middle_of_many() {
     assert_eq!(stream.lines().count(), 3, "{stream}");
     assert_eq!(world.ok(&["watch", "bob", "--all", "--count", "0"]), "");
 }
+
+/// The lines of a feed that has nothing more to say.
+fn feed(world: &World, since: &str) -> Vec<Value> {
+    let answer = world.atm(&["--json", "watch", "--since", since, "--for", "1ms"]);
+    assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{since}");
+    answer.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_event_since_a_cursor_is_shown_once_and_in_order() {
+    let world = World::with_team();
+    world.ok(&["--as", "alice", "send", "bob", "hello"]);
+    world.ok(&["--as", "bob", "read"]);
+    world.ok(&["--as", "alice", "task", "create", "work", "--owner", "bob"]);
+    let all = feed(&world, "start");
+    let kinds: Vec<&str> = all.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    for kind in ["message", "stage", "presence", "task"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    let task = all.iter().find(|event| event["event"] == "task").unwrap();
+    assert_eq!((&task["change"], &task["now"]["owner"]), (&"created".into(), &"bob".into()), "{task}");
+    for (number, event) in all.iter().enumerate() {
+        let rest = feed(&world, event["cursor"].as_str().unwrap());
+        assert_eq!(rest, all[number + 1..], "after {event}");
+    }
+    let picture = world.json(&["status"]);
+    world.ok(&["send", "alice", "later"]);
+    let since = feed(&world, picture["cursor"].as_str().unwrap());
+    assert!(since.iter().any(|event| event["text"] == "later"), "{since:?}");
+    let unknown = format!("{}-10000000001-{}", "a".repeat(32), "b".repeat(32));
+    let reset = feed(&world, &unknown);
+    assert_eq!((reset.len(), &reset[0]["event"]), (1, &"reset".into()));
+    assert_eq!(feed(&world, reset[0]["cursor"].as_str().unwrap()), [] as [Value; 0]);
+    assert_eq!(world.atm(&["watch", "--since", "yesterday"]).code, Some(2));
+}
+
+/// `atm watch | head -1` waited for the next message before it noticed that nobody reads.
+#[test]
+fn it_ends_when_its_reader_goes_also_while_nothing_comes() {
+    for args in [&["watch", "bob", "--all"][..], &["--json", "watch", "--since", "start"]] {
+        let world = World::with_team();
+        world.ok(&["send", "bob", "one"]);
+        let mut child = world.command(args).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(!lines.next().unwrap().unwrap().is_empty());
+        drop(lines);
+        let answer = Started::of(child, &world).finish();
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+}

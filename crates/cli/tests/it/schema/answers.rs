@@ -172,6 +172,7 @@ fn work(all: &mut Holder) {
     all.run("task-outcome", "--as alice task complete 1");
     all.run("task-view", "task show 2");
     all.run("task-deleted", "--as team-lead task delete 2");
+    all.run_lines("event", "watch --since start --for 1ms");
     let file = all.world.home().join("f.txt");
     all.run("artifact-put", &format!("--as alice artifacts put {}", file.display()));
     all.run(

@@ -13,6 +13,7 @@ use crate::log::append::root_id;
 use crate::log::event::RootId;
 use crate::lookup::{COLUMNS, Recorded, TABLES};
 use crate::open::Ledger;
+use crate::record::find_team;
 
 use scan::Scan;
 pub(super) use words::{SMALL_PART, index_some};
@@ -106,9 +107,15 @@ fn begun(terms: &[String]) -> String {
     format!("{}*", quoted(&terms.last().map(|term| term.to_lowercase()).unwrap_or_default()))
 }
 
+/// The number of the team that is asked for; of one that nobody knows, a number that none has.
+fn team_asked_for(view: &View<'_>, query: &Query) -> rusqlite::Result<Option<i64>> {
+    let found = query.team.as_deref().map(|team| find_team(view, &query.root, team)).transpose()?;
+    Ok(found.map(|team| team.unwrap_or(-1)))
+}
+
 /// What a message has to be, apart from its words.
 const FITS: &str = "t.root = ?2
-    AND (?3 IS NULL OR t.team = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
+    AND (?3 IS NULL OR t.id = ?3) AND (?4 IS NULL OR m.sender = ?4) AND (?5 IS NULL OR i.name = ?5)
     AND (?6 IS NULL OR m.kind = ?6) AND (?7 IS NULL OR m.sent_at >= ?7) AND (?8 IS NULL OR m.sent_at <= ?8)
     AND (?9 IS NULL OR i.name = ?9 OR (m.sender = ?9 AND m.origin IS NULL))";
 
@@ -132,7 +139,8 @@ fn matching(
          ORDER BY words.rowid LIMIT ?11"
     );
     let mut ask = view.index.prepare_cached(&sql)?;
-    let Query { team, from, to, kind, since, until, party, .. } = query;
+    let Query { from, to, kind, since, until, party, .. } = query;
+    let team = team_asked_for(view, query)?;
     let values = params![words, root, team, from, to, kind, since, until, party, -indexed, limit];
     for message in ask.query_map(values, |row| Recorded::from_row(row, &query.root, view.log))? {
         found.push(message?);
@@ -143,7 +151,8 @@ fn matching(
 /// The message of this number, if it fits.
 fn fitting(view: &View<'_>, message: i64, query: &Query, root: RootId) -> rusqlite::Result<Option<Recorded>> {
     let sql = format!("SELECT {COLUMNS} FROM {TABLES} WHERE m.seq = ?1 AND {FITS}");
-    let Query { team, from, to, kind, since, until, party, .. } = query;
+    let Query { from, to, kind, since, until, party, .. } = query;
+    let team = team_asked_for(view, query)?;
     let values = params![message, root, team, from, to, kind, since, until, party];
     let mut ask = view.index.prepare_cached(&sql)?;
     ask.query_row(values, |row| Recorded::from_row(row, &query.root, view.log)).optional()

@@ -124,8 +124,8 @@ impl Chore for Retry<'_> {
         let Ok(retried) = serde_json::from_value::<Retried>(step.details.clone()) else {
             return Ok(Carried::Moot);
         };
-        let done = site.office.carry_out_retry(site, &retried, step.number)?;
-        Ok(if done { Carried::Done(step.details.clone()) } else { Carried::Moot })
+        let carried = site.office.carry_out_retry(site, &retried, step.number)?;
+        Ok(carried.map(|()| step.details.clone()))
     }
 }
 

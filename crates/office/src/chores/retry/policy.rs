@@ -176,6 +176,7 @@ mod tests {
             stage: *stage,
             at: minute(*at).as_millis(),
             evidence: Evidence::certain("x"),
+            is_offer: false,
         };
         stages.iter().map(record).collect()
     }

@@ -10,7 +10,7 @@ use atm_wire::team::TeamConfig;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 
 use super::{LEAD, Retried, Step};
-use crate::chores::{Attempt, Site};
+use crate::chores::{Attempt, Carried, Site};
 use crate::error::OfficeError;
 use crate::mail::derived::letter_id;
 use crate::mail::outbox::parse_draft;
@@ -19,23 +19,25 @@ use crate::mail::tag;
 use crate::office::{Office, USER};
 
 impl Office {
-    /// Carries out a step with a message; says whether there was anything to do.
+    /// Carries out a step with a message.
     pub(super) fn carry_out_retry(
         &self,
         site: &Site,
         retried: &Retried,
         number: i64,
-    ) -> Result<bool, OfficeError> {
+    ) -> Result<Carried<()>, OfficeError> {
         let team = site.team;
         let inbox = self.inbox_key(team, &MemberName::parse(&retried.to)?);
         let recorded = self.recorded(Some(team), &retried.id)?;
         // It may have been answered since it was found to wait.
         if recorded.stage >= Stage::Acked {
-            return Ok(false);
+            return Ok(Carried::Moot);
         }
         let (kind, evidence) = match &retried.step {
             Step::Offer { number } => {
-                let Some(evidence) = self.offer_again(site, &recorded, *number)? else { return Ok(false) };
+                let Some(evidence) = self.offer_again(site, &recorded, *number)? else {
+                    return Ok(Carried::Moot);
+                };
                 (Kind::Offered, evidence)
             }
             Step::Escalate { told } => {
@@ -46,8 +48,9 @@ impl Office {
             Step::Expire => (Kind::Expired, Evidence::certain("nobody acted on it in time")),
         };
         let now = self.now().as_millis();
-        self.books.with(|ledger| ledger.note(&inbox, &recorded.id, kind, now, &evidence))?;
-        Ok(true)
+        // It is done, and not on record: that is for the next who comes, and not to be done again.
+        let noted = self.books.with(|ledger| ledger.note(&inbox, &recorded.id, kind, now, &evidence));
+        Ok(noted.map_or_else(|error| Carried::Half(error.into()), Carried::Done))
     }
 
     /// Offers a message again, unless it lies there. If somebody died over this offer, nobody knows whether it was made,

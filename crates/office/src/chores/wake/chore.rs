@@ -93,7 +93,7 @@ impl Chore for Waking<'_> {
             Ok(match office.call_now(team, &name, way, self.0, None)? {
                 Carried::Done(called) => Woken::of(team, &name, manner, called, unread),
                 Carried::Moot => Woken::not(team, &name, Some(manner), "it has just read its mail", 0),
-                Carried::Failed(error) => {
+                Carried::Failed(error) | Carried::Half(error) => {
                     let why = error.to_string();
                     failed = Some(error);
                     Woken::not(team, &name, Some(manner), &why, unread)

@@ -37,6 +37,7 @@ pub use way::{Hearer, Way};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::people::spawn_error::SpawnError;
+use crate::team::Team;
 
 /// How many senders a line names.
 const MOST_NAMES: usize = 5;
@@ -110,9 +111,25 @@ impl Office {
         name: &MemberName,
         wake: impl FnOnce(Manner, &dyn Way, usize) -> Result<Woken, OfficeError>,
     ) -> Result<Woken, OfficeError> {
-        // If tmux or the ledger cannot be asked, what the files say stands.
+        self.with_way_in(&self.team_with_exits(team)?, name, wake)
+    }
+
+    /// A team of which those that ended are recorded as offline. If tmux or the ledger cannot be asked, what the files say
+    /// stands.
+    fn team_with_exits(&self, team: &TeamName) -> Result<Team<'_>, OfficeError> {
         let mut handle = self.team(team)?;
         let _ = handle.notice_exits();
+        Ok(handle)
+    }
+
+    /// The same with a handle that was made for several members: what runs is looked at once for all of them.
+    fn with_way_in(
+        &self,
+        handle: &Team<'_>,
+        name: &MemberName,
+        wake: impl FnOnce(Manner, &dyn Way, usize) -> Result<Woken, OfficeError>,
+    ) -> Result<Woken, OfficeError> {
+        let team = handle.name();
         let member = handle.member(name)?;
         self.complete_accepted(team, Some(name));
         let count = unread(&self.mailbox(team, name))?.len();
@@ -133,12 +150,19 @@ impl Office {
         ladder: &Ladder,
         dry_run: bool,
     ) -> Result<Vec<Woken>, OfficeError> {
-        let names = self.member_names(team)?;
-        Ok(names.iter().map(|name| self.wake_or_say_why(team, name, ladder, dry_run)).collect())
+        let handle = self.team_with_exits(team)?;
+        let names: Vec<MemberName> =
+            handle.config().members.iter().filter_map(|member| member.checked_name().ok()).collect();
+        Ok(names.iter().map(|name| self.wake_or_say_why(&handle, name, ladder, dry_run)).collect())
     }
 
-    fn wake_or_say_why(&self, team: &TeamName, name: &MemberName, ladder: &Ladder, dry_run: bool) -> Woken {
-        self.wake(team, name, ladder, dry_run).unwrap_or_else(|error| {
+    fn wake_or_say_why(&self, handle: &Team<'_>, name: &MemberName, ladder: &Ladder, dry_run: bool) -> Woken {
+        let team = handle.name();
+        let woken = self.with_way_in(handle, name, |manner, way, unread| {
+            let called = self.call(team, name, way, ladder, None, dry_run)?;
+            Ok(Woken::of(team, name, manner, called, unread))
+        });
+        woken.unwrap_or_else(|error| {
             let unread = unread(&self.mailbox(team, name)).map_or(0, |mail| mail.len());
             Woken::not(team, name, None, &error.to_string(), unread)
         })
@@ -165,7 +189,7 @@ impl Office {
             if !seat.is_ours() || !is_heard() {
                 return Ok(None);
             }
-            self.complete_accepted(team, Some(name));
+            self.look_for(team, name);
             let now = mailbox.signature();
             if signature.as_ref() != Some(&now) {
                 mail = self.not_presented(&mailbox)?;

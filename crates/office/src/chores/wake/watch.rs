@@ -79,13 +79,19 @@ impl WakeWatch<'_> {
         self.seen.retain(|name, _| names.contains(name));
         self.office.complete_accepted(self.team, self.only);
         let mut news = Vec::new();
+        // Made for the first that is called: what runs is looked at once for all of them.
+        let mut handle = None;
         for name in names {
             let seen = self.seen.entry(name.clone()).or_default();
             if !seen.calls(self.office, self.team, &name, self.ladder)? {
                 seen.told = None;
                 continue;
             }
-            let woken = self.office.wake_or_say_why(self.team, &name, self.ladder, false);
+            if handle.is_none() {
+                handle = Some(self.office.team_with_exits(self.team)?);
+            }
+            let Some(handle) = &handle else { break };
+            let woken = self.office.wake_or_say_why(handle, &name, self.ladder, false);
             if woken.woken || seen.told != woken.why {
                 seen.told.clone_from(&woken.why);
                 news.push(woken);

@@ -125,7 +125,12 @@ impl Record {
         moment != Moment::Begins
             && !to_mark
             && self.rests == matches!(moment, Moment::Stops { .. })
-            && self.signature.as_ref().is_some_and(|before| *before == mailbox.signature().to_string())
+            && self.has_seen(mailbox)
+    }
+
+    /// Whether the inbox looks as it did when it was last presented.
+    fn has_seen(&self, mailbox: &Mailbox) -> bool {
+        self.signature.as_ref().is_some_and(|before| *before == mailbox.signature().to_string())
     }
 }
 
@@ -133,7 +138,7 @@ impl Office {
     /// A client's hook was called.
     pub fn hook(&self, conversation: &Conversation, moment: Moment) -> Result<Hooked, OfficeError> {
         let Conversation { team, who, session } = conversation;
-        let mailbox = self.known_mailbox(team, who)?;
+        let (mailbox, config) = self.mailbox_and_config(team, who)?;
         let note = SessionNote::of(&mailbox, session, &self.state);
         // Where a turn is on, or nobody is left to hear it, no hook of this client need wait to wake anybody.
         if !matches!(moment, Moment::Begins | Moment::Stops { .. }) {
@@ -144,8 +149,14 @@ impl Office {
             return Ok(Hooked::default());
         }
         self.complete_for_hook(team, who);
-        if Record::read(&note)?.is_some_and(|record| record.is_idle(moment, &mailbox)) {
+        let last = Record::read(&note)?;
+        if last.as_ref().is_some_and(|record| record.is_idle(moment, &mailbox)) {
             return Ok(Hooked::default());
+        }
+        // An inbox that looks as it did has lost nothing, and the ledger need not be opened.
+        if last.is_none_or(|record| !record.has_seen(&mailbox)) {
+            self.recognise(team, &config);
+            self.put_back_undone(team, who);
         }
         let turn = mailbox.turn()?;
         // The previous holder of the lock may have presented it.

@@ -7,6 +7,7 @@
 mod gather;
 mod own;
 mod rules;
+mod transition;
 
 use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
@@ -108,7 +109,9 @@ impl Office {
         team.look()?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
         let _ = team.notice_exits();
+        let known = self.last_states(team.name());
         let judgement = team.judge(team.member(name)?);
+        self.record_presence(team.name(), &known, [(name.as_str(), &judgement)].into_iter());
         Ok(PresenceView { name: name.to_string(), team: team.name().to_string(), judgement })
     }
 }

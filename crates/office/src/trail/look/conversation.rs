@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use atm_ledger::{Evidence, InboxKey, Known, Proof, Reading, Recording, Source, Stage};
 use atm_wire::{MemberName, TeamName};
 
-use super::{ATTEMPTS, Reached};
+use super::ATTEMPTS;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::trail::intake::{Outline, outline};
@@ -57,23 +57,18 @@ impl Office {
         inbox: &InboxKey,
         transcripts: &[Transcript],
         mut gains: Vec<Gain>,
-    ) -> Result<Vec<Reached>, OfficeError> {
+    ) -> Result<(), OfficeError> {
         for _ in 0..ATTEMPTS {
             if gains.is_empty() {
-                return Ok(Vec::new());
+                return Ok(());
             }
             let readings = self.judge_gains(team, inbox, &gains)?;
             match self.books.with(|ledger| ledger.record_readings(&readings))? {
-                Recording::Done => {
-                    let proofs = readings.into_iter().flat_map(|reading| reading.proofs);
-                    let reached =
-                        |proof: Proof| Reached { to: inbox.name.clone(), id: proof.id, stage: Stage::Seen };
-                    return Ok(proofs.map(reached).collect());
-                }
+                Recording::Done => return Ok(()),
                 Recording::Moved => gains = self.read_conversations(inbox, transcripts)?,
             }
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     fn judge_gains(
@@ -145,7 +140,7 @@ impl Gain {
 mod tests {
     use std::fs;
 
-    use atm_ledger::{Acceptance, NewMessage};
+    use atm_ledger::{Acceptance, Feed, Kind, NewMessage};
     use atm_store::{Root, State};
     use atm_wire::Stamp;
 
@@ -180,10 +175,17 @@ mod tests {
         fs::write(&path, format!("{entry}\n")).unwrap();
         let transcripts = [Transcript::at(&path).unwrap()];
         let seen = || {
+            let before = office.books.with(|ledger| ledger.cursor()).unwrap();
             let gains = office.read_conversations(&inbox, &transcripts).unwrap();
-            office.prove_seen(&team, &inbox, &transcripts, gains).unwrap()
+            office.prove_seen(&team, &inbox, &transcripts, gains).unwrap();
+            match office.books.with(|ledger| ledger.events_since(&before, 9)).unwrap() {
+                Feed::Events { events, .. } => {
+                    events.into_iter().map(|event| (event.kind, event.message)).collect()
+                }
+                Feed::Reset { .. } => Vec::new(),
+            }
         };
-        assert_eq!(seen(), [Reached { to: "bob".into(), id: "m".into(), stage: Stage::Seen }]);
+        assert_eq!(seen(), [(Kind::Seen, Some("m".to_owned()))]);
         assert_eq!(seen(), [], "once");
         let recorded = office.recorded(None, "m").unwrap();
         let stages = office.books.with(|ledger| ledger.stages(&recorded)).unwrap();

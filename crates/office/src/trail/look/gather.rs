@@ -21,6 +21,8 @@ pub(super) struct KnownInbox {
     pub(super) signature: Option<String>,
     /// What should be in it, unread.
     pub(super) messages: Vec<Known>,
+    /// The same of what was taken and offered again.
+    on_offer: Vec<Known>,
     /// What it looked like before anything was read.
     looks_like: String,
 }
@@ -32,6 +34,8 @@ pub(super) struct GatheredInbox {
     pub(super) known_signature: Option<String>,
     /// What should be in it, unread, and was not archived.
     pub(super) known: Vec<Known>,
+    /// What was taken and offered again, and should be in it, unread.
+    pub(super) on_offer: Vec<Known>,
     /// How often those that are not there were put back before.
     pub(super) restored: HashMap<String, usize>,
     /// What the archive says about those that are there.
@@ -63,7 +67,8 @@ impl Office {
         }
         // Before the file: what is known was written before, so its absence means something.
         let messages = self.books.with(|ledger| ledger.outlines(&key, Stage::Written, Stage::Taken))?;
-        Ok(Some(KnownInbox { signature, messages, looks_like }))
+        let on_offer = self.books.with(|ledger| ledger.on_offer(&key))?;
+        Ok(Some(KnownInbox { signature, messages, on_offer, looks_like }))
     }
 
     /// Reads the inbox, and what belongs to it.
@@ -100,6 +105,7 @@ impl Office {
             key,
             known_signature: known.signature,
             known: expected,
+            on_offer: known.on_offer,
             restored,
             archived,
             exists: mailbox.exists(),

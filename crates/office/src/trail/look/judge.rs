@@ -90,6 +90,8 @@ pub(super) struct Findings {
     pub(super) marked: Vec<String>,
     pub(super) taken: Vec<String>,
     pub(super) unproved: Vec<String>,
+    /// Taken once more, after an offer.
+    pub(super) taken_again: Vec<String>,
     /// Put back too often.
     pub(super) held: Vec<String>,
     pub(super) not_removed: Vec<String>,
@@ -129,12 +131,29 @@ pub(super) fn judge_inbox(gathered: &GatheredInbox, now: i64) -> Findings {
                 }
             }
         }
-        // A file that was written before the message was sent, or after now, is of another clock.
-        if let Some(at) = gathered.changed_at.filter(|at| (message.sent_at..=now).contains(at)) {
-            findings.happened_at.insert(id(), at);
+        findings.note_time(message, gathered, now);
+    }
+    // An offer that was undone is like one that was taken: what matters is whether the conversation gets it.
+    for message in &gathered.on_offer {
+        let is_gone = match standing.flags.get(message.id.as_str()) {
+            Some(is_read) => *is_read,
+            None => gathered.is_whole && message.removing_since.is_none(),
+        };
+        if is_gone {
+            findings.taken_again.push(message.id.clone());
+            findings.note_time(message, gathered, now);
         }
     }
     findings
+}
+
+impl Findings {
+    /// A file that was written before the message was sent, or after now, is of another clock.
+    fn note_time(&mut self, message: &Known, gathered: &GatheredInbox, now: i64) {
+        if let Some(at) = gathered.changed_at.filter(|at| (message.sent_at..=now).contains(at)) {
+            self.happened_at.insert(message.id.clone(), at);
+        }
+    }
 }
 
 /// Whether we were about to take a message out, and did not.

@@ -15,11 +15,12 @@ mod record;
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use atm_ledger::{InboxKey, Recording, Stage, TeamInbox};
+use atm_ledger::{Cursor, Event, Feed, InboxKey, LedgerError, Recording, TeamInbox};
 use atm_store::{Mailboxes, Signature, TeamFolder};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
+use crate::books::Books;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::team::Team;
@@ -30,11 +31,44 @@ pub(crate) use record::{READ, UNREAD, found, found_late};
 /// How often a look is made again that others were quicker than. What is left is for the next look.
 const ATTEMPTS: usize = 4;
 
-/// What a look found out.
-#[derive(Debug, Default)]
+/// What a look found out: the part of the log that was written between its first question to the ledger and its end, by
+/// this process or another one that looked at the same time.
+#[derive(Debug)]
 pub struct Looked {
-    /// The stages that messages reached, as far as they were not on record.
-    pub reached: Vec<Reached>,
+    books: Books,
+    root: String,
+    team: String,
+    from: Cursor,
+    to: Cursor,
+}
+
+impl Looked {
+    /// Whether anything was recorded, about this team or another one.
+    pub fn has_news(&self) -> bool {
+        self.from != self.to
+    }
+
+    /// The place in the log behind all that this look knows.
+    pub fn cursor(&self) -> &Cursor {
+        &self.to
+    }
+
+    /// What was recorded about the team, oldest first: read from the log now, since most who look ask for no more than the
+    /// state that it leads to.
+    pub fn events(&self) -> Result<Vec<Event>, OfficeError> {
+        if !self.has_news() {
+            return Ok(Vec::new());
+        }
+        let feed = self.books.with(|ledger| ledger.events_until(&self.from, &self.to))?;
+        let is_ours = |event: &Event| {
+            event.inbox.as_ref().is_some_and(|inbox| inbox.root == self.root && inbox.team == self.team)
+        };
+        Ok(match feed {
+            Feed::Events { events, .. } => events.into_iter().filter(is_ours).collect(),
+            // Another log took its place: nothing of what was recorded is left.
+            Feed::Reset { .. } => Vec::new(),
+        })
+    }
 }
 
 /// What the inboxes of a team look like, beside what they looked like at the last look.
@@ -69,33 +103,40 @@ impl<'a> Appearances<'a> {
     }
 }
 
-/// A stage that a message reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reached {
-    /// For whom it is.
-    pub to: String,
-    /// Which message.
-    pub id: String,
-    /// The stage.
-    pub stage: Stage,
-}
-
 impl Office {
     /// Looks at everything of a team that changed since the last look, and finishes what was left undone. Of a team whose
     /// folder is gone it finds out what became of its mail.
     pub fn look(&self, team: &TeamName) -> Result<Looked, OfficeError> {
-        match self.folder(team) {
-            Ok(folder) => {
+        match self.team(team) {
+            Ok(mut team) => team.look(),
+            // Its configuration cannot be read now; what its inboxes show is no less true.
+            Err(unreadable) if self.folder_of(team).exists() => {
+                let from = self.end_of_log()?;
                 self.complete_accepted(team, None);
                 let root = self.root_key();
                 let known = self.books.with(|ledger| ledger.team_inboxes(&root, team.as_str()))?;
-                let (looked, _) = self.look_into(&root, team, &folder, None, &known)?;
+                self.look_into(&root, team, &self.folder_of(team), None, &known).map_err(|_| unreadable)?;
                 self.books.tidy();
-                Ok(looked)
+                self.looked(team, from)
             }
-            Err(_) if self.close_team(team)? => Ok(Looked::default()),
-            Err(missing) => Err(missing),
+            Err(missing) => {
+                // None is made for a team that never was.
+                let from = if self.books.exist() { Some(self.end_of_log()?) } else { None };
+                match from {
+                    Some(from) if self.close_team(team)? => self.looked(team, from),
+                    _ => Err(missing),
+                }
+            }
         }
+    }
+
+    fn end_of_log(&self) -> Result<Cursor, LedgerError> {
+        self.books.with(|ledger| ledger.cursor())
+    }
+
+    fn looked(&self, team: &TeamName, from: Cursor) -> Result<Looked, OfficeError> {
+        let (books, root, team) = (self.books.clone(), self.root_key(), team.to_string());
+        Ok(Looked { books, root, team, from, to: self.end_of_log()? })
     }
 
     /// Looks at all teams, also at those that are gone.
@@ -128,7 +169,7 @@ impl Office {
         folder: &TeamFolder,
         config: Option<&TeamConfig>,
         known: &HashMap<String, TeamInbox>,
-    ) -> Result<(Looked, HashMap<String, Signature>), OfficeError> {
+    ) -> Result<HashMap<String, Signature>, OfficeError> {
         let _span = tracing::debug_span!("look", %team).entered();
         let mut seen = Appearances::new(self.mailboxes(folder), known);
         let mut names = folder.inbox_names();
@@ -142,13 +183,16 @@ impl Office {
             seen.compare(name);
         }
         names.extend(gone);
-        let mut looked = Looked::default();
         if !seen.changed.is_empty() || known.values().any(|inbox| inbox.has_open) {
             let loaded;
             let config = if let Some(config) = config {
                 config
             } else {
                 loaded = folder.load()?;
+                if self.recognise(team, &loaded) {
+                    let known = self.books.with(|ledger| ledger.team_inboxes(root, team.as_str()))?;
+                    return self.look_into(root, team, folder, Some(&loaded), &known);
+                }
                 &loaded
             };
             names.extend(config.members.iter().filter_map(|member| member.checked_name().ok()));
@@ -170,25 +214,28 @@ impl Office {
                     seen.compare(name);
                 }
                 if seen.changed.contains(name.as_str()) {
-                    let reached = self.look_at_inbox(team, name, Some(config))?;
+                    let has_news = self.look_at_inbox(team, name, Some(config))?;
                     // What the inbox shows for the first time may be in the conversation already.
-                    if !has_open && !reached.is_empty() {
+                    if !has_open && has_news {
                         gains = self.read_conversations(&inbox, transcripts)?;
                     }
-                    looked.reached.extend(reached);
                 }
-                looked.reached.extend(self.prove_seen(team, &inbox, transcripts, gains)?);
+                self.prove_seen(team, &inbox, transcripts, gains)?;
             }
         }
-        Ok((looked, seen.unchanged))
+        Ok(seen.unchanged)
     }
 
     /// Looks for one reader, before its mail is listed: writes what was accepted for it, and puts back what was undone. Who
     /// the mail is from, and what became of it otherwise, is left to a look at the team.
     pub fn look_for(&self, team: &TeamName, who: &MemberName) {
         self.complete_accepted(team, Some(who));
+        self.put_back_undone(team, who);
+    }
+
+    /// Puts back what was undone in an inbox. What cannot be put back now is for the next look.
+    pub(crate) fn put_back_undone(&self, team: &TeamName, who: &MemberName) {
         if self.books.exist() {
-            // What cannot be put back now is for the next look.
             let _ = self.restore_undone(team, who);
         }
     }
@@ -206,26 +253,26 @@ impl Office {
         Ok(())
     }
 
-    /// Brings the ledger up to date with one inbox.
+    /// Brings the ledger up to date with one inbox; says whether there was anything new.
     pub(crate) fn look_at_inbox(
         &self,
         team: &TeamName,
         name: &MemberName,
         config: Option<&TeamConfig>,
-    ) -> Result<Vec<Reached>, OfficeError> {
-        let mut all = Vec::new();
+    ) -> Result<bool, OfficeError> {
+        let mut has_any_news = false;
         for _ in 0..ATTEMPTS {
             let Some(known) = self.known_inbox(team, name)? else { break };
             let gathered = self.gather_inbox(team, name, config, known)?;
             let findings = judge::judge_inbox(&gathered, self.now().as_millis());
-            let (recording, reached) = self.record_inbox(team, name, &gathered, &findings)?;
-            all.extend(reached);
+            let (recording, has_news) = self.record_inbox(team, name, &gathered, &findings)?;
+            has_any_news |= has_news;
             // What was settled about recalled mail may show that its reader took it: that is for another look.
             if recording == Recording::Done && findings.recalls.is_empty() {
                 break;
             }
         }
-        Ok(all)
+        Ok(has_any_news)
     }
 
     /// Looks at one inbox, if it changed since the last look.
@@ -255,13 +302,16 @@ impl Team<'_> {
         self.digests = OnceLock::new();
         self.around.forget_mail();
         let office = self.office();
+        let from = office.end_of_log()?;
+        // A ledger that was made just now does not know the team yet.
+        office.recognise(self.name(), self.config());
         office.complete_accepted(self.name(), None);
         let root = office.root_key();
         let known = office.books.with(|ledger| ledger.team_inboxes(&root, self.name().as_str()))?;
-        let (looked, unchanged) =
-            office.look_into(&root, self.name(), self.folder(), Some(self.config()), &known)?;
+        let unchanged = office.look_into(&root, self.name(), self.folder(), Some(self.config()), &known)?;
+        office.look_at_tasks(self.name())?;
         office.books.tidy();
         self.signatures = unchanged;
-        Ok(looked)
+        office.looked(self.name(), from)
     }
 }

@@ -1,11 +1,11 @@
 //! Writing down what a look found, and putting back what was undone.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use atm_ledger::{Evidence, Look, Observed, Recording, Stage};
 use atm_wire::{MemberName, Message, TeamName};
 
-use super::Reached;
 use super::gather::GatheredInbox;
 use super::judge::Findings;
 use crate::error::OfficeError;
@@ -21,19 +21,19 @@ pub(crate) const UNREAD: &str = "in the inbox, unread";
 pub(crate) const READ: &str = "in the inbox, read";
 
 impl Office {
-    /// Records a look at an inbox, unless another one was recorded since.
+    /// Records a look at an inbox, unless another one was recorded since. Says whether it found anything new.
     pub(super) fn record_inbox(
         &self,
         team: &TeamName,
         name: &MemberName,
         gathered: &GatheredInbox,
         findings: &Findings,
-    ) -> Result<(Recording, Vec<Reached>), OfficeError> {
+    ) -> Result<(Recording, bool), OfficeError> {
         let (inbox, mailbox) = (&gathered.key, self.mailbox(team, name));
         let now = self.now().as_millis();
         let ids: Vec<&str> = gathered.messages.iter().map(Outline::id).collect();
         let unknown = self.books.with(|ledger| ledger.unknown(inbox, &ids))?;
-        let unknown = unknown.into_iter().map(ToOwned::to_owned).collect();
+        let unknown: HashSet<String> = unknown.into_iter().map(ToOwned::to_owned).collect();
         self.take_in(inbox, &mailbox, &unknown, now)?;
         let mut observed = gathered.archived.clone();
         observed.extend(findings.observed(gathered));
@@ -65,17 +65,7 @@ impl Office {
         if recording == Recording::Done && !findings.recalls.is_empty() {
             self.settle_recalls(team, name, &findings.recalls);
         }
-        let reached = |id: &str, stage| Reached { to: name.to_string(), id: id.to_owned(), stage };
-        let mut all: Vec<Reached> = gathered
-            .messages
-            .iter()
-            .filter(|message| unknown.contains(message.id()))
-            .map(|message| reached(message.id(), Stage::Written))
-            .collect();
-        all.extend(
-            observed.iter().flat_map(|seen| seen.stages.iter().map(|(stage, _)| reached(&seen.id, *stage))),
-        );
-        Ok((recording, all))
+        Ok((recording, !unknown.is_empty() || !observed.is_empty()))
     }
 }
 
@@ -94,6 +84,7 @@ impl Findings {
                 &self.unproved,
                 (Stage::Taken, Evidence::unproved(unproved).changed(UNREAD, &others).in_file(file)),
             ),
+            (&self.taken_again, taken("taken again after it was offered", UNREAD, &others, file)),
             (&self.held, (Stage::Held, held.changed(UNREAD, &others).in_file(file))),
         ];
         let observed = |id: &String, reached: &(Stage, Evidence)| Observed {
