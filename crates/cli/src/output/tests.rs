@@ -160,6 +160,7 @@ fn a_team_in_one_look_fits() {
             .to_owned(),
     };
     let picture = TeamPicture {
+        cursor: String::new(),
         team: "web-shop".parse().unwrap(),
         as_of: stamp("2026-11-15T12:00:00Z"),
         members: vec![member("team-lead", Presence::Online, 0), member("bob", Presence::Idle, 2)],
@@ -173,7 +174,7 @@ fn a_team_in_one_look_fits() {
         for_you: vec![mail("a race in the session store; the fix is on branch fix-login", false)],
         tasks: TaskCounts::default(),
         lead_signs: false,
-        looked: Looked { inboxes: 3, unreadable: Vec::new(), unread_after_ms: 600_000 },
+        looked: Looked { inboxes: 3, unreadable: Vec::new(), unread_after_ms: 600_000, cut: false },
         warnings: vec!["the task list could not be read".to_owned()],
     };
     insta::assert_snapshot!(at_each_width(|out| status::show::picture(out, &picture).unwrap()));
