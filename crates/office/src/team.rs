@@ -135,7 +135,10 @@ impl<'a> Team<'a> {
                 (name.to_string(), known.of(name.as_str(), &mailbox, &looks_like))
             };
             let all: HashMap<_, _> = self.names().iter().map(digest).collect();
-            known.keep(|name| all.contains_key(name));
+            // Looking makes no state where there is none.
+            if self.office.books.exist() {
+                known.keep(|name| all.contains_key(name));
+            }
             all
         })
     }

@@ -25,6 +25,8 @@ fn traces(world: &World) -> Vec<Trace> {
     // Who opens the ledger to read makes the files beside it that its readers coordinate by.
     let coordinates = |path: &Path| {
         *path == world.state()
+            // What was in the inboxes, so that they need not be read again: it may be deleted, too.
+            || (path.starts_with(world.state().join("mail")) && world.state().join("log.db").exists())
             || path.file_name().is_some_and(|name| {
                 let name = name.to_string_lossy();
                 // Readers create or complete the index, which may be deleted.
