@@ -32,7 +32,10 @@ impl Args {
     /// Tried first with the one command that seems to be called, which is much less to describe; what that does not
     /// understand, or answers with help, gets the whole list.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        let called = env::args_os().skip(1).find_map(|argument| Command::describe(argument.to_str()?));
+        let named = env::args_os().skip(1).find_map(|argument| Command::describe(argument.to_str()?));
+        // Without a word it is a look at the team.
+        let called =
+            named.or_else(|| (env::args_os().len() == 1).then(|| Command::describe("status")).flatten());
         let args = called.and_then(Self::of_command).map_or_else(Self::of_all_commands, Ok)?;
         match &args.command {
             Some(Command::Help(help)) => Err(help.page()),

@@ -99,9 +99,10 @@ fn kind(path: &str, arg: &Arg) -> Option<Kind> {
         }
         ("TEAM", ..) | ("NAME", "team show" | "team join" | "team delete", None) => Some(Kind::Team),
         ("NAME" | "NAMES" | "TO", ..) => Some(Kind::Member),
-        ("ID", "reply" | "ack", _) => Some(Kind::OwnMessage),
-        ("ID" | "ID|TEXT|last" | "ID|last", "thread" | "track" | "recall", _)
-        | ("ID", "send", Some("reply-to")) => Some(Kind::Message),
+        ("ID|last", "reply" | "ack", _) => Some(Kind::OwnMessage),
+        ("ID|TEXT|last" | "ID|last", "thread" | "track" | "recall", _) | ("ID", "send", Some("reply-to")) => {
+            Some(Kind::Message)
+        }
         ("IDS" | "ID,…", ..) | ("ID", "heartbeat" | "idle", Some("task")) => Some(Kind::Task),
         ("ID", ..) if first == "task" && option.is_none() => Some(Kind::Task),
         _ => None,

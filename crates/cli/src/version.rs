@@ -1,11 +1,17 @@
-//! `atm --version --verbose`: how the program was built.
+//! `atm --version`, and with `--verbose` how the program was built.
 
-/// The answer, if that is the question: `--version` and `--verbose` in any order, and nothing else.
+/// The answer, if that is the question: `--version`, with or without `--verbose`, and nothing else. It is given before
+/// any command is described.
 pub(crate) fn answer(words: &[String]) -> Option<String> {
     let is_version = |word: &String| word == "--version" || word == "-V";
     let is_verbose = |word: &String| word == "--verbose" || word == "-v";
-    let asked = words.iter().any(is_version) && words.iter().any(is_verbose);
-    (asked && words.iter().all(|word| is_version(word) || is_verbose(word))).then(text)
+    let asked = words.iter().any(is_version) && words.iter().all(|word| is_version(word) || is_verbose(word));
+    let answer = || if words.iter().any(is_verbose) { text() } else { short() };
+    asked.then(answer)
+}
+
+fn short() -> String {
+    format!("atm {}\n", env!("CARGO_PKG_VERSION"))
 }
 
 fn text() -> String {

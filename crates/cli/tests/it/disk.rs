@@ -112,7 +112,7 @@ fn a_full_disk() {
             mount -t tmpfs -o size=128k tmpfs \"$ATM_ROOT\"
             atm -q team create dev --layout {layout}
             atm -q member add bob
-            atm -q send bob before
+            atm -q send bob before > /dev/null
             cp \"$ATM_ROOT/teams/dev/{inbox}\" before
             head -c 1000000 /dev/zero > \"$ATM_ROOT/filler\" 2>/dev/null
             atm --json send bob \"$(head -c 30000 /dev/zero | tr '\\0' x)\" 2>&1 | cut -c1-20
@@ -120,7 +120,7 @@ fn a_full_disk() {
             ls -A \"$ATM_ROOT/teams/dev/$(dirname {inbox})\" | grep atm-
             atm -q inbox bob | grep -c before
             rm \"$ATM_ROOT/filler\"
-            atm -q send bob 'now there is room'
+            atm -q send bob 'now there is room' > /dev/null
             atm -q inbox bob | grep -c -e before -e 'now there is room'
             "
         );
@@ -139,7 +139,7 @@ fn a_full_disk_below_our_own_state_does_not_stop_mail() {
         head -c 2000000 /dev/zero > \"$ATM_STATE/filler\" 2>/dev/null
         atm send bob hello
         rm \"$ATM_STATE/filler\"
-        atm -q send bob 'now there is room'
+        atm -q send bob 'now there is room' > /dev/null
         ";
     let Some(said) = with_mounts(&world, script) else { return };
     assert_snapshot!(said, @"

@@ -53,7 +53,7 @@ fn a_hook_and_the_log_need_little_memory() {
     let world = world(false);
     let answer = in_little_room(&world, &hook("SessionStart"));
     assert!(answer.stdout.contains("0 word"), "{answer:?}");
-    assert!(answer.stdout.contains(&format!("and {} more", MESSAGES - 1)), "{}", answer.stdout);
+    assert!(answer.stdout.contains(&format!("{} more wait", MESSAGES - 1)), "{}", answer.stdout);
     // The turn ends: what was presented is marked as read, and nothing else changes.
     let inbox = std::fs::read_to_string(world.inbox_file("bob")).unwrap();
     let answer = in_little_room(&world, &hook("Stop"));

@@ -338,10 +338,10 @@ fn a_team_that_a_client_made_has_the_names_that_its_people_give_it() {
     ALIAS  TEAM
     web    session-1a2b3c4d
     $ atm team list
-    TEAM              CALLED     LAYOUT  MEMBERS  LEAD       MADE                      DESCRIPTION
-    dev               -          array   2        team-lead  [.........TIME.........]  A team for a test
-    session-1a2b3c4d  web, shop  array   2        team-lead  [.........TIME.........]  A team for a test
-    session-5e6f7a8b  shop       array   2        team-lead  [.........TIME.........]  A team for a test
+    TEAM              CALLED     LAYOUT  MEMBERS  LEAD       MADE              DESCRIPTION
+    dev               -          array   2        team-lead  [.....TIME.....]  A team for a test
+    session-1a2b3c4d  web, shop  array   2        team-lead  [.....TIME.....]  A team for a test
+    session-5e6f7a8b  shop       array   2        team-lead  [.....TIME.....]  A team for a test
     $ atm -t web send bob hello
     delivered for bob@session-1a2b3c4d, id [ID]
     $ atm -t session-1a2b3c4d inbox bob --unread -q | grep -c hello

@@ -80,7 +80,13 @@ fn for_a_prompt_it_is_short_and_without_mail_it_is_nothing() {
         r#"{"type":"task_assignment","taskId":"7","subject":"Fix it"}"#,
     ]);
     for _ in 0..3 {
-        world.ok(&["--as", "alice", "send", "bob", r#"{"type":"idle_notification","from":"alice"}"#]);
+        world.ok(&[
+            "--as",
+            "alice",
+            "send",
+            "bob",
+            r#"{"type":"idle_notification","from":"alice","idleReason":"available"}"#,
+        ]);
     }
     let session = world.session(
         "

@@ -288,5 +288,6 @@ fn somebody_who_is_no_member_may_send_if_that_is_meant() {
     }
     2> warning: stranger is not a member of team dev
     $ atm send bob 'without a name' --quiet
+    [ID]
     "#);
 }

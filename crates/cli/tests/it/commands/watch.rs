@@ -123,7 +123,7 @@ fn each_message_of_the_stream_is_one_line_and_comes_at_once() {
     let world = World::with_team();
     let mut stream = Stream::of(&world, &["bob"]);
     // Entries with nested values, which stand in the file over several lines.
-    let pretty = "{\n  \"type\": \"task_assignment\",\n  \"taskId\": \"7\"\n}";
+    let pretty = "{\n  \"type\": \"task_assignment\",\n  \"taskId\": \"7\",\n  \"subject\": \"s\"\n}";
     let batch = serde_json::json!({ "to": "bob", "text": pretty, "reply_to": "x", "priority": "high" });
     for _ in 0..3 {
         assert_eq!(world.pipe(&["send", "--batch"], batch.to_string()).code, Some(0));

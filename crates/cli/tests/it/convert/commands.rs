@@ -295,7 +295,7 @@ fn its_help_says_what_happens() {
               Answer with JSON on stdout, errors as JSON on stderr
 
       -q, --quiet
-              Say only what was asked for
+              Say only what was asked for; of a message or task that is made, its id
 
           --color <WHEN>
               Use colours

@@ -91,7 +91,13 @@ fn cursor_gets_any_mail_when_a_turn_ends_since_it_has_no_other_door() {
     bob.send("one more");
     bob.is_silent("stop", &json!({ "status": "completed", "loop_count": 1 }));
     bob.world.ok(&["--as", "bob", "read"]);
-    bob.world.ok(&["--as", "alice", "send", "bob", r#"{"type":"idle_notification","from":"alice"}"#]);
+    bob.world.ok(&[
+        "--as",
+        "alice",
+        "send",
+        "bob",
+        r#"{"type":"idle_notification","from":"alice","idleReason":"available"}"#,
+    ]);
     bob.is_silent("stop", &json!({ "status": "completed", "loop_count": 0 }));
 }
 
@@ -118,7 +124,13 @@ fn the_client_is_told_from_what_it_says() {
 fn idle_notices_are_folded_and_the_text_is_bounded() {
     let bob = Bob::new("claude");
     for _ in 0..3 {
-        bob.world.ok(&["--as", "alice", "send", "bob", r#"{"type":"idle_notification","from":"alice"}"#]);
+        bob.world.ok(&[
+            "--as",
+            "alice",
+            "send",
+            "bob",
+            r#"{"type":"idle_notification","from":"alice","idleReason":"available"}"#,
+        ]);
     }
     for number in 0..5 {
         bob.send(&format!("{number} {}", "ä𝄞".repeat(400)));

@@ -109,7 +109,7 @@ fn after_three_times_it_is_held_and_needs_attention() {
     assert_eq!(world.texts_for("bob"), ["m1"]);
     assert_eq!(why_of(&world, &id).as_deref(), Some("held"));
     assert!(!processed(&world, &id));
-    assert!(world.ok(&["status"]).contains("held"));
+    assert!(world.ok(&["status"]).contains("undone again and again"));
     // Nor does it become taken when the inbox is drained.
     replace(&file, &[]);
     assert_eq!(world.stage(&id), "held");
