@@ -33,6 +33,12 @@ use failure::Failure;
 fn main() {
     complete::answer_a_shell();
     signals::report_too_large_files();
+    let words: Vec<String> = env::args_os().skip(1).filter_map(|word| word.into_string().ok()).collect();
+    if let Some(text) = version::answer(&words) {
+        // If nobody listens, there is nothing left to do.
+        let _ = io::stdout().write_all(text.as_bytes());
+        process::exit(0);
+    }
     let for_a_hook = hook::is_called(env::args_os().skip(1));
     let args = match Args::of_process() {
         Ok(args) => args,
@@ -41,12 +47,6 @@ fn main() {
             process::exit(hook::give_up(None, "wrong arguments"));
         }
         Err(mut error) => {
-            let words: Vec<String> = env::args().skip(1).collect();
-            if let Some(text) = version::answer(&words) {
-                // If nobody listens, there is nothing left to do.
-                let _ = io::stdout().write_all(text.as_bytes());
-                process::exit(0);
-            }
             suggest::add_to(&mut error);
             process::exit(failure::report_usage(&error));
         }
