@@ -35,6 +35,7 @@ mod looking;
 mod mcp;
 mod mending_teams;
 mod migrate;
+mod newcomer;
 mod once;
 mod panes;
 mod partly;

@@ -7,8 +7,8 @@ use atm_support::wait_until;
 use crate::scene::World;
 
 /// A shell in a terminal of a given size; its server is killed at the end.
-struct Terminal {
-    world: World,
+pub(crate) struct Terminal {
+    pub(crate) world: World,
 }
 
 impl Drop for Terminal {
@@ -18,7 +18,7 @@ impl Drop for Terminal {
 }
 
 impl Terminal {
-    fn new(world: World, columns: usize, rows: usize) -> Self {
+    pub(crate) fn new(world: World, columns: usize, rows: usize) -> Self {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         let size = ["-x", &columns, "-y", &rows];
         let mut tmux = world.program("tmux");
@@ -41,7 +41,7 @@ impl Terminal {
         String::from_utf8_lossy(&tmux.output().unwrap().stdout).into_owned()
     }
 
-    fn enter(&self, line: &str) {
+    pub(crate) fn enter(&self, line: &str) {
         self.tmux(&["send-keys", "-l", line]);
         self.press("Enter");
     }
@@ -50,11 +50,11 @@ impl Terminal {
         self.tmux(&["send-keys", key]);
     }
 
-    fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    fn wait_for(&self, words: &str) {
+    pub(crate) fn wait_for(&self, words: &str) {
         wait_until(&format!("{words:?} is on the screen"), || self.screen().contains(words));
     }
 }
