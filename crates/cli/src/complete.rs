@@ -87,6 +87,8 @@ impl Kind {
 /// What an argument of the command `path` names, by how its help calls it.
 fn kind(path: &str, arg: &Arg) -> Option<Kind> {
     let value = arg.get_value_names()?.first()?.as_str();
+    // `ID|last` is an id, too.
+    let value = if value.split('|').any(|part| part == "ID") { "ID" } else { value };
     let first = path.split(' ').next().unwrap_or_default();
     let option = arg.get_long();
     match (value, path, option) {
@@ -99,10 +101,8 @@ fn kind(path: &str, arg: &Arg) -> Option<Kind> {
         }
         ("TEAM", ..) | ("NAME", "team show" | "team join" | "team delete", None) => Some(Kind::Team),
         ("NAME" | "NAMES" | "TO", ..) => Some(Kind::Member),
-        ("ID|last", "reply" | "ack", _) => Some(Kind::OwnMessage),
-        ("ID|TEXT|last" | "ID|last", "thread" | "track" | "recall", _) | ("ID", "send", Some("reply-to")) => {
-            Some(Kind::Message)
-        }
+        ("ID", "reply" | "ack", _) => Some(Kind::OwnMessage),
+        ("ID", "thread" | "track" | "recall", _) | ("ID", "send", Some("reply-to")) => Some(Kind::Message),
         ("IDS" | "ID,…", ..) | ("ID", "heartbeat" | "idle", Some("task")) => Some(Kind::Task),
         ("ID", ..) if first == "task" && option.is_none() => Some(Kind::Task),
         _ => None,
