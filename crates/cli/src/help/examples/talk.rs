@@ -44,7 +44,6 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm --as team-lead request bob task_status_request --data '{\"taskId\":\"1\"}' --no-wait",
         ],
     ),
-    ("recall", &["atm recall last                # what you sent last", "atm recall 7d1c9f02"]),
     (
         "respond",
         &[
