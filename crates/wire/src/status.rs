@@ -183,9 +183,10 @@ impl TaskStatus {
                 old.metrics.as_ref().and_then(|old| old.tasks_completed),
             ),
         ];
-        // Readers of the numbers expect all of them.
+        // Readers of the numbers expect all of them, where they are ours.
+        let is_ours = old.metrics.is_none();
         if metrics.iter().any(|(_, more, _)| *more > 0) || news.response.is_some() {
-            for (spellings, more, old) in metrics {
+            for (spellings, more, old) in metrics.into_iter().filter(|(_, more, _)| is_ours || *more > 0) {
                 let number = old.unwrap_or(0).saturating_add(more);
                 text = set_metric(&text, &spellings, &number.into())?;
             }

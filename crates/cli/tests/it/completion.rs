@@ -20,8 +20,12 @@ fn is_there(world: &World) -> bool {
     world.inbox_file("bob").exists() && world.texts_for("bob").iter().any(|text| text == LOST)
 }
 
+fn input(event: &str) -> Value {
+    json!({ "session_id": "s", "cwd": "/", "hook_event_name": event })
+}
+
 fn hook(world: &World, event: &str) {
-    let input = json!({ "session_id": "s", "cwd": "/", "hook_event_name": event });
+    let input = input(event);
     let args = ["hook", event, "--client", "claude", "--as", "bob", "-t", "dev"];
     let answer = world.pipe(&args, input.to_string());
     assert!(matches!(answer.code, Some(0 | 2)), "{answer:?}");
@@ -106,6 +110,9 @@ fn traced(world: &World, event: &str) -> Option<String> {
     let mut strace = world.program("strace");
     strace.args(["-f", "-e", "trace=openat,open", "-o"]).arg(&trace);
     strace.args([crate::scene::ATM, "hook", event, "--client", "claude", "--as", "bob", "-t", "dev"]);
+    let said = world.home().join("input");
+    std::fs::write(&said, input(event).to_string()).unwrap();
+    strace.stdin(std::fs::File::open(said).unwrap());
     let done = strace.output().ok().filter(|output| output.status.success());
     done.and_then(|_| std::fs::read_to_string(trace).ok())
 }

@@ -331,9 +331,7 @@ fn check_payload(content: &Content) -> Result<(), OfficeError> {
 fn large(text: &str) -> Option<String> {
     (text.len() > LARGE).then(|| {
         let size = text.len() / 1024;
-        format!(
-            "the message has {size} KB: leave that as a file with `atm artifacts put FILE`, and send its name"
-        )
+        format!("the message has {size} KB: leave that as a file among your artifacts, and send its name")
     })
 }
 

@@ -6,6 +6,7 @@ use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::members::MemberChange;
 use super::pane::{Exit, Life, PaneRef};
 use super::presence::ended;
 use super::spawn_error::SpawnError;
@@ -91,8 +92,13 @@ impl Office {
     /// Closes the pane of a member that has approved its end, if we opened it; says whether there was one. What runs there
     /// ends with it, the caller too if it is that.
     pub fn close_pane(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
-        let team = self.team(team)?;
-        let Some(pane) = team.config().member(name.as_str()).and_then(PaneRef::of) else { return Ok(false) };
+        let handle = self.team(team)?;
+        let Some(member) = handle.config().member(name.as_str()) else { return Ok(false) };
+        let Some(pane) = PaneRef::of(member) else { return Ok(false) };
+        // It may be in the middle of recording that itself, and would end as one that failed.
+        if !has_announced_end(member) {
+            self.set_member(team, name, &MemberChange { active: Some(false), ..MemberChange::default() })?;
+        }
         self.panes.close(&pane).map_err(SpawnError::from)?;
         Ok(true)
     }

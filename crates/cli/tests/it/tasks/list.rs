@@ -87,6 +87,7 @@ fn a_teams_tasks_in_a_list_on_a_board_and_as_a_tree() {
     $ atm task delete 3
     deleted task 3
     $ atm --quiet task create Rest
+    5
     $ atm task list --status completed
     ID  STATUS     OWNER  LEASE  WAITS FOR  SUBJECT
     1   completed  bob    -      -          Design
