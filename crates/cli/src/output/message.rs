@@ -5,7 +5,8 @@ use std::io;
 use anstyle::Style;
 use atm_ledger::{MARK_END, MARK_START};
 use atm_office::trail::history::Remembered;
-use atm_office::view::{Kind, MessageView};
+use atm_office::view::{Kind, MessageView, NamedFile};
+use serde_json::{Map, Value};
 
 use super::paint::Paint;
 use super::{Out, fit, ids, safe};
@@ -191,20 +192,40 @@ fn highlight(text: &str, paint: impl Fn(&str) -> String) -> String {
     out
 }
 
-/// What to show of a message: its words, or its payload's fields.
+/// What to show of a message: its words, or its payload's fields; and the files that it names.
 pub(crate) fn text(message: &MessageView) -> String {
-    let Some(payload) = message.payload.as_ref().filter(|_| message.kind == Kind::Protocol) else {
-        return message.text.clone();
+    let payload = message.payload.as_ref().filter(|_| message.kind == Kind::Protocol);
+    let fields = payload.and_then(|payload| serde_json::from_str::<Map<String, Value>>(payload.get()).ok());
+    let mut lines = match &fields {
+        Some(fields) => fields.iter().filter_map(|(key, value)| field(message, key, value)).collect(),
+        None => vec![message.text.clone()],
     };
-    let Ok(fields) = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(payload.get()) else {
-        return message.text.clone();
+    // Those that stand in a field of their own are shown there.
+    let is_field = |file: &NamedFile| {
+        fields
+            .as_ref()
+            .is_some_and(|fields| fields.get(&file.key).and_then(Value::as_str) == Some(&file.path))
     };
-    let shown = fields.iter().filter(|(key, _)| !["type", "from", "timestamp"].contains(&key.as_str()));
-    let line = |(key, value): (&String, &serde_json::Value)| match value {
-        serde_json::Value::String(text) => format!("{key}: {text}"),
-        other => format!("{key}: {other}"),
-    };
-    shown.map(line).collect::<Vec<_>>().join("\n")
+    lines.extend(message.files.iter().filter(|file| !is_field(file)).map(file));
+    lines.join("\n")
+}
+
+fn field(message: &MessageView, key: &str, value: &Value) -> Option<String> {
+    if ["type", "from", "timestamp"].contains(&key) {
+        return None;
+    }
+    let Value::String(text) = value else { return Some(format!("{key}: {value}")) };
+    let named = message.files.iter().find(|file| file.key == key && file.path == *text);
+    Some(named.map_or_else(|| format!("{key}: {text}"), file))
+}
+
+/// A file's path; with the reason if it is no more than the sender's word.
+fn file(named: &NamedFile) -> String {
+    let NamedFile { key, path, unchecked } = named;
+    match unchecked {
+        None => format!("{key}: {path}"),
+        Some(why) => format!("{key}: {path} (unchecked path: {})", why.words()),
+    }
 }
 
 /// Splits messages into runs: idle notices of one sender in a row make one, everything else is alone.

@@ -5,7 +5,9 @@ use atm_office::people::members::{MemberView, Presence};
 use atm_office::trail::history::Remembered;
 use atm_office::trail::pending::{Looked, Waiting, Why};
 use atm_office::trail::track::{Track, TrackStage};
-use atm_office::view::{Attention, Extra, Kind, MessageView, Reason, TaskCounts, TeamPicture};
+use atm_office::view::{
+    Attention, Extra, Kind, MessageView, NamedFile, Reason, TaskCounts, TeamPicture, Unchecked,
+};
 use atm_wire::Stamp;
 use jiff::tz::TimeZone;
 
@@ -94,6 +96,7 @@ fn mail(text: &str, read: bool) -> MessageView {
         pending: !read,
         ack_by: None,
         ack_id: None,
+        files: Vec::new(),
         extra: Extra::default(),
     }
 }
@@ -124,6 +127,35 @@ fn what_waits_fits() {
         remembered("7906ec52", "bob", Stage::Written, Some("please check why the login test is flaky"));
     let waiting = [Waiting { message, why: Why::UnreadLong, waited_ms: 7_200_000 }];
     insta::assert_snapshot!(at_each_width(|out| trace::show_waiting(out, &waiting).unwrap()));
+}
+
+#[test]
+fn a_path_that_is_not_known_to_be_the_teams_file_is_marked() {
+    let named =
+        |key: &str, path: &str, unchecked| NamedFile { key: key.into(), path: path.into(), unchecked };
+    let payload =
+        r#"{"type":"plan_approval_request","planFilePath":"/etc/passwd","filePath":"/work/plan.md"}"#;
+    let mail = MessageView {
+        kind: Kind::Protocol,
+        payload: serde_json::from_str(payload).unwrap(),
+        files: vec![
+            named("planFilePath", "/etc/passwd", Some(Unchecked::Outside)),
+            named("filePath", "/work/plan.md", None),
+            named("outFilePath", "x", Some(Unchecked::NotAbsolute)),
+        ],
+        ..mail(payload, false)
+    };
+    let shown = message::text(&mail);
+    let mut lines: Vec<&str> = shown.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "filePath: /work/plan.md",
+            "outFilePath: x (unchecked path: no absolute path)",
+            "planFilePath: /etc/passwd (unchecked path: outside of the team's folders)",
+        ]
+    );
 }
 
 #[test]

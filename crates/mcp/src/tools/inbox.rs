@@ -22,6 +22,8 @@ use crate::trouble::Trouble;
 pub(super) const FRONT: &str = "atm mcp";
 /// Names, ids and the like are cut here, so that a message with a long text always fits.
 const LONGEST_WORD: usize = 200;
+/// Of so many files that a message names the paths are repeated.
+const MOST_FILES: usize = 8;
 const LONGEST_SUMMARY: usize = 500;
 /// What mail is that has no type of its own.
 const PLAIN: &str = "message";
@@ -207,6 +209,14 @@ fn entry(message: &MessageView, marked: bool) -> Value {
     }
     if message.pending {
         put("pending", true.into());
+    }
+    // The sender's word is not enough: what is not known to be the team's file is text.
+    let files = |checked: bool| message.files.iter().filter(move |file| file.unchecked.is_none() == checked);
+    let paths = |checked| files(checked).take(MOST_FILES).map(|file| word(&file.path)).collect::<Vec<_>>();
+    for (key, paths) in [("files", paths(true)), ("unchecked_paths", paths(false))] {
+        if !paths.is_empty() {
+            put(key, paths.into());
+        }
     }
     Value::Object(fields)
 }

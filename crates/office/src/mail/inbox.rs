@@ -7,7 +7,7 @@ use atm_wire::{MemberName, Message, Stamp, TeamName};
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::trail::pending::Waiting;
-use crate::view::MessageView;
+use crate::view::{MessageView, Viewer};
 
 /// Which messages to show.
 #[derive(Debug, Clone, Default)]
@@ -68,12 +68,9 @@ impl Office {
         let fitting: Vec<&Message> =
             listing.messages.iter().filter(|message| filter.lets_through(message, &waiting)).collect();
         let skip = filter.last.map_or(0, |last| fitting.len().saturating_sub(last));
+        let viewer = Viewer::new(self, who, team);
         Ok(Look {
-            messages: fitting
-                .into_iter()
-                .skip(skip)
-                .map(|message| MessageView::new(message, who, team))
-                .collect(),
+            messages: fitting.into_iter().skip(skip).map(|message| viewer.view(message)).collect(),
             warnings: listing.warnings.iter().map(ToString::to_string).collect(),
         })
     }

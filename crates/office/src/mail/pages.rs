@@ -197,7 +197,8 @@ impl Window {
 
     fn page(&mut self, pages: Pages, fits: &mut dyn FnMut(&MessageView) -> bool) -> Reading {
         self.used_at = Instant::now();
-        let count = self.rest.iter().take_while(|message| fits(&self.inbox.view(message))).count();
+        let viewer = self.inbox.viewer();
+        let count = self.rest.iter().take_while(|message| fits(&viewer.view(message))).count();
         // One that fits nowhere would keep all others from being read.
         let count = count.max(1).min(self.rest.len());
         let messages: Vec<Message> = self.rest.drain(..count).collect();

@@ -15,7 +15,7 @@ use crate::error::OfficeError;
 use crate::mail::pages::Page;
 use crate::office::Office;
 use crate::trail::look::{READ, UNREAD, found};
-use crate::view::MessageView;
+use crate::view::{MessageView, Viewer};
 
 /// Mail that is handed out. Until [`Reading::confirm`] it stays unread: after a crash it is handed out again.
 ///
@@ -62,9 +62,9 @@ impl Taking {
         Ok(Confirmed { marked: marked.marked, warnings })
     }
 
-    /// A message of it, as it is shown.
-    pub(crate) fn view(&self, message: &Message) -> MessageView {
-        MessageView::new(message, &self.who, &self.team)
+    /// What its messages are shown by.
+    pub(crate) fn viewer(&self) -> Viewer<'_> {
+        Viewer::new(&self.office, &self.who, &self.team)
     }
 }
 
@@ -90,7 +90,8 @@ impl Reading {
 
     /// The unread messages, in reading order.
     pub fn messages(&self) -> &[MessageView] {
-        self.views.get_or_init(|| self.originals.iter().map(|message| self.inbox.view(message)).collect())
+        let viewer = self.inbox.viewer();
+        self.views.get_or_init(|| self.originals.iter().map(|message| viewer.view(message)).collect())
     }
 
     /// What was passed over.
@@ -113,7 +114,8 @@ impl Reading {
     /// Hands out the first ones only, as long as each `fits`; the others stay unread. Says how many those are.
     pub fn cut(&mut self, mut fits: impl FnMut(&MessageView) -> bool) -> usize {
         let all = self.originals.len();
-        let count = self.originals.iter().take_while(|message| fits(&self.inbox.view(message))).count();
+        let viewer = self.inbox.viewer();
+        let count = self.originals.iter().take_while(|message| fits(&viewer.view(message))).count();
         self.originals.truncate(count);
         self.flags.iter_mut().for_each(|flags| flags.truncate(count));
         self.views = OnceLock::new();
@@ -122,8 +124,8 @@ impl Reading {
 
     /// Hands out those only; the others stay unread.
     pub fn retain(&mut self, mut wanted: impl FnMut(&MessageView) -> bool) {
-        let inbox = &self.inbox;
-        self.originals.retain(|message| wanted(&inbox.view(message)));
+        let viewer = self.inbox.viewer();
+        self.originals.retain(|message| wanted(&viewer.view(message)));
         self.flags = None;
         self.views = OnceLock::new();
     }

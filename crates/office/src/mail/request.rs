@@ -14,7 +14,7 @@ use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
-use crate::view::MessageView;
+use crate::view::{MessageView, Viewer};
 
 impl Office {
     /// Asks somebody: a payload of type `kind` with `data`, and an id that the answer will carry.
@@ -69,7 +69,7 @@ impl Office {
                     && matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))
             });
             if let Some(answer) = answer {
-                return Ok(MessageView::new(&answer, who, team));
+                return Ok(Viewer::new(self, who, team).view(&answer));
             }
             if !watch.wait(Some(deadline)) {
                 return Err(OfficeError::NoAnswer { request: request.to_owned() });

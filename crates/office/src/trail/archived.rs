@@ -15,7 +15,7 @@ use crate::office::Office;
 use crate::trail::effects;
 use crate::trail::intake::Outline;
 use crate::trail::look::{READ, UNREAD, found};
-use crate::view::MessageView;
+use crate::view::Viewer;
 
 /// How many messages of the archive are put into the ledger at a time.
 const BATCH: usize = 1000;
@@ -70,8 +70,9 @@ impl Office {
         // The layout's own archive was made before ours took over.
         newest_first.extend(old.messages.into_iter().rev().filter(|message| fits(message)));
         newest_first.truncate(wanted);
+        let viewer = Viewer::new(self, who, team);
         Ok(Look {
-            messages: newest_first.iter().rev().map(|message| MessageView::new(message, who, team)).collect(),
+            messages: newest_first.iter().rev().map(|message| viewer.view(message)).collect(),
             warnings: warnings.iter().map(ToString::to_string).collect(),
         })
     }

@@ -5,6 +5,8 @@ use atm_wire::{MemberName, Message, TeamName};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::NamedFile;
+
 /// Text for people, or protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -52,6 +54,9 @@ pub struct MessageView {
     /// The name by which its sender wants it acknowledged; in the JSON it stands in `extra`.
     #[serde(skip)]
     pub ack_id: Option<String>,
+    /// The files that it names, where they are known to be the team's, and where not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<NamedFile>,
     /// Keys that we do not know, and `metadata`, as they stand.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
@@ -74,7 +79,7 @@ impl Serialize for Extra {
 }
 
 impl MessageView {
-    /// `message` as it stands in the inbox of `to`.
+    /// `message` as it stands in the inbox of `to`, with nothing known of the files that it names.
     pub fn new(message: &Message, to: &MemberName, team: &TeamName) -> Self {
         let (kind, r#type, payload) = match message.content() {
             Content::Text => {
@@ -104,6 +109,7 @@ impl MessageView {
             pending: message.is_pending(),
             ack_id: message.ack_id(),
             ack_by: message.ours().ack_by.map(|time| time.to_string()),
+            files: Vec::new(),
             extra: Extra(extra),
         }
     }

@@ -1,9 +1,12 @@
 //! What fronts show: one picture of a team, and a message in its `--json` shape.
 
 mod attention;
+mod files;
 mod message;
 mod picture;
 
 pub use attention::{Attention, Reason, Remedy};
+pub(crate) use files::Viewer;
+pub use files::{NamedFile, Unchecked};
 pub use message::{Extra, Kind, MessageView};
 pub use picture::{TaskCounts, TeamPicture};

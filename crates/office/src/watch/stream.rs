@@ -10,7 +10,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
-use crate::view::MessageView;
+use crate::view::{MessageView, Viewer};
 
 /// A stream of messages that come into some inboxes.
 #[derive(Debug)]
@@ -95,9 +95,10 @@ impl MailStream {
             let messages = watched.mailbox.list()?.messages;
             // What left the inbox cannot come again under the same receipt, so only what is there is remembered.
             let there: HashSet<Receipt> = messages.iter().map(Receipt::of).collect();
+            let viewer = Viewer::new(&self.office, &watched.name, &self.team);
             for message in &messages {
                 if !watched.shown.contains(&Receipt::of(message)) {
-                    new.push(MessageView::new(message, &watched.name, &self.team));
+                    new.push(viewer.view(message));
                 }
             }
             watched.shown = there;

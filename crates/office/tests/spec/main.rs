@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod acknowledged;
+mod files;
 mod flaws;
 mod order;
 mod requests;

@@ -1,6 +1,7 @@
 //! One message, whichever layout it stands in.
 
 mod draft;
+mod files;
 mod flaw;
 pub mod identity;
 mod parse;
@@ -15,6 +16,7 @@ use crate::payload::{Content, classify};
 use crate::stamp::Stamp;
 
 pub use draft::{Delivery, Draft, Ours, Priority};
+pub use files::NamedPath;
 pub use flaw::Flaw;
 pub use parse::Sketch;
 

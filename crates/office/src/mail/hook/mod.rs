@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::OfficeError;
 use crate::mail::tag::is_tagged;
 use crate::office::Office;
-use crate::view::MessageView;
+use crate::view::{MessageView, Viewer};
 use unread::Unread;
 
 pub use whose::{Caller, Whose};
@@ -198,8 +198,9 @@ impl Office {
         }
         // What it is kept going for comes first: not everything may fit.
         new.sort_by_key(|message| !keeps_going.contains(&receipt(message)));
+        let viewer = Viewer::new(self, who, team);
         let handover = Handover {
-            messages: new.iter().map(|message| MessageView::new(message, who, team)).collect(),
+            messages: new.iter().map(|message| viewer.view(message)).collect(),
             receipts: new.iter().map(receipt).collect(),
             keeps_going,
             left_out,
