@@ -67,7 +67,7 @@ impl Context {
             [] | [_] => Ok(vec![self.team()?]),
             several => {
                 let choose = |team: &String| Ok(self.office.choose_team(Some(team), &self.cwd)?);
-                several.iter().map(choose).collect()
+                several.iter().map(choose).collect::<Result<_, _>>().map(each_once)
             }
         }
     }
@@ -81,7 +81,7 @@ impl Context {
     fn team_named(&self) -> Result<Option<String>, Failure> {
         if self.global.team.len() > 1 {
             return Err(Failure::usage("this command is about one team, and --team is given more than once")
-                .hint("give it once; status, members, inbox and pending take several"));
+                .hint("give it once; status, members, inbox, pending, log, search, thread, track and stats take several"));
         }
         Ok(match (&self.settings.team.value, self.identity()?) {
             (Some(team), _) => Some(team.clone()),
@@ -102,6 +102,17 @@ impl Context {
     pub(crate) fn remembered_team(&self) -> Result<Option<TeamName>, Failure> {
         let Some(named) = self.team_named()? else { return Ok(None) };
         Ok(Some(self.office.choose_remembered_team(&named, &self.cwd)?))
+    }
+
+    /// The teams, if any were named, for a question about their history: they may be gone.
+    pub(crate) fn remembered_teams(&self) -> Result<Vec<TeamName>, Failure> {
+        match self.global.team.as_slice() {
+            [] | [_] => Ok(self.remembered_team()?.into_iter().collect()),
+            several => {
+                let choose = |team: &String| Ok(self.office.choose_remembered_team(team, &self.cwd)?);
+                several.iter().map(choose).collect::<Result<_, _>>().map(each_once)
+            }
+        }
     }
 
     /// The team of who sends: the one that is meant or, where nothing says which, the recipient's.
@@ -152,6 +163,17 @@ impl Context {
     pub(crate) fn identity(&self) -> Result<Option<Address>, Failure> {
         self.settings.identity()
     }
+}
+
+/// Teams as they were named, but none twice.
+fn each_once(teams: Vec<TeamName>) -> Vec<TeamName> {
+    let mut once: Vec<TeamName> = Vec::new();
+    for team in teams {
+        if !once.contains(&team) {
+            once.push(team);
+        }
+    }
+    once
 }
 
 fn current_folder() -> Result<PathBuf, Failure> {

@@ -67,21 +67,22 @@ pub struct Stats {
 }
 
 impl Ledger {
-    /// Counts what was sent in a window, in `parts` equal parts.
+    /// Counts what was sent in a window, in `parts` equal parts: in these teams, or in all if none is named.
     pub fn stats(
         &self,
         root: &str,
-        team: Option<&str>,
+        teams: &[&str],
         (since, until): (i64, i64),
         parts: usize,
     ) -> Result<Stats, LedgerError> {
         self.read(|view| {
             let Some(id) = root_id(view.log, root)? else { return Ok(Stats::empty(since, until, parts)) };
-            let team = match team.map(|team| find_team(view, root, team)).transpose()? {
-                Some(None) => return Ok(Stats::empty(since, until, parts)),
-                found => found.flatten(),
-            };
-            count_up(view.index, id, team, (since, until), parts)
+            let find = |team: &&str| find_team(view, root, team).transpose();
+            let found: Vec<i64> = teams.iter().filter_map(find).collect::<rusqlite::Result<_>>()?;
+            if found.is_empty() && !teams.is_empty() {
+                return Ok(Stats::empty(since, until, parts));
+            }
+            count_up(view.index, id, &found, (since, until), parts)
         })
     }
 }
@@ -146,14 +147,15 @@ struct Counted {
 fn count_up(
     db: &Connection,
     root: RootId,
-    team: Option<i64>,
+    named: &[i64],
     window: (i64, i64),
     parts: usize,
 ) -> rusqlite::Result<Stats> {
-    let teams: HashMap<i64, String> = db
-        .prepare_cached("SELECT id, team FROM teams WHERE root = ?1 AND (?2 IS NULL OR id = ?2)")?
-        .query_map(params![root, team], |row| Ok((row.get(0)?, row.get(1)?)))?
+    let mut teams: HashMap<i64, String> = db
+        .prepare_cached("SELECT id, team FROM teams WHERE root = ?1")?
+        .query_map(params![root], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
+    teams.retain(|id, _| named.is_empty() || named.contains(id));
     let mut tally = Tally::of(db, &teams, window, parts)?;
     let waits = tally.waits(db)?;
     let (since, until) = window;

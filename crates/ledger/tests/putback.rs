@@ -126,7 +126,7 @@ fn held_and_unproved_mail_is_pending_until_it_is_seen() {
     }
     assert!(pending(&desk).is_empty());
     // How long it took to be taken is known of the one that was.
-    let stats = desk.ledger.stats(&desk.bob.root, None, (0, 10), 1).unwrap();
+    let stats = desk.ledger.stats(&desk.bob.root, &[], (0, 10), 1).unwrap();
     let taken = stats.waits.iter().find(|waits| waits.stage == Stage::Taken).unwrap();
     assert_eq!(taken.messages, 1);
 }

@@ -209,7 +209,7 @@ impl Desk {
         let ids = |found: Vec<atm_ledger::Recorded>| found.into_iter().map(|m| m.id).collect::<Vec<_>>();
         answers.push(format!("{:?}", ids(ledger.pending(ROOT, "demo", 0, 100).unwrap())));
         answers.push(format!("{:?}", ids(ledger.request(ROOT, "r").unwrap())));
-        answers.push(format!("{:?}", ledger.stats(ROOT, None, (0, 1 << 40), 3).unwrap()));
+        answers.push(format!("{:?}", ledger.stats(ROOT, &[], (0, 1 << 40), 3).unwrap()));
         for to in 0..2 {
             let inbox = inbox(to);
             answers.push(format!("{:?}", ledger.traces(&inbox).unwrap()));

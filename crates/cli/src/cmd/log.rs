@@ -14,6 +14,9 @@ pub(crate) struct Log {
     /// The last so many
     #[arg(long, value_name = "N", default_value_t = 50)]
     last: usize,
+    /// All of them, however many there are
+    #[arg(long, conflicts_with = "last")]
+    all: bool,
     /// Only from this sender
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
@@ -45,8 +48,11 @@ impl Log {
         let now = context.office.now();
         let filters = [&self.from, &self.to, &self.with, &self.since, &self.until, &self.grep, &self.r#type];
         let is_filtered = filters.iter().any(|filter| filter.is_some());
-        let log = context.office.trace(&Trace {
-            team: context.remembered_team()?,
+        let limit = if self.all { ALL } else { self.last };
+        // One more tells whether there is more.
+        let one_more = usize::from(!context.out.json && !self.all);
+        let trace = Trace {
+            teams: context.remembered_teams()?,
             from: self.from,
             to: self.to,
             with: self.with,
@@ -54,21 +60,49 @@ impl Log {
             until: time("--until", self.until.as_deref(), now)?,
             grep: self.grep,
             r#type: self.r#type,
-            limit: self.last,
-        })?;
+            limit: limit.saturating_add(one_more),
+        };
+        let mut log = context.office.trace(&trace)?;
+        let earlier = match log.len().saturating_sub(limit) {
+            0 => None,
+            more => {
+                log.drain(..more);
+                Some(count_earlier(context, &trace, limit)?)
+            }
+        };
         let out = &mut context.out;
         out.page();
         if out.json {
             out.document(&log)?;
             return Ok(0);
         }
-        if log.is_empty() {
+        if log.is_empty() && earlier.is_none() {
             out.note(if is_filtered { "no such mail" } else { "nothing was sent or seen yet" })?;
         } else if self.full {
             super::thread::show(out, &log)?;
-        } else {
+        } else if !log.is_empty() {
             trace::show(out, &log)?;
+        }
+        if let Some(earlier) = earlier {
+            let next = limit.saturating_mul(5).max(1);
+            out.line(out.paint.dim(&format!("… {earlier}: --last {next} or --all")))?;
         }
         Ok(0)
     }
+}
+
+/// More than anybody has.
+const ALL: usize = u32::MAX as usize;
+/// So far it is counted how many there are.
+const MOST_COUNTED: usize = 10_000;
+
+/// How many there are besides those that are shown, in words. With `--grep` every text would have to be read for that.
+fn count_earlier(context: &Context, trace: &Trace, shown: usize) -> Result<String, Failure> {
+    if trace.grep.is_some() {
+        return Ok("more".to_owned());
+    }
+    let most = shown.saturating_add(MOST_COUNTED);
+    let count = context.office.count_trace(trace, most)?;
+    let over = if count == most { "over " } else { "" };
+    Ok(format!("{over}{} more", count.saturating_sub(shown)))
 }

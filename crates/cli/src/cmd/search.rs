@@ -48,7 +48,7 @@ impl Search {
         let search = atm_office::trail::history::Search {
             party: None,
             words: self.words.join(" "),
-            team: context.remembered_team()?,
+            teams: context.remembered_teams()?,
             from: self.from,
             to: self.to,
             r#type: self.r#type,

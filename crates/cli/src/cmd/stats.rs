@@ -10,8 +10,7 @@ use clap::Args;
 use super::duration::{span, time};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::private;
-use crate::output::{Out, safe};
+use crate::output::{Out, private};
 
 /// How many bars the chart has.
 const PARTS: usize = 48;
@@ -32,8 +31,8 @@ impl Stats {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
         let since = time("--since", Some(&self.since), now)?.unwrap_or(now);
-        let team = context.remembered_team()?;
-        let stats = context.office.stats(team.as_ref(), since, PARTS)?;
+        let teams = context.remembered_teams()?;
+        let stats = context.office.stats(&teams, since, PARTS)?;
         if let Some(path) = &self.svg {
             private::write(path, &chart(&stats))?;
             context.out.note(format!("wrote {}", path.display()))?;
@@ -58,32 +57,38 @@ fn in_iso(stats: &Numbers) -> Result<serde_json::Value, Failure> {
 
 fn show(out: &mut Out, stats: &Numbers) -> Result<(), Failure> {
     let window = span(stats.until - stats.since);
-    out.line(format!("{} messages in {window}, {:.2} a minute", stats.messages, stats.per_minute))?;
+    out.hanging("", &format!("{} messages in {window}, {:.2} a minute", stats.messages, stats.per_minute))?;
     let most = stats.over_time.iter().max().copied().unwrap_or(0).max(1);
     let bar = |count: &u64| match count {
         0 => ' ',
         count => BARS[usize::try_from((count * 8).div_ceil(most)).unwrap_or(1).clamp(1, 8) - 1],
     };
     out.line(format!("  |{}|", stats.over_time.iter().map(bar).collect::<String>()))?;
-    let mut list = |head: &str, counts: &[Count]| -> Result<(), Failure> {
-        let all: Vec<String> = counts
-            .iter()
-            .take(8)
-            .map(|count| format!("{} {}", safe::line(&count.key), count.messages))
-            .collect();
-        Ok(out.line(format!("{head:<8} {}", all.join(", ")))?)
-    };
-    list("senders", &stats.by_sender)?;
-    list("types", &stats.by_type)?;
-    list("teams", &stats.by_team)?;
+    let lists = [("senders", &stats.by_sender), ("types", &stats.by_type), ("teams", &stats.by_team)];
+    for (head, counts) in lists {
+        list(out, head, counts)?;
+    }
     for wait in &stats.waits {
         let (p50, p90, p99) = (span(wait.p50), span(wait.p90), span(wait.p99));
-        let stage = wait.stage.as_str();
-        out.line(format!(
-            "to {stage:<6} half within {p50}, 90 % within {p90}, 99 % within {p99} ({})",
-            wait.messages
-        ))?;
+        let head = out.paint.bold(&format!("to {:<6}", wait.stage.as_str()));
+        let text =
+            format!("half within {p50}, 90 % within {p90}, 99 % within {p99} ({})", wait.messages);
+        out.hanging(&format!("{head} "), &text)?;
     }
+    Ok(())
+}
+
+/// So many of each are named.
+const MOST: usize = 8;
+
+/// Who or what has most, in a line that is wrapped.
+fn list(out: &mut Out, head: &str, counts: &[Count]) -> Result<(), Failure> {
+    let named: Vec<String> =
+        counts.iter().take(MOST).map(|count| format!("{} {}", count.key, count.messages)).collect();
+    let more = counts.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(", … {more} more") } else { String::new() };
+    let head = out.paint.bold(&format!("{head:<8}"));
+    out.hanging(&format!("{head} "), &format!("{}{more}", named.join(", ")))?;
     Ok(())
 }
 

@@ -18,9 +18,9 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.remembered_team()?;
-        let id = context.office.message_with(team.as_ref(), &context.sender()?, &self.id)?;
-        let thread = context.office.thread(team.as_ref(), &id)?;
+        let teams = context.remembered_teams()?;
+        let meant = context.office.message_with(&teams, &context.sender()?, &self.id)?;
+        let thread = context.office.thread(Some(&meant.team), &meant.id)?;
         let out = &mut context.out;
         if out.json {
             out.document(&thread)?;

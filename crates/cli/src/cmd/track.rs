@@ -16,9 +16,9 @@ pub(crate) struct Track {
 
 impl Track {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.remembered_team()?;
-        let id = context.office.message_meant(team.as_ref(), &context.sender()?, &self.what)?;
-        let track = context.office.track(team.as_ref(), &id)?;
+        let teams = context.remembered_teams()?;
+        let meant = context.office.message_meant(&teams, &context.sender()?, &self.what)?;
+        let track = context.office.track(Some(&meant.team), &meant.id)?;
         if context.out.json {
             context.out.document(&track)?;
         } else {

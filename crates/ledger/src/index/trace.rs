@@ -3,7 +3,9 @@
 use rusqlite::{ToSql, params_from_iter};
 
 use crate::error::LedgerError;
+use crate::index::View;
 use crate::log::append::root_id;
+use crate::log::event::RootId;
 use crate::lookup::{COLUMNS, Recorded, TABLES};
 use crate::open::Ledger;
 use crate::record::find_team;
@@ -44,34 +46,8 @@ impl Ledger {
     /// The newest messages that fit, oldest first.
     pub fn trace(&self, root: &str, filter: &Filter) -> Result<Vec<Recorded>, LedgerError> {
         let mut found = self.read(|view| {
-            let Some(root_id) = root_id(view.log, root)? else { return Ok(Vec::new()) };
-            let team = match &filter.team {
-                None => None,
-                Some(team) => match find_team(view, root, team)? {
-                    Some(team) => Some(team),
-                    None => return Ok(Vec::new()),
-                },
-            };
-            // Walked from the newest on until there are enough. `+` keeps the team's own index out of it, which has no
-            // order by time; that of a team's senders has one.
-            let in_team = if filter.from.is_some() { "m.team = ?" } else { "+m.team = ?" };
-            let wanted = [
-                ("t.root = ?", Some(dynamic(&root_id)), 1),
-                (in_team, team.as_ref().map(dynamic), 1),
-                ("m.sender = ?", filter.from.as_ref().map(dynamic), 1),
-                ("i.name = ?", filter.to.as_ref().map(dynamic), 1),
-                ("(m.sender = ? OR i.name = ?)", filter.with.as_ref().map(dynamic), 2),
-                ("m.kind = ?", filter.kind.as_ref().map(dynamic), 1),
-                ("m.sent_at >= ?", filter.since.as_ref().map(dynamic), 1),
-                ("m.sent_at <= ?", filter.until.as_ref().map(dynamic), 1),
-            ];
-            let (mut conditions, mut values) = (Vec::new(), Vec::new());
-            for (condition, value, times) in wanted {
-                let Some(value) = value else { continue };
-                conditions.push(condition);
-                values.extend(std::iter::repeat_n(value, times));
-            }
-            let conditions = conditions.join(" AND ");
+            let Some(places) = Places::of(view, root, filter)? else { return Ok(Vec::new()) };
+            let (conditions, values) = places.conditions(filter);
             let sql = format!(
                 "SELECT {COLUMNS} FROM {TABLES} WHERE {conditions} ORDER BY m.sent_at DESC, m.seq DESC"
             );
@@ -85,6 +61,58 @@ impl Ledger {
         })?;
         found.reverse();
         Ok(found)
+    }
+
+    /// How many messages fit but for [`Filter::part`] and the limit, counted up to `most`.
+    pub fn count_trace(&self, root: &str, filter: &Filter, most: usize) -> Result<usize, LedgerError> {
+        self.read(|view| {
+            let Some(places) = Places::of(view, root, filter)? else { return Ok(0) };
+            let (conditions, mut values) = places.conditions(filter);
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            values.push(&most);
+            let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {TABLES} WHERE {conditions} LIMIT ?)");
+            let count = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+            let count = view.index.prepare_cached(&sql)?.query_row(params_from_iter(values), count)?;
+            Ok(usize::try_from(count).unwrap_or(0))
+        })
+    }
+}
+
+/// The tree, and the team that is asked for, as the tables name them.
+struct Places {
+    root: RootId,
+    team: Option<i64>,
+}
+
+impl Places {
+    /// Nothing, if nothing is on record there.
+    fn of(view: &View<'_>, root: &str, filter: &Filter) -> rusqlite::Result<Option<Self>> {
+        let Some(id) = root_id(view.log, root)? else { return Ok(None) };
+        let Some(team) = &filter.team else { return Ok(Some(Self { root: id, team: None })) };
+        Ok(find_team(view, root, team)?.map(|team| Self { root: id, team: Some(team) }))
+    }
+
+    /// What has to hold, with its values. Messages are walked from the newest on until there are enough: `+` keeps the
+    /// team's own index out of it, which has no order by time; that of a team's senders has one.
+    fn conditions<'a>(&'a self, filter: &'a Filter) -> (String, Vec<&'a dyn ToSql>) {
+        let in_team = if filter.from.is_some() { "m.team = ?" } else { "+m.team = ?" };
+        let wanted = [
+            ("t.root = ?", Some(dynamic(&self.root)), 1),
+            (in_team, self.team.as_ref().map(dynamic), 1),
+            ("m.sender = ?", filter.from.as_ref().map(dynamic), 1),
+            ("i.name = ?", filter.to.as_ref().map(dynamic), 1),
+            ("(m.sender = ? OR i.name = ?)", filter.with.as_ref().map(dynamic), 2),
+            ("m.kind = ?", filter.kind.as_ref().map(dynamic), 1),
+            ("m.sent_at >= ?", filter.since.as_ref().map(dynamic), 1),
+            ("m.sent_at <= ?", filter.until.as_ref().map(dynamic), 1),
+        ];
+        let (mut conditions, mut values) = (Vec::new(), Vec::new());
+        for (condition, value, times) in wanted {
+            let Some(value) = value else { continue };
+            conditions.push(condition);
+            values.extend(std::iter::repeat_n(value, times));
+        }
+        (conditions.join(" AND "), values)
     }
 }
 

@@ -100,10 +100,11 @@ impl Ids {
     /// The next one, also where the clock shows a time before 1970: there `Uuid::now_v7` panics.
     fn next(&mut self) -> Uuid {
         self.0 = self.0.wrapping_add(1);
-        let [.., a, b, c, d, e, f, g, h, i, j] = self.0.to_be_bytes();
+        let mut random = [0; 10];
+        random.copy_from_slice(&self.0.to_be_bytes()[6..]);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, e, f, g, h, i, j]).into_uuid()
+        Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
     }
 }
 

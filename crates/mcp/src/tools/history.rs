@@ -130,7 +130,7 @@ impl Call for SearchMail {
         }
         let search = Search {
             words: self.query,
-            team: Some(team),
+            teams: vec![team],
             from: self.from,
             to: self.to,
             party: desk.bound().cloned(),

@@ -1,5 +1,7 @@
 //! Acknowledging a message, once.
 
+use std::slice;
+
 use atm_ledger::{Recorded, Stage};
 use atm_wire::message::Delivery;
 use atm_wire::payload::{Acknowledgment, Payload};
@@ -30,7 +32,7 @@ impl Office {
         self.look(team)?;
         let message = if id == LAST {
             let to = Trace { to: Some(who.to_string()), ..Trace::default() };
-            self.message_or_last(Some(team), id, to)?
+            self.message_or_last(slice::from_ref(team), id, to)?
         } else {
             self.to_acknowledge(team, who, id)?
         };

@@ -1,5 +1,7 @@
 //! History that outlives the inbox: search, conversations, the trace, rates.
 
+use std::cmp::Reverse;
+
 use atm_ledger::{Filter, Query, Recorded, Stage, Stats};
 use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
@@ -79,8 +81,8 @@ impl From<Recorded> for Remembered {
 pub struct Search {
     /// Words that all have to be there; the last may be cut short if nothing has it whole. `"…"` is a phrase.
     pub words: String,
-    /// In this team.
-    pub team: Option<TeamName>,
+    /// In these teams; in all, if none is named.
+    pub teams: Vec<TeamName>,
     /// From this sender.
     pub from: Option<String>,
     /// For this recipient.
@@ -100,8 +102,8 @@ pub struct Search {
 /// Which messages of the trace are wanted; nothing is needed.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// In this team.
-    pub team: Option<TeamName>,
+    /// In these teams; in all, if none is named.
+    pub teams: Vec<TeamName>,
     /// From this sender.
     pub from: Option<String>,
     /// For this recipient.
@@ -120,43 +122,81 @@ pub struct Trace {
     pub limit: usize,
 }
 
+impl Trace {
+    fn filter(&self, team: Option<&TeamName>) -> Filter {
+        Filter {
+            team: team.map(ToString::to_string),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            with: self.with.clone(),
+            kind: self.r#type.clone(),
+            part: self.grep.clone(),
+            since: self.since.map(Stamp::as_millis),
+            until: self.until.map(Stamp::as_millis),
+            limit: self.limit,
+        }
+    }
+}
+
+/// Each of the teams, or nothing in particular, which stands for all of them.
+pub(super) fn each(teams: &[TeamName]) -> Vec<Option<&TeamName>> {
+    if teams.is_empty() { vec![None] } else { teams.iter().map(Some).collect() }
+}
+
 impl Office {
     /// Messages that fit, in the order of their times, after a look at what changed.
     pub fn trace(&self, trace: &Trace) -> Result<Vec<Remembered>, OfficeError> {
-        self.catch_up(trace.team.as_ref())?;
-        let filter = Filter {
-            team: trace.team.as_ref().map(ToString::to_string),
-            from: trace.from.clone(),
-            to: trace.to.clone(),
-            with: trace.with.clone(),
-            kind: trace.r#type.clone(),
-            part: trace.grep.clone(),
-            since: trace.since.map(Stamp::as_millis),
-            until: trace.until.map(Stamp::as_millis),
-            limit: trace.limit,
-        };
         let root = self.root_key();
-        let found = self.books.with(|ledger| ledger.trace(&root, &filter))?;
-        Ok(found.into_iter().map(Into::into).collect())
+        let mut found: Vec<Remembered> = Vec::new();
+        for team in each(&trace.teams) {
+            self.catch_up(team)?;
+            let of_team = self.books.with(|ledger| ledger.trace(&root, &trace.filter(team)))?;
+            found.extend(of_team.into_iter().map(Remembered::from));
+        }
+        if trace.teams.len() > 1 {
+            found.sort_by_key(|message| message.timestamp);
+            found.drain(..found.len().saturating_sub(trace.limit));
+        }
+        Ok(found)
+    }
+
+    /// How many messages fit, but for the words in them and the limit, as of the last look; counted up to `most`.
+    pub fn count_trace(&self, trace: &Trace, most: usize) -> Result<usize, OfficeError> {
+        let root = self.root_key();
+        let mut count = 0;
+        for team in each(&trace.teams) {
+            count += self.books.with(|ledger| ledger.count_trace(&root, &trace.filter(team), most))?;
+        }
+        Ok(count.min(most))
     }
 
     /// Searches everything ever sent or seen, the newest first.
     pub fn search(&self, search: &Search) -> Result<Vec<Remembered>, OfficeError> {
-        self.catch_up(search.team.as_ref())?;
-        let query = Query {
-            words: search.words.clone(),
-            root: self.root_key(),
-            team: search.team.as_ref().map(ToString::to_string),
-            from: search.from.clone(),
-            to: search.to.clone(),
-            party: search.party.as_ref().map(ToString::to_string),
-            kind: search.r#type.clone(),
-            since: search.since.map(Stamp::as_millis),
-            until: search.until.map(Stamp::as_millis),
-            limit: search.limit,
-        };
-        let found = self.books.with(|ledger| ledger.search(&query))?;
-        Ok(found.into_iter().map(|(message, at)| Remembered { found: Some(at), ..message.into() }).collect())
+        let mut found: Vec<Remembered> = Vec::new();
+        for team in each(&search.teams) {
+            self.catch_up(team)?;
+            let query = Query {
+                words: search.words.clone(),
+                root: self.root_key(),
+                team: team.map(ToString::to_string),
+                from: search.from.clone(),
+                to: search.to.clone(),
+                party: search.party.as_ref().map(ToString::to_string),
+                kind: search.r#type.clone(),
+                since: search.since.map(Stamp::as_millis),
+                until: search.until.map(Stamp::as_millis),
+                limit: search.limit,
+            };
+            let of_team = self.books.with(|ledger| ledger.search(&query))?;
+            found.extend(
+                of_team.into_iter().map(|(message, at)| Remembered { found: Some(at), ..message.into() }),
+            );
+        }
+        if search.teams.len() > 1 {
+            found.sort_by_key(|message| Reverse(message.timestamp));
+            found.truncate(search.limit);
+        }
+        Ok(found)
     }
 
     /// The conversation that a message belongs to, oldest first.
@@ -166,11 +206,12 @@ impl Office {
         Ok(thread.into_iter().map(Into::into).collect())
     }
 
-    /// Rates and waiting times of what was sent since `since`, in `parts` equal parts.
-    pub fn stats(&self, team: Option<&TeamName>, since: Stamp, parts: usize) -> Result<Stats, OfficeError> {
-        self.catch_up(team)?;
+    /// Rates and waiting times of what was sent since `since`, in `parts` equal parts: in these teams, or in all if none
+    /// is named.
+    pub fn stats(&self, teams: &[TeamName], since: Stamp, parts: usize) -> Result<Stats, OfficeError> {
+        each(teams).into_iter().try_for_each(|team| self.catch_up(team))?;
         let window = (since.as_millis(), self.now().as_millis());
-        let (root, team) = (self.root_key(), team.map(TeamName::as_str));
-        Ok(self.books.with(|ledger| ledger.stats(&root, team, window, parts))?)
+        let (root, teams) = (self.root_key(), teams.iter().map(TeamName::as_str).collect::<Vec<_>>());
+        Ok(self.books.with(|ledger| ledger.stats(&root, &teams, window, parts))?)
     }
 }

@@ -1,5 +1,6 @@
 //! What became of a message.
 
+use std::slice;
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Evidence, Recorded, Stage, StageRecord};
@@ -10,7 +11,7 @@ use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::reply::SHORTEST_PART;
 use crate::office::Office;
-use crate::trail::history::{Search, Trace};
+use crate::trail::history::{Search, Trace, each};
 
 /// Stands for the last message that one sent.
 pub const LAST: &str = "last";
@@ -57,6 +58,21 @@ fn is_processed(stage: Stage, stages: &[TrackStage]) -> bool {
     stage.includes(Stage::Taken) && (stage > Stage::Taken || stages.iter().any(is_proof))
 }
 
+/// A message that somebody named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meant {
+    /// The team of its inbox.
+    pub team: TeamName,
+    /// Its whole id.
+    pub id: String,
+}
+
+impl Meant {
+    fn of(team: &str, id: String) -> Result<Self, OfficeError> {
+        Ok(Self { team: TeamName::parse(team)?, id })
+    }
+}
+
 impl Office {
     /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
     pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
@@ -82,27 +98,28 @@ impl Office {
         })
     }
 
-    /// The id of the message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of
-    /// which the newest message counts.
+    /// The message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of which the
+    /// newest message counts. One in these teams is preferred, if any is named.
     pub fn message_meant(
         &self,
-        team: Option<&TeamName>,
+        teams: &[TeamName],
         sender: &MemberName,
         what: &str,
-    ) -> Result<String, OfficeError> {
-        let unknown = match self.recorded_after_look(team, what) {
-            Ok(message) => return Ok(message.id),
+    ) -> Result<Meant, OfficeError> {
+        let unknown = match self.recorded_in_any(teams, what) {
+            Ok(message) => return Meant::of(&message.inbox.team, message.id),
             Err(error @ (OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. })) => error,
             Err(error) => return Err(error),
         };
+        let teams = teams.to_vec();
         let newest = if what == LAST {
             let from = Some(sender.to_string());
-            self.trace(&Trace { team: team.cloned(), from, limit: 1, ..Trace::default() })?.pop()
+            self.trace(&Trace { teams, from, limit: 1, ..Trace::default() })?.pop()
         } else {
             let words = what.to_owned();
-            self.search(&Search { words, team: team.cloned(), limit: 1, ..Search::default() })?.pop()
+            self.search(&Search { words, teams, limit: 1, ..Search::default() })?.pop()
         };
-        newest.map(|message| message.id).ok_or(unknown)
+        newest.ok_or(unknown).and_then(|message| Meant::of(&message.team, message.id))
     }
 
     /// A message that somebody sent: by its id or a part of it, or [`LAST`].
@@ -112,33 +129,49 @@ impl Office {
         sender: &MemberName,
         what: &str,
     ) -> Result<Recorded, OfficeError> {
-        self.message_or_last(team, what, Trace { from: Some(sender.to_string()), ..Trace::default() })
+        self.message_or_last(team.map_or(&[], slice::from_ref), what, Trace { from: Some(sender.to_string()), ..Trace::default() })
     }
 
-    /// The id of a message: by a part of it, or by [`LAST`], the last that somebody sent or got.
+    /// A message by its id or a part of it, or by [`LAST`], the last that somebody sent or got. One in these teams is
+    /// preferred, if any is named.
     pub fn message_with(
         &self,
-        team: Option<&TeamName>,
+        teams: &[TeamName],
         who: &MemberName,
         what: &str,
-    ) -> Result<String, OfficeError> {
+    ) -> Result<Meant, OfficeError> {
         let with = Trace { with: Some(who.to_string()), ..Trace::default() };
-        Ok(self.message_or_last(team, what, with)?.id)
+        let message = self.message_or_last(teams, what, with)?;
+        Meant::of(&message.inbox.team, message.id)
     }
 
     /// A message by its id or a part of it, or by [`LAST`]: the last one of a trace.
     pub(crate) fn message_or_last(
         &self,
-        team: Option<&TeamName>,
+        teams: &[TeamName],
         what: &str,
         trace: Trace,
     ) -> Result<Recorded, OfficeError> {
-        let unknown = match self.recorded_after_look(team, what) {
+        let unknown = match self.recorded_in_any(teams, what) {
             Err(unknown @ OfficeError::NotRecorded { .. }) if what == LAST => unknown,
             recorded => return recorded,
         };
-        let last = self.trace(&Trace { team: team.cloned(), limit: 1, ..trace })?.pop().ok_or(unknown)?;
+        let last = self.trace(&Trace { teams: teams.to_vec(), limit: 1, ..trace })?.pop().ok_or(unknown)?;
         self.recorded_after_look(Some(&TeamName::parse(&last.team)?), &last.id)
+    }
+
+    /// A message as it is on record, after a look: in the first of the teams that tells which one it is.
+    fn recorded_in_any(&self, teams: &[TeamName], id: &str) -> Result<Recorded, OfficeError> {
+        let mut unknown = OfficeError::NotRecorded { id: id.to_owned() };
+        for team in each(teams) {
+            match self.recorded_after_look(team, id) {
+                Err(error @ (OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. })) => {
+                    unknown = error;
+                }
+                recorded => return recorded,
+            }
+        }
+        Err(unknown)
     }
 
     /// Waits until a message came as far as `wanted`; file events wake it.

@@ -30,7 +30,7 @@ pub(crate) fn picture(out: &mut Out, picture: &TeamPicture) -> Result<(), Failur
     }
     let rows = found.iter().take(MOST).map(|attention| {
         let style = Paint::ATTENTION;
-        vec![Cell::styled(&format!("  {}", remedy(&attention.remedy())), style), (&attention.what).into()]
+        vec![Cell::styled(&format!("  {}", remedy(&attention.remedy())), style), because(attention).into()]
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     if !rows.is_empty() {
@@ -94,6 +94,14 @@ fn reason(picture: &TeamPicture, attention: &Attention) -> String {
     match &attention.who {
         Some(who) => format!("{who} ({}{long})", attention.reason.words()),
         None => format!("{}{long}", attention.reason.words()),
+    }
+}
+
+/// Why, with the end of the message's id, as everywhere else where people look.
+fn because(attention: &Attention) -> String {
+    match &attention.message {
+        Some(id) if !id.is_empty() => attention.what.replace(id.as_str(), &ids::short(id)),
+        _ => attention.what.clone(),
     }
 }
 
