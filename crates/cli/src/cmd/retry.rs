@@ -35,7 +35,7 @@ impl Retry {
         }
         if !out.json {
             for step in &retried {
-                out.line(words(step))?;
+                out.hanging("", &words(step))?;
             }
         }
         Ok(0)

@@ -71,8 +71,7 @@ fn show(out: &mut Out, stats: &Numbers) -> Result<(), Failure> {
     for wait in &stats.waits {
         let (p50, p90, p99) = (span(wait.p50), span(wait.p90), span(wait.p99));
         let head = out.paint.bold(&format!("to {:<6}", wait.stage.as_str()));
-        let text =
-            format!("half within {p50}, 90 % within {p90}, 99 % within {p99} ({})", wait.messages);
+        let text = format!("half within {p50}, 90 % within {p90}, 99 % within {p99} ({})", wait.messages);
         out.hanging(&format!("{head} "), &text)?;
     }
     Ok(())

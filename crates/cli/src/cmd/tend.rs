@@ -18,7 +18,6 @@ use super::duration::duration;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
-use crate::output::safe;
 use crate::settings::Origin;
 use units::Scheduler;
 
@@ -193,7 +192,7 @@ fn show(context: &mut Context, passes: &[TeamPass], names_teams: bool) -> Result
     for pass in passes {
         let team = if names_teams { format!("{}: ", pass.team) } else { String::new() };
         for report in &pass.steps {
-            context.out.line(safe::line(&format!("{team}{}", words(report))))?;
+            context.out.hanging("", &format!("{team}{}", words(report)))?;
         }
     }
     Ok(())

@@ -79,6 +79,7 @@ pub(crate) trait Call: DeserializeOwned + JsonSchema {
 
 /// A tool that can be called.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a property of the tool")]
 pub(crate) struct Offered {
     pub(crate) name: &'static str,
     pub(crate) waits: bool,

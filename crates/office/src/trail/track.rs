@@ -129,7 +129,11 @@ impl Office {
         sender: &MemberName,
         what: &str,
     ) -> Result<Recorded, OfficeError> {
-        self.message_or_last(team.map_or(&[], slice::from_ref), what, Trace { from: Some(sender.to_string()), ..Trace::default() })
+        self.message_or_last(
+            team.map_or(&[], slice::from_ref),
+            what,
+            Trace { from: Some(sender.to_string()), ..Trace::default() },
+        )
     }
 
     /// A message by its id or a part of it, or by [`LAST`], the last that somebody sent or got. One in these teams is

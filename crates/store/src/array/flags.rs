@@ -69,29 +69,28 @@ impl ArrayInbox {
         }
         (listing, Flags { version, places })
     }
+}
 
-    /// Prepares the marks at these places; none if the file is another one by now, or a place is not known.
-    pub(super) fn prepare_flags(
-        &self,
-        desk: &Desk,
-        flags: &Flags,
-    ) -> Result<Option<Step<(usize, Option<Warning>)>>, StoreError> {
-        let seen = Snapshot::read(desk.target)?;
-        if seen.identity() != Some(flags.version) {
-            return Ok(None);
-        }
-        let Content::Text(text) = Content::of(&seen) else { return Ok(None) };
-        let mut patch = Patch::default();
-        for place in &flags.places {
-            match place {
-                Some(place) if text.get(place.clone()) == Some("false") => {
-                    mark::set(place.clone(), &mut patch)
-                }
-                _ => return Ok(None),
-            }
-        }
-        let staged = Staged::write(desk.temp(), desk.target, seen.metadata(), &patch.pieces(text))?;
-        let value = (flags.places.len(), None);
-        Ok(Some(Step::Ready(Box::new(Prepared { staged, seen, value, ids: Vec::new() }))))
+/// How many were marked, and what went on beside it.
+type Marks = (usize, Option<Warning>);
+
+/// Prepares the marks at these places; none if the file is another one by now, or a place is not known.
+pub(super) fn prepare(desk: &Desk, flags: &Flags) -> Result<Option<Step<Marks>>, StoreError> {
+    let seen = Snapshot::read(desk.target)?;
+    if seen.identity() != Some(flags.version) {
+        return Ok(None);
     }
+    let Content::Text(text) = Content::of(&seen) else { return Ok(None) };
+    let mut patch = Patch::default();
+    for place in &flags.places {
+        match place {
+            Some(place) if text.get(place.clone()) == Some("false") => {
+                mark::set(place.clone(), &mut patch);
+            }
+            _ => return Ok(None),
+        }
+    }
+    let staged = Staged::write(desk.temp(), desk.target, seen.metadata(), &patch.pieces(text))?;
+    let value = (flags.places.len(), None);
+    Ok(Some(Step::Ready(Box::new(Prepared { staged, seen, value, ids: Vec::new() }))))
 }

@@ -226,7 +226,7 @@ impl ArrayInbox {
         };
         let prepare = |desk: &Desk| {
             if let Some(flags) = flags
-                && let Some(step) = self.prepare_flags(desk, flags)?
+                && let Some(step) = flags::prepare(desk, flags)?
             {
                 return Ok(step);
             }

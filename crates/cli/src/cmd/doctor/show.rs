@@ -140,28 +140,37 @@ fn tell(out: &mut Out, case: &Case) -> Result<(), Failure> {
         Severity::Warning => paint.attention("warning"),
         Severity::Note => paint.dim("note"),
     };
-    let team =
-        finding.team.as_ref().map(|team| format!("{}: ", safe::line(team.as_str()))).unwrap_or_default();
-    out.line(format!("{level}: {team}{} [{}]", safe::line(&finding.message), finding.ailment.code()))?;
+    let team = finding.team.as_ref().map(|team| format!("{team}: ")).unwrap_or_default();
+    out.hanging(&format!("{level}: "), &format!("{team}{} [{}]", finding.message, finding.ailment.code()))?;
     if let Some(path) = &finding.path {
+        // A path is for copying: it is not broken.
         out.line(format!("  {}", safe::line(&path.display().to_string())))?;
     }
     for evidence in &finding.evidence {
-        out.line(format!("  because {}", safe::line(evidence)))?;
+        out.hanging("  because ", evidence)?;
     }
     let fix = finding.fix();
-    out.line(match &case.outcome {
+    match &case.outcome {
         Outcome::Open | Outcome::WouldFix if !finding.safe && finding.can_be_fixed() => {
-            format!("  fix, with your consent: {}", safe::line(&fix))
+            out.hanging("  fix, with your consent: ", &fix)?;
         }
-        Outcome::Open => format!("  fix: {}", safe::line(&fix)),
-        Outcome::WouldFix => format!("  would be fixed: {}", safe::line(&fix)),
-        Outcome::NeedsConsent => format!("  not fixed, it needs --yes: {}", safe::line(&fix)),
+        Outcome::Open => out.hanging("  fix: ", &fix)?,
+        Outcome::WouldFix => out.hanging("  would be fixed: ", &fix)?,
+        Outcome::NeedsConsent => {
+            out.hanging(&format!("  {}: ", paint.attention("not fixed, it needs --yes")), &fix)?;
+        }
         Outcome::Fixed(treated) => match &treated.journal {
-            Some(id) => format!("  {}; `atm doctor --undo {id}` undoes it", paint.good("fixed")),
-            None => format!("  {}", paint.good("fixed")),
+            Some(id) => {
+                out.hanging(
+                    &format!("  {}; ", paint.good("fixed")),
+                    &format!("`atm doctor --undo {id}` undoes it"),
+                )?;
+            }
+            None => out.line(format!("  {}", paint.good("fixed")))?,
         },
-        Outcome::Failed(error) => format!("  {}: {}", paint.bad("not fixed"), safe::line(&error.to_string())),
-    })?;
+        Outcome::Failed(error) => {
+            out.hanging(&format!("  {}: ", paint.bad("not fixed")), &error.to_string())?;
+        }
+    }
     Ok(())
 }

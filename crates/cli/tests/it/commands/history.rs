@@ -72,3 +72,52 @@ fn last_is_what_one_sent_or_got() {
     assert_eq!(world.json(&["--as", "alice", "recall", &first[first.len() - 6..]])["stage"], "recalled");
     assert_eq!(world.atm(&["--as", "team-lead", "track", "last"]).code, Some(3));
 }
+
+#[test]
+fn history_is_asked_of_several_teams_together() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops", "--lead", "owl"]);
+    world.ok(&["team", "create", "third", "--lead", "elk"]);
+    let send = |team: &str, to: &str, text: &str| {
+        world.json(&["-t", team, "send", to, text])["id"].as_str().unwrap().to_owned()
+    };
+    send("dev", "bob", "deploy one");
+    send("third", "elk", "deploy two");
+    let id = send("ops", "owl", "deploy three");
+    send("dev", "bob", "deploy four");
+    let ask = |line: &str| format!("-t dev -t ops -t dev {line}");
+    assert_eq!(of(&world, &ask("log")), ["deploy one", "deploy three", "deploy four"]);
+    assert_eq!(of(&world, &ask("log --last 2")), ["deploy three", "deploy four"]);
+    assert_eq!(of(&world, &ask("search deploy")), ["deploy four", "deploy three", "deploy one"]);
+    assert_eq!(of(&world, &ask("search deploy --limit 1")), ["deploy four"]);
+    assert_eq!(of(&world, &ask(&format!("thread {id}"))), ["deploy three"]);
+    let track = |line: &str| world.json(&ask(line).split(' ').collect::<Vec<_>>())["team"].clone();
+    assert_eq!((track("track last"), track("track three")), ("dev".into(), "ops".into()));
+    assert_eq!(
+        (track(&format!("track {id}")), track(&format!("track {}", &id[28..]))),
+        ("ops".into(), "ops".into())
+    );
+    let stats = world.json(&ask("stats").split(' ').collect::<Vec<_>>());
+    assert_eq!(stats["messages"], 3, "{stats}");
+    assert_eq!(stats["by_team"].as_array().unwrap().len(), 2, "{stats}");
+}
+
+#[test]
+fn the_log_says_how_much_of_it_is_left_out() {
+    let world = World::with_team();
+    for text in ["one", "two", "three"] {
+        world.ok(&["--as", "alice", "send", "bob", text]);
+    }
+    let last = |line: &str| {
+        let log = world.ok(&line.split(' ').collect::<Vec<_>>());
+        log.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(last("log --last 1"), "… 2 more: --last 5 or --all");
+    assert_eq!(last("log --last 1 --full"), "… 2 more: --last 5 or --all");
+    assert_eq!(last("log --last 0"), "… 3 more: --last 1 or --all");
+    assert_eq!(last("log --last 1 --grep t"), "… more: --last 5 or --all");
+    for line in ["log", "log --last 3", "log --all", "log --last 1 --grep three"] {
+        assert!(!last(line).contains("more:"), "{line}");
+    }
+    assert_eq!(of(&world, "log --last 1"), ["three"]);
+}

@@ -73,6 +73,8 @@ fn teams(all: &mut Holder) {
     all.run("alias", "team alias second other");
     all.run("aliases", "team alias");
     all.run("alias", "team alias second --remove");
+    all.run("status-teams", "status --all-teams");
+    all.run("status-teams", "-t dev -t other status");
     all.run("deleted", "team delete other");
     all.run("member-changed", "member add alice");
     all.run("member-changed", "member set alice --model opus");
