@@ -182,14 +182,16 @@ fn a_whole_text_is_whole() {
 
 #[test]
 fn a_team_in_one_look_fits() {
-    let attention = |reason, who: &str, minutes: i64| Attention {
+    let attention = |reason, who: &str, minutes: i64| {
+        Attention {
         reason,
         who: Some(who.to_owned()),
-        message: None,
+        message: Some("0199e3b2-7c1d-7e00-9a55-0a5301a1e542".to_owned()),
         task: None,
         since: Some(Stamp::from_millis(stamp("2026-11-15T12:00:00Z").as_millis() - minutes * 60_000)),
-        what: "message 01a1e542 from team-lead: lies unread for long, although its reader is there"
+        what: "message 0199e3b2-7c1d-7e00-9a55-0a5301a1e542 from team-lead: lies unread for long, although its reader is there"
             .to_owned(),
+    }
     };
     let picture = TeamPicture {
         cursor: String::new(),

@@ -53,8 +53,8 @@ impl<'a> Client<'a> {
     fn registers(&self) {
         let pid = self.child.id();
         let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return };
-        let start = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-        let entry = json!({ "pid": pid, "sessionId": self.session, "cwd": "/p", "procStart": start, "kind": "interactive" });
+        let since = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
+        let entry = json!({ "pid": pid, "sessionId": self.session, "cwd": "/p", "procStart": since, "kind": "interactive" });
         let folder = self.world.root().join("sessions");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(format!("{pid}.json")), entry.to_string()).unwrap();
