@@ -30,7 +30,7 @@ fn stage(team: &TestTeam, id: &str) -> Stage {
 }
 
 fn log(team: &TestTeam) -> Vec<String> {
-    let trace = Trace { team: Some(team.name().clone()), limit: 99, ..Trace::default() };
+    let trace = Trace { teams: vec![team.name().clone()], limit: 99, ..Trace::default() };
     let log = office(team).trace(&trace).unwrap();
     log.into_iter().map(|message| message.id).collect()
 }
