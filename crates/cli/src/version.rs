@@ -1,13 +1,15 @@
 //! `atm --version`, and with `--verbose` how the program was built.
 
-/// The answer, if that is the question: `--version`, with or without `--verbose`, and nothing else. It is given before
-/// any command is described.
+use crate::cmd::Command;
+
+/// The answer, if that is the question: `--version`, with or without `--verbose`, and no command. It is given before any
+/// command is described.
 pub(crate) fn answer(words: &[String]) -> Option<String> {
     let is_version = |word: &String| word == "--version" || word == "-V";
     let is_verbose = |word: &String| word == "--verbose" || word == "-v";
-    let asked = words.iter().any(is_version) && words.iter().all(|word| is_version(word) || is_verbose(word));
-    let answer = || if words.iter().any(is_verbose) { text() } else { short() };
-    asked.then(answer)
+    let names_command = |word: &String| Command::describe(word).is_some();
+    let asked = words.iter().any(is_version) && !words.iter().any(names_command);
+    asked.then(|| if words.iter().any(is_verbose) { text() } else { short() })
 }
 
 fn short() -> String {
