@@ -57,7 +57,7 @@ fn another_team_of_that_name_has_mail_and_history_of_its_own() {
     let second = send(&team, "for the second team");
     assert_eq!(stage(&team, &first), Stage::Failed, "it died with its team");
     assert_eq!(stage(&team, &second), Stage::Written);
-    assert_eq!(log(&team), [second.clone()]);
+    assert_eq!(log(&team), std::slice::from_ref(&second));
     let pending = office(&team).pending(team.name()).unwrap();
     assert!(pending.iter().all(|waiting| waiting.message.id != first), "{pending:?}");
     // And a third, of which the second is the former.

@@ -50,8 +50,9 @@ fn exists(root: &Path, test: &str) -> Result<bool> {
     collect(&folder, "rs", &mut files)?;
     let wanted = format!("fn {name}(");
     Ok(files.iter().filter(|file| is_of(file, modules)).any(|file| {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        text.contains(&wanted) && ["#[test]", "#[rstest", "proptest!"].iter().any(|mark| text.contains(mark))
+        let source = fs::read_to_string(file).unwrap_or_default();
+        source.contains(&wanted)
+            && ["#[test]", "#[rstest", "proptest!"].iter().any(|mark| source.contains(mark))
     }))
 }
 

@@ -72,7 +72,7 @@ impl World {
         let text = if self.team.inbox(to).extension().is_some() {
             Value::from(all).to_string()
         } else {
-            all.iter().map(|line| format!("{line}\n")).collect()
+            all.iter().map(ToString::to_string).chain([String::new()]).collect::<Vec<_>>().join("\n")
         };
         self.team.write_inbox(to, text);
     }
