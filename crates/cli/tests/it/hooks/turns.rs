@@ -71,6 +71,30 @@ fn an_agent_is_kept_going_once_for_each_message_whatever_the_client_says() {
 }
 
 #[test]
+fn an_agent_that_was_shown_mail_and_did_not_acknowledge_it_is_kept_going_once() {
+    let bob = Bob::new("claude");
+    let wants = |text: &str| {
+        let sent = bob.world.json(&["--as", "alice", "send", "bob", text, "--ack-by", "10m"]);
+        sent["id"].as_str().unwrap().to_owned()
+    };
+    wants("freeze the branch");
+    assert!(text(&bob.says("UserPromptSubmit", &nothing())).contains("freeze the branch"));
+    assert!(
+        text(&bob.says("Stop", &nothing())).contains("freeze the branch"),
+        "it is owed an acknowledgment"
+    );
+    bob.is_silent("Stop", &nothing());
+    bob.is_silent("Stop", &nothing());
+    assert!(bob.unread().is_empty(), "shown, so read when the turn ended");
+
+    let id = wants("thaw it again");
+    bob.says("UserPromptSubmit", &nothing());
+    bob.world.ok(&["--as", "bob", "ack", &id]);
+    bob.is_silent("Stop", &nothing());
+    assert!(bob.unread().is_empty());
+}
+
+#[test]
 fn mail_that_waited_for_an_agent_keeps_it_going_and_ordinary_mail_does_not() {
     let bob = Bob::new("claude");
     bob.send("no hurry");

@@ -3,7 +3,8 @@
 //! A hook is called at certain moments of a conversation and may put text before the model. What it puts there is
 //! *presented*: remembered for this conversation, and still unread. Only when the turn ends is it marked as read: a
 //! session that dies before that leaves it unread, and the next one gets it again. An agent that wants to stop while
-//! mail waits that wants something of it is kept going, once for each message.
+//! mail waits that wants something of it is kept going, once for each message; so is one that was shown mail which wants
+//! an acknowledgment, and has not given it.
 
 mod unread;
 mod whose;
@@ -12,6 +13,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 pub use atm_clients::hook::{HeldBy, Moment};
+use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
 use atm_wire::{MemberName, Message, TeamName};
@@ -171,10 +173,12 @@ impl Office {
         let mut warnings = Vec::new();
         record.presented = presented.iter().map(receipt).collect();
         record.held = held;
-        if let Moment::Stops { .. } = moment {
+        if let Moment::Stops { held_by } = moment {
             // Also what an earlier turn left that was broken off: it is still before the model.
-            warnings = self.mark_presented(conversation, &mailbox, &presented)?;
-            record.presented.clear();
+            let (owed, seen) = self.split_owed(team, held_by, &record, presented);
+            warnings = self.mark_presented(conversation, &mailbox, &seen)?;
+            record.presented = owed.iter().map(receipt).collect();
+            new.extend(owed);
         }
         record.signature = signature.clone().filter(|_| new.is_empty());
         let keeps_going: Vec<String> = match moment {
@@ -223,6 +227,28 @@ impl Office {
         let notes = SessionNote::all_of(mailbox, &self.state);
         let records = notes.iter().filter_map(|text| serde_json::from_str::<Record>(text).ok());
         records.flat_map(|record| record.presented).collect()
+    }
+
+    /// Of what was before the model: what still has to be acknowledged and has not kept the agent going, and the rest.
+    fn split_owed(
+        &self,
+        team: &TeamName,
+        held_by: HeldBy,
+        record: &Record,
+        presented: Vec<Message>,
+    ) -> (Vec<Message>, Vec<Message>) {
+        let may =
+            |m: &Message| m.ack_id().is_some() && holds(held_by, m) && !record.held.contains(&receipt(m));
+        // The acknowledgment may be in the files and not recorded yet.
+        if presented.iter().any(may) {
+            // Without the ledger it is asked for once more than it need be.
+            let _ = self.look(team);
+        }
+        presented.into_iter().partition(|message| may(message) && !self.is_acknowledged(team, message))
+    }
+
+    fn is_acknowledged(&self, team: &TeamName, message: &Message) -> bool {
+        self.recorded(Some(team), &message.id).is_ok_and(|recorded| recorded.stage >= Stage::Acked)
     }
 
     /// Marks as read what was before the model.
