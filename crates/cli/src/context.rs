@@ -137,6 +137,20 @@ impl Context {
         }
     }
 
+    /// Who acts in a team: who sends, if the team knows it.
+    pub(crate) fn sender_in(&self, team: &TeamName) -> Result<MemberName, Failure> {
+        let who = self.sender()?;
+        self.office.check_sender(team, &who)?;
+        Ok(who)
+    }
+
+    /// Who speaks for itself in a team, if the team knows it.
+    pub(crate) fn member_in(&self, team: &TeamName) -> Result<MemberName, Failure> {
+        let who = self.member()?;
+        self.office.check_sender(team, &who)?;
+        Ok(who)
+    }
+
     /// Who reads: `--as`, or the person at the keyboard; not whom a project names that nobody trusted.
     pub(crate) fn reader(&self) -> Result<MemberName, Failure> {
         if self.identity()?.is_none() {

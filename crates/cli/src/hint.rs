@@ -102,6 +102,9 @@ fn advice(hint: &Hint) -> String {
             "add that, or --force sends it as it is; `atm schema payload` has the fields".into()
         }
         Hint::ForceDelete => "--force deletes it all the same; its files are kept in the state folder".into(),
+        Hint::ConfirmRemoval => {
+            "--yes removes it all the same; the mail stays, and `atm member restore NAME` undoes it".into()
+        }
         Hint::EndClient => "end it first, or use --force: what is made a log, it will not see".into(),
         Hint::TakeLead => "--force takes its place all the same".into(),
         Hint::RebuildLedger => {

@@ -174,6 +174,7 @@ mod tests {
             ("task create", "task-outcome"),
             ("task unblock", "task-outcome"),
             ("member remove", "member-changed"),
+            ("member restore", "member-changed"),
             ("plan approve", "sent"),
             ("team alias", "aliases"),
             ("status", "status"),

@@ -36,6 +36,7 @@ pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
         Hint::GiveText => some("Put the text into content"),
         Hint::CompletePayload => some("Add that to the JSON in content, or write plain words instead"),
         Hint::ForceDelete => some("Nothing was deleted; a person can do it all the same"),
+        Hint::ConfirmRemoval => some("Nobody was removed; a person can do it all the same"),
         Hint::ListTasks => some("task_list shows the tasks"),
         Hint::ListHolders => some("task_list shows who has what, and what waits for what"),
         Hint::ReleaseTask { id, owner } => {
@@ -144,6 +145,7 @@ mod tests {
             Hint::CompletePayload,
             Hint::ListArtifacts { who },
             Hint::ForceDelete,
+            Hint::ConfirmRemoval,
             Hint::EndClient,
             Hint::TakeLead,
             Hint::RunRepair { team: "demo".parse().unwrap() },

@@ -4,7 +4,7 @@ use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
 use atm_store::mend::UndoError;
 use atm_wire::team::FieldError;
-use atm_wire::{NameError, TeamName};
+use atm_wire::{MemberName, NameError, TeamName};
 
 use crate::chores::wake::WakeError;
 use crate::mail::partly::Done;
@@ -189,6 +189,24 @@ pub enum OfficeError {
         /// How many.
         unread: usize,
     },
+    /// A member that still has unread mail is not removed just so.
+    #[error("{name}@{team} has {unread} unread message{}", if *unread == 1 { "" } else { "s" })]
+    MemberHasMail {
+        /// The team.
+        team: TeamName,
+        /// The member.
+        name: MemberName,
+        /// How many.
+        unread: usize,
+    },
+    /// Who is to come back was not removed by us.
+    #[error("no member {name} was removed from team {team}")]
+    NotRemoved {
+        /// The team.
+        team: TeamName,
+        /// The name.
+        name: MemberName,
+    },
     /// There is a team or member of that name already.
     #[error("{what} exists already")]
     Exists {
@@ -302,6 +320,7 @@ impl OfficeError {
             | Self::NoLead { .. }
             | Self::NoArtifact { .. }
             | Self::NoSender { .. }
+            | Self::NotRemoved { .. }
             | Self::DeadAlias { .. }
             | Self::NoProcess { .. }
             | Self::NoPhantom { .. }
@@ -309,6 +328,7 @@ impl OfficeError {
             | Self::NoGroup { .. }
             | Self::Store(StoreError::NoMember { .. }) => ErrorKind::NotFound,
             Self::UnreadMail { .. }
+            | Self::MemberHasMail { .. }
             | Self::Exists { .. }
             | Self::NotYours { .. }
             | Self::NotRecallable { .. }
@@ -368,7 +388,8 @@ impl OfficeError {
             Self::EmptyMessage => "empty_message",
             Self::BadPayload { .. } => "bad_payload",
             Self::RepeatedId { .. } => "repeated_id",
-            Self::UnreadMail { .. } => "unread_mail",
+            Self::UnreadMail { .. } | Self::MemberHasMail { .. } => "unread_mail",
+            Self::NotRemoved { .. } => "not_removed",
             Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => "exists",
             Self::Name(_) => "bad_name",
             Self::Field(_) => "bad_field",

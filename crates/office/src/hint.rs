@@ -65,6 +65,8 @@ pub enum Hint {
     },
     /// It can be forced; the team's files are kept in the state folder.
     ForceDelete,
+    /// It can be said that the member is to go all the same, and it can be brought back.
+    ConfirmRemoval,
     /// It can be forced once the client has ended, which would not see what is made a log.
     EndClient,
     /// It can be forced: then another takes the lead's place.
@@ -228,6 +230,8 @@ impl OfficeError {
             Self::BadPayload { .. } => Hint::CompletePayload,
             Self::NoArtifact { who, .. } => Hint::ListArtifacts { who: who.clone() },
             Self::UnreadMail { .. } => Hint::ForceDelete,
+            Self::MemberHasMail { .. } => Hint::ConfirmRemoval,
+            Self::NotRemoved { .. } => Hint::AddMember,
             Self::ClientRuns { .. } => Hint::EndClient,
             Self::LeadRuns { .. } => Hint::TakeLead,
             Self::NoPhantom { team, .. } => Hint::RunRepair { team: team.clone() },

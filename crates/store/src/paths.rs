@@ -122,6 +122,11 @@ impl State {
         self.path.join("deleted")
     }
 
+    /// The entry of a member that was taken out of the configuration in this file.
+    pub(crate) fn removed(&self, config: &Path, member: &MemberName) -> PathBuf {
+        self.queue_named(config, "removed").with_file_name(format!("{}.json", member.file_stem()))
+    }
+
     /// The queue for a shared file: one name per file, whatever root it is below.
     pub(crate) fn queue(&self, shared: &Path) -> PathBuf {
         self.queue_named(shared, "queue")

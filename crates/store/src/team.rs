@@ -14,11 +14,14 @@ use serde_json::value::RawValue;
 use crate::commit::{Content, Plan, SharedFile};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::{Access, ensure_folder, read_patiently, resolve, sync_folder};
+use crate::files::{Access, ensure_folder, read_patiently, read_small, replace_own, resolve, sync_folder};
 use crate::group::Group;
 use crate::lock::LockTimes;
 use crate::mailbox::Turn;
 use crate::paths::{Layout, Root, State, create_private_folders};
+
+/// No entry of a member is as long as this.
+const LARGEST_ENTRY: u64 = 16 << 20;
 
 /// One team on disk.
 #[derive(Debug)]
@@ -168,13 +171,24 @@ impl TeamFolder {
         })
     }
 
-    /// Takes a member out of the list; the mail stays.
-    pub fn remove_member(&self, name: &str) -> Result<(), StoreError> {
+    /// Takes a member out of the list, and keeps its entry in our state; the mail stays.
+    pub fn remove_member(&self, name: &MemberName, state: &State) -> Result<(), StoreError> {
         self.edit(|text| {
             let (members, entries) = self.members(text)?;
-            let index = position(&entries, name).ok_or_else(|| self.no_member(name))?;
+            let index = position(&entries, name.as_str()).ok_or_else(|| self.no_member(name.as_str()))?;
+            replace_own(&state.removed(self.config.path(), name), entries[index].get())?;
             Ok(json::remove(text, members.get(), &entries, &BTreeSet::from([index])))
         })
+    }
+
+    /// Puts the entry of a member that was taken out behind the last one; says whether one was kept.
+    pub fn restore_member(&self, name: &MemberName, state: &State) -> Result<bool, StoreError> {
+        let kept = state.removed(self.config.path(), name);
+        let Some(file) = read_small(&kept, LARGEST_ENTRY)? else { return Ok(false) };
+        let entry: Box<RawValue> = serde_json::from_slice(&file.bytes).map_err(|error| self.bad(&error))?;
+        self.add_member(name.as_str(), &entry)?;
+        disk::remove_file(&kept).doing("remove", &kept)?;
+        Ok(true)
     }
 
     /// Sets fields of a member, in place.

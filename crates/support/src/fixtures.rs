@@ -26,6 +26,7 @@ pub fn draft(text: &str) -> Draft {
         ours: Ours::default(),
         kind: None,
         recipients: Vec::new(),
+        metadata: atm_wire::metadata::Metadata::new(),
     }
 }
 

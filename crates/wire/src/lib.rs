@@ -12,6 +12,7 @@ pub mod cursor;
 pub mod json;
 pub mod lint;
 pub mod message;
+pub mod metadata;
 pub mod migrate;
 pub mod name;
 pub mod payload;

@@ -43,7 +43,7 @@ impl Health {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
         let Some(name) = self.name else { return sweep(context, &team, self.dry_run) };
-        let from = context.sender()?;
+        let from = context.sender_in(&team)?;
         let office = &context.office;
         if self.stalled {
             let told = office.stall_alert(&team, &from, &name, &self.tasks)?;

@@ -23,7 +23,8 @@ pub(crate) struct Heartbeat {
 
 impl Heartbeat {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team()?, context.member()?);
+        let team = context.team()?;
+        let who = context.member_in(&team)?;
         let alive = Alive { task: self.task, progress: self.progress, request: self.request };
         let sent = context.office.heartbeat(&team, &who, &alive)?;
         tell_all(context, sent.into_iter().map(Ok).collect(), SendOptions::default())

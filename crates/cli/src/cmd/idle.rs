@@ -49,7 +49,8 @@ impl From<Reason> for IdleReason {
 
 impl Idle {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team()?, context.member()?);
+        let team = context.team()?;
+        let who = context.member_in(&team)?;
         let idle = Report { reason: self.reason.into(), task: self.task, summary: self.summary };
         let sent = context.office.idle(&team, &who, &idle)?;
         tell(context, &sent)?;

@@ -1,12 +1,15 @@
 //! `atm member`
 
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
+use atm_office::OfficeError;
 use atm_office::people::members::{MemberChange, MemberPlan};
-use atm_wire::MemberName;
 use atm_wire::team::Manner;
+use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand};
 
+use super::metadata::MetadataArg;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -16,6 +19,14 @@ pub(crate) enum Member {
     Add(Add),
     /// Take a member off the list; its inbox stays
     Remove {
+        /// Who
+        name: MemberName,
+        /// Even if it has unread mail
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Bring back a member that was removed, as it was; its mail never left
+    Restore {
         /// Who
         name: MemberName,
     },
@@ -74,6 +85,8 @@ struct Fields {
     /// Where it works
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+    #[command(flatten)]
+    metadata: MetadataArg,
 }
 
 impl Member {
@@ -90,13 +103,18 @@ impl Member {
                     pane: fields.pane,
                     cwd: fields.cwd,
                     inactive,
+                    metadata: fields.metadata.to_map(),
                     ..MemberPlan::default()
                 };
                 (context.office.add_member(&team, &plan)?, "added")
             }
-            Self::Remove { name } => {
-                context.office.remove_member(&team, &name)?;
+            Self::Remove { name, yes } => {
+                remove(context, &team, &name, yes)?;
                 (name, "removed")
+            }
+            Self::Restore { name } => {
+                context.office.restore_member(&team, &name)?;
+                (name, "restored")
             }
             Self::Set(Set { name, fields, active, wake, session, server }) => {
                 let change = MemberChange {
@@ -110,6 +128,7 @@ impl Member {
                     wake,
                     session,
                     server,
+                    metadata: fields.metadata.to_map(),
                 };
                 context.office.set_member(&team, &name, &change)?;
                 (name, "changed")
@@ -123,4 +142,29 @@ impl Member {
         }
         Ok(0)
     }
+}
+
+/// Removes a member; one with unread mail only if that is meant, which is asked on a terminal.
+fn remove(context: &Context, team: &TeamName, name: &MemberName, yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(context.office.remove_member(team, name)?);
+    }
+    match context.office.remove_member_without_mail(team, name) {
+        Err(error @ OfficeError::MemberHasMail { .. }) if !context.out.json && is_meant(&error) => {
+            Ok(context.office.remove_member(team, name)?)
+        }
+        removed => Ok(removed?),
+    }
+}
+
+/// Asks the person at the terminal, if there is one.
+fn is_meant(why_not: &OfficeError) -> bool {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return false;
+    }
+    let mut answer = String::new();
+    let asked = write!(io::stderr(), "{why_not}. Remove it all the same? [y/N] ");
+    asked.is_ok()
+        && io::stdin().lock().read_line(&mut answer).is_ok()
+        && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }

@@ -26,6 +26,7 @@ mod man;
 mod mcp;
 mod member;
 pub(crate) mod members;
+mod metadata;
 mod migrate;
 mod peek;
 mod pending;

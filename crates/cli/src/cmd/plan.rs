@@ -68,7 +68,7 @@ impl Plan {
                 (request, PlanAnswer { feedback: Some(feedback), ..PlanAnswer::default() })
             }
         };
-        let who = context.sender()?;
+        let who = context.sender_in(&team)?;
         let sent = context.office.decide_plan(&team, &who, &request, &answer)?;
         tell(context, &sent)?;
         Ok(0)
@@ -77,7 +77,8 @@ impl Plan {
 
 impl Submit {
     fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team()?, context.member()?);
+        let team = context.team()?;
+        let who = context.member_in(&team)?;
         let letter = self.words.letter(Address { name: who.clone(), team: None })?;
         let file = self.words.file().map(|file| context.cwd.join(file).display().to_string());
         let plan = Proposal { text: letter.text, summary: letter.summary, file, priority: letter.priority };

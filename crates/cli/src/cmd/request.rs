@@ -47,7 +47,8 @@ struct Fields(Map<String, Value>);
 
 impl Request {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, from) = (context.team()?, context.sender()?);
+        let team = context.team()?;
+        let from = context.sender_in(&team)?;
         let asked = self.to.name.clone();
         let options = SendOptions::default();
         let (request, sent) = context
@@ -89,6 +90,7 @@ impl Request {
 impl Respond {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let (team, who) = (context.team()?, context.reader()?);
+        context.office.check_sender(&team, &who)?;
         let sent = context.office.respond(&team, &who, &self.request, self.data.0, SendOptions::default())?;
         tell(context, &sent)?;
         Ok(0)

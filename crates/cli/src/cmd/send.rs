@@ -8,6 +8,7 @@ use atm_office::mail::send::{Letter, Sent};
 use atm_office::trail::track::Track;
 use atm_office::{OfficeError, mail::send::SendOptions};
 use atm_wire::message::Priority;
+use atm_wire::metadata::Metadata;
 use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -41,8 +42,8 @@ pub(crate) struct Send {
     /// How long to wait
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s", requires = "wait")]
     timeout: Duration,
-    /// Read many messages from stdin: JSON Lines with to, text and, if you like, summary, priority, reply_to, id
-    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary", "ack_by", "wait", "id"])]
+    /// Read many messages from stdin: JSON Lines with to, text and, if you like, summary, priority, reply_to, id, metadata
+    #[arg(long, conflicts_with_all = ["to", "text", "file", "reply_to", "summary", "ack_by", "wait", "id", "pairs"])]
     batch: bool,
     #[command(flatten)]
     manner: Manner,
@@ -83,6 +84,8 @@ struct BatchLine {
     priority: Priority,
     reply_to: Option<String>,
     id: Option<String>,
+    #[serde(default)]
+    metadata: Metadata,
 }
 
 /// One answer of many.
@@ -198,6 +201,7 @@ fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
         priority: line.priority,
         reply_to: line.reply_to,
         id: line.id,
+        metadata: line.metadata,
         ..Letter::new(to, line.text)
     })
 }

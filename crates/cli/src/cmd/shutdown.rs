@@ -97,7 +97,7 @@ impl Shutdown {
         let team = context.team()?;
         let sent = match self {
             Self::Request(Request { name, reason, wait }) => {
-                let from = context.sender()?;
+                let from = context.sender_in(&team)?;
                 let asked = context.office.request_shutdown(&team, &from, &name, reason, wait.time())?;
                 if asked.answer.as_ref().is_some_and(|answer| answer.approved) {
                     close_pane(context, &team, &name)?;
@@ -105,7 +105,7 @@ impl Shutdown {
                 return tell_asked(context, &asked);
             }
             Self::Approve { request, spelling, keep_pane } => {
-                let who = context.member()?;
+                let who = context.member_in(&team)?;
                 let request = request.as_deref();
                 let sent = context.office.approve_shutdown(&team, &who, request, spelling.into())?;
                 tell(context, &sent)?;
@@ -117,7 +117,7 @@ impl Shutdown {
                 return Ok(0);
             }
             Self::Reject { request, reason, spelling } => {
-                let who = context.member()?;
+                let who = context.member_in(&team)?;
                 context.office.reject_shutdown(&team, &who, request.as_deref(), reason, spelling.into())?
             }
         };

@@ -16,6 +16,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::members;
+use super::metadata::MetadataArg;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -78,6 +79,8 @@ pub(crate) struct Create {
     /// Let this group of users read it: 0640, folders 0750
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
+    #[command(flatten)]
+    metadata: MetadataArg,
 }
 
 /// How mail is kept.
@@ -126,6 +129,7 @@ impl Create {
             lead: Some(self.lead),
             cwd: Some(context.cwd.clone()),
             group: self.group,
+            metadata: self.metadata.to_map(),
         };
         let name = context.office.create_team(&plan)?;
         let team = context.office.team_brief(&name)?;
@@ -248,7 +252,7 @@ fn delete(context: &mut Context, name: &str, force: bool) -> Result<(), Failure>
 }
 
 fn describe(team: &TeamBrief) -> Value {
-    json!({
+    let mut document = json!({
         "name": team.name,
         "label": team.label,
         "aliases": team.aliases,
@@ -261,7 +265,11 @@ fn describe(team: &TeamBrief) -> Value {
         "group": team.group,
         "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
         "trouble": team.trouble,
-    })
+    });
+    if !team.config.metadata.is_empty() {
+        document["metadata"] = team.config.metadata.clone().into();
+    }
+    document
 }
 
 /// What it can be called beside its name.

@@ -9,6 +9,7 @@ use atm_wire::Address;
 use atm_wire::message::Priority;
 use clap::{Args, ValueEnum};
 
+use super::metadata::MetadataArg;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 
@@ -27,6 +28,8 @@ pub(super) struct Words {
     /// How urgent it is
     #[arg(long, value_enum, default_value_t = PriorityArg::Normal)]
     priority: PriorityArg,
+    #[command(flatten)]
+    metadata: MetadataArg,
 }
 
 /// How it is sent.
@@ -95,6 +98,7 @@ impl Words {
         let mut letter = Letter::new(to, self.read()?);
         letter.summary.clone_from(&self.summary);
         letter.priority = self.priority.into();
+        letter.metadata = self.metadata.to_map();
         Ok(letter)
     }
 

@@ -56,6 +56,7 @@ fn member(name: &str, state: Presence, unread: usize) -> MemberView {
         lead: name == "team-lead",
         has_entry: true,
         activity: (unread == 3).then(|| "waiting for permission".to_owned()),
+        metadata: atm_wire::metadata::Metadata::new(),
         warnings: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ use atm_store::mailbox::Turn;
 use atm_store::{Appended, fresh_id};
 use atm_wire::lint::payload_flaws;
 use atm_wire::message::{Delivery, Ours, Priority};
+use atm_wire::metadata::{self, Metadata};
 use atm_wire::payload::Content;
 use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
@@ -45,6 +46,8 @@ pub struct Letter {
     pub recipients: Vec<String>,
     /// The id to use; a new one is made when there is none. An id that is in the inbox is not written twice.
     pub id: Option<String>,
+    /// What its sender wants to have in its `metadata`, beside ours.
+    pub metadata: Metadata,
 }
 
 impl Letter {
@@ -60,6 +63,7 @@ impl Letter {
             ack_by: None,
             recipients: Vec::new(),
             id: None,
+            metadata: Metadata::new(),
         }
     }
 }
@@ -247,6 +251,7 @@ impl Office {
         if letter.text.trim().is_empty() {
             return Err(OfficeError::EmptyMessage);
         }
+        metadata::check(&letter.metadata)?;
         let target = letter.to.team.as_ref().unwrap_or(team);
         let there = routes.team(target)?;
         self.check_policy(team, from, (target, there.config()), &letter.to.name, &content)?;
@@ -259,10 +264,8 @@ impl Office {
         let home = routes.team(team)?;
         let sender = home.config().member(from.as_str());
         if sender.is_none() && from.as_str() != USER {
-            // One that has an inbox here, or whose client runs, is known.
-            let is_known = || home.mailbox(from).exists() || home.agent_named(from).is_some();
-            if options.known_sender && !is_known() {
-                return Err(self.no_sender(team, home.config(), from));
+            if options.known_sender {
+                home.check_sender(from)?;
             }
             warnings.push(format!("{from} is not a member of team {team}"));
         }
@@ -303,6 +306,7 @@ impl Office {
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),
+            metadata: letter.metadata.clone(),
         };
         Ok(Addressed {
             lead,

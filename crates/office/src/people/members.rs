@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use atm_wire::metadata::{self, Metadata};
 use atm_wire::team::{Manner, Member, NewMember, Spawned, TeamConfig, Waking};
 use atm_wire::{Color, MemberName, Stamp, TeamName};
 use serde::Serialize;
@@ -42,6 +43,8 @@ pub struct MemberPlan {
     pub permission_mode: Option<String>,
     /// How we start it, if we do.
     pub spawned: Option<Spawned>,
+    /// What its people want to have in its `metadata`, beside ours.
+    pub metadata: Metadata,
 }
 
 impl MemberPlan {
@@ -89,6 +92,7 @@ impl MemberPlan {
             is_active: !self.inactive,
             spawned_at: (!self.inactive).then_some(now),
             spawned: self.spawned.clone(),
+            metadata: self.metadata.clone(),
         };
         member.validate()?;
         Ok(member)
@@ -127,6 +131,8 @@ pub struct MemberChange {
     pub session: Option<String>,
     /// Its client's server.
     pub server: Option<String>,
+    /// What is set in its `metadata`; other keys stay.
+    pub metadata: Metadata,
 }
 
 /// A member as a front shows it.
@@ -168,6 +174,9 @@ pub struct MemberView {
     pub has_entry: bool,
     /// What it does, where its client says so.
     pub activity: Option<String>,
+    /// What its people put into its entry, beside ours.
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
     /// What is wrong with its mail.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -187,16 +196,6 @@ impl Office {
         Ok(member.name)
     }
 
-    /// Takes a member off the list. Its inbox stays.
-    pub fn remove_member(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
-        let folder = self.folder(team)?;
-        let config = folder.load()?;
-        if config.member(name.as_str()).is_none() {
-            return Err(self.no_member(team, &config, name.as_str()));
-        }
-        Ok(folder.remove_member(name.as_str())?)
-    }
-
     /// Changes a member; every other key of it stays as it is.
     pub fn set_member(
         &self,
@@ -210,6 +209,7 @@ impl Office {
             return Err(self.no_member(team, &config, name.as_str()));
         }
         change.check(team, self.now())?;
+        metadata::check(&change.metadata)?;
         wake::check(change.session.as_deref(), change.server.as_deref())?;
         let text =
             |key, value: &Option<String>| value.as_ref().map(|value| (vec![key], value.clone().into()));
@@ -236,6 +236,8 @@ impl Office {
             (Waking::SERVER, change.server.clone()),
         ];
         fields.extend(waking.into_iter().filter_map(|(path, value)| Some((path.to_vec(), value?.into()))));
+        let others = change.metadata.iter();
+        fields.extend(others.map(|(key, value)| (vec!["metadata", key.as_str()], value.clone())));
         if fields.is_empty() { Ok(()) } else { Ok(folder.set_member_below(name.as_str(), &fields)?) }
     }
 
@@ -327,6 +329,7 @@ fn member_view(
         color: member.color.as_ref().map(ToString::to_string),
         lead: leads,
         has_entry: true,
+        metadata: member.metadata.clone(),
         warnings: Vec::new(),
     }
 }

@@ -13,5 +13,7 @@ pub mod pane;
 pub mod presence;
 pub mod probe;
 pub mod process;
+pub mod removal;
+pub mod sender;
 pub mod spawn_error;
 pub mod teams;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use atm_store::{Group, Layout, TeamFolder};
+use atm_wire::metadata::Metadata;
 use atm_wire::team::{NewTeam, TeamConfig};
 use atm_wire::{MemberName, Stamp, TeamName};
 
@@ -31,6 +32,8 @@ pub struct TeamPlan {
     pub cwd: Option<PathBuf>,
     /// The group that may read it.
     pub group: Option<String>,
+    /// What its people want to have in its `metadata`.
+    pub metadata: Metadata,
 }
 
 impl TeamPlan {
@@ -43,6 +46,7 @@ impl TeamPlan {
             lead: Some("team-lead".to_owned()),
             cwd: None,
             group: None,
+            metadata: Metadata::new(),
         }
     }
 }
@@ -108,6 +112,7 @@ impl Office {
             created_at: self.now(),
             lead_session_id: None,
             lead,
+            metadata: plan.metadata.clone(),
         };
         new.validate()?;
         folder.create(&new.render(), plan.layout, group.as_ref())?;

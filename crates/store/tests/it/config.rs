@@ -5,9 +5,9 @@ use std::os::unix::fs::{lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use atm_store::{Layout, StoreError, TeamFolder};
+use atm_store::{Layout, State, StoreError, TeamFolder};
 use atm_support::{TestEnv, TestTeam, client_fixtures, wait_until};
-use atm_wire::TeamName;
+use atm_wire::{MemberName, TeamName};
 use serde_json::{Value, json};
 
 use crate::scene::{HASTY, array_team};
@@ -100,9 +100,16 @@ fn an_edit_changes_what_it_names_and_no_other_byte() {
     );
     assert_eq!(text(&team), expected);
 
-    team.store().remove_member("carol").unwrap();
-    let expected = expected.replace("    {\n      \"x\": {},\n      \"name\": \"carol\"\n    },\n", "");
+    let carol = MemberName::parse("carol").unwrap();
+    let carols = "    {\n      \"x\": {},\n      \"name\": \"carol\"\n    },\n";
+    team.store().remove_member(&carol, &team.env().store_state()).unwrap();
+    let expected = expected.replace(carols, "");
     assert_eq!(text(&team), expected);
+
+    assert!(team.store().restore_member(&carol, &team.env().store_state()).unwrap());
+    assert_eq!(names(&team).last().unwrap(), "carol");
+    assert!(text(&team).contains("\"x\": {},\n      \"name\": \"carol\""), "as it was");
+    assert!(!team.store().restore_member(&carol, &team.env().store_state()).unwrap(), "once");
 }
 
 #[test]
@@ -113,7 +120,7 @@ fn files_of_real_clients_lose_nothing_by_an_edit_and_its_undoing() {
         team.store().add_member("dave", &json!({"name": "dave", "isActive": false})).unwrap();
         team.store().set_member("dave", &[("isActive", json!(true))]).unwrap();
         assert_eq!(names(&team).last().unwrap(), "dave");
-        team.store().remove_member("dave").unwrap();
+        team.store().remove_member(&MemberName::parse("dave").unwrap(), &team.env().store_state()).unwrap();
         assert_eq!(text(&team), before);
     }
 }
@@ -124,7 +131,10 @@ fn the_same_name_twice_is_refused_and_an_unknown_one_is_said() {
     let store = team.store();
     assert!(matches!(store.add_member("bob", &json!({"name": "bob"})), Err(StoreError::Exists { .. })));
     assert!(matches!(store.set_member("eve", &[("x", json!(1))]), Err(StoreError::NoMember { .. })));
-    assert!(matches!(store.remove_member("eve"), Err(StoreError::NoMember { .. })));
+    assert!(matches!(
+        store.remove_member(&MemberName::parse("eve").unwrap(), &team.env().store_state()),
+        Err(StoreError::NoMember { .. })
+    ));
     assert_eq!(text(&team), FOREIGN);
 }
 
@@ -171,17 +181,17 @@ fn a_held_lock_is_busy_and_nothing_is_written() {
 
 #[test]
 fn a_file_that_is_half_written_under_the_lock_is_waited_for() {
-    type Edit = fn(&TeamFolder) -> Result<(), StoreError>;
-    let add: Edit = |store| store.add_member("dave", &json!({"name": "dave"}));
-    let set: Edit = |store| store.set_member("bob", &[("isActive", json!(false))]);
-    let remove: Edit = |store| store.remove_member("bob");
+    type Edit = fn(&TeamFolder, &State) -> Result<(), StoreError>;
+    let add: Edit = |store, _| store.add_member("dave", &json!({"name": "dave"}));
+    let set: Edit = |store, _| store.set_member("bob", &[("isActive", json!(false))]);
+    let remove: Edit = |store, state| store.remove_member(&MemberName::parse("bob").unwrap(), state);
     for edit in [add, set, remove] {
         for torn in [0, FOREIGN.len() / 2] {
             let team = team_with(FOREIGN);
             fs::create_dir(lock_of(&team)).unwrap();
             fs::write(team.config_file(), &FOREIGN[..torn]).unwrap();
             thread::scope(|scope| {
-                let edited = scope.spawn(|| edit(&team.store()));
+                let edited = scope.spawn(|| edit(&team.store(), &team.env().store_state()));
                 wait_until("the edit waits", || is_queued(&team) || edited.is_finished());
                 fs::write(team.config_file(), FOREIGN.replace("\"counter\": 0", "\"counter\": 1")).unwrap();
                 fs::remove_dir(lock_of(&team)).unwrap();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::json::Object;
+use crate::metadata::Metadata;
 use crate::payload::{Content, classify};
 use crate::stamp::Stamp;
 
@@ -111,11 +112,17 @@ pub struct Draft {
     /// Everybody whom these words went to, if they were for several: a log has that in the line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,
+    /// What its sender wants to have in it, beside ours.
+    #[serde(default, skip_serializing_if = "Metadata::is_empty")]
+    pub metadata: Metadata,
 }
 
 #[derive(Serialize)]
-struct Metadata<'a> {
-    atm: &'a Ours,
+struct Beside<'a> {
+    #[serde(flatten)]
+    others: &'a Metadata,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    atm: Option<&'a Ours>,
 }
 
 #[derive(Serialize)]
@@ -137,7 +144,7 @@ struct Entry<'a> {
     ack_id: Option<&'a str>,
     delivery_status: Delivery,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<Metadata<'a>>,
+    metadata: Option<Beside<'a>>,
     read: bool,
 }
 
@@ -161,7 +168,7 @@ struct Line<'a, C: Serialize> {
     color: Option<&'a str>,
     delivery_status: Delivery,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<Metadata<'a>>,
+    metadata: Option<Beside<'a>>,
     content: C,
 }
 
@@ -234,8 +241,9 @@ impl Draft {
         }
     }
 
-    fn metadata(&self) -> Option<Metadata<'_>> {
-        (self.ours != Ours::default()).then_some(Metadata { atm: &self.ours })
+    fn metadata(&self) -> Option<Beside<'_>> {
+        let atm = (self.ours != Ours::default()).then_some(&self.ours);
+        (atm.is_some() || !self.metadata.is_empty()).then_some(Beside { others: &self.metadata, atm })
     }
 }
 
@@ -273,7 +281,20 @@ mod tests {
             ours: Ours { reply_to: Some("m-1".into()), ..Ours::default() },
             kind: None,
             recipients: Vec::new(),
+            metadata: Metadata::new(),
         }
+    }
+
+    #[test]
+    fn a_senders_metadata_stands_beside_ours_in_both_layouts() {
+        let mut draft = draft("hi");
+        draft.metadata.insert("ticket".into(), "OPS-7".into());
+        let wanted = r#""metadata":{"ticket":"OPS-7","atm":{"reply_to":"m-1"}}"#;
+        assert!(draft.line().unwrap().contains(wanted), "{}", draft.line().unwrap());
+        assert!(serde_json::to_string(&draft.entry()).unwrap().contains(wanted));
+        let without = Draft { ours: Ours::default(), ..draft };
+        assert!(without.line().unwrap().contains(r#""metadata":{"ticket":"OPS-7"}"#));
+        assert_eq!(Message::from_line(without.line().unwrap().trim_end()).unwrap().ours(), Ours::default());
     }
 
     #[test]

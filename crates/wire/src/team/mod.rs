@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use crate::color::Color;
 use crate::json;
 use crate::message::Flaw;
+use crate::metadata::{self, Metadata};
 use crate::name::{MemberName, NameError};
 use crate::payload::field::{document, read};
 use crate::stamp::Stamp;
@@ -51,6 +52,8 @@ pub struct TeamConfig {
     pub schema_version: Option<String>,
     /// Whether it says that the lead signs its mail.
     pub signed: bool,
+    /// What its people put into it, without ours.
+    pub metadata: Metadata,
     /// The members that can be understood.
     pub members: Vec<Member>,
     /// The entries that cannot.
@@ -107,6 +110,8 @@ pub struct Member {
     pub spawned: Option<Spawned>,
     /// How it is woken when mail comes.
     pub waking: Waking,
+    /// What its people put into it, without ours.
+    pub metadata: Metadata,
 }
 
 /// An entry among the members that is none.
@@ -137,6 +142,7 @@ impl TeamConfig {
             lead_process: object.get("leadProcess").and_then(LeadProcess::read),
             schema_version: read(&object, &["schemaVersion", "schema_version"]),
             signed: says_signed(&object) || object.get("leadProcess").is_some_and(in_object),
+            metadata: metadata::others(object.get("metadata")),
             members: Vec::new(),
             skipped: Vec::new(),
         };
@@ -233,6 +239,7 @@ impl Member {
             plan_mode_required: read(&object, &["planModeRequired", "plan_mode_required"]),
             spawned: Spawned::read(&object),
             waking: Waking::read(&object),
+            metadata: metadata::others(object.get("metadata")),
         })
     }
 

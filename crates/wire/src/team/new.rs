@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::color::Color;
+use crate::metadata::{self, Metadata};
 use crate::name::{MemberName, NameError, TeamName};
 use crate::stamp::Stamp;
 use crate::team::Spawned;
@@ -22,6 +23,10 @@ pub struct FieldError {
 }
 
 impl FieldError {
+    pub(crate) fn new(field: &'static str, rule: &'static str) -> Self {
+        Self { field, rule }
+    }
+
     /// The field, as the file spells it.
     pub fn field(&self) -> &'static str {
         self.field
@@ -55,6 +60,8 @@ pub struct NewTeam {
     pub lead_session_id: Option<String>,
     /// The first member.
     pub lead: Option<NewMember>,
+    /// What its people want to have in it.
+    pub metadata: Metadata,
 }
 
 /// A member to be added.
@@ -88,6 +95,8 @@ pub struct NewMember {
     pub spawned_at: Option<Stamp>,
     /// How we start it, if we do.
     pub spawned: Option<Spawned>,
+    /// What its people want to have in it, beside ours.
+    pub metadata: Metadata,
 }
 
 impl NewTeam {
@@ -96,6 +105,7 @@ impl NewTeam {
         name_rule(TeamName::create(self.name.as_str()))?;
         let length = self.description.chars().count();
         rule("description", (1..=500).contains(&length), "must have 1 to 500 characters")?;
+        metadata::check(&self.metadata)?;
         self.lead.as_ref().map_or(Ok(()), NewMember::validate)
     }
 
@@ -108,6 +118,7 @@ impl NewTeam {
             schema_version: SCHEMA_VERSION,
             lead_agent_id: self.lead.as_ref().map(NewMember::agent_id),
             lead_session_id: self.lead_session_id.as_deref(),
+            metadata: (!self.metadata.is_empty()).then_some(&self.metadata),
             members: self.lead.iter().map(NewMember::entry).collect(),
         }
     }
@@ -134,6 +145,7 @@ impl NewMember {
             is_pane(&self.tmux_pane_id),
             "must be \"%<number>\", \"leader\", \"in-process\" or empty",
         )?;
+        metadata::check(&self.metadata)?;
         rule("cwd", self.cwd.as_deref() != Some(""), "must not be empty")?;
         let is_known = !matches!(self.color, Color::Other(_));
         rule("color", is_known, "must be the name of a colour, like blue, or #RRGGBB")?;
@@ -161,7 +173,10 @@ impl NewMember {
             backend_type: &self.backend_type,
             is_active: self.is_active,
             spawned_at: self.spawned_at,
-            metadata: self.spawned.as_ref().map(|spawn| MemberMetadata { atm: OursOfMember { spawn } }),
+            metadata: (self.spawned.is_some() || !self.metadata.is_empty()).then(|| MemberMetadata {
+                others: &self.metadata,
+                atm: self.spawned.as_ref().map(|spawn| OursOfMember { spawn }),
+            }),
         }
     }
 }
@@ -190,6 +205,8 @@ struct TeamFile<'a> {
     lead_agent_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lead_session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Metadata>,
     members: Vec<MemberEntry<'a>>,
 }
 
@@ -221,7 +238,10 @@ struct MemberEntry<'a> {
 
 #[derive(Serialize)]
 struct MemberMetadata<'a> {
-    atm: OursOfMember<'a>,
+    #[serde(flatten)]
+    others: &'a Metadata,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    atm: Option<OursOfMember<'a>>,
 }
 
 #[derive(Serialize)]
@@ -252,6 +272,7 @@ mod tests {
             is_active: true,
             spawned_at: Some(Stamp::from_millis(1_794_768_140_463)),
             spawned: None,
+            metadata: Metadata::new(),
         }
     }
 
@@ -262,6 +283,7 @@ mod tests {
             created_at: Stamp::from_millis(1_794_768_140_463),
             lead_session_id: None,
             lead: Some(lead()),
+            metadata: Metadata::new(),
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) struct Status {
 
 impl StatusRequest {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.sender()?;
+        let who = context.sender_in(team)?;
         let (request, owner, sent) = context.office.tasks(team)?.ask(&who, self.id)?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
@@ -72,7 +72,7 @@ impl StatusRequest {
 
 impl Status {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.member()?;
+        let who = context.member_in(team)?;
         let progress = Progress {
             percent: self.progress,
             eta: self.eta,

@@ -31,7 +31,7 @@ pub(crate) struct Unblock {
 
 impl Block {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.sender()?;
+        let who = context.sender_in(team)?;
         let outcome = context.office.tasks(team)?.block(&who, self.id, &self.by, self.reason.as_deref())?;
         tell(context, &outcome, &format!("task {} waits for {}", self.id, ids(&outcome.task.waits_for)))
     }

@@ -124,7 +124,7 @@ impl Create {
             effort: self.effort.into(),
             metadata: self.metadata.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect(),
         };
-        let who = context.sender()?;
+        let who = context.sender_in(team)?;
         let outcome = context.office.tasks(team)?.create(&who, &plan)?;
         tell(context, &outcome, &format!("made task {}: {}", outcome.task.id, outcome.task.subject))?;
         if context.out.is_quiet() && !context.out.json {
@@ -145,7 +145,7 @@ impl Update {
             effort: self.effort.into(),
             metadata: self.metadata.into_iter().map(|pair| (pair.key, pair.value)).collect(),
         };
-        let who = context.sender()?;
+        let who = context.sender_in(team)?;
         let outcome = context.office.tasks(team)?.change(&who, self.id, &change)?;
         tell(context, &outcome, &format!("changed task {}", self.id))
     }

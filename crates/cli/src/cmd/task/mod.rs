@@ -79,13 +79,13 @@ impl Task {
             }
             Self::Update(update) => update.run(context, &team)?,
             Self::Assign { id, name } => {
-                let who = context.sender()?;
+                let who = context.sender_in(&team)?;
                 let outcome = context.office.tasks(&team)?.assign(&who, id, &name)?;
                 tell(context, &outcome, &format!("task {id} is {name}'s"))?;
             }
             Self::Claim(claim) => claim.run(context, &team)?,
             Self::Release { id } => {
-                let who = context.sender()?;
+                let who = context.sender_in(&team)?;
                 let outcome = context.office.tasks(&team)?.release(&who, id)?;
                 tell(context, &outcome, &format!("task {id} is free"))?;
             }
@@ -93,7 +93,7 @@ impl Task {
             Self::Block(block) => block.run(context, &team)?,
             Self::Unblock(unblock) => unblock.run(context, &team)?,
             Self::Delete { id } => {
-                let who = context.sender()?;
+                let who = context.sender_in(&team)?;
                 context.office.tasks(&team)?.delete(&who, id)?;
                 if context.out.json {
                     context.out.document(&serde_json::json!({ "team": team, "id": id, "deleted": true }))?;

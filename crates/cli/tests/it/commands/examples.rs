@@ -53,6 +53,7 @@ impl Scene {
             ["team", "restore"] => lines.push("team backup dev --out dev.tar.zst"),
             ["team", "import"] => lines.push("team export dev --out dev.json"),
             ["member", "remove"] => lines.push("member add carol"),
+            ["member", "restore"] => lines.extend(["member add carol", "member remove carol"]),
             ["task", "release" | "complete"] => {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);
             }

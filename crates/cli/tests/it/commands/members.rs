@@ -275,3 +275,45 @@ fn a_pane_says_where_a_member_runs_and_a_colour_is_one() {
     }
     world.ok(&["member", "set", "bob", "--member-color", "#0A84ff"]);
 }
+
+#[test]
+fn a_member_with_unread_mail_is_removed_by_request_and_comes_back_with_all_it_had() {
+    let world = World::with_team();
+    world.ok(&["member", "set", "bob", "--model", "haiku", "--metadata", "room=4"]);
+    world.ok(&["--as", "alice", "send", "bob", "the build is red"]);
+    let config = world.root().join("teams/dev/config.json");
+    let before = fs::read_to_string(&config).unwrap();
+    let refused = world.atm(&["member", "remove", "bob"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stderr.contains("bob@dev has 1 unread message"), "{refused:?}");
+    assert!(refused.stderr.contains("--yes"), "{refused:?}");
+    assert_eq!(fs::read_to_string(&config).unwrap(), before);
+
+    world.ok(&["member", "remove", "bob", "--yes"]);
+    assert!(!fs::read_to_string(&config).unwrap().contains("bob@dev"));
+    world.ok(&["member", "restore", "bob"]);
+    let members = world.json(&["members"]);
+    let bob = members.as_array().unwrap().iter().find(|member| member["name"] == "bob").unwrap();
+    assert_eq!((&bob["model"], &bob["unread"]), (&"haiku".into(), &1.into()), "{bob}");
+    assert_eq!(bob["metadata"]["room"], "4");
+
+    assert_eq!(world.atm(&["member", "restore", "bob"]).code, Some(4), "it is there");
+    assert_eq!(world.atm(&["member", "restore", "carol"]).code, Some(3), "it never was");
+}
+
+#[test]
+fn who_acts_is_somebody_that_the_team_knows() {
+    let world = World::with_team();
+    for command in [
+        &["request", "bob", "{}"][..],
+        &["task", "create", "Fix it"],
+        &["health", "bob"],
+        &["idle"],
+        &["heartbeat"],
+        &["shutdown", "request", "bob"],
+    ] {
+        let refused = world.atm(&[&["--as", "alcie"], command].concat());
+        assert_eq!(refused.code, Some(3), "{command:?}: {refused:?}");
+        assert!(refused.stderr.contains("alice"), "{command:?}: {refused:?}");
+    }
+}

@@ -291,3 +291,30 @@ fn somebody_who_is_no_member_may_send_if_that_is_meant() {
     [ID]
     "#);
 }
+
+#[test]
+fn metadata_of_the_sender_stands_beside_ours_in_both_layouts() {
+    for layout in ["array", "log"] {
+        let world = World::new();
+        world.ok(&["team", "create", "dev", "--layout", layout, "--metadata", "ticket=OPS-7"]);
+        world.ok(&["member", "add", "bob", "--metadata", "room=4"]);
+        world.ok(&["send", "bob", "one", "--priority", "high", "--metadata", "a=1", "--metadata", "b=x=y"]);
+        let line = r#"{"to":"bob","text":"two","metadata":{"deep":{"n":2}}}"#;
+        assert_eq!(world.pipe(&["send", "--batch"], line.to_owned()).code, Some(0));
+        let mail = world.json(&["inbox", "bob"]);
+        let metadata = |index: usize| mail[index]["extra"]["metadata"].clone();
+        assert_eq!(metadata(0)["a"], "1", "{mail}");
+        assert_eq!(metadata(0)["b"], "x=y");
+        assert_eq!(metadata(0)["atm"]["priority"], "high", "ours stays");
+        assert_eq!(metadata(1)["deep"]["n"], 2);
+        let team = world.json(&["team", "show"]);
+        assert_eq!(team["metadata"]["ticket"], "OPS-7");
+        assert_eq!(team["members"][1]["metadata"]["room"], "4", "{team}");
+        for refused in [
+            &["send", "bob", "x", "--metadata", "atm=1"][..],
+            &["member", "set", "bob", "--metadata", "atm=1"],
+        ] {
+            assert_eq!(world.atm(refused).code, Some(2), "{layout}: {refused:?}");
+        }
+    }
+}

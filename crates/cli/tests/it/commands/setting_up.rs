@@ -25,6 +25,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "member",
     "member add",
     "member remove",
+    "member restore",
     "member set",
     "members",
     "send",
