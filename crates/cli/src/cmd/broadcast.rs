@@ -24,7 +24,8 @@ impl Broadcast {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let (team, from) = (context.team()?, context.sender()?);
         let nobody = Address { name: from.clone(), team: None };
-        let letter = self.words.letter(nobody)?;
+        let mut letter = self.words.letter(nobody)?;
+        letter.metadata = self.manner.metadata.to_map();
         let options = SendOptions::from(&self.manner);
         let only = self.to.map(|names| recipients(context, &team, names)).transpose()?;
         let answers = context

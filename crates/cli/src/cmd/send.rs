@@ -113,6 +113,7 @@ impl Send {
         letter.reply_to = self.reply_to;
         letter.ack_by = self.ack_by;
         letter.id = self.id;
+        letter.metadata = self.manner.metadata.to_map();
         let mut sent = context
             .office
             .send(&team, &from, &letter, options)

@@ -28,8 +28,6 @@ pub(super) struct Words {
     /// How urgent it is
     #[arg(long, value_enum, default_value_t = PriorityArg::Normal)]
     priority: PriorityArg,
-    #[command(flatten)]
-    metadata: MetadataArg,
 }
 
 /// How it is sent.
@@ -48,6 +46,8 @@ pub(super) struct Manner {
     /// Send a payload of a known type even if it lacks what its readers need
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    pub(super) metadata: MetadataArg,
 }
 
 /// How urgent a message is.
@@ -98,7 +98,6 @@ impl Words {
         let mut letter = Letter::new(to, self.read()?);
         letter.summary.clone_from(&self.summary);
         letter.priority = self.priority.into();
-        letter.metadata = self.metadata.to_map();
         Ok(letter)
     }
 

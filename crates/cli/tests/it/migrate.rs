@@ -237,7 +237,7 @@ fn a_later_generation_is_read_and_never_written() {
         (&["-t", "dev", "migrate", "--dialect", "current", "--dry-run"], "newer_format"),
         (&["-t", "dev", "member", "add", "carol"], "newer_format"),
         (&["-t", "dev", "member", "set", "bob", "--active", "false"], "newer_format"),
-        (&["-t", "dev", "member", "remove", "bob"], "newer_format"),
+        (&["-t", "dev", "member", "remove", "bob", "--yes"], "newer_format"),
         (&["team", "join", "dev", "--session", "s-1"], "newer_format"),
         (&["team", "restore", backup, "--merge", "--as", "ops"], "newer_format"),
         (&["team", "restore", backup, "--as", "other"], "bad_backup"),

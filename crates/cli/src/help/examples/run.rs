@@ -49,7 +49,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         &["atm member add carol --type researcher --model opus", "atm member add dave --inactive"],
     ),
     ("member remove", &["atm member remove alice", "atm member remove carol --json"]),
-    ("member restore", &["atm member restore carol"]),
+    ("member restore", &["atm member restore alice", "atm member restore carol --json"]),
     ("member set", &["atm member set bob --model haiku", "atm member set bob --wake none"]),
     (
         "spawn",

@@ -53,7 +53,9 @@ impl Scene {
             ["team", "restore"] => lines.push("team backup dev --out dev.tar.zst"),
             ["team", "import"] => lines.push("team export dev --out dev.json"),
             ["member", "remove"] => lines.push("member add carol"),
-            ["member", "restore"] => lines.extend(["member add carol", "member remove carol"]),
+            ["member", "restore"] => {
+                lines.extend(["member add carol", "member remove carol", "member remove alice"])
+            }
             ["task", "release" | "complete"] => {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);
             }

@@ -84,7 +84,7 @@ fn one_bad_line_keeps_the_whole_batch_from_being_sent() {
     2> error: line 3 of the batch: EOF while parsing an object at column 27; nothing was sent
     2>   hint: each line is one object with "to" and "text"
     [exit 6]
-    2> error: line 3 of the batch: unknown field `colour`, expected one of `to`, `text`, `summary`, `priority`, `reply_to`, `id` at column 37; nothing was sent
+    2> error: line 3 of the batch: unknown field `colour`, expected one of `to`, `text`, `summary`, `priority`, `reply_to`, `id`, `metadata` at column 37; nothing was sent
     2>   hint: each line is one object with "to" and "text"
     [exit 6]
     2> error: line 3 of the batch: member name "../bob": must not contain "/"; nothing was sent

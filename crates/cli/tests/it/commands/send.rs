@@ -301,12 +301,17 @@ fn metadata_of_the_sender_stands_beside_ours_in_both_layouts() {
         world.ok(&["send", "bob", "one", "--priority", "high", "--metadata", "a=1", "--metadata", "b=x=y"]);
         let line = r#"{"to":"bob","text":"two","metadata":{"deep":{"n":2}}}"#;
         assert_eq!(world.pipe(&["send", "--batch"], line.to_owned()).code, Some(0));
+        world.ok(&["broadcast", "three", "--metadata", "c=3"]);
+        world.ok(&["--as", "bob", "reply", "last", "four", "--metadata", "d=4"]);
         let mail = world.json(&["inbox", "bob"]);
         let metadata = |index: usize| mail[index]["extra"]["metadata"].clone();
         assert_eq!(metadata(0)["a"], "1", "{mail}");
         assert_eq!(metadata(0)["b"], "x=y");
         assert_eq!(metadata(0)["atm"]["priority"], "high", "ours stays");
         assert_eq!(metadata(1)["deep"]["n"], 2);
+        assert_eq!(metadata(2)["c"], "3");
+        let answer = world.json(&["inbox", "user"]);
+        assert_eq!(answer[0]["extra"]["metadata"]["d"], "4", "{answer}");
         let team = world.json(&["team", "show"]);
         assert_eq!(team["metadata"]["ticket"], "OPS-7");
         assert_eq!(team["members"][1]["metadata"]["room"], "4", "{team}");

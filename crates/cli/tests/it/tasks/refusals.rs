@@ -93,7 +93,7 @@ fn what_is_no_task() {
     2>   hint: use --as NAME, or set ATM_AS
     [exit 2]
     $ atm --as nobody task claim 1
-    2> error: team dev has no member "nobody"
+    2> error: team dev has no member "nobody", who would be the sender
     2>   hint: `atm members` shows the names
     [exit 3]
     $ atm task assign 1 bobb
