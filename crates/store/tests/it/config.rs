@@ -108,7 +108,7 @@ fn an_edit_changes_what_it_names_and_no_other_byte() {
 
     assert!(team.store().restore_member(&carol, &team.env().store_state()).unwrap());
     assert_eq!(names(&team).last().unwrap(), "carol");
-    assert!(text(&team).contains("\"x\": {},\n      \"name\": \"carol\""), "as it was");
+    assert!(text(&team).contains("\"x\": {},\n      \"name\": \"carol\""), "as it was: {}", text(&team));
     assert!(!team.store().restore_member(&carol, &team.env().store_state()).unwrap(), "once");
 }
 
