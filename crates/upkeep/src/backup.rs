@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use atm_office::{Office, OfficeError};
-use atm_store::backup::{self, Limits, Order, Packing, Site};
-use atm_store::{Layout, fresh_id};
+use atm_store::Layout;
+use atm_store::backup::{self, Limits, Order, Packing, Repacked, Site};
 use atm_wire::backup::{FolderEntry, Manifest};
 use atm_wire::{Stamp, TeamName};
 use serde::Serialize;
@@ -205,37 +205,27 @@ pub fn default_name(team: &TeamName, now: Stamp, packing: Packing) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Ours {
     plan: RestorePlan,
-    repacked: Option<PathBuf>,
+    #[expect(dead_code, reason = "held for its drop")]
+    repacked: Option<Repacked>,
 }
 
 impl Ours {
     pub(crate) fn of(office: &Office, plan: &RestorePlan) -> Result<Self, OfficeError> {
-        let mut ours = Self { plan: plan.clone(), repacked: None };
-        let out = office.state().path().join(format!("repacked-{}.tar.zst", fresh_id().simple()));
         let order = Order {
-            out: out.clone(),
+            out: PathBuf::new(),
             force: false,
             packing: Packing::default(),
             config_only: false,
             now: office.now(),
             atm: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        if backup::repack(&plan.file, &order, plan.limits)? {
-            ours.plan.file.clone_from(&out);
-            ours.repacked = Some(out);
-        }
-        Ok(ours)
+        let place = (office.state(), office.lock_times());
+        let repacked = backup::repack(&plan.file, order, plan.limits, place)?;
+        let file = repacked.as_ref().map_or_else(|| plan.file.clone(), Repacked::file);
+        Ok(Self { plan: RestorePlan { file, ..plan.clone() }, repacked })
     }
 
     pub(crate) fn plan(&self) -> &RestorePlan {
         &self.plan
-    }
-}
-
-impl Drop for Ours {
-    fn drop(&mut self) {
-        if let Some(repacked) = &self.repacked {
-            let _ = std::fs::remove_file(repacked);
-        }
     }
 }

@@ -40,7 +40,7 @@ use crate::paths::{Root, State};
 pub use merge::{Files, Opened, open};
 pub use plain::repack;
 pub use restore::{Restored, adopt, restore};
-pub use staging::{abandoned_restores, remove_abandoned_restores};
+pub use staging::{Repacked, abandoned_restores, remove_abandoned_restores};
 pub use unpack::{Limits, check, manifest};
 
 /// Told how much of how much is done.

@@ -18,23 +18,30 @@ use tar::EntryType;
 use super::collect::Collected;
 use super::places::{Kind, kind};
 use super::spool::{Piece, Spool};
+use super::staging::Repacked;
 use super::unpack::{Limits, Reading, kind_of};
 use super::{Order, pack};
 use crate::error::StoreError;
-use crate::paths::create_private_folders;
+use crate::lock::LockTimes;
+use crate::paths::State;
 
 /// The mode of a folder that is in the tar only by what is in it.
 const PRIVATE: u32 = 0o700;
 
-/// Packs a plain tar anew, as `order` says. Says whether it was one: a backup of ours is left alone.
-pub fn repack(backup: &Path, order: &Order, limits: Limits) -> Result<bool, StoreError> {
-    let Some(tree) = Tree::find(backup, limits)? else { return Ok(false) };
-    if let Some(folder) = order.out.parent() {
-        create_private_folders(folder)?;
-    }
-    let collected = tree.collect(backup, order, limits)?;
-    pack::write(order, &collected, &mut |_, _| {})?;
-    Ok(true)
+/// Packs a plain tar anew, as `order` says, but into a file in the state folder that is gone with what is given back.
+/// Nothing if it was none: a backup of ours is left alone.
+pub fn repack(
+    backup: &Path,
+    mut order: Order,
+    limits: Limits,
+    (state, times): (&State, LockTimes),
+) -> Result<Option<Repacked>, StoreError> {
+    let Some(tree) = Tree::find(backup, limits)? else { return Ok(None) };
+    let repacked = Repacked::begin(state, times)?;
+    order.out = repacked.file();
+    let collected = tree.collect(backup, &order, limits)?;
+    pack::write(&order, &collected, &mut |_, _| {})?;
+    Ok(Some(repacked))
 }
 
 /// Where a team is in a tar.

@@ -1,4 +1,5 @@
-//! The two folders that a backup is unpacked into: a hidden one beside the teams, and one in the state folder.
+//! The two folders that a backup is unpacked into: a hidden one beside the teams, and one in the state folder. And the one
+//! for a plain tar that is packed anew before.
 //!
 //! The restore that fills one holds an `flock` on it. One without a holder is a dead restore's, of whichever team, and
 //! the next restore or `doctor --fix` removes it.
@@ -41,12 +42,7 @@ impl Staging {
         };
         let _turn = turn(state, times)?;
         for (path, point) in [(&staging.team, "restore_begun"), (&staging.state, "restore_staged")] {
-            interrupt::create_folder(path, || disk::create_dir(0o700, path)).doing("create", path)?;
-            points::reached(point);
-            let held = disk::open_to_read(path).doing("open", path)?;
-            // Where there is no `flock`, nobody takes them for a dead one's either.
-            let _ = disk::try_lock(&held);
-            staging.held.push(held);
+            staging.held.push(make(path, || points::reached(point))?);
         }
         Ok(staging)
     }
@@ -60,6 +56,45 @@ impl Drop for Staging {
         }
         self.held.clear();
     }
+}
+
+/// A plain tar that is packed anew, in a folder of its own that is held, and removed on drop.
+#[derive(Debug)]
+pub struct Repacked {
+    folder: PathBuf,
+    #[cfg_attr(not(test), expect(dead_code, reason = "held for its drop"))]
+    held: File,
+}
+
+impl Repacked {
+    pub(super) fn begin(state: &State, times: LockTimes) -> Result<Self, StoreError> {
+        let folder = place(state).join(format!("repacked{MARK}{}", fresh_id().simple()));
+        let _turn = turn(state, times)?;
+        let held = make(&folder, || ())?;
+        Ok(Self { folder, held })
+    }
+
+    /// The file.
+    pub fn file(&self) -> PathBuf {
+        self.folder.join("team.tar.zst")
+    }
+}
+
+impl Drop for Repacked {
+    fn drop(&mut self) {
+        remove_folder(&self.folder);
+        interrupt::forget(&self.folder);
+    }
+}
+
+/// Makes a folder and holds it.
+fn make(path: &Path, made: impl FnOnce()) -> Result<File, StoreError> {
+    interrupt::create_folder(path, || disk::create_dir(0o700, path)).doing("create", path)?;
+    made();
+    let held = disk::open_to_read(path).doing("open", path)?;
+    // Where there is no `flock`, nobody takes it for a dead one's either.
+    let _ = disk::try_lock(&held);
+    Ok(held)
 }
 
 /// The folders that dead restores left, each held by us from now on.
@@ -113,6 +148,26 @@ fn place(state: &State) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_being_packed_anew_by_a_dead_process_is_removed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, state) = (Root::new(folder.path().join("r")), State::new(folder.path().join("s")));
+        let times = LockTimes::default();
+        let [living, dead] = [(); 2].map(|()| Repacked::begin(&state, times).unwrap());
+        for repacked in [&living, &dead] {
+            fs::write(repacked.file(), "half of it").unwrap();
+        }
+        let left = dead.folder.clone();
+        dead.held.unlock().unwrap();
+        std::mem::forget(dead);
+        assert_eq!(abandoned_restores(&root, &state, times).unwrap(), std::slice::from_ref(&left));
+        remove_abandoned_restores(&root, &state, times).unwrap();
+        assert!(!left.exists() && living.file().exists());
+        let place = living.folder.clone();
+        drop(living);
+        assert!(!place.exists());
+    }
 
     #[test]
     fn what_nobody_holds_is_removed_and_nothing_else() {

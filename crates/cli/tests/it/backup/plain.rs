@@ -36,8 +36,8 @@ fn a_plain_tar_of_teams_and_tasks_is_restored() {
     assert_eq!(world.json(&["task", "list"])[0]["subject"], "mend the build");
     assert!(!world.root().join("teams/dev/inboxes/bob.json.lock").exists(), "a lock is nobody's any more");
     assert_eq!(litter(&world), [""; 0]);
-    let left = fs::read_dir(world.state()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("repacked-")));
+    let left = fs::read_dir(world.state().join("restoring")).unwrap();
+    assert_eq!(left.count(), 0, "nothing of what was packed anew");
 
     let again = world.json(&["team", "restore", &file, "--as", "copy"]);
     assert_eq!(again["team"], "copy", "under another name beside it");
