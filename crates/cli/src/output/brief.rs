@@ -126,7 +126,7 @@ fn entry(message: &MessageView, room: usize, now: Stamp) -> (String, bool) {
     let pending = if message.pending { " (waited while you were off)" } else { "" };
     let id = short_id(&message.id);
     let by = message.ack_by.as_ref().map(|by| format!(" by {}", time(by, now))).unwrap_or_default();
-    let is_wanted = wants_ack(message) && !message.read;
+    let is_wanted = message.wants_ack() && !message.read;
     let wanted = if is_wanted { format!(" (wants `atm ack {id}`{by})") } else { String::new() };
     let mut entry =
         format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", time(&message.timestamp, now));
@@ -137,10 +137,6 @@ fn entry(message: &MessageView, room: usize, now: Stamp) -> (String, bool) {
         entry.push_str(&safe::line(line));
     }
     (entry, start.len() == text.len())
-}
-
-fn wants_ack(message: &MessageView) -> bool {
-    message.ack_by.is_some() || message.ack_id.is_some()
 }
 
 /// Mail that says no more than that somebody is there.
@@ -160,7 +156,7 @@ impl Notice {
     }
 
     fn is_one(message: &MessageView) -> bool {
-        Self::of(message).is_some() && !wants_ack(message)
+        Self::of(message).is_some() && !message.wants_ack()
     }
 
     fn words(self) -> &'static str {

@@ -81,7 +81,21 @@ fn show_one(out: &mut Out, message: &MessageView, flags: Flags, extent: Extent) 
         id: &message.id,
     };
     show_head(out, &head)?;
-    show_text(out, &text(message), &message.id, extent)
+    show_text(out, &text(message), &message.id, extent)?;
+    if message.wants_ack() && !message.read {
+        let by = message.ack_by.as_deref().map(|by| format!(" by {}", out.times.moment_of(by)));
+        let (by, id) = (by.unwrap_or_default(), ids::short(&message.id));
+        let wanted = format!("wants an acknowledgment{by}: atm ack {id}");
+        let wanted = safe::line(&wanted);
+        let lines = match out.screen.columns {
+            Some(columns) => fit::wrap(&wanted, columns.saturating_sub(2)),
+            None => vec![wanted.into_owned()],
+        };
+        for line in lines {
+            out.line(format!("  {}", out.paint.attention(&line)))?;
+        }
+    }
+    Ok(())
 }
 
 /// The line above a message of the history.
@@ -230,7 +244,7 @@ fn file(named: &NamedFile) -> String {
 
 /// Splits messages into runs: idle notices of one sender in a row make one, everything else is alone.
 pub(crate) fn fold_idle(messages: &[MessageView]) -> impl Iterator<Item = &[MessageView]> {
-    messages.chunk_by(|a, b| is_idle(a) && is_idle(b) && a.from == b.from)
+    messages.chunk_by(|a, b| is_idle(a) && is_idle(b) && a.from == b.from && !a.wants_ack() && !b.wants_ack())
 }
 
 pub(crate) fn is_idle(message: &MessageView) -> bool {

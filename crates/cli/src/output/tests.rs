@@ -160,6 +160,21 @@ fn a_path_that_is_not_known_to_be_the_teams_file_is_marked() {
 }
 
 #[test]
+fn mail_that_wants_an_acknowledgment_says_so_with_the_command() {
+    let by = Some("2026-11-15T13:00:00.000Z".to_owned());
+    let shown = |mail: MessageView| {
+        at_each_width(|out| message::show(out, &[mail.clone()], Flags::Shown, Extent::Start).unwrap())
+    };
+    let ours = shown(MessageView { ack_by: by.clone(), ..mail("tell me", false) });
+    assert!(ours.contains("  wants an acknowledgment by ") && ours.contains("atm ack 7906ec52"), "{ours}");
+    let others = MessageView { ack_id: Some("msg-12345".to_owned()), ..mail("tell me", false) };
+    assert!(shown(others).contains("\n  wants an acknowledgment: atm ack 7906ec52\n"));
+    let read = shown(MessageView { ack_by: by, ..mail("tell me", true) });
+    assert!(!read.contains("acknowledgment"), "{read}");
+    assert!(!shown(mail("tell me", false)).contains("acknowledgment"));
+}
+
+#[test]
 fn messages_fit_and_long_ones_are_cut_with_how_to_see_the_rest() {
     let long = "The login test is flaky since yesterday; it fails about once in twenty runs, always in the second \
                 half of the night.\n";

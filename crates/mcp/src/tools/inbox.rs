@@ -176,7 +176,7 @@ pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Vec<Str
 fn wanted(messages: &[MessageView]) -> Option<String> {
     let ids: Vec<&str> = messages
         .iter()
-        .filter(|message| (message.ack_by.is_some() || message.ack_id.is_some()) && !message.read)
+        .filter(|message| message.wants_ack() && !message.read)
         .map(|message| part(&message.id, 0, LONGEST_WORD).0)
         .collect();
     let (first, others) = ids.split_first()?;

@@ -51,7 +51,8 @@ impl Office {
         let home = message.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&message.sender)?, team: home };
         let letter = Letter { id: Some(own_id), ..Letter::new(to, Payload::from(ack).to_text()) };
-        self.send_in_turn(team, who, &letter, options)
+        // Who wrote is answered, with or without an entry or an inbox of its own.
+        self.send_in_turn(team, who, &letter, SendOptions { create: true, ..options })
     }
 
     /// The message that is meant: by its own id, or by the name under which its sender wants it acknowledged.

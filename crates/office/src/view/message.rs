@@ -79,6 +79,11 @@ impl Serialize for Extra {
 }
 
 impl MessageView {
+    /// Whether its sender wants to be told that it arrived.
+    pub fn wants_ack(&self) -> bool {
+        self.ack_by.is_some() || self.ack_id.is_some()
+    }
+
     /// `message` as it stands in the inbox of `to`, with nothing known of the files that it names.
     pub fn new(message: &Message, to: &MemberName, team: &TeamName) -> Self {
         let (kind, r#type, payload) = match message.content() {

@@ -31,3 +31,17 @@ fn it_is_found_and_acknowledged_by_that_name() {
         assert_eq!(track.stage, Stage::Acked);
     }
 }
+
+#[test]
+fn a_sender_without_an_entry_or_an_inbox_gets_the_acknowledgment_too() {
+    for layout in [Layout::Array, Layout::Log] {
+        let world = World::new(layout);
+        let mut wanted = world.words("coordinator", "bob", "tell me when you have this");
+        wanted["ackId"] = json!("msg-7");
+        world.others_write("bob", &[wanted]);
+        let sent =
+            world.office.ack(world.team.name(), &who("bob"), "msg-7", None, SendOptions::default()).unwrap();
+        assert_eq!(sent.to, who("coordinator"));
+        assert_eq!(world.team.entries("coordinator").len(), 1, "{layout:?}");
+    }
+}

@@ -72,7 +72,7 @@ impl World {
         let text = if self.team.inbox(to).extension().is_some() {
             Value::from(all).to_string()
         } else {
-            all.iter().map(ToString::to_string).chain([String::new()]).collect::<Vec<_>>().join("\n")
+            all.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
         };
         self.team.write_inbox(to, text);
     }
