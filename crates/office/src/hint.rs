@@ -215,7 +215,7 @@ impl OfficeError {
             Self::NoMember { nearest, wanted, .. } | Self::NoSender { nearest, wanted, .. } => {
                 nearest_or(nearest, wanted, Hint::ListMembers)
             }
-            Self::NobodyElse { .. } => Hint::AddMember,
+            Self::NobodyElse { .. } | Self::NotRemoved { .. } => Hint::AddMember,
             Self::NoLead { .. } => Hint::ShowLead,
             Self::NotYours { who, .. } if who == USER => Hint::ActForMember,
             Self::NoMessage { who, .. } => Hint::ListMessages { who: who.clone() },
@@ -231,7 +231,6 @@ impl OfficeError {
             Self::NoArtifact { who, .. } => Hint::ListArtifacts { who: who.clone() },
             Self::UnreadMail { .. } => Hint::ForceDelete,
             Self::MemberHasMail { .. } => Hint::ConfirmRemoval,
-            Self::NotRemoved { .. } => Hint::AddMember,
             Self::ClientRuns { .. } => Hint::EndClient,
             Self::LeadRuns { .. } => Hint::TakeLead,
             Self::NoPhantom { team, .. } => Hint::RunRepair { team: team.clone() },

@@ -186,7 +186,7 @@ impl TeamFolder {
         let kept = state.removed(self.config.path(), name);
         let Some(file) = read_small(&kept, LARGEST_ENTRY)? else { return Ok(false) };
         let entry: Box<RawValue> = serde_json::from_slice(&file.bytes).map_err(|error| self.bad(&error))?;
-        self.add_member(name.as_str(), &entry)?;
+        self.add_member(name.as_str(), &json::Laid(entry.get()))?;
         disk::remove_file(&kept).doing("remove", &kept)?;
         Ok(true)
     }

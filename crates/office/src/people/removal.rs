@@ -42,6 +42,6 @@ impl Office {
         if !folder.restore_member(name, &self.state)? {
             return Err(OfficeError::NotRemoved { team: team.clone(), name: name.clone() });
         }
-        Ok(self.mailbox(team, name).create().after(|| Done::MemberAdded(name.clone()))?)
+        self.mailbox(team, name).create().after(|| Done::MemberAdded(name.clone()))
     }
 }

@@ -54,7 +54,7 @@ impl Scene {
             ["team", "import"] => lines.push("team export dev --out dev.json"),
             ["member", "remove"] => lines.push("member add carol"),
             ["member", "restore"] => {
-                lines.extend(["member add carol", "member remove carol", "member remove alice"])
+                lines.extend(["member add carol", "member remove carol", "member remove alice"]);
             }
             ["task", "release" | "complete"] => {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);

@@ -300,7 +300,7 @@ fn metadata_of_the_sender_stands_beside_ours_in_both_layouts() {
         world.ok(&["member", "add", "bob", "--metadata", "room=4"]);
         world.ok(&["send", "bob", "one", "--priority", "high", "--metadata", "a=1", "--metadata", "b=x=y"]);
         let line = r#"{"to":"bob","text":"two","metadata":{"deep":{"n":2}}}"#;
-        assert_eq!(world.pipe(&["send", "--batch"], line.to_owned()).code, Some(0));
+        assert_eq!(world.pipe(&["send", "--batch"], line).code, Some(0));
         world.ok(&["broadcast", "three", "--metadata", "c=3"]);
         world.ok(&["--as", "bob", "reply", "last", "four", "--metadata", "d=4"]);
         let mail = world.json(&["inbox", "bob"]);
