@@ -163,7 +163,9 @@ fn a_path_that_is_not_known_to_be_the_teams_file_is_marked() {
 fn mail_that_wants_an_acknowledgment_says_so_with_the_command() {
     let by = Some("2026-11-15T13:00:00.000Z".to_owned());
     let shown = |mail: MessageView| {
-        at_each_width(|out| message::show(out, &[mail.clone()], Flags::Shown, Extent::Start).unwrap())
+        at_each_width(|out| {
+            message::show(out, std::slice::from_ref(&mail), Flags::Shown, Extent::Start).unwrap();
+        })
     };
     let ours = shown(MessageView { ack_by: by.clone(), ..mail("tell me", false) });
     assert!(ours.contains("  wants an acknowledgment by ") && ours.contains("atm ack 7906ec52"), "{ours}");
