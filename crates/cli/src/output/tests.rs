@@ -135,13 +135,13 @@ fn a_path_that_is_not_known_to_be_the_teams_file_is_marked() {
     let named =
         |key: &str, path: &str, unchecked| NamedFile { key: key.into(), path: path.into(), unchecked };
     let payload =
-        r#"{"type":"plan_approval_request","planFilePath":"/etc/passwd","filePath":"/work/plan.md"}"#;
+        r#"{"type":"plan_approval_request","planFilePath":"/etc/passwd","filePath":"/home/ann/plan.md"}"#;
     let mail = MessageView {
         kind: Kind::Protocol,
         payload: serde_json::from_str(payload).unwrap(),
         files: vec![
             named("planFilePath", "/etc/passwd", Some(Unchecked::Outside)),
-            named("filePath", "/work/plan.md", None),
+            named("filePath", "/home/ann/plan.md", None),
             named("outFilePath", "x", Some(Unchecked::NotAbsolute)),
         ],
         ..mail(payload, false)
@@ -152,7 +152,7 @@ fn a_path_that_is_not_known_to_be_the_teams_file_is_marked() {
     assert_eq!(
         lines,
         [
-            "filePath: /work/plan.md",
+            "filePath: /home/ann/plan.md",
             "outFilePath: x (unchecked path: no absolute path)",
             "planFilePath: /etc/passwd (unchecked path: outside of the team's folders)",
         ]
