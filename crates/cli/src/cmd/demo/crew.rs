@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use atm_office::people::members::{MemberChange, MemberPlan};
 use atm_office::people::pane::PaneError;
@@ -12,8 +14,11 @@ use atm_office::people::spawn_error::SpawnError;
 use atm_office::{Office, OfficeError, Team};
 use atm_panes::{Server, SpawnPlan};
 use atm_wire::{MemberName, TeamName};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 const WORKER: &str = include_str!("worker.sh");
+/// Killed processes are gone within milliseconds; more is for a machine without `ps`, where nobody may reap them.
+const AT_MOST: Duration = Duration::from_secs(2);
 
 /// The workers. Those that still run are ended on drop.
 pub(super) struct Crew {
@@ -33,7 +38,7 @@ enum Hands {
 impl Crew {
     /// Nobody yet. The workers' tmux server, if there is one, is theirs alone, below `folder`.
     pub(super) fn new(office: &Office, team: &TeamName, folder: &Path) -> Self {
-        Self { office: office.clone(), team: team.clone(), socket: folder.join("tmux"), hands: Hands::Panes }
+        Self { office: office.clone(), team: team.clone(), socket: socket(folder), hands: Hands::Panes }
     }
 
     /// Whether they run in panes.
@@ -139,23 +144,62 @@ impl Crew {
 impl Drop for Crew {
     fn drop(&mut self) {
         match &mut self.hands {
-            Hands::Panes if self.socket.exists() => {
-                let mut tmux = Command::new("tmux");
-                tmux.arg("-S").arg(&self.socket).arg("kill-server").env_remove("TMUX");
-                let _ = tmux.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-            }
-            Hands::Panes => {}
+            Hands::Panes => end_panes(&self.socket),
             Hands::Processes(processes) => processes.iter_mut().for_each(|(_, child)| end(child)),
         }
     }
 }
 
+/// Where the workers' tmux server listens.
+pub(super) fn socket(folder: &Path) -> PathBuf {
+    folder.join("tmux")
+}
+
+/// Ends the workers in panes of the tmux server at `socket`, and the server. Afterwards nobody writes any more.
+pub(super) fn end_panes(socket: &Path) {
+    if !socket.exists() {
+        return;
+    }
+    let tmux = |args: &[&str]| {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(socket).args(args).env_remove("TMUX");
+        tmux.stdin(Stdio::null()).stderr(Stdio::null()).output()
+    };
+    let listed = tmux(&["list-panes", "-a", "-F", "#{pane_pid}"]).map(|listed| listed.stdout);
+    let listed = listed.unwrap_or_default();
+    // A pane's process leads a group, in which all are that it starts.
+    let groups =
+        String::from_utf8_lossy(&listed).lines().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>();
+    let _ = tmux(&["kill-server"]);
+    let deadline = Instant::now() + AT_MOST;
+    while has_living(&groups) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Ends a worker, with all that it started.
 fn end(child: &mut Child) {
-    let group = format!("kill -9 -{}", child.id());
-    let _ = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// Kills the groups, and tells whether one of their processes still runs: it may be writing.
+fn has_living(groups: &[i32]) -> bool {
+    let groups_there = groups.iter().filter_map(|group| Pid::from_raw(*group));
+    if groups_there.filter(|group| kill_process_group(*group, Signal::KILL).is_ok()).count() == 0 {
+        return false;
+    }
+    // Those that ended and that nobody has reaped yet still count as there; they write nothing.
+    let Ok(all) = Command::new("ps").args(["-A", "-o", "pgid=,stat="]).output() else { return true };
+    String::from_utf8_lossy(&all.stdout).lines().any(|line| {
+        let mut fields = line.split_whitespace();
+        let group = fields.next().and_then(|group| group.parse::<i32>().ok());
+        group.is_some_and(|group| groups.contains(&group))
+            && fields.next().is_some_and(|state| !state.starts_with('Z'))
+    })
 }
 
 fn program() -> OsString {

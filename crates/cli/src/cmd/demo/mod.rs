@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atm_office::Office;
-use atm_store::{Root, State};
+use atm_store::{Root, State, interrupt};
 use atm_wire::{MemberName, TeamName};
 use clap::Args;
 use serde::Serialize;
@@ -38,8 +38,8 @@ static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 static CURTAIN: Condvar = Condvar::new();
 /// The story has to end early.
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Longer than any scene takes.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Longer than a story that was told to end takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Ends a demo that is being played, and waits until its folder is gone; says whether there was one.
 ///
@@ -50,9 +50,12 @@ pub(crate) fn abandon() -> bool {
         return false;
     }
     STOP.store(true, Ordering::SeqCst);
+    // What it waits for ends now, and it sends nothing more.
+    interrupt::request();
     let waited = CURTAIN.wait_timeout_while(playing, PATIENCE, |folder| folder.is_some());
     let (mut folder, _) = waited.unwrap_or_else(PoisonError::into_inner);
     if let Some(folder) = folder.take() {
+        crew::end_panes(&crew::socket(&folder));
         let _ = fs::remove_dir_all(folder);
     }
     true
@@ -127,8 +130,9 @@ impl Demo {
             out: if json { &mut kept } else { &mut context.out },
             steps: Vec::new(),
         };
-        stage.play(&folder)?;
-        stage.show_files(&folder)?;
+        let played = stage.play(&folder).and_then(|()| stage.show_files(&folder));
+        // What fails after it was told to end fails for that reason.
+        played.map_err(|failure| if STOP.load(Ordering::SeqCst) { Failure::Stopped } else { failure })?;
         stage.close_step();
         let steps = stage.steps;
         let root = if self.keep {
