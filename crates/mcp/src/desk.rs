@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use atm_office::mail::pages::Pages;
+use atm_office::office::USER;
 use atm_office::people::nearest::nearest;
 use atm_office::trail::history::Remembered;
 use atm_office::{Office, OfficeError};
@@ -118,6 +119,11 @@ impl Desk {
             Some(bound) => Ok(bound.clone()),
             None => self.lead(team),
         }
+    }
+
+    /// Who looks: the one that acts, or the person at the keyboard where nobody leads.
+    pub(crate) fn viewer(&self, team: &TeamName) -> Result<MemberName, Trouble> {
+        self.actor(team).or_else(|_| Ok(MemberName::parse(USER)?))
     }
 
     fn lead(&self, team: &TeamName) -> Result<MemberName, Trouble> {

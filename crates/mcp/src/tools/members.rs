@@ -15,9 +15,8 @@ use serde_json::{Value, json};
 
 use super::inbox::{FRONT, shown};
 use super::{Call, Effect};
-use crate::answer::{Answer, to_value};
+use crate::answer::Answer;
 use crate::desk::Desk;
-use crate::page::page;
 use crate::squeeze::cut;
 use crate::trouble::Trouble;
 
@@ -304,29 +303,6 @@ fn dismissed(name: &MemberName, gone: &Dismissed, what: &str) -> Result<Answer, 
         "released_tasks": gone.released,
     }))?;
     Ok(answer.noting(gone.warnings.clone()))
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct Members {
-    team_name: Option<String>,
-    #[serde(default)]
-    offset: usize,
-}
-
-impl Call for Members {
-    const NAME: &'static str = "members";
-    const ABOUT: &'static str = "Who is in the team, who is on, and how much mail waits for each.";
-    const EFFECT: Effect = Effect::Looks;
-    const EXAMPLE: &'static str = "{}";
-    const CORE: bool = true;
-
-    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
-        let members = desk.office().members(&team)?;
-        let (members, next) = page(members.iter().map(to_value).collect::<Result<_, _>>()?, self.offset);
-        let more = next.map(|next| format!("There are more members: offset={next} goes on."));
-        Ok(Answer::list(members).noting(more))
-    }
 }
 
 fn no_teammate(desk: &Desk, team: &TeamName, name: &MemberName) -> Trouble {

@@ -4,6 +4,7 @@ mod history;
 mod inbox;
 mod mail;
 mod members;
+mod picture;
 mod tasks;
 mod teams;
 mod work;
@@ -161,7 +162,7 @@ pub(crate) fn callable(desk: &Desk) -> Vec<Arc<Offered>> {
         Offered::of::<history::Track>(desk),
         Offered::of::<history::Pending>(desk),
         Offered::of::<history::SearchMail>(desk),
-        Offered::of::<members::Members>(desk),
+        Offered::of::<picture::Members>(desk),
         Offered::of::<work::Heartbeat>(desk),
         Offered::of::<tasks::ClaimTask>(desk),
         Offered::of::<work::Request>(desk),

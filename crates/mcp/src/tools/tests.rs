@@ -1,6 +1,7 @@
 //! What the list of tools costs, and for whom it shows what.
 
 use std::path::Path;
+use std::time::Duration;
 
 use atm_office::Office;
 use atm_office::people::members::MemberPlan;
@@ -10,6 +11,7 @@ use atm_support::TestEnv;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::page::BUDGET;
 use crate::settings::{Settings, Spawning};
 
 /// In bytes of JSON: every conversation pays for it.
@@ -126,4 +128,85 @@ fn every_example_is_a_correct_call() {
             serde_json::from_str(offered.example).unwrap_or_else(|_| panic!("{}", offered.name));
         assert!(arguments::check(&given, &offered.accepted).is_ok(), "{}", offered.name);
     }
+}
+
+/// The JSON of a call's answer, and its notes.
+fn call(desk: &Desk, tool: &str, arguments: Value) -> (Value, Vec<String>) {
+    let offered = callable(desk).into_iter().find(|offered| offered.name == tool).unwrap();
+    let Value::Object(given) = arguments else { panic!("arguments are an object") };
+    let answer = offered.run(desk, given, &Stop::default()).unwrap().into_result();
+    let answer = serde_json::to_value(answer).unwrap();
+    let mut texts = answer["content"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap());
+    let json = serde_json::from_str(texts.next().unwrap()).unwrap();
+    (json, texts.map(ToOwned::to_owned).collect())
+}
+
+/// Mail from the lead that lies unread with bob, who is there; everything that lies there is old.
+fn unread_mail(env: &TestEnv, profile: Profile) -> impl Fn(Option<&str>) -> Desk {
+    call(&desk(env, Some("bob@dev"), profile), "heartbeat", json!({}));
+    let letter = json!({ "type": "message", "recipient": "bob", "content": "look at this" });
+    call(&desk(env, None, profile), "send_message", letter);
+    move |identity| {
+        let mut desk = desk(env, identity, profile);
+        desk.settings.office = office(env).with_unread_after(Duration::ZERO);
+        desk
+    }
+}
+
+/// `members` had its own account of the team, without what needs a look.
+#[test]
+fn members_renders_the_picture_that_status_shows() {
+    let env = team();
+    let desk = unread_mail(&env, Profile::All)(None);
+    let (members, notes) = call(&desk, "members", json!({}));
+    let picture = desk.office().picture(&"dev".parse().unwrap(), &"team-lead".parse().unwrap()).unwrap();
+    let [attention] = picture.attention.as_slice() else { panic!("{picture:?}") };
+    let shown = members.as_array().unwrap();
+    for (shown, member) in shown.iter().zip(&picture.members) {
+        assert_eq!((&shown["name"], &shown["unread"]), (&json!(member.name), &json!(member.unread)));
+        assert_eq!((&shown["state"], &shown["evidence"]), (&json!(member.state), &json!(member.evidence)));
+    }
+    let bob = shown.iter().find(|member| member["name"] == "bob").unwrap();
+    let (shown, id) = (&bob["attention"][0], attention.message.as_ref().unwrap());
+    assert_eq!((&shown["reason"], &shown["message"]), (&json!("unread_long"), &json!(id)));
+    assert_eq!((&shown["what"], &shown["since"]), (&json!(attention.what), &json!(attention.since)));
+    assert_eq!(shown["try"], r#"check_teammate {"agent_name":"bob"}"#);
+    assert_eq!(notes, ["1 needs a look: bob (unread)", "1 unread for team-lead: read_inbox."]);
+}
+
+#[test]
+fn a_member_sees_in_the_picture_what_is_its_own_business() {
+    let env = team();
+    office(&env).add_member(&"dev".parse().unwrap(), &MemberPlan::new("carol")).unwrap();
+    let desk = unread_mail(&env, Profile::Core);
+    let bobs = call(&desk(Some("bob@dev")), "members", json!({}));
+    assert_eq!(bobs.1, ["1 needs a look: bob (unread)", "1 unread for bob: read_inbox."]);
+    let (members, notes) = call(&desk(Some("carol@dev")), "members", json!({}));
+    assert_eq!(notes, ["nothing needs a look"]);
+    assert!(!members.to_string().contains("attention"), "{members}");
+    let shown = call(&desk(None), "members", json!({})).0.to_string();
+    assert!(shown.contains("attention") && !shown.contains("check_teammate"), "no such tool: {shown}");
+}
+
+#[test]
+fn a_picture_with_much_to_look_at_keeps_to_the_budget() {
+    let env = team();
+    let desk = unread_mail(&env, Profile::All)(None);
+    let letter = json!({ "type": "message", "recipient": "bob", "content": "more" });
+    for _ in 0..60 {
+        call(&desk, "send_message", letter.clone());
+    }
+    let (members, _) = call(&desk, "members", json!({}));
+    let bob = members.as_array().unwrap().iter().find(|member| member["name"] == "bob").unwrap();
+    assert_eq!((bob["attention"].as_array().unwrap().len(), &bob["moreAttention"]), (5, &json!(56)));
+    assert!(members.to_string().len() < BUDGET / 2, "{members}");
+}
+
+#[test]
+fn who_is_there_is_told_without_a_ledger_too() {
+    let env = team();
+    std::fs::create_dir_all(env.state().join("log.db")).unwrap();
+    let (members, notes) = call(&desk(&env, None, Profile::All), "members", json!({}));
+    assert_eq!(members.as_array().unwrap().len(), 2, "{members}");
+    assert!(notes[0].starts_with("What needs a look is not known: "), "{notes:?}");
 }
