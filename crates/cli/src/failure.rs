@@ -83,9 +83,12 @@ impl Failure {
         {
             return Self::from(error).hint(meant);
         }
+        if let OfficeError::NoSender { nearest, .. } = &error {
+            let meant = hint::meant(nearest);
+            return Self::from(error).hint(format!("{meant}--create lets somebody outside the team write"));
+        }
         let more = match &error {
             OfficeError::NoMember { .. } => " (--create makes an inbox for a new name)",
-            OfficeError::NoSender { .. } => " (--create lets somebody outside the team write)",
             OfficeError::Store(StoreError::BadContent { path, .. })
                 if options.strict && !path.ends_with("config.json") =>
             {

@@ -35,12 +35,24 @@ pub(crate) fn word<'a>(name: &'a str, otherwise: &'a str) -> &'a str {
     if !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) { name } else { otherwise }
 }
 
+/// The names that may be meant, before another way out.
+pub(crate) fn meant(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("did you mean {}? ", nearest.join(", ")) }
+}
+
 /// What to do, whatever was done before.
 #[expect(clippy::too_many_lines, reason = "a line or two for each hint")]
 fn advice(hint: &Hint) -> String {
     match hint {
         Hint::NearestNames(names) => format!("did you mean {}?", names.join(", ")),
         Hint::ChooseTeam(choices) => format!("use --team with one of: {}", choices.join(", ")),
+        Hint::BecomeMember { name, nearest } => {
+            let add = format!("`atm member add {}` makes them a member", word(name, "NAME"));
+            format!("{}{add}; without --as you are `user`", meant(nearest))
+        }
+        Hint::SendFile { kilobytes } => format!(
+            "the message has {kilobytes} KB; leave it as a file, `atm artifacts put FILE`, and send its name"
+        ),
         Hint::ChangeAlias { alias } => {
             let alias = word(alias, "ALIAS");
             format!("`atm team alias {alias} TEAM` gives it to another team; --remove forgets it")

@@ -206,7 +206,7 @@ mod tests {
                 let Letter { recipient, timeout_ms, task_id, add_blocks } = letter;
                 format!("{recipient:?} {timeout_ms:?} {task_id:?} {add_blocks:?}")
             }
-            Err(trouble) => trouble.words(crate::settings::Profile::All),
+            Err(trouble) => trouble.words(crate::hint::Toolbox::Leads),
         }
     }
 

@@ -10,7 +10,8 @@ use atm_office::{Office, OfficeError};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
-use crate::settings::Settings;
+use crate::hint::Toolbox;
+use crate::settings::{Profile, Settings};
 use crate::trouble::Trouble;
 
 /// What tools work with: the office, and who may do what through this server.
@@ -106,6 +107,15 @@ impl Desk {
     pub(crate) fn may_lead(&self) -> bool {
         let (Some(bound), Some(team)) = (self.bound(), self.bound_team()) else { return true };
         self.config(&team).map_or(true, |config| self.office().leads(&team, &config, bound))
+    }
+
+    /// Which tools this server lists.
+    pub(crate) fn toolbox(&self) -> Toolbox {
+        match self.settings.profile {
+            Profile::Core => Toolbox::Core,
+            Profile::All if self.may_lead() => Toolbox::Leads,
+            Profile::All => Toolbox::Members,
+        }
     }
 
     /// The members of a team.

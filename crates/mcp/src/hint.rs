@@ -2,25 +2,42 @@
 
 use atm_office::Hint;
 
-use crate::settings::Profile;
+/// Which tools a server lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Toolbox {
+    /// What a member needs for its daily work.
+    Core,
+    /// All but those of the lead.
+    Members,
+    /// All of them.
+    Leads,
+}
 
-/// A hint in words, by tools that a server of this profile offers; nothing where an agent can do nothing about it.
-pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
-    let all = profile == Profile::All;
+/// A hint in words, by tools that the server lists; nothing where an agent can do nothing about it.
+pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
+    let all = toolbox != Toolbox::Core;
+    let is_lead = toolbox == Toolbox::Leads;
     let either = |whole: &str, core: &str| Some(if all { whole } else { core }.to_owned());
-    let only = |whole: &str| all.then(|| whole.to_owned());
+    let leads = |lead: &str, other: &str| Some(if is_lead { lead } else { other }.to_owned());
     let some = |words: &str| Some(words.to_owned());
     match hint {
         Hint::NearestNames(names) => Some(format!("Did you mean {}?", names.join(", "))),
         Hint::ListTeams | Hint::CreateTeam => {
-            either("team_create makes a team", "A person or the lead has to make the team")
+            leads("team_create makes a team", "A person or the lead has to make the team")
         }
         Hint::ChooseTeam(choices) => Some(format!("Give team_name, one of: {}", choices.join(", "))),
         Hint::ListMembers | Hint::ShowLead => {
             either("read_config shows the members", "The tool members shows the names")
         }
         Hint::AddMember => {
-            either("add_member adds one, spawn_teammate starts one", "Only the lead adds members")
+            leads("add_member adds one, spawn_teammate starts one", "Only the lead adds members")
+        }
+        Hint::BecomeMember { nearest, .. } => {
+            let meant = (!nearest.is_empty()).then(|| format!("Did you mean {}?", nearest.join(", ")));
+            meant.or_else(|| words(&Hint::AddMember, toolbox))
+        }
+        Hint::SendFile { kilobytes } => {
+            Some(format!("The message has {kilobytes} KB: write it to a file, and send the file's path"))
         }
         Hint::ListMessages { .. } | Hint::SearchHistory => {
             either("read_inbox and search_mail show the ids", "read_inbox shows the ids")
@@ -51,14 +68,12 @@ pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
         Hint::ShowTaskGraph => some("task_list shows what waits for what"),
         Hint::AssignTask { id } => Some(format!("task_update of {id} with owner gives it to somebody")),
         Hint::UseClaims => some("claim_task claims a task"),
-        Hint::StartAgain { .. } => {
-            either("spawn_teammate starts it again", "The tool members shows who runs")
-        }
+        Hint::StartAgain { .. } => leads("spawn_teammate starts it again", "The tool members shows who runs"),
         Hint::StartMember { name } => {
-            all.then(|| format!("spawn_teammate with the name {name} starts it, with its inbox"))
+            is_lead.then(|| format!("spawn_teammate with the name {name} starts it, with its inbox"))
         }
-        Hint::EndMember { name } => all.then(|| format!("force_kill_teammate of {name} ends it")),
-        Hint::GiveCommand => only("Give backend_type to spawn_teammate"),
+        Hint::EndMember { name } => is_lead.then(|| format!("force_kill_teammate of {name} ends it")),
+        Hint::GiveCommand => is_lead.then(|| "Give backend_type to spawn_teammate".to_owned()),
         Hint::LeaveToClient => some("Nothing was done: members that a client started are its own"),
         Hint::MailWaits => some("Nothing was done; its mail waits in its inbox"),
         Hint::WakeAgain => some("Its mail waits in its inbox, and it is tried again"),
@@ -80,7 +95,7 @@ pub(crate) fn words(hint: &Hint, profile: Profile) -> Option<String> {
         }
         Hint::Partly { done, rest } => {
             let done: Vec<String> = done.iter().map(ToString::to_string).collect();
-            let rest = rest.as_deref().and_then(|rest| words(rest, profile));
+            let rest = rest.as_deref().and_then(|rest| words(rest, toolbox));
             // That nothing was done is no longer so.
             let rest = rest.filter(|rest| !rest.starts_with("Nothing was"));
             let rest = rest.map(|rest| format!(". {rest}")).unwrap_or_default();
@@ -112,13 +127,16 @@ mod tests {
 
     use atm_office::Office;
     use atm_office::mail::partly::Done;
+    use atm_office::people::members::MemberPlan;
+    use atm_office::people::teams::TeamPlan;
     use atm_store::{Root, State};
+    use atm_support::TestEnv;
     use atm_wire::task::TaskId;
 
     use super::*;
     use crate::desk::Desk;
-    use crate::settings::{Settings, Spawning};
-    use crate::tools::callable;
+    use crate::settings::{Profile, Settings, Spawning};
+    use crate::tools::{callable, listed};
 
     /// One of each kind.
     fn samples() -> Vec<Hint> {
@@ -133,6 +151,8 @@ mod tests {
             Hint::ChangeAlias { alias },
             Hint::ListMembers,
             Hint::AddMember,
+            Hint::BecomeMember { name: name.clone(), nearest: Vec::new() },
+            Hint::SendFile { kilobytes: 40 },
             Hint::ShowLead,
             Hint::ActForMember,
             Hint::ListMessages { who: who.clone() },
@@ -201,18 +221,18 @@ mod tests {
     /// What tools take, and what looks like a tool and is a value.
     const ARGUMENTS: [&str; 4] = ["team_name", "task_id", "backend_type", "pending"];
 
-    /// The names of the tools that a server offers.
-    fn tools(profile: Profile) -> BTreeSet<String> {
-        let settings = Settings {
-            office: Office::new(Root::new("/nowhere"), State::new("/nowhere")),
-            identity: None,
+    /// The names of the tools that a server lists.
+    fn tools(env: &TestEnv, identity: Option<&str>, profile: Profile) -> (Toolbox, BTreeSet<String>) {
+        let desk = Desk::new(Settings {
+            office: Office::new(Root::new(env.root()), State::new(env.state())),
+            identity: identity.map(|name| name.parse().unwrap()),
             team: None,
             cwd: PathBuf::from("/"),
             profile,
             spawning: Spawning::default(),
-        };
-        let tools = callable(&Desk::new(settings));
-        tools.iter().map(|offered| offered.name.to_owned()).collect()
+        });
+        let listed = listed(&desk, &callable(&desk));
+        (desk.toolbox(), listed.iter().map(|tool| tool.name.to_string()).collect())
     }
 
     #[test]
@@ -232,8 +252,8 @@ mod tests {
     #[test]
     fn no_hint_is_a_command_for_a_shell() {
         for hint in samples() {
-            for profile in [Profile::All, Profile::Core] {
-                let said = words(&hint, profile).unwrap_or_default();
+            for toolbox in [Toolbox::Leads, Toolbox::Members, Toolbox::Core] {
+                let said = words(&hint, toolbox).unwrap_or_default();
                 let is_command = ["atm ", "`", "--", "chmod", "sudo"].iter().any(|sign| said.contains(sign));
                 assert!(!is_command, "{hint:?}: {said}");
             }
@@ -242,20 +262,32 @@ mod tests {
 
     #[test]
     fn hints_name_only_tools_that_the_server_offers() {
-        let all = tools(Profile::All);
-        let core = tools(Profile::Core);
-        assert!(core.len() < all.len() && all.contains("track"), "{core:?}");
+        let env = TestEnv::new();
+        let office = Office::new(Root::new(env.root()), State::new(env.state()));
+        let team = office.create_team(&TeamPlan::new("dev", "dev")).unwrap();
+        office.add_member(&team, &MemberPlan::new("bob")).unwrap();
+        let servers = [
+            tools(&env, None, Profile::All),
+            tools(&env, Some("bob@dev"), Profile::All),
+            tools(&env, Some("bob@dev"), Profile::Core),
+        ];
+        let all = servers[0].1.clone();
+        assert_eq!(
+            servers.each_ref().map(|(toolbox, _)| *toolbox),
+            [Toolbox::Leads, Toolbox::Members, Toolbox::Core]
+        );
+        assert!(all.contains("add_member") && !servers[1].1.contains("add_member"), "{all:?}");
         for hint in samples() {
-            for (profile, offered) in [(Profile::All, &all), (Profile::Core, &core)] {
-                let said = words(&hint, profile).unwrap_or_default();
+            for (toolbox, listed) in &servers {
+                let said = words(&hint, *toolbox).unwrap_or_default();
                 let named = said.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
                 // Anything that is spelled like a tool or an argument, and every tool that is an ordinary word.
                 let unknown: Vec<&str> = named
                     .filter(|word| all.contains(*word) || word.contains('_'))
-                    .filter(|word| !offered.contains(*word))
+                    .filter(|word| !listed.contains(*word))
                     .filter(|word| !ARGUMENTS.contains(word))
                     .collect();
-                assert!(unknown.is_empty(), "{hint:?}: {said}: {unknown:?}");
+                assert!(unknown.is_empty(), "{hint:?} {toolbox:?}: {said}: {unknown:?}");
             }
         }
     }
@@ -264,6 +296,6 @@ mod tests {
     fn after_steps_that_are_done_it_is_not_said_that_nothing_was() {
         let done = vec![Done::TaskCreated(TaskId::parse("3").unwrap())];
         let hint = Hint::Partly { done, rest: Some(Box::new(Hint::TryAgain)) };
-        assert_eq!(words(&hint, Profile::All).unwrap(), "Done before it failed: task 3 was created");
+        assert_eq!(words(&hint, Toolbox::Leads).unwrap(), "Done before it failed: task 3 was created");
     }
 }

@@ -111,8 +111,7 @@ impl Server {
         });
         let looked = looked.await;
         let looked = looked.unwrap_or_else(|error| Err(Trouble::new(format!("it failed: {error}"))));
-        looked
-            .map_err(|trouble| ErrorData::resource_not_found(trouble.words(self.desk.settings.profile), None))
+        looked.map_err(|trouble| ErrorData::resource_not_found(trouble.words(self.desk.toolbox()), None))
     }
 }
 
@@ -159,7 +158,7 @@ impl ServerHandler for Server {
         let Some(offered) = self.tools.iter().find(|offered| offered.name == request.name) else {
             let name: String = request.name.chars().take(80).collect();
             let trouble = Trouble::new(format!("there is no tool {name:?}"));
-            return Err(ErrorData::invalid_params(trouble.words(self.desk.settings.profile), None));
+            return Err(ErrorData::invalid_params(trouble.words(self.desk.toolbox()), None));
         };
         // Before anything is waited for: a cancellation may come at any time.
         let slot = self.slot(&context);
@@ -167,7 +166,7 @@ impl ServerHandler for Server {
         let given = request.arguments.unwrap_or_default();
         let mut answer = match self.calls.run(&self.desk, offered, given, &context, &slot).await {
             Ok(answer) => answer.noting(self.desk.told_late()),
-            Err(trouble) => return Ok(trouble.into_result(self.desk.settings.profile).into()),
+            Err(trouble) => return Ok(trouble.into_result(self.desk.toolbox()).into()),
         };
         // Of a call that was cancelled the answer goes nowhere, so its mail stays unread.
         if let Some(reading) = answer.reading.take().filter(|_| !context.ct.is_cancelled()) {
@@ -210,7 +209,7 @@ impl ServerHandler for Server {
         let inbox = self.look(move |desk| resources::find(desk, &uri)).await?;
         self.subscriptions
             .add(self.desk.office(), request.uri, inbox, context.peer)
-            .map_err(|trouble| ErrorData::invalid_params(trouble.words(self.desk.settings.profile), None))
+            .map_err(|trouble| ErrorData::invalid_params(trouble.words(self.desk.toolbox()), None))
     }
 
     async fn unsubscribe(
@@ -238,7 +237,7 @@ impl ServerHandler for Server {
         let given = request.arguments.unwrap_or_default();
         let prompt = prompts::get(&self.desk, &request.name, &given);
         Ok(prompt
-            .map_err(|trouble| ErrorData::invalid_params(trouble.words(self.desk.settings.profile), None))?
+            .map_err(|trouble| ErrorData::invalid_params(trouble.words(self.desk.toolbox()), None))?
             .into())
     }
 }

@@ -5,8 +5,7 @@ use atm_office::{Hint, OfficeError};
 use atm_wire::{NameError, visible};
 use rmcp::model::{CallToolResult, ContentBlock};
 
-use crate::hint;
-use crate::settings::Profile;
+use crate::hint::{self, Toolbox};
 use crate::squeeze::cut;
 
 /// Names in it may be anything; nobody needs more of them.
@@ -90,15 +89,15 @@ impl Trouble {
     }
 
     /// The answer that says so.
-    pub(crate) fn into_result(self, profile: Profile) -> CallToolResult {
-        CallToolResult::error(vec![ContentBlock::text(self.words(profile))])
+    pub(crate) fn into_result(self, toolbox: Toolbox) -> CallToolResult {
+        CallToolResult::error(vec![ContentBlock::text(self.words(toolbox))])
     }
 
     /// The words for the client of a server with these tools. Every way to the client leads through here.
-    pub(crate) fn words(&self, profile: Profile) -> String {
+    pub(crate) fn words(&self, toolbox: Toolbox) -> String {
         let message = visible::lines(&cut(&self.message, LONGEST)).into_owned();
         let advice = match &self.advice {
-            Some(Advice::Hint(hint)) => hint::words(hint, profile),
+            Some(Advice::Hint(hint)) => hint::words(hint, toolbox),
             Some(Advice::Words(words)) => Some(words.clone()),
             None => None,
         };
@@ -136,7 +135,7 @@ mod tests {
     #[test]
     fn nothing_hides_in_what_a_client_is_told() {
         let trouble = Trouble::new("no team a\u{202e}b").hint("Did you mean \u{e0041}?");
-        assert_eq!(trouble.words(Profile::All), "no team a\\u{202e}b. Did you mean \\u{e0041}?");
+        assert_eq!(trouble.words(Toolbox::Leads), "no team a\\u{202e}b. Did you mean \\u{e0041}?");
     }
 
     #[test]
@@ -147,7 +146,7 @@ mod tests {
             nearest: vec!["bob".to_owned()],
         };
         let given = [("content".to_owned(), "hi".to_owned()), ("recipient".to_owned(), "bbo".to_owned())];
-        let said = |trouble: Trouble| trouble.in_call("send_message", "{}", &given).words(Profile::All);
+        let said = |trouble: Trouble| trouble.in_call("send_message", "{}", &given).words(Toolbox::Leads);
         assert_eq!(said(no_bob().into()), "recipient: team dev has no member \"bbo\". Did you mean bob?");
         assert_eq!(said(Trouble::new("it failed")), "it failed");
         assert_eq!(

@@ -32,6 +32,13 @@ pub enum Hint {
     ListMembers,
     /// Somebody can be added to the team.
     AddMember,
+    /// Who acts is nobody that the team knows: another name is meant, or they have to be a member first.
+    BecomeMember {
+        /// Who.
+        name: String,
+        /// Names like theirs, best first.
+        nearest: Vec<String>,
+    },
     /// The member that leads has to be there.
     ShowLead,
     /// Who asked is the user; one can act for somebody else.
@@ -56,6 +63,11 @@ pub enum Hint {
     AwaitAnswer,
     /// A text has to be given.
     GiveText,
+    /// The text is so long that it had better be a file.
+    SendFile {
+        /// How long it is.
+        kilobytes: usize,
+    },
     /// The payload can be completed, or be sent as it is by force.
     CompletePayload,
     /// The files that somebody left can be listed.
@@ -212,8 +224,9 @@ impl OfficeError {
             Self::NoTeams { .. } => Hint::CreateTeam,
             Self::WhichTeam { choices } => Hint::ChooseTeam(choices.clone()),
             Self::DeadAlias { alias, .. } => Hint::ChangeAlias { alias: alias.clone() },
-            Self::NoMember { nearest, wanted, .. } | Self::NoSender { nearest, wanted, .. } => {
-                nearest_or(nearest, wanted, Hint::ListMembers)
+            Self::NoMember { nearest, wanted, .. } => nearest_or(nearest, wanted, Hint::ListMembers),
+            Self::NoSender { nearest, wanted, .. } => {
+                Hint::BecomeMember { name: wanted.clone(), nearest: nearest.clone() }
             }
             Self::NobodyElse { .. } | Self::NotRemoved { .. } => Hint::AddMember,
             Self::NoLead { .. } => Hint::ShowLead,

@@ -350,7 +350,10 @@ fn the_lead_is_told_why_an_owner_cannot_go_on() {
     let told = serde_json::json!({"type": "blocking_notification", "taskId": "2", "blockedBy": ["1"], "reason": "no keys"});
     assert_eq!(world.payloads("team-lead"), [told]);
 
-    let free = tasks.unblock(id(2), &Unblock::All).unwrap().task;
+    let refused = tasks.unblock(&who("alice"), id(2), &Unblock::All).unwrap_err();
+    assert!(matches!(refused, OfficeError::NotYours { .. }), "{refused}");
+    assert_eq!(tasks.get(id(2)).unwrap().waits_for, [id(1)]);
+    let free = tasks.unblock(&who("team-lead"), id(2), &Unblock::All).unwrap().task;
     assert!(free.blocked_by.is_empty() && !world.text(id(2)).contains("no keys"));
     assert!(tasks.get(id(1)).unwrap().blocks.is_empty());
 }

@@ -99,11 +99,11 @@ fn doing(state: &str, member: &MemberView) -> String {
 
 /// A state's word, and how it is shown.
 pub(super) fn state(state: Presence) -> (&'static str, Style) {
-    match state {
-        Presence::Online => ("Online", Paint::GOOD),
-        Presence::Idle => ("Idle", Paint::GOOD),
-        Presence::Stalled => ("Stalled", Paint::BAD),
-        Presence::Offline => ("Offline", Paint::ATTENTION),
-        Presence::Unknown => ("Unknown", Paint::DIM),
-    }
+    let style = match state {
+        Presence::Online | Presence::Idle => Paint::GOOD,
+        Presence::Stalled => Paint::BAD,
+        Presence::Offline => Paint::ATTENTION,
+        Presence::Unknown => Paint::DIM,
+    };
+    (state.as_str(), style)
 }

@@ -30,6 +30,9 @@ pub(crate) struct Request {
     /// Do not wait
     #[arg(long)]
     no_wait: bool,
+    /// Let somebody ask, or be asked, who is not a member: an inbox is made for the answer
+    #[arg(long)]
+    create: bool,
 }
 
 #[derive(Debug, Args)]
@@ -48,9 +51,10 @@ struct Fields(Map<String, Value>);
 impl Request {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
-        let from = context.sender_in(&team)?;
+        let from = context.sender()?;
         let asked = self.to.name.clone();
-        let options = SendOptions::default();
+        let options =
+            SendOptions { create: self.create, known_sender: !self.create, ..SendOptions::default() };
         let (request, sent) = context
             .office
             .request(&team, &from, self.to, &self.kind, self.data.0, options)

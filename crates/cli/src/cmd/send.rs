@@ -18,6 +18,7 @@ use super::text::{Manner, Words, stdin};
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
+use crate::hint;
 use crate::output::ids;
 
 #[derive(Debug, Args)]
@@ -207,8 +208,15 @@ fn parse_line(at: usize, line: &str) -> Result<Letter, Failure> {
     })
 }
 
+/// With what its sender might do better, as a warning.
+pub(super) fn advised(mut sent: Sent) -> Sent {
+    sent.warnings.extend(sent.hint.take().as_ref().map(hint::words));
+    sent
+}
+
 /// Tells what became of one letter.
 pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
+    let sent = &advised(sent.clone());
     let out = &mut context.out;
     for warning in &sent.warnings {
         out.warn(warning)?;
@@ -237,6 +245,7 @@ pub(super) fn tell_all(
     let mut sent: Vec<Result<Sent, usize>> = Vec::new();
     for answer in answers {
         match answer {
+            Ok(answer) if context.out.json => sent.push(Ok(advised(answer))),
             Ok(answer) => sent.push(Ok(answer)),
             Err(error) => {
                 if let Failure::Told(told) = Failure::sending(error, options) {

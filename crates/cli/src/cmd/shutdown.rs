@@ -8,7 +8,7 @@ use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
-use super::send::tell;
+use super::send::{advised, tell};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -136,6 +136,7 @@ fn close_pane(context: &mut Context, team: &TeamName, name: &MemberName) -> Resu
 
 /// Tells a request's id, and its decision if that was waited for.
 pub(super) fn tell_asked(context: &mut Context, asked: &Asked) -> Result<i32, Failure> {
+    let asked = &Asked { sent: advised(asked.sent.clone()), ..asked.clone() };
     let out = &mut context.out;
     for warning in &asked.sent.warnings {
         out.warn(warning)?;

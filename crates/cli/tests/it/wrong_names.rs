@@ -62,9 +62,9 @@ fn the_nearest_right_name_is_offered() {
     [exit 3]
     $ atm -t Dev members
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
-    alice             Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
-    bob               Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    team-lead (lead)  online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    alice             online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    bob               online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     $ atm broadcast hello --to alice,bop
     2> error: team dev has no member "bop"
     2>   hint: did you mean bob? (--create makes an inbox for a new name)
@@ -75,6 +75,83 @@ fn the_nearest_right_name_is_offered() {
     [exit 3]
     "#);
     assert_eq!(files(&world), before);
+}
+
+#[test]
+fn a_sender_that_nobody_knows_is_told_what_to_do_next() {
+    let world = World::with_team();
+    let session = world.session(
+        "
+        atm --as alicia send bob hello
+        atm --as zed request bob task_status_request --no-wait
+        atm --as zed heartbeat
+        atm --as alicia idle
+        atm --as zed health bob
+        atm --as zed respond req-1
+        atm --as zed task create x
+        atm --as zed task claim --next
+        atm --as zed task unblock 1
+        atm --as zed plan submit x
+        atm --as zed shutdown approve
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm --as alicia send bob hello
+    2> error: team dev has no member "alicia", who would be the sender
+    2>   hint: did you mean alice? --create lets somebody outside the team write
+    [exit 3]
+    $ atm --as zed request bob task_status_request --no-wait
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: --create lets somebody outside the team write
+    [exit 3]
+    $ atm --as zed heartbeat
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as alicia idle
+    2> error: team dev has no member "alicia", who would be the sender
+    2>   hint: did you mean alice? `atm member add alicia` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed health bob
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed respond req-1
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed task create x
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed task claim --next
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed task unblock 1
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed plan submit x
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    $ atm --as zed shutdown approve
+    2> error: team dev has no member "zed", who would be the sender
+    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    [exit 3]
+    "#);
+}
+
+/// Somebody outside a team asks with the option that lets them write, and the answer reaches them.
+#[test]
+fn an_outsider_asks_and_is_answered() {
+    let world = World::with_team();
+    let request =
+        world.ok(&["--as", "zed", "request", "bob", "task_status_request", "--no-wait", "--create", "-q"]);
+    world.ok(&["--as", "bob", "respond", request.trim()]);
+    let mail = world.json(&["inbox", "zed"]);
+    assert_eq!(mail[0]["type"], "task_status_response", "{mail}");
 }
 
 /// Names that would lead elsewhere, hide, or fool a reader.
@@ -195,9 +272,9 @@ fn a_name_in_another_programs_file_leads_nowhere_else() {
     assert_snapshot!(session, @r#"
     $ atm members
     NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL              WHY
-    team-lead (lead)  Unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
-    ../../../alice    Unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
-    bob               Unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
+    team-lead (lead)  unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
+    ../../../alice    unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
+    bob               unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
     2> warning: member name "../../../alice": must not contain "/"
     $ atm send ../../../alice hello
     2> error: invalid value '../../../alice' for '[TO]': member name "../../../alice": must not contain "/"

@@ -19,6 +19,7 @@ use super::{Call, Effect};
 use crate::answer::Answer;
 use crate::arguments;
 use crate::desk::Desk;
+use crate::hint::{self, Toolbox};
 use crate::trouble::Trouble;
 
 /// Longer than anybody waits.
@@ -150,7 +151,9 @@ impl SendMessage {
             "message": format!("sent to {}: {}", to.len(), to.join(", ")),
             "ids": sent.iter().map(|sent| &sent.id).collect::<Vec<_>>(),
         }))?;
-        Ok(answer.noting(sent.iter().flat_map(|sent| sent.warnings.clone())).noting(failed))
+        let advice = sent.first().and_then(advice);
+        let warnings = sent.iter().flat_map(|sent| sent.warnings.clone());
+        Ok(answer.noting(warnings).noting(advice).noting(failed))
     }
 
     fn shutdown_request(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
@@ -242,11 +245,17 @@ fn open_plan(desk: &Desk, team: &TeamName, of: &MemberName) -> Result<String, Tr
         .ok_or_else(|| Trouble::new(format!("{of} has no plan that waits for a decision")))
 }
 
+/// What its sender might do better.
+fn advice(sent: &Sent) -> Option<String> {
+    // What is said of mail needs no tool.
+    sent.hint.as_ref().and_then(|hint| hint::words(hint, Toolbox::Core))
+}
+
 /// What became of a message, with what its sender should know.
 pub(super) fn told(message: &str, sent: &Sent, more: Value) -> Result<Answer, Trouble> {
     let mut body = json!({ "success": true, "message": message, "id": sent.id });
     if let (Value::Object(body), Value::Object(more)) = (&mut body, more) {
         body.extend(more);
     }
-    Ok(Answer::object(&body)?.noting(sent.warnings.clone()))
+    Ok(Answer::object(&body)?.noting(sent.warnings.clone()).noting(advice(sent)))
 }

@@ -99,6 +99,7 @@ impl Office {
             stage,
             timestamp: Stamp::from_millis(sent_at),
             warnings,
+            hint: None,
         }))
     }
 }

@@ -32,6 +32,10 @@ impl Office {
         // What it asks is between the two of them.
         let options = SendOptions { force: true, ..options };
         let sent = self.send(team, from, &Letter::new(to, text), options)?;
+        if options.create {
+            // The answer needs a place, also if nobody waits for it here.
+            self.mailbox(team, from).create().after(|| Done::Sent(format!("request {request}")))?;
+        }
         Ok((request, sent))
     }
 

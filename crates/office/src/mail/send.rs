@@ -15,6 +15,7 @@ use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
+use crate::hint::Hint;
 use crate::mail::summary::summarize;
 use crate::mail::tag;
 use crate::office::{Office, USER};
@@ -103,6 +104,9 @@ pub struct Sent {
     pub timestamp: Stamp,
     /// What the sender should know.
     pub warnings: Vec<String>,
+    /// What may help with it.
+    #[serde(skip)]
+    pub hint: Option<Hint>,
 }
 
 impl Sent {
@@ -141,6 +145,7 @@ pub(crate) struct Addressed {
     /// What is to be remembered of its team's lead once it is accepted.
     pub(crate) lead: Option<Remembered>,
     warnings: Vec<String>,
+    hint: Option<Hint>,
 }
 
 impl Office {
@@ -269,7 +274,8 @@ impl Office {
             }
             warnings.push(format!("{from} is not a member of team {team}"));
         }
-        warnings.extend(large(&letter.text));
+        let hint =
+            (letter.text.len() > LARGE).then(|| Hint::SendFile { kilobytes: letter.text.len() / 1024 });
         let now = self.now();
         // With white space before it, it is words to those that read the file.
         let content = if letter.text.starts_with('{') { content } else { Content::Text };
@@ -317,6 +323,7 @@ impl Office {
             from: from.clone(),
             to: letter.to.name.clone(),
             warnings,
+            hint,
         })
     }
 }
@@ -329,14 +336,6 @@ fn check_payload(content: &Content) -> Result<(), OfficeError> {
         return Ok(());
     }
     Err(OfficeError::BadPayload { kind: parsed.payload.kind().to_owned(), flaws })
-}
-
-/// What to say of mail that its readers would rather have as a file.
-fn large(text: &str) -> Option<String> {
-    (text.len() > LARGE).then(|| {
-        let size = text.len() / 1024;
-        format!("the message has {size} KB: leave that as a file among your artifacts, and send its name")
-    })
 }
 
 /// The teams that the letters of one call come from and go to, each loaded once.
@@ -428,6 +427,7 @@ impl Addressed {
             stage,
             timestamp: self.draft.timestamp,
             warnings: self.warnings,
+            hint: self.hint,
         }
     }
 }

@@ -60,8 +60,8 @@ impl Tasks<'_> {
         Ok(outcome)
     }
 
-    /// Makes a task wait for others no more.
-    pub fn unblock(&self, id: TaskId, from: &Unblock) -> Result<Outcome, OfficeError> {
+    /// Makes a task wait for others no more. Only its owner or the lead may: others could take it then.
+    pub fn unblock(&self, who: &MemberName, id: TaskId, from: &Unblock) -> Result<Outcome, OfficeError> {
         let _turn = self.folder.link_turn()?;
         let listing = self.folder.list()?;
         self.find(id, &listing)?;
@@ -70,13 +70,15 @@ impl Tasks<'_> {
             Unblock::All => waits_for.clone(),
             Unblock::From(ids) => ids.clone(),
         };
-        self.update(id, |_| {
+        self.update(id, |task| {
+            self.may_decide(who, id, task)?;
             let mut changes: Vec<_> = gone.iter().copied().map(Change::DropBlockedBy).collect();
             if waits_for.iter().all(|before| gone.contains(before)) {
                 changes.push(Change::forget(REASON));
             }
             Ok(changes)
         })?;
+        self.record(Some(who), id);
         for before in gone {
             // One that is gone, or cannot be read, tells of nothing.
             if listing.tasks.iter().any(|(other, _)| *other == before) {

@@ -41,7 +41,8 @@ impl Unblock {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
         use atm_office::tasks::Unblock;
         let from = if self.from.is_empty() { Unblock::All } else { Unblock::From(self.from) };
-        let outcome = context.office.tasks(team)?.unblock(self.id, &from)?;
+        let who = context.sender_in(team)?;
+        let outcome = context.office.tasks(team)?.unblock(&who, self.id, &from)?;
         let left = match outcome.task.waits_for.as_slice() {
             [] => "nothing".to_owned(),
             left => ids(left),

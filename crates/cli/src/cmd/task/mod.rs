@@ -48,7 +48,7 @@ pub(crate) enum Task {
     Complete(claim::Complete),
     /// Make a task wait for others
     Block(links::Block),
-    /// Make a task wait for others no more
+    /// Make a task wait for others no more (its owner or the lead)
     Unblock(links::Unblock),
     /// Remove a task, and what others say of it (its owner or the lead)
     Delete {

@@ -32,7 +32,7 @@ fn members_are_added_changed_and_removed() {
     made team dev in [ROOT]/teams/dev
     $ atm members
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    team-lead (lead)  online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     $ atm member add alice --type reviewer --model opus --prompt 'You review.' --member-color '#00ff7f' --cwd /work
     added alice@dev
     $ atm member add bob --pane %14 --inactive
@@ -42,9 +42,9 @@ fn members_are_added_changed_and_removed() {
     [exit 4]
     $ atm members
     NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json; never heard from
-    alice             Online   0       0        -       -     opus    isActive is true in config.json; never heard from
-    bob               Offline  0       0        -       -     sonnet  isActive is false in config.json
+    team-lead (lead)  online   0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    alice             online   0       0        -       -     opus    isActive is true in config.json; never heard from
+    bob               offline  0       0        -       -     sonnet  isActive is false in config.json
     $ atm member set bob --active true --model haiku
     changed bob@dev
     $ atm member set alice --active false
@@ -55,9 +55,9 @@ fn members_are_added_changed_and_removed() {
     [exit 3]
     $ atm members | sed 's/shutdownAt.*/shutdownAt …/'
     NAME              STATE    UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online   0       0        -       -     sonnet  isActive is true in config.json; never heard from
-    alice             Offline  0       0        -       -     opus    isActive is false in config.json; shutdownAt …
-    bob               Online   0       0        -       -     haiku   isActive is true in config.json; never heard from
+    team-lead (lead)  online   0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    alice             offline  0       0        -       -     opus    isActive is false in config.json; shutdownAt …
+    bob               online   0       0        -       -     haiku   isActive is true in config.json; never heard from
     $ atm member remove bob
     removed bob@dev
     $ atm member remove bob

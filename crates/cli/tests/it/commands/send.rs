@@ -268,7 +268,7 @@ fn somebody_who_is_no_member_may_send_if_that_is_meant() {
     assert_snapshot!(session, @r#"
     $ atm --as alcie send bob hello
     2> error: team dev has no member "alcie", who would be the sender
-    2>   hint: did you mean alice? (--create lets somebody outside the team write)
+    2>   hint: did you mean alice? --create lets somebody outside the team write
     [exit 3]
     $ atm --as stranger send bob hello --create
     delivered for bob@dev, id [ID]
@@ -322,4 +322,17 @@ fn metadata_of_the_sender_stands_beside_ours_in_both_layouts() {
             assert_eq!(world.atm(refused).code, Some(2), "{layout}: {refused:?}");
         }
     }
+}
+
+#[test]
+fn long_mail_is_sent_with_the_command_that_leaves_a_file() {
+    let world = World::with_team();
+    let long = "x".repeat(40 * 1024);
+    let sent = world.json(&["send", "bob", &long]);
+    let advice = "the message has 40 KB; leave it as a file, `atm artifacts put FILE`, and send its name";
+    assert_eq!(sent["warnings"], serde_json::json!([advice]));
+    let answer = world.atm(&["broadcast", &long]);
+    assert_eq!((answer.code, answer.stderr.matches(advice).count()), (Some(0), 3), "{}", answer.stderr);
+    let sent = world.json(&["broadcast", &long]);
+    assert_eq!(sent[0]["warnings"], serde_json::json!([advice]));
 }

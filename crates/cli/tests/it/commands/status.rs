@@ -37,9 +37,9 @@ fn mail_for_you_stands_above_the_members() {
       bob   just now  yes   [ID]
 
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN      MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
-    alice             Online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
-    bob               Online  1       0        -       just now  sonnet  isActive is true in config.json
+    team-lead (lead)  online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
+    alice             online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
+    bob               online  1       0        -       just now  sonnet  isActive is true in config.json
     $ atm status --line
     dev: 3/3 on, 1 unread for you
     $ atm --as alice status --line

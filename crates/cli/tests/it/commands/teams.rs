@@ -64,7 +64,7 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     folder         [ROOT]/teams/dev
 
     NAME              STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    team-lead (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    team-lead (lead)  online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     $ atm -t night-shift team show
     team           night-shift
     description    night-shift
@@ -74,7 +74,7 @@ fn a_team_is_made_listed_and_shown_and_not_made_twice() {
     folder         [ROOT]/teams/night-shift
 
     NAME        STATE   UNREAD  PENDING  OLDEST  SEEN  MODEL   WHY
-    owl (lead)  Online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
+    owl (lead)  online  0       0        -       -     sonnet  isActive is true in config.json; never heard from
     ");
 }
 

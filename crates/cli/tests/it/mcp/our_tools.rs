@@ -48,6 +48,23 @@ fn mail_for_somebody_who_is_off_is_pending_and_told() {
 }
 
 #[test]
+fn long_mail_is_sent_with_what_to_do_instead() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["-t", "dev"]);
+    for letter in [json!({ "type": "message", "recipient": "bob" }), json!({ "type": "broadcast" })] {
+        let mut letter = letter;
+        letter["content"] = "x".repeat(40 * 1024).into();
+        let id = lead.ask_tool("send_message", letter);
+        let notes = lead.answer(id)["result"]["content"][1]["text"].to_string();
+        assert_eq!(
+            notes.matches("40 KB: write it to a file, and send the file's path").count(),
+            1,
+            "{notes}"
+        );
+    }
+}
+
+#[test]
 fn mail_that_wants_an_acknowledgment_says_so_and_how() {
     let world = World::with_team();
     let (mut lead, mut bob) =

@@ -94,7 +94,7 @@ fn what_is_no_task() {
     [exit 2]
     $ atm --as nobody task claim 1
     2> error: team dev has no member "nobody", who would be the sender
-    2>   hint: `atm members` shows the names
+    2>   hint: `atm member add nobody` makes them a member; without --as you are `user`
     [exit 3]
     $ atm task assign 1 bobb
     2> error: team dev has no member "bobb"
