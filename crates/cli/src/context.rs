@@ -81,7 +81,7 @@ impl Context {
     fn team_named(&self) -> Result<Option<String>, Failure> {
         if self.global.team.len() > 1 {
             return Err(Failure::usage("this command is about one team, and --team is given more than once")
-                .hint("give it once; status, members, inbox, pending, log, search, thread, track and stats take several"));
+                .hint("give it once; status, members, inbox, pending, log, search, thread, track, watch and stats take several"));
         }
         Ok(match (&self.settings.team.value, self.identity()?) {
             (Some(team), _) => Some(team.clone()),

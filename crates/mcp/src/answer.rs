@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use atm_office::mail::read::Reading;
-use atm_wire::visible;
+use atm_wire::{MemberName, TeamName, visible};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
@@ -26,6 +26,8 @@ pub(crate) struct Answer {
     pub(crate) notes: Vec<String>,
     /// Mail that this answer hands over; it is marked as read once the answer has left.
     pub(crate) reading: Option<Reading>,
+    /// The member that has approved its end by this call; its pane is closed once the answer has left.
+    pub(crate) ending: Option<(TeamName, MemberName)>,
 }
 
 #[derive(Debug)]
@@ -46,7 +48,7 @@ impl Answer {
     }
 
     fn new(body: Body) -> Self {
-        Self { body, notes: Vec::new(), reading: None }
+        Self { body, notes: Vec::new(), reading: None, ending: None }
     }
 
     #[must_use]

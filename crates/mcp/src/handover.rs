@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use atm_office::mail::read::Reading;
+use atm_wire::{MemberName, TeamName};
 use rmcp::model::RequestId;
 use tokio::sync::{Notify, OwnedRwLockReadGuard, RwLock};
 
@@ -18,22 +19,33 @@ const PAUSE: Duration = Duration::from_millis(25);
 #[derive(Debug)]
 pub(crate) struct Handed {
     desk: Arc<Desk>,
-    reading: Reading,
+    reading: Option<Reading>,
+    /// Who has approved its end: its pane closes.
+    ending: Option<(TeamName, MemberName)>,
     /// Held until it is marked: the same client's next call sees it so.
     _unsettled: OwnedRwLockReadGuard<()>,
 }
 
 impl Handed {
-    /// Marks as read what was handed over. What goes wrong is reported with the next answer: this one has left.
+    /// Marks as read what was handed over, and closes the pane of a member that ends. What goes wrong is reported with the next answer: this one has left.
     pub(crate) async fn confirm(self) {
         let desk = self.desk.clone();
         let marking = tokio::task::spawn_blocking(move || {
-            let Self { desk, reading, _unsettled } = self;
-            match reading.confirm() {
-                Ok(confirmed) => confirmed.warnings.into_iter().for_each(|warning| desk.tell_later(warning)),
+            let Self { desk, reading, ending, _unsettled } = self;
+            match reading.map(Reading::confirm).transpose() {
+                Ok(confirmed) => {
+                    let warnings = confirmed.into_iter().flat_map(|confirmed| confirmed.warnings);
+                    warnings.for_each(|warning| desk.tell_later(warning));
+                }
                 Err(error) => {
                     desk.tell_later(format!("mail was shown and could not be marked as read: {error}"));
                 }
+            }
+            // The last thing that is done: this server may run in that pane.
+            if let Some((team, name)) = ending
+                && let Err(error) = desk.office().close_pane(&team, &name)
+            {
+                desk.tell_later(format!("the pane of {name} is not closed: {error}"));
             }
         });
         // The work itself has reported what there is to report.
@@ -55,9 +67,14 @@ async fn settle_soon(desk: Arc<Desk>) {
 pub(crate) struct Settling(Arc<RwLock<()>>);
 
 impl Settling {
-    /// A reading that leaves with an answer to this client.
-    pub(crate) async fn hand(&self, desk: Arc<Desk>, reading: Reading) -> Handed {
-        Handed { desk, reading, _unsettled: self.0.clone().read_owned().await }
+    /// What is to be done once an answer to this client has left.
+    pub(crate) async fn hand(
+        &self,
+        desk: Arc<Desk>,
+        reading: Option<Reading>,
+        ending: Option<(TeamName, MemberName)>,
+    ) -> Handed {
+        Handed { desk, reading, ending, _unsettled: self.0.clone().read_owned().await }
     }
 
     /// Waits until what earlier answers handed over is marked.

@@ -14,6 +14,7 @@ pub(crate) enum Toolbox {
 }
 
 /// A hint in words, by tools that the server lists; nothing where an agent can do nothing about it.
+#[expect(clippy::too_many_lines, reason = "a line or two for each hint")]
 pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
     let all = toolbox != Toolbox::Core;
     let is_lead = toolbox == Toolbox::Leads;

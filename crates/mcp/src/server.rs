@@ -169,8 +169,9 @@ impl ServerHandler for Server {
             Err(trouble) => return Ok(trouble.into_result(self.desk.toolbox()).into()),
         };
         // Of a call that was cancelled the answer goes nowhere, so its mail stays unread.
-        if let Some(reading) = answer.reading.take().filter(|_| !context.ct.is_cancelled()) {
-            slot.put(self.settling.hand(self.desk.clone(), reading).await);
+        let (reading, ending) = (answer.reading.take(), answer.ending.take());
+        if (reading.is_some() || ending.is_some()) && !context.ct.is_cancelled() {
+            slot.put(self.settling.hand(self.desk.clone(), reading, ending).await);
         }
         Ok(answer.into_result().into())
     }

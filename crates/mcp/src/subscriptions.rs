@@ -35,7 +35,7 @@ impl Subscriptions {
             return Err(Trouble::new(format!("{MOST} inboxes are subscribed to already")));
         }
         let stop = Stop::default();
-        let mut stream = office.watch_until(&team, &[name], false, &stop)?;
+        let mut stream = office.watch_until(&[(team, name)], false, &stop)?;
         if let Some(before) = watched.insert(uri.clone(), stop.clone()) {
             before.stop();
         }

@@ -27,14 +27,14 @@ pub(crate) struct Trouble {
 #[derive(Debug)]
 pub(crate) enum Advice {
     /// What may help, worded by the tools that the server offers.
-    Hint(Hint),
+    Hint(Box<Hint>),
     /// The words of a tool.
     Words(String),
 }
 
 impl From<Hint> for Advice {
     fn from(hint: Hint) -> Self {
-        Self::Hint(hint)
+        Self::Hint(Box::new(hint))
     }
 }
 
@@ -123,7 +123,7 @@ impl From<OfficeError> for Trouble {
             OfficeError::Task(TaskError::NoTask { id, .. }) => Some(id.to_string()),
             _ => None,
         };
-        let advice = error.hint().map(Advice::Hint);
+        let advice = error.hint().map(Advice::from);
         Self { advice, wanted, ..Self::new(error.to_string()) }
     }
 }

@@ -28,7 +28,8 @@ fn name(text: &str) -> MemberName {
 
 /// All that there is since a place, without waiting.
 fn events(team: &TestTeam, since: &Since) -> Vec<EventView> {
-    let mut stream = office(team).follow(team.name(), &[], since, &Stop::default()).unwrap();
+    let mut stream =
+        office(team).follow(std::slice::from_ref(team.name()), &[], since, &Stop::default()).unwrap();
     let mut all = Vec::new();
     // Past: it looks once, and does not wait.
     while let Some(page) = stream.next(Some(Instant::now())).unwrap() {

@@ -64,7 +64,9 @@ fn another_team_of_that_name_has_mail_and_history_of_its_own() {
     make_again(&team, LATER + 1);
     office(&team).look(team.name()).unwrap();
     assert_eq!((stage(&team, &second), log(&team)), (Stage::Failed, Vec::new()));
-    let mut feed = office(&team).follow(team.name(), &[], &Since::Start, &Stop::default()).unwrap();
+    let mut feed = office(&team)
+        .follow(std::slice::from_ref(team.name()), &[], &Since::Start, &Stop::default())
+        .unwrap();
     let mut made = 0;
     while let Some(events) = feed.next(Some(Instant::now())).unwrap() {
         made += events.iter().filter(|event| matches!(event.what, Happening::Team { .. })).count();

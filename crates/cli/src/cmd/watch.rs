@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use atm_ledger::Cursor;
 use atm_office::watch::Since;
-use atm_wire::MemberName;
+use atm_wire::{MemberName, TeamName};
 use clap::Args;
 
 use super::duration::duration;
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::closing;
@@ -32,6 +33,8 @@ pub(crate) struct Watch {
     /// Stop after this long: 30s, 10m
     #[arg(long, value_name = "TIME", value_parser = duration)]
     r#for: Option<Duration>,
+    #[command(flatten)]
+    several: Several,
 }
 
 fn since(text: &str) -> Result<Since, String> {
@@ -46,24 +49,13 @@ fn since(text: &str) -> Result<Since, String> {
 
 impl Watch {
     pub(crate) fn run(mut self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
+        let teams = self.several.teams(context)?;
         if let Some(since) = self.since.take() {
-            return self.follow(context, &team, &since);
+            return self.follow(context, &teams, &since);
         }
-        let names = if !self.names.is_empty() {
-            self.names
-        } else if let Some(identity) = context.identity()? {
-            vec![identity.name]
-        } else {
-            let members = context.office.members(&team)?;
-            let named = members.iter().filter_map(|member| MemberName::parse(&member.name).ok());
-            let mut everybody: Vec<_> = named.chain(context.office.inbox_names(&team)).collect();
-            everybody.sort();
-            everybody.dedup();
-            everybody
-        };
+        let inboxes = self.inboxes(context, &teams)?;
         let deadline = self.r#for.map(|time| Instant::now() + time);
-        let mut stream = context.office.watch_until(&team, &names, self.all, &closing::stop_with_reader())?;
+        let mut stream = context.office.watch_until(&inboxes, self.all, &closing::stop_with_reader())?;
         let mut left = self.count.unwrap_or(usize::MAX);
         while left > 0 {
             let waiting = context.out.waiting("watching; Ctrl-C ends it");
@@ -76,10 +68,51 @@ impl Watch {
                     context.out.json_line(message)?;
                 }
             } else {
+                if teams.len() > 1 {
+                    messages
+                        .iter_mut()
+                        .for_each(|message| message.to = format!("{}@{}", message.to, message.team));
+                }
                 message::show(&mut context.out, &messages, Flags::Shown, Extent::Start)?;
                 context.out.finish()?;
             }
         }
         Ok(0)
     }
+
+    /// The inboxes that are meant. In several teams, somebody who was named has to be in one of them.
+    fn inboxes(&self, context: &Context, teams: &[TeamName]) -> Result<Vec<(TeamName, MemberName)>, Failure> {
+        let named = match context.identity()? {
+            Some(identity) if self.names.is_empty() => vec![identity.name],
+            _ => self.names.clone(),
+        };
+        let mut inboxes = Vec::new();
+        if named.is_empty() {
+            for team in teams {
+                inboxes.extend(everybody(context, team)?.into_iter().map(|name| (team.clone(), name)));
+            }
+        }
+        for name in named {
+            let of = |team: &TeamName| {
+                context.office.known_mailbox(team, &name).map(|_| (team.clone(), name.clone()))
+            };
+            let (known, mut unknown): (Vec<_>, Vec<_>) = teams.iter().map(of).partition(Result::is_ok);
+            if known.is_empty()
+                && let Some(Err(error)) = unknown.pop()
+            {
+                return Err(error.into());
+            }
+            inboxes.extend(known.into_iter().flatten());
+        }
+        Ok(inboxes)
+    }
+}
+
+fn everybody(context: &Context, team: &TeamName) -> Result<Vec<MemberName>, Failure> {
+    let members = context.office.members(team)?;
+    let named = members.iter().filter_map(|member| MemberName::parse(&member.name).ok());
+    let mut everybody: Vec<_> = named.chain(context.office.inbox_names(team)).collect();
+    everybody.sort();
+    everybody.dedup();
+    Ok(everybody)
 }

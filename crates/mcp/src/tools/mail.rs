@@ -171,7 +171,9 @@ impl SendMessage {
         let request = Some(self.request_id.as_str()).filter(|id| !id.is_empty());
         if self.decision()? {
             let sent = desk.office().approve_shutdown(team, sender, request, Dialect::Client)?;
-            return told("shutdown approved; end your work now", &sent, json!({}));
+            let mut answer = told("shutdown approved; end your work now", &sent, json!({}))?;
+            answer.ending = Some((team.clone(), sender.clone()));
+            return Ok(answer);
         }
         let reason = if self.content.is_empty() { "still at work".to_owned() } else { self.content };
         let sent = desk.office().reject_shutdown(team, sender, request, reason, Dialect::Client)?;

@@ -275,7 +275,7 @@ impl Office {
             warnings.push(format!("{from} is not a member of team {team}"));
         }
         let hint =
-            (letter.text.len() > LARGE).then(|| Hint::SendFile { kilobytes: letter.text.len() / 1024 });
+            (letter.text.len() > LARGE).then_some(Hint::SendFile { kilobytes: letter.text.len() / 1024 });
         let now = self.now();
         // With white space before it, it is words to those that read the file.
         let content = if letter.text.starts_with('{') { content } else { Content::Text };

@@ -1,4 +1,4 @@
-//! What happens in a team, as it is recorded: every event of the log after a cursor, once and in order, however often the
+//! What happens in some teams, as it is recorded: every event of the log after a cursor, once and in order, however often the
 //! reader starts anew. Looks are made meanwhile, so that what other programs do is recorded, too.
 
 use std::path::PathBuf;
@@ -120,11 +120,11 @@ pub enum Happening {
     Reset,
 }
 
-/// The events of a team, as they come.
+/// The events of some teams, as they come.
 #[derive(Debug)]
 pub struct EventStream {
     office: Office,
-    team: TeamName,
+    teams: Vec<TeamName>,
     /// Only what concerns these; everybody if there are none.
     names: Vec<String>,
     cursor: Cursor,
@@ -133,11 +133,11 @@ pub struct EventStream {
 }
 
 impl Office {
-    /// What happens in a team from a place of the log on, until somebody says stop. With names: only their mail, and what
-    /// they do.
+    /// What happens in these teams from a place of the log on, until somebody says stop. With names: only their mail, and
+    /// what they do. There is one log, so a cursor is good for any teams.
     pub fn follow(
         &self,
-        team: &TeamName,
+        teams: &[TeamName],
         names: &[MemberName],
         since: &Since,
         stop: &Stop,
@@ -147,10 +147,10 @@ impl Office {
             Since::Now => self.books.with(|ledger| ledger.cursor())?,
             Since::Cursor(cursor) => cursor.clone(),
         };
-        let watch = self.hub.folders_until(self.folders_to_follow(team), stop);
+        let watch = self.hub.folders_until(teams.iter().flat_map(|team| self.folders_to_follow(team)), stop);
         Ok(EventStream {
             office: self.clone(),
-            team: team.clone(),
+            teams: teams.to_vec(),
             names: names.iter().map(ToString::to_string).collect(),
             cursor,
             watch,
@@ -194,15 +194,20 @@ impl EventStream {
 
     /// Records what changed since the last look.
     fn look(&mut self) -> Result<(), OfficeError> {
-        let Ok(mut team) = self.office.team(&self.team) else {
-            // It is gone, or cannot be read now: what became of its mail is recorded, and it may come again.
-            let _ = self.office.look(&self.team);
-            return Ok(());
-        };
-        team.look()?;
-        if self.looked_around.is_none_or(|at| at.elapsed() >= PRESENCE_LOOK) {
-            let _ = team.notice_exits();
-            team.members();
+        let looks_around = self.looked_around.is_none_or(|at| at.elapsed() >= PRESENCE_LOOK);
+        for name in &self.teams {
+            let Ok(mut team) = self.office.team(name) else {
+                // It is gone, or cannot be read now: what became of its mail is recorded, and it may come again.
+                let _ = self.office.look(name);
+                continue;
+            };
+            team.look()?;
+            if looks_around {
+                let _ = team.notice_exits();
+                team.members();
+            }
+        }
+        if looks_around {
             self.looked_around = Some(Instant::now());
         }
         Ok(())
@@ -216,20 +221,21 @@ impl EventStream {
             match office.books.with(|ledger| ledger.events_since(cursor, PAGE))? {
                 Feed::Reset { cursor: end } => {
                     *cursor = end;
-                    return Ok(vec![EventView {
+                    let reset = |team: &TeamName| EventView {
                         cursor: cursor.to_string(),
                         at: Some(office.now()),
-                        team: self.team.to_string(),
+                        team: team.to_string(),
                         what: Happening::Reset,
                         evidence: None,
-                    }]);
+                    };
+                    return Ok(self.teams.iter().map(reset).collect());
                 }
                 Feed::Events { events, cursor: end } => {
                     if events.is_empty() {
                         return Ok(Vec::new());
                     }
                     *cursor = end;
-                    let views = events.into_iter().filter_map(|event| view(event, &root, self.team.as_str()));
+                    let views = events.into_iter().filter_map(|event| view(event, &root, &self.teams));
                     let views: Vec<EventView> =
                         views.filter(|view| view.what.concerns(&self.names)).collect();
                     if !views.is_empty() {
@@ -257,10 +263,11 @@ impl Happening {
     }
 }
 
-/// An event of this team, as others see it. What only serves the bookkeeping is not shown.
-fn view(event: Event, root: &str, team: &str) -> Option<EventView> {
-    let inbox = event.inbox.filter(|inbox| inbox.root == root && inbox.team == team)?;
-    let to = inbox.name;
+/// An event of one of these teams, as others see it. What only serves the bookkeeping is not shown.
+fn view(event: Event, root: &str, teams: &[TeamName]) -> Option<EventView> {
+    let is_theirs = |team: &str| teams.iter().any(|name| name.as_str() == team);
+    let inbox = event.inbox.filter(|inbox| inbox.root == root && is_theirs(&inbox.team))?;
+    let (team, to) = (inbox.team, inbox.name);
     let what = match (event.change, event.new, event.message) {
         (Some(Change::Presence { state, was }), ..) => Happening::Presence { member: to, state, was },
         (Some(Change::Task(change)), ..) => task(&change),
@@ -287,7 +294,7 @@ fn view(event: Event, root: &str, team: &str) -> Option<EventView> {
     Some(EventView {
         cursor: event.cursor.to_string(),
         at: Some(Stamp::from_millis(event.at)),
-        team: team.to_owned(),
+        team,
         what,
         evidence: event.evidence,
     })

@@ -16,13 +16,13 @@ use crate::view::{MessageView, Viewer};
 #[derive(Debug)]
 pub struct MailStream {
     office: Office,
-    team: TeamName,
     boxes: Vec<Watched>,
     watch: FolderWatch,
 }
 
 #[derive(Debug)]
 struct Watched {
+    team: TeamName,
     name: MemberName,
     mailbox: Mailbox,
     signature: Option<Signature>,
@@ -37,25 +37,25 @@ impl Office {
         names: &[MemberName],
         backlog: bool,
     ) -> Result<MailStream, OfficeError> {
-        self.watch_until(team, names, backlog, &Stop::default())
+        let inboxes: Vec<_> = names.iter().map(|name| (team.clone(), name.clone())).collect();
+        self.watch_until(&inboxes, backlog, &Stop::default())
     }
 
-    /// The same, until somebody says stop.
+    /// The same for inboxes of any teams, until somebody says stop.
     pub fn watch_until(
         &self,
-        team: &TeamName,
-        names: &[MemberName],
+        inboxes: &[(TeamName, MemberName)],
         backlog: bool,
         stop: &Stop,
     ) -> Result<MailStream, OfficeError> {
         let mut boxes = Vec::new();
-        for name in names {
-            let mailbox = self.known_mailbox(team, name)?;
-            boxes.push(Watched { name: name.clone(), mailbox, signature: None, shown: HashSet::new() });
+        for (team, name) in inboxes.iter().cloned() {
+            let mailbox = self.known_mailbox(&team, &name)?;
+            boxes.push(Watched { team, name, mailbox, signature: None, shown: HashSet::new() });
         }
         let folders = boxes.iter().filter_map(|b| b.mailbox.file().parent().map(ToOwned::to_owned));
         let watch = self.hub.folders_until(folders, stop);
-        let mut stream = MailStream { office: self.clone(), team: team.clone(), boxes, watch };
+        let mut stream = MailStream { office: self.clone(), boxes, watch };
         if !backlog {
             // Mail that this stream itself completes arrives while it watches, so it is not part of the backlog.
             stream.list_new()?;
@@ -80,7 +80,7 @@ impl MailStream {
 
     fn look(&mut self) -> Result<Vec<MessageView>, OfficeError> {
         for watched in &self.boxes {
-            self.office.look_for(&self.team, &watched.name);
+            self.office.look_for(&watched.team, &watched.name);
         }
         self.list_new()
     }
@@ -95,7 +95,7 @@ impl MailStream {
             let messages = watched.mailbox.list()?.messages;
             // What left the inbox cannot come again under the same receipt, so only what is there is remembered.
             let there: HashSet<Receipt> = messages.iter().map(Receipt::of).collect();
-            let viewer = Viewer::new(&self.office, &watched.name, &self.team);
+            let viewer = Viewer::new(&self.office, &watched.name, &watched.team);
             for message in &messages {
                 if !watched.shown.contains(&Receipt::of(message)) {
                     new.push(viewer.view(message));

@@ -15,12 +15,12 @@ impl Watch {
     pub(super) fn follow(
         self,
         context: &mut Context,
-        team: &TeamName,
+        teams: &[TeamName],
         since: &Since,
     ) -> Result<i32, Failure> {
         let deadline = self.r#for.map(|time| Instant::now() + time);
         let stop = closing::stop_with_reader();
-        let mut stream = context.office.follow(team, &self.names, since, &stop)?;
+        let mut stream = context.office.follow(teams, &self.names, since, &stop)?;
         let mut left = self.count.unwrap_or(usize::MAX);
         while left > 0 {
             let Some(mut events) = stream.next(deadline)? else { break };
@@ -30,7 +30,7 @@ impl Watch {
                 if context.out.json {
                     context.out.json_line(event)?;
                 } else {
-                    show(&mut context.out, event)?;
+                    show(&mut context.out, event, teams.len() > 1)?;
                 }
             }
             context.out.finish()?;
@@ -40,7 +40,7 @@ impl Watch {
 }
 
 /// One line for a person.
-fn show(out: &mut Out, event: &EventView) -> std::io::Result<()> {
+fn show(out: &mut Out, event: &EventView, is_of_many: bool) -> std::io::Result<()> {
     let id = |id: &str| id.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>();
     let what = match &event.what {
         Happening::Message { id: message, from, to, text, summary, stage, .. } => {
@@ -74,5 +74,6 @@ fn show(out: &mut Out, event: &EventView) -> std::io::Result<()> {
         }
     };
     let at = event.at.map(|at| at.to_string()).unwrap_or_default();
-    out.line(format!("{at}  {}", safe::line(&what)))
+    let team = if is_of_many { format!("{}: ", event.team) } else { String::new() };
+    out.line(format!("{at}  {}", safe::line(&format!("{team}{what}"))))
 }

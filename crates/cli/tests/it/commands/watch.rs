@@ -57,6 +57,63 @@ fn what_is_there_is_shown_when_asked_for_and_the_count_ends_it() {
     assert_eq!(world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 2, "nothing was taken");
 }
 
+#[test]
+fn several_teams_are_watched_at_once_and_told_apart() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops"]);
+    world.ok(&["-t", "ops", "member", "add", "carol"]);
+    world.ok(&["-t", "ops", "member", "add", "bob"]);
+    world.ok(&["-t", "dev", "send", "bob", "one"]);
+    world.ok(&["-t", "ops", "send", "carol", "two"]);
+    world.ok(&["-t", "ops", "send", "bob", "three"]);
+    let session = world.session(
+        "
+        atm -t dev -t ops watch --all --count 3
+        atm watch --all-teams carol --all --count 1
+        atm watch --all-teams carrol --all --count 1
+        atm -t ops watch --all --count 2
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm -t dev -t ops watch --all --count 3
+    user → bob@dev  just now  unread  [ID]
+      one
+    user → bob@ops  just now  unread  [ID]
+      three
+    user → carol@ops  just now  unread  [ID]
+      two
+    $ atm watch --all-teams carol --all --count 1
+    user → carol@ops  just now  unread  [ID]
+      two
+    $ atm watch --all-teams carrol --all --count 1
+    2> error: team ops has no member "carrol"
+    2>   hint: did you mean carol?
+    [exit 3]
+    $ atm -t ops watch --all --count 2
+    user → bob  just now  unread  [ID]
+      three
+    user → carol  just now  unread  [ID]
+      two
+    "#);
+    let events = |args: &[&str]| -> Vec<Value> {
+        let out = world.ok(&[&["--json", "watch", "--for", "1ms"], args].concat());
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = events(&["--since", "start", "--all-teams"]);
+    let messages: Vec<&Value> = all.iter().filter(|event| event["event"] == "message").collect();
+    let texts: Vec<(&str, &str)> = messages
+        .iter()
+        .map(|event| (event["team"].as_str().unwrap(), event["text"].as_str().unwrap()))
+        .collect();
+    assert_eq!(texts, [("dev", "one"), ("ops", "two"), ("ops", "three")]);
+    // The cursor of one team's event is good for all.
+    let behind_first = messages[0]["cursor"].as_str().unwrap();
+    let rest = events(&["--since", behind_first, "-t", "dev", "-t", "ops"]);
+    assert_eq!(rest, all[all.iter().position(|event| event == messages[0]).unwrap() + 1..]);
+    let ours = events(&["--since", "start", "-t", "ops"]);
+    assert!(!ours.is_empty() && ours.iter().all(|event| event["team"] == "ops"), "{ours:?}");
+}
+
 /// A stream that is being watched.
 struct Stream {
     world: World,

@@ -71,6 +71,41 @@ fn an_agent_is_kept_going_once_for_each_message_whatever_the_client_says() {
 }
 
 #[test]
+fn mail_that_another_front_showed_keeps_the_agent_going_until_it_is_acknowledged_or_once() {
+    for layout in ["array", "log"] {
+        let mut bob = Bob::new("claude");
+        bob.world.ok(&["team", "delete", "dev", "--force"]);
+        bob.world.ok(&["team", "create", "dev", "--layout", layout]);
+        bob.world.ok(&["member", "add", "bob"]);
+        let read = |bob: &Bob| bob.world.ok(&["--as", "bob", "read"]);
+        bob.is_silent("SessionStart", &nothing());
+        bob.is_silent("UserPromptSubmit", &nothing());
+        bob.send("no hurry");
+        bob.send_urgent("stop the release");
+        read(&bob);
+        let held = bob.says("Stop", &nothing());
+        assert!(text(&held).contains("stop the release") && !text(&held).contains("no hurry"), "{held}");
+        bob.is_silent("Stop", &nothing());
+
+        bob.is_silent("UserPromptSubmit", &nothing());
+        bob.send_urgent("stop the deployment");
+        read(&bob);
+        bob.is_silent("PostToolUse", &nothing());
+        bob.world.ok(&["--as", "bob", "ack", "last"]);
+        bob.is_silent("Stop", &nothing());
+
+        bob.is_silent("UserPromptSubmit", &nothing());
+        bob.send_urgent("stop the press");
+        read(&bob);
+        // Another conversation did not see it.
+        bob.session = "session-2";
+        bob.is_silent("SessionStart", &nothing());
+        bob.is_silent("UserPromptSubmit", &nothing());
+        bob.is_silent("Stop", &nothing());
+    }
+}
+
+#[test]
 fn an_agent_that_was_shown_mail_and_did_not_acknowledge_it_is_kept_going_once() {
     let bob = Bob::new("claude");
     let wants = |text: &str| {

@@ -4,6 +4,7 @@ use atm_support::wait_until;
 use serde_json::json;
 
 use super::Stage;
+use crate::mcp::client::Client;
 
 #[test]
 fn who_approves_its_end_has_its_pane_closed() {
@@ -33,6 +34,19 @@ fn who_approves_from_its_own_pane_is_heard_before_that_closes() {
     std::fs::write(world.home().join("go"), "").unwrap();
     wait_until("its pane is closed", || stage.panes() == 0);
     assert!(world.texts_for("team-lead")[0].contains("shutdown_approved"));
+    assert_eq!(stage.state("bob"), "offline");
+}
+
+#[test]
+fn who_approves_by_a_tool_is_answered_and_then_its_pane_closes() {
+    let stage = Stage::new();
+    let world = &stage.world;
+    stage.spawn("bob", &["--", "sleep", "600"]);
+    let request = world.ok(&["--as", "team-lead", "shutdown", "request", "bob"]);
+    let mut bob = Client::new(world, &["--as", "bob@dev"]);
+    let answer = json!({ "type": "shutdown_response", "request_id": request.trim(), "approve": true });
+    assert_eq!(bob.call("send_message", answer)["success"], true);
+    wait_until("its pane is closed", || stage.panes() == 0);
     assert_eq!(stage.state("bob"), "offline");
 }
 

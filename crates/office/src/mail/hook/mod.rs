@@ -4,7 +4,7 @@
 //! *presented*: remembered for this conversation, and still unread. Only when the turn ends is it marked as read: a
 //! session that dies before that leaves it unread, and the next one gets it again. An agent that wants to stop while
 //! mail waits that wants something of it is kept going, once for each message; so is one that was shown mail which wants
-//! an acknowledgment, and has not given it.
+//! an acknowledgment, by whichever front, and has not given it.
 
 mod unread;
 mod whose;
@@ -169,11 +169,21 @@ impl Office {
             record.presented.clear();
             note.forget_older(FORGOTTEN_AFTER);
         }
-        let Unread { presented, mut new, left_out, held } = Unread::of(&mailbox, &record)?;
+        let Unread { presented, mut new, left_out, owed, held } = Unread::of(&mailbox, &record)?;
         let mut warnings = Vec::new();
         record.presented = presented.iter().map(receipt).collect();
         record.held = held;
+        if moment == Moment::Begins {
+            // An earlier conversation was shown these.
+            record.held.extend(owed.iter().map(receipt));
+        }
         if let Moment::Stops { held_by } = moment {
+            // What `atm read` or another front showed in this turn.
+            let (owed, settled) = self.split_owed(team, held_by, &record, owed);
+            if held_by != HeldBy::Nothing {
+                record.held.extend(settled.iter().map(receipt));
+            }
+            new.extend(owed);
             // Also what an earlier turn left that was broken off: it is still before the model.
             let (owed, seen) = self.split_owed(team, held_by, &record, presented);
             warnings = self.mark_presented(conversation, &mailbox, &seen)?;

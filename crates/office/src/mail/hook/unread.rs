@@ -25,6 +25,8 @@ pub(super) struct Unread {
     pub(super) new: Vec<Message>,
     /// How many more are new.
     pub(super) left_out: usize,
+    /// Read, by whichever way, and wanting an acknowledgment; the conversation was not kept going for it.
+    pub(super) owed: Vec<Message>,
     /// The receipts of those that kept the conversation going.
     pub(super) held: Vec<String>,
 }
@@ -54,12 +56,19 @@ impl Unread {
         let held: HashSet<&str> = record.held.iter().map(String::as_str).collect();
         let empty = || (Self::default(), Room::default(), Room::default());
         let ((mut unread, ..), _) = mailbox.fold(empty, |(all, wanted, others), message| {
-            if message.read {
+            if message.read && message.ack_id().is_none() {
                 return;
             }
             let receipt = receipt(&message);
-            if held.contains(receipt.as_str()) {
+            let has_held = held.contains(receipt.as_str());
+            if has_held {
                 all.held.push(receipt.clone());
+            }
+            if message.read {
+                if !has_held && all.owed.len() < MOST_MESSAGES {
+                    all.owed.push(message);
+                }
+                return;
             }
             if presented.contains(receipt.as_str()) {
                 all.presented.push(message);
