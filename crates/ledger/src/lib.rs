@@ -8,6 +8,7 @@
 mod arrivals;
 mod database;
 mod error;
+mod handover;
 mod index;
 mod legacy;
 mod log;
@@ -30,6 +31,7 @@ mod transitions;
 
 pub use arrivals::{Acceptance, Fate};
 pub use error::LedgerError;
+pub use handover::Handover;
 pub use index::{Filter, MARK_END, MARK_START, Query};
 pub use log::equals::Span;
 pub use log::event::Kind;

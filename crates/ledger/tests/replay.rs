@@ -7,8 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use atm_ledger::{
-    Acceptance, Cursor, Evidence, Feed, InboxKey, Kind, Ledger, Look, NewMessage, Observed, Proof, Reading,
-    Source, Stage,
+    Acceptance, Cursor, Evidence, Feed, Handover, InboxKey, Kind, Ledger, Look, NewMessage, Observed, Proof,
+    Reading, Source, Stage,
 };
 use proptest::prelude::*;
 
@@ -29,6 +29,7 @@ enum Act {
     Redirect { id: u8 },
     Prove { id: u8, to: u8, position: u8 },
     Wake { id: u8, to: u8 },
+    HandOver { first: u8, to: u8 },
     Fact { to: u8 },
     Forget { to: u8 },
     DeleteIndex,
@@ -58,6 +59,7 @@ fn acts() -> impl Strategy<Value = Act> {
         1 => id.clone().prop_map(|id| Act::Redirect { id }),
         2 => (both(), 0..4_u8).prop_map(|((id, to), position)| Act::Prove { id, to, position }),
         1 => both().prop_map(|(id, to)| Act::Wake { id, to }),
+        2 => both().prop_map(|(first, to)| Act::HandOver { first, to }),
         1 => to.clone().prop_map(|to| Act::Fact { to }),
         1 => to.clone().prop_map(|to| Act::Forget { to }),
         1 => Just(Act::DeleteIndex),
@@ -182,6 +184,14 @@ impl Desk {
             }
             Act::Wake { id, to } => {
                 self.ledger().note(&inbox(*to), &name(*id), Kind::Woken, now, &why).unwrap();
+            }
+            Act::HandOver { first, to } => {
+                let messages: Vec<NewMessage> = (*first..6).map(|id| self.message(id)).collect();
+                let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
+                let stages = [(Stage::Taken, why.clone()), (Stage::Seen, why.clone().by("bob"))];
+                let handover = Handover { found: &why, stages: &stages, at: now };
+                let new = |place: usize| messages[place].clone();
+                self.ledger().hand_over(&inbox(*to), &ids, &handover, new).unwrap();
             }
             Act::Fact { to } => self.ledger().note_fact(&inbox(*to), "signs", now).unwrap(),
             Act::Forget { to } => self.ledger().forget_fact(&inbox(*to), "signs").unwrap(),

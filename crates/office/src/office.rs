@@ -219,11 +219,21 @@ impl Office {
         name: &MemberName,
     ) -> Result<(Mailbox, TeamConfig), OfficeError> {
         let config = self.folder(team)?.load()?;
+        self.mailbox_known_by(team, name, &config).map(|mailbox| (mailbox, config))
+    }
+
+    /// The same, for who has the configuration.
+    pub(crate) fn mailbox_known_by(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        config: &TeamConfig,
+    ) -> Result<Mailbox, OfficeError> {
         let mailbox = self.mailbox(team, name);
         if config.member(name.as_str()).is_some() || mailbox.exists() || name.as_str() == USER {
-            return Ok((mailbox, config));
+            return Ok(mailbox);
         }
-        Err(self.no_member(team, &config, name.as_str()))
+        Err(self.no_member(team, config, name.as_str()))
     }
 
     /// The error that there is nobody of that name, with the nearest names.

@@ -67,8 +67,8 @@ impl Read {
             out.warn(warning)?;
         }
         match self.format {
-            _ if out.json => out.document(reading.messages())?,
-            Format::Json => out.document(reading.messages())?,
+            _ if out.json => out.document(&reading.document())?,
+            Format::Json => out.document(&reading.document())?,
             Format::Context if reading.messages().is_empty() => {}
             Format::Context => {
                 let budget = self.budget.unwrap_or(context.settings.budget.value);

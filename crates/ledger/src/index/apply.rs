@@ -1,6 +1,8 @@
 //! What an event changes in the index. The result depends on the events alone: applied again from the first one, they
 //! give the same tables.
 
+mod handover;
+
 use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, Row, params};
@@ -114,7 +116,11 @@ impl<'a> Applier<'a> {
         let (Some(root), Some(team), Some(member), Some(id)) =
             (event.root, event.team.as_deref(), event.member.as_deref(), event.message.as_deref())
         else {
-            return if event.kind == Kind::Task { self.apply_task(event) } else { Ok(()) };
+            return match event.kind {
+                Kind::Task => self.apply_task(event),
+                Kind::HandedOver => self.apply_handover(event),
+                _ => Ok(()),
+            };
         };
         let team = (root, team, event.incarnation);
         let inbox = self.inbox(team, member)?;

@@ -29,11 +29,31 @@ impl Ledger {
 }
 
 /// Appends many events with one statement. Each needs an id, and its evidence as text; those of a look are mostly the
-/// same.
+/// same, and so is whom they are about, which is given to the statement once.
 pub(crate) struct Appender<'l> {
+    log: &'l Connection,
     insert: CachedStatement<'l>,
     ids: Ids,
     texts: Vec<(Evidence, String)>,
+    /// Whom the statement's last event was about.
+    about: Option<About>,
+}
+
+/// A [`Key`] that is kept.
+struct About {
+    root: RootId,
+    team: String,
+    incarnation: Incarnation,
+    member: String,
+}
+
+impl About {
+    fn is(&self, key: &Key<'_>) -> bool {
+        self.root == key.root
+            && self.team == key.team
+            && self.incarnation == key.incarnation
+            && self.member == key.member
+    }
 }
 
 /// So many texts are looked through.
@@ -45,12 +65,14 @@ impl<'l> Appender<'l> {
             "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body, incarnation)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?;
-        Ok(Self { insert, ids: Ids::new(), texts: Vec::new() })
+        Ok(Self { log, insert, ids: Ids::new(), texts: Vec::new(), about: None })
     }
 
     /// Appends an event, and gives its number; it may be given one that is free.
     pub(crate) fn append(&mut self, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
-        insert_with(&mut self.insert, &self.ids.next(), seq, event)
+        self.bind_key(event.key)?;
+        self.insert.raw_bind_parameter(9, event.evidence)?;
+        self.insert(seq, event)
     }
 
     /// The same with evidence that is not put into words yet.
@@ -63,30 +85,47 @@ impl<'l> Appender<'l> {
             self.texts.push((evidence.clone(), evidence.to_json()));
             self.texts.len() - 1
         });
-        let id = self.ids.next();
-        insert_with(&mut self.insert, &id, None, &event.evidence(&self.texts[at].1))
+        self.bind_key(event.key)?;
+        self.insert.raw_bind_parameter(9, self.texts[at].1.as_str())?;
+        self.insert(None, event)
     }
-}
 
-fn insert_with(
-    insert: &mut CachedStatement<'_>,
-    id: &Uuid,
-    seq: Option<i64>,
-    event: &NewEvent<'_>,
-) -> rusqlite::Result<i64> {
-    insert.insert(params![
-        seq,
-        id.as_bytes(),
-        event.at,
-        event.kind.code(),
-        event.key.map(|key| key.root),
-        event.key.map(|key| key.team),
-        event.key.map(|key| key.member),
-        event.message,
-        event.evidence,
-        event.body,
-        event.key.and_then(|key| key.incarnation.text())
-    ])
+    /// Runs the statement, which has the evidence, and whom the event is about.
+    fn insert(&mut self, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
+        let insert = &mut self.insert;
+        insert.raw_bind_parameter(1, seq)?;
+        insert.raw_bind_parameter(2, self.ids.next().as_bytes())?;
+        insert.raw_bind_parameter(3, event.at)?;
+        insert.raw_bind_parameter(4, event.kind.code())?;
+        insert.raw_bind_parameter(8, event.message)?;
+        insert.raw_bind_parameter(10, event.body)?;
+        insert.raw_execute()?;
+        Ok(self.log.last_insert_rowid())
+    }
+
+    /// Keeps the next ids free: they belong to parts of the last event.
+    pub(crate) fn skip_ids(&mut self, count: usize) {
+        self.ids.0 = self.ids.0.wrapping_add(count as u128);
+    }
+
+    /// Gives the statement whom the next event is about, if it was not the same before: what is bound stays so.
+    fn bind_key(&mut self, key: Option<Key<'_>>) -> rusqlite::Result<()> {
+        if key.is_some_and(|key| self.about.as_ref().is_some_and(|about| about.is(&key))) {
+            return Ok(());
+        }
+        let insert = &mut self.insert;
+        insert.raw_bind_parameter(5, key.map(|key| key.root))?;
+        insert.raw_bind_parameter(6, key.map(|key| key.team))?;
+        insert.raw_bind_parameter(7, key.map(|key| key.member))?;
+        insert.raw_bind_parameter(11, key.and_then(|key| key.incarnation.text()))?;
+        self.about = key.map(|Key { root, team, incarnation, member }| About {
+            root,
+            team: team.to_owned(),
+            incarnation,
+            member: member.to_owned(),
+        });
+        Ok(())
+    }
 }
 
 /// Makes ids (`UUIDv7`). The system is asked for random bytes once; from there on they are counted up, which is as unique.
@@ -106,6 +145,11 @@ impl Ids {
         let millis = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
         Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
     }
+}
+
+/// The id of a part of an event, if parts have ids.
+pub(crate) fn id_of_part(event: Uuid, part: usize) -> Uuid {
+    Uuid::from_u128(event.as_u128().wrapping_add(part as u128))
 }
 
 /// Appends an event, and gives its number.

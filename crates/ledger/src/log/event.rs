@@ -57,6 +57,9 @@ pub enum Kind {
     Kept,
     /// Its sender is about to take it out of its inbox.
     Recalling,
+    /// Several messages were handed to their recipient; the body names them, and the evidence has the stages that each of
+    /// them reached. Only the log has it: the feed gives these stages one by one.
+    HandedOver,
     /// A fact about a member, which the body names, began to be so.
     FactNoted,
     /// A fact about a member, which the body names, is none any more.
@@ -74,7 +77,7 @@ pub enum Kind {
 }
 
 /// The numbers are part of the format.
-const CODES: [(Kind, i64); 30] = [
+const CODES: [(Kind, i64); 31] = [
     (Kind::Began, 1),
     (Kind::Accepted, 2),
     (Kind::Noticed, 3),
@@ -99,6 +102,7 @@ const CODES: [(Kind, i64); 30] = [
     (Kind::Removing, 34),
     (Kind::Kept, 35),
     (Kind::Recalling, 36),
+    (Kind::HandedOver, 37),
     (Kind::FactNoted, 40),
     (Kind::FactForgotten, 41),
     (Kind::Health, 42),
@@ -259,7 +263,7 @@ impl Past {
     }
 }
 
-/// A stage in the evidence of [`Kind::History`].
+/// A stage in the evidence of [`Kind::History`] and [`Kind::HandedOver`].
 pub(crate) type PastStage = (Stage, i64, Evidence);
 
 impl Body {
@@ -286,7 +290,11 @@ impl Body {
 }
 
 fn in_json(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
+    to_json(text)
+}
+
+pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// The parts of a draft around the text, if the text stands in it once and in the usual spelling.

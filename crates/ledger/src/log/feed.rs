@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use rusqlite::{OptionalExtension, Row, params};
+use uuid::Uuid;
 
 use crate::error::LedgerError;
-use crate::log::event::{Body, Kind};
+use crate::log::append::id_of_part;
+use crate::log::event::{Body, Kind, PastStage};
 use crate::log::schema::FIRST;
 use crate::open::Ledger;
 use crate::row::{InboxKey, NewMessage};
@@ -137,8 +139,15 @@ fn since(log: &Connection, cursor: &Cursor, limit: usize) -> rusqlite::Result<Fe
     )?;
     let mut rows = statement.query(params![cursor.seq, i64::try_from(limit).unwrap_or(i64::MAX)])?;
     while let Some(row) = rows.next()? {
+        let before = cursor.clone();
         (cursor.seq, cursor.id) = (row.get(0)?, row.get(1)?);
-        events.push(Event::from_row(row, origin, cursor.clone())?);
+        let event = Event::from_row(row, origin, cursor.clone())?;
+        let parts = if event.kind == Kind::HandedOver { event.parts(row, &before)? } else { Vec::new() };
+        if parts.is_empty() {
+            events.push(event);
+        } else {
+            events.extend(parts);
+        }
     }
     Ok(Feed::Events { events, cursor })
 }
@@ -164,7 +173,7 @@ impl Event {
         Ok(Self {
             cursor,
             change,
-            id: uuid::Uuid::from_bytes(row.get(1)?).to_string(),
+            id: Uuid::from_bytes(row.get(1)?).to_string(),
             at: row.get(2)?,
             kind,
             inbox,
@@ -173,6 +182,35 @@ impl Event {
             evidence: evidence.map(|evidence| Evidence::from_json(&evidence)),
             new: body.filter(|_| brings).and_then(|body| Body::from_json(&body)).map(|body| body.message),
         })
+    }
+}
+
+impl Event {
+    /// The stages that an event about several messages stands for. Who stops between them begins before them again.
+    fn parts(&self, row: &Row, before: &Cursor) -> rusqlite::Result<Vec<Self>> {
+        let (evidence, body): (Option<String>, Option<String>) = (row.get(9)?, row.get(10)?);
+        let stages: Vec<PastStage> =
+            serde_json::from_str(evidence.as_deref().unwrap_or_default()).unwrap_or_default();
+        let ids: Vec<String> = serde_json::from_str(body.as_deref().unwrap_or_default()).unwrap_or_default();
+        let first = Uuid::from_bytes(row.get(1)?);
+        let mut parts = Vec::with_capacity(ids.len() * stages.len());
+        for id in ids {
+            for (stage, at, evidence) in &stages {
+                parts.push(Self {
+                    cursor: before.clone(),
+                    id: id_of_part(first, parts.len()).to_string(),
+                    at: *at,
+                    kind: Kind::from(*stage),
+                    message: Some(id.clone()),
+                    evidence: Some(evidence.clone()),
+                    ..self.clone()
+                });
+            }
+        }
+        if let Some(last) = parts.last_mut() {
+            last.cursor = self.cursor.clone();
+        }
+        Ok(parts)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 
 use crate::error::OfficeError;
@@ -57,7 +58,18 @@ pub struct Look {
 impl Office {
     /// Looks into `who`'s inbox.
     pub fn inbox(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
-        let mailbox = self.known_mailbox(team, who)?;
+        self.inbox_of(team, who, &self.folder(team)?.load()?, filter)
+    }
+
+    /// The same, with the configuration of the team.
+    pub(crate) fn inbox_of(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        config: &TeamConfig,
+        filter: &Filter,
+    ) -> Result<Look, OfficeError> {
+        let mailbox = self.mailbox_known_by(team, who, config)?;
         self.look_for(team, who);
         let listing = mailbox.list()?;
         // What the ledger knows to wait: not acknowledged, or taken without a sign of work. Without it the tags tell.

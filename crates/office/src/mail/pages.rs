@@ -22,9 +22,9 @@ use crate::office::Office;
 use crate::view::MessageView;
 
 /// So many messages are kept of one look.
-const MOST_MESSAGES: usize = 1_000;
+const MOST_MESSAGES: usize = 512;
 /// And so much text.
-const MOST_TEXT: usize = 512 * 1024;
+const MOST_TEXT: usize = 256 * 1024;
 
 /// The pages that a process is reading; clones are the same.
 #[derive(Debug, Clone, Default)]

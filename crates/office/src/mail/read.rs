@@ -4,17 +4,19 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use atm_ledger::{Evidence, LedgerError, Observed, Stage};
+use atm_ledger::{Evidence, Handover, LedgerError, Stage};
 use atm_store::array::Flags;
 use atm_store::mailbox::Turn;
 use atm_store::watch::Stop;
 use atm_store::{Layout, Mailbox};
 use atm_wire::{MemberName, Message, TeamName};
+use serde::{Serialize, Serializer};
 
 use crate::error::OfficeError;
 use crate::mail::pages::Page;
 use crate::office::Office;
-use crate::trail::look::{READ, UNREAD, found};
+use crate::trail::effects;
+use crate::trail::look::{READ, UNREAD, in_inbox};
 use crate::view::{MessageView, Viewer};
 
 /// Mail that is handed out. Until [`Reading::confirm`] it stays unread: after a crash it is handed out again.
@@ -88,6 +90,11 @@ impl Reading {
         Self { originals, views: OnceLock::new(), flags: None, inbox, front, page: Some(page) }
     }
 
+    /// The same as [`Reading::messages`] for a writer: each is made when it is written, since together they may be much.
+    pub fn document(&self) -> impl Serialize + '_ {
+        Document(self)
+    }
+
     /// The unread messages, in reading order.
     pub fn messages(&self) -> &[MessageView] {
         let viewer = self.inbox.viewer();
@@ -137,6 +144,15 @@ impl Reading {
             Some(page) => page.confirm(&self.inbox, messages, self.front),
             None => self.inbox.mark(&messages, self.flags.as_ref(), self.front),
         }
+    }
+}
+
+struct Document<'a>(&'a Reading);
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let viewer = self.0.inbox.viewer();
+        serializer.collect_seq(self.0.originals.iter().map(|message| viewer.view(message)))
     }
 }
 
@@ -237,16 +253,15 @@ impl Office {
         let by = who.as_str();
         let file = mailbox.file();
         let marked = Evidence::certain(format!("marked as read by {door}"));
-        let handed_over = [
+        let stages = [
             (Stage::Taken, marked.by(by).changed(UNREAD, READ).in_file(&file)),
             (Stage::Seen, Evidence::certain(format!("handed over by {door}")).by(by)),
         ];
-        let observed: Vec<Observed> = messages
-            .iter()
-            .map(|message| Observed { stages: handed_over.to_vec(), ..found(message, now, &file) })
-            .collect();
+        let handover = Handover { found: &in_inbox(&file), stages: &stages, at: now };
+        let ids: Vec<&str> = messages.iter().map(|message| message.id.as_str()).collect();
+        let new = |place: usize| effects::noticed(&messages[place], now);
         let inbox = self.inbox_key(team, who);
-        self.books.with(|ledger| ledger.observe(&inbox, &observed, None, now))
+        self.books.with(|ledger| ledger.hand_over(&inbox, &ids, &handover, new))
     }
 
     fn hand_out(

@@ -1,6 +1,7 @@
 //! Processes that say on their command line which member they are.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -17,7 +18,8 @@ pub(super) fn running() -> Vec<Agent> {
 /// The clients that do not say which member they are.
 pub(super) fn nameless() -> Vec<Nameless> {
     let by_proc = || {
-        let found = lines(Path::new("/proc"))?.filter(|(_, _, line)| is_nameless(line.split('\0')));
+        let found = lines(Path::new("/proc"), |line| memmem::find(line, b"claude").is_some())?
+            .filter(|(_, _, line)| is_nameless(line.split('\0')));
         let client = |(pid, folder, _): (u64, PathBuf, String)| {
             let environment = fs::read(folder.join("environ")).unwrap_or_default();
             let pane = variable(&environment, "TMUX_PANE");
@@ -45,13 +47,8 @@ fn by_proc(proc: &Path) -> Option<Vec<Agent>> {
         let root = fs::read(folder.join("environ")).ok().and_then(|all| root_of(&folder, &all));
         Some(Agent { id, pid, root })
     };
-    let lines = lines(proc)?;
-    Some(
-        lines
-            .filter(|(.., line)| memmem::find(line.as_bytes(), AGENT_ID.as_bytes()).is_some())
-            .filter_map(named)
-            .collect(),
-    )
+    let has_id = |line: &[u8]| memmem::find(line, AGENT_ID.as_bytes()).is_some();
+    Some(lines(proc, has_id)?.filter_map(named).collect())
 }
 
 /// The shared tree of a process that sees the same files under the same names as we do: the paths of a container say
@@ -62,16 +59,44 @@ fn root_of(folder: &Path, environment: &[u8]) -> Option<PathBuf> {
     view(folder).filter(|view| *view == ours).and_then(|_| root_in(environment))
 }
 
-/// The command lines of all processes, with their numbers and folders.
-fn lines(proc: &Path) -> Option<impl Iterator<Item = (u64, PathBuf, String)> + use<>> {
+/// The command lines of all processes that are `wanted`, with their numbers and folders. There may be hundreds of processes,
+/// with long lines, and a look at the team reads all of them.
+fn lines<'w>(
+    proc: &Path,
+    wanted: impl Fn(&[u8]) -> bool + 'w,
+) -> Option<impl Iterator<Item = (u64, PathBuf, String)> + 'w> {
     fs::metadata(proc.join("self/stat")).ok()?;
     let entries = fs::read_dir(proc).ok()?.filter_map(Result::ok);
-    Some(entries.filter_map(|entry| {
+    let mut line = vec![0; PIECE];
+    Some(entries.filter_map(move |entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
+        let folder = entry.path();
         // One that ended meanwhile, or waits to be reaped, has none.
-        let line = fs::read(entry.path().join("cmdline")).ok().filter(|line| !line.is_empty())?;
-        Some((pid, entry.path(), String::from_utf8_lossy(&line).into_owned()))
+        let length = read(&folder.join("cmdline"), &mut line).ok().filter(|length| *length > 0)?;
+        let line = Some(&line[..length]).filter(|line| wanted(line))?;
+        Some((pid, folder, String::from_utf8_lossy(line).into_owned()))
     }))
+}
+
+/// What is read at once: more than most command lines.
+const PIECE: usize = 4096;
+
+/// Reads a file of `/proc`, which has no size that could be asked for, into a buffer that grows with it; says how much
+/// there is.
+fn read(path: &Path, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let mut file = File::open(path)?;
+    let mut length = 0;
+    loop {
+        match file.read(&mut buffer[length..])? {
+            0 => return Ok(length),
+            read => length += read,
+        }
+        // The system fills what it is given as far as it can.
+        if length < buffer.len() {
+            return Ok(length);
+        }
+        buffer.resize(2 * length, 0);
+    }
 }
 
 fn by_ps() -> Vec<Agent> {

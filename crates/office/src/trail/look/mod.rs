@@ -26,7 +26,7 @@ use crate::office::Office;
 use crate::team::Team;
 use crate::trail::putback::put_back;
 
-pub(crate) use record::{READ, UNREAD, found, found_late};
+pub(crate) use record::{READ, UNREAD, found, found_late, in_inbox};
 
 /// How often a look is made again that others were quicker than. What is left is for the next look.
 const ATTEMPTS: usize = 4;

@@ -107,10 +107,14 @@ fn taken(what: &str, before: &str, after: &str, file: &Path) -> (Stage, Evidence
     (Stage::Taken, Evidence::likely(what).changed(before, after).in_file(file))
 }
 
+/// How we know of a message that nobody accepted.
+pub(crate) fn in_inbox(file: &Path) -> Evidence {
+    Evidence::certain("found in the inbox").in_file(file)
+}
+
 /// A message of a file that the ledger may not know.
 pub(crate) fn found(message: &Message, now: i64, file: &Path) -> Observed {
-    let evidence = Evidence::certain("found in the inbox").in_file(file);
-    let new = Some(Box::new((effects::noticed(message, now), evidence)));
+    let new = Some(Box::new((effects::noticed(message, now), in_inbox(file))));
     let read = message.read.then(|| taken("found marked as read", "not known", READ, file));
     Observed { id: message.id.clone(), new, stages: read.into_iter().collect(), at: None }
 }
