@@ -209,7 +209,10 @@ impl Window {
         if self.shown.is_empty() {
             Ok(Confirmed::default())
         } else {
-            self.inbox.mark(&self.shown, None, self.front)
+            let confirmed = self.inbox.mark(&self.shown, None, self.front);
+            // The process lives on.
+            self.inbox.office.books.release_memory();
+            confirmed
         }
     }
 }
