@@ -34,8 +34,10 @@ struct Case {
 }
 
 const HOOK_INPUT: &str = r#"{"session_id":"s","cwd":"/","hook_event_name":"UserPromptSubmit"}"#;
+/// Of another session at each run: it has not seen the mail yet.
+const NEW_SESSION: &str = r#"{"session_id":"SESSION","cwd":"/","hook_event_name":"UserPromptSubmit"}"#;
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case { name: "version", args: &["--version"], input: "" },
     Case { name: "send", args: &["--as", "team-lead", "send", "bob", "please look at the build"], input: "" },
     Case { name: "status", args: &["status"], input: "" },
@@ -45,6 +47,11 @@ const CASES: [Case; 6] = [
         name: "hook-nothing",
         args: &["hook", "UserPromptSubmit", "--client", "claude", "--as", "carol"],
         input: HOOK_INPUT,
+    },
+    Case {
+        name: "hook-one",
+        args: &["hook", "UserPromptSubmit", "--client", "claude", "--as", "dave"],
+        input: NEW_SESSION,
     },
 ];
 
@@ -124,11 +131,13 @@ impl World {
     fn create(atm: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("instructions-").tempdir_in(repo::target()?)?;
         let world = Self { atm: atm.to_owned(), folder };
-        let made: [&[&str]; 5] = [
+        let made: [&[&str]; 7] = [
             &["team", "create", "dev", "--description", "Counted", "--lead", "team-lead"],
             &["-t", "dev", "member", "add", "bob"],
             &["-t", "dev", "member", "add", "carol"],
+            &["-t", "dev", "member", "add", "dave"],
             &["-t", "dev", "--as", "team-lead", "send", "bob", "welcome"],
+            &["-t", "dev", "--as", "team-lead", "send", "dave", "welcome"],
             &["-t", "dev", "--as", "team-lead", "send", "carol", "welcome"],
         ];
         for args in made {
@@ -138,13 +147,14 @@ impl World {
     }
 
     fn run(&self, case: &Case, is_counted: bool) -> Result<u64> {
+        let input = case.input.replace("SESSION", if is_counted { "counted" } else { "before" });
         if !is_counted {
-            self.must(self.command(Command::new(&self.atm)).args(["-t", "dev"]).args(case.args), case.input)?;
+            self.must(self.command(Command::new(&self.atm)).args(["-t", "dev"]).args(case.args), &input)?;
             return Ok(0);
         }
         let mut valgrind = Command::new("valgrind");
         valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&self.atm);
-        let said = self.must(self.command(valgrind).args(["-t", "dev"]).args(case.args), case.input)?;
+        let said = self.must(self.command(valgrind).args(["-t", "dev"]).args(case.args), &input)?;
         collected(&said).with_context(|| format!("callgrind gave no count for {}:\n{said}", case.name))
     }
 

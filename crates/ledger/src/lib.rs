@@ -49,4 +49,4 @@ pub use stats::{Count, Stats, Waits};
 pub use steps::{StepKey, StepOwner, StepRow, StepState, Taken};
 pub use tasks::{KnownTasks, TaskChange, TaskLook};
 pub use teams::Bearer;
-pub use transitions::{LastState, Transition};
+pub use transitions::{LastState, PastState, Transition};

@@ -6,7 +6,7 @@ use rusqlite::params;
 use serde::Serialize;
 
 use crate::error::LedgerError;
-use crate::log::append::root_id;
+use crate::log::append::{incarnation, root_id};
 use crate::log::event::RootId;
 use crate::open::Ledger;
 use crate::record::find_team;
@@ -91,24 +91,27 @@ impl Ledger {
 const ANSWERS: i64 = 1000;
 
 impl Ledger {
-    /// How long the owner of an inbox takes to answer what is asked of it, on average, in milliseconds. What was found
+    /// How long the owner of an inbox takes to answer what is asked of it, on average, in milliseconds: in the team that
+    /// has the name now. What was found
     /// answered at the first look says nothing of when.
     pub fn response_time(&self, inbox: &InboxKey) -> Result<Option<f64>, LedgerError> {
         self.read(|view| {
             let Some(root) = root_id(view.log, &inbox.root)? else { return Ok(None) };
+            let now = incarnation(view.log, root, &inbox.team)?;
             view.index
                 .prepare_cached(
                     "SELECT avg(took) FROM (
                          SELECT min(s.at) - m.sent_at AS took
                          FROM messages m JOIN inboxes i ON i.id = m.inbox JOIN teams t ON t.id = i.team
                               JOIN stages s ON s.message = m.seq AND s.rank = ?4 AND s.bound = 0
-                         WHERE t.root = ?1 AND t.team = ?2 AND i.name = ?3 AND m.sender <> ?3
+                         WHERE t.root = ?1 AND t.team = ?2 AND t.incarnation = ?6 AND i.name = ?3 AND m.sender <> ?3
                          GROUP BY m.seq ORDER BY m.seq DESC LIMIT ?5)
                      WHERE took >= 0",
                 )?
-                .query_row(params![root, inbox.team, inbox.name, Stage::Done.rank(), ANSWERS], |row| {
-                    row.get(0)
-                })
+                .query_row(
+                    params![root, inbox.team, inbox.name, Stage::Done.rank(), ANSWERS, now.0],
+                    |row| row.get(0),
+                )
         })
     }
 }

@@ -35,6 +35,17 @@ pub struct Transition {
     pub evidence: Evidence,
 }
 
+/// A state of a member, as the log has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastState {
+    /// When it began, in milliseconds since the epoch.
+    pub at: i64,
+    /// The state.
+    pub state: String,
+    /// How we know.
+    pub evidence: Option<Evidence>,
+}
+
 /// The body of the event.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StateChange {
@@ -57,6 +68,40 @@ impl Ledger {
                 .query_map(params![root, team], |row| {
                     Ok((row.get(0)?, LastState { state: row.get(1)?, at: row.get(2)? }))
                 })?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
+    /// The last `most` states of a member, the newest first: in the team that has the name now.
+    pub fn past_states(
+        &self,
+        root: &str,
+        team: &str,
+        member: &str,
+        most: usize,
+    ) -> Result<Vec<PastState>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<PastState>> {
+            let Some(root) = root_id(&self.log.db, root)? else { return Ok(Vec::new()) };
+            let now = incarnation(&self.log.db, root, team)?;
+            self.log
+                .db
+                .prepare_cached(
+                    "SELECT at, body, evidence FROM events
+                     WHERE kind = ?1 AND root = ?2 AND team = ?3 AND coalesce(incarnation, 0) = ?4 AND member = ?5
+                     ORDER BY seq DESC LIMIT ?6",
+                )?
+                .query_map(
+                    params![Kind::Presence.code(), root, team, now.0, member, i64::try_from(most).unwrap_or(i64::MAX)],
+                    |row| {
+                        let (at, body, evidence): (i64, String, Option<String>) =
+                            (row.get(0)?, row.get(1)?, row.get(2)?);
+                        let change = serde_json::from_str::<StateChange>(&body).ok();
+                        let evidence = evidence.as_deref().map(Evidence::from_json);
+                        Ok(change.map(|change| PastState { at, state: change.state, evidence }))
+                    },
+                )?
+                .filter_map(Result::transpose)
                 .collect()
         };
         query().map_err(|source| self.failed(source))

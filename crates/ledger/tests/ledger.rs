@@ -365,3 +365,16 @@ fn the_newest_come_first_with_the_place_where_the_words_are() {
         "{place}"
     );
 }
+
+#[test]
+fn how_fast_somebody_answers_is_of_the_team_that_has_the_name_now() {
+    let desk = Desk::new();
+    let mut ledger = desk.open();
+    let bob = desk.inbox("bob");
+    ledger.begin_team(&bob.root, &bob.team, 1, true).unwrap();
+    desk.accept_new(&mut ledger, "m1", "which branch?");
+    ledger.advance(&bob, "m1", Stage::Done, 91_000, &Evidence::certain("answered")).unwrap();
+    assert_eq!(ledger.response_time(&bob).unwrap(), Some(90_000.0));
+    ledger.begin_team(&bob.root, &bob.team, 2, false).unwrap();
+    assert_eq!(ledger.response_time(&bob).unwrap(), None, "a namesake in another team");
+}

@@ -14,6 +14,7 @@ impl Commit {
         if state.note != Note::Clear {
             match state.note {
                 Note::Ids(ids) if !state.temp => state.left.extend(ids),
+                Note::Out(ids) if !state.temp => state.taken_out.extend(ids),
                 _ => state.temp = false,
             }
             state.note = Note::Clear;
@@ -31,7 +32,15 @@ impl Commit {
             (0..).map(Id).zip(&state.rows).filter(|(_, row)| accepted(row)).map(|(id, _)| id).collect();
         let process = &state.ours[at];
         let memory = &process.memory;
+        if let Task::Recall(id) = process.task {
+            return Self::plan_recall(state, at, id);
+        }
         if let Some(own) = process.own() {
+            if state.rows[own.index()].is_some_and(|row| row.stage == Stage::Recalled { written: false }) {
+                // It was taken back before it was written.
+                state.ours[at].memory.answer = Some(Answer::NotThere);
+                return Step::Leave;
+            }
             if memory.is_untracked || !self.rules.accept_first {
                 waiting = [own].into_iter().collect();
             } else if !waiting.has(own) {
@@ -47,7 +56,7 @@ impl Commit {
         let mark = match process.task {
             Task::Read if self.rules.mark_receipts_only => memory.receipts.and(unread),
             Task::Read => unread,
-            Task::Send(_) | Task::Look => Ids::default(),
+            Task::Send(_) | Task::Look | Task::Recall(_) => Ids::default(),
         };
         let memory = &mut state.ours[at].memory;
         (memory.add, memory.back, memory.found, memory.mark) = (add, back, found, mark);
@@ -58,8 +67,26 @@ impl Commit {
         }
     }
 
-    /// Records what dead processes had put in place.
+    /// Decides in the queue whether the message can be taken back.
+    fn plan_recall(state: &mut State, at: usize, id: Id) -> Step {
+        let entry = state.ours[at].memory.seen.iter().find(|entry| entry.id == id).copied();
+        let reached = state.rows[id.index()].map(|row| row.stage);
+        match (entry, reached) {
+            (Some(Entry { read: false, .. }), _) => {
+                state.ours[at].memory.out = [id].into_iter().collect();
+                return Step::Stage;
+            }
+            (None, Some(Stage::Accepted)) => recall(state, id, false),
+            _ => {}
+        }
+        Step::Leave
+    }
+
+    /// Records what dead processes had put in place, and what they had taken out.
     fn take_note(state: &mut State) {
+        for id in std::mem::take(&mut state.taken_out).iter() {
+            record_recall(state, id, true);
+        }
         for id in std::mem::take(&mut state.left).iter() {
             reach_written(state, id, Ids::default(), false);
         }
@@ -86,6 +113,8 @@ impl Commit {
         }
         state.truth.marked_unshown |= !memory.mark.without(memory.receipts).is_empty();
         state.file = memory.seen;
+        state.file.retain(|entry| !memory.out.has(entry.id));
+        state.truth.recalled.extend(memory.out);
         for entry in &mut state.file {
             entry.read |= memory.mark.has(entry.id);
         }
@@ -99,6 +128,7 @@ impl Commit {
 
     pub(crate) fn record(&self, state: &mut State, at: usize) -> Step {
         let memory = state.ours[at].memory.clone();
+        memory.out.iter().for_each(|id| record_recall(state, id, true));
         if !memory.is_untracked {
             let mut before = ids(&memory.seen);
             for id in memory.add.iter() {
@@ -152,6 +182,7 @@ impl Commit {
                 *row = None;
                 Answer::NotThere
             }
+            Some(Row { stage: Stage::Recalled { written: false }, .. }) => Answer::NotThere,
             None if self.rules.no_row_is_not_written => Answer::NotThere,
             Some(_) | None => Answer::There,
         })
@@ -190,6 +221,19 @@ pub(crate) fn reach_written(state: &mut State, id: Id, before: Ids, is_put_back:
         && (is_put_back || row.stage == Stage::Accepted)
     {
         *row = Row { stage: Stage::Written, before, put_backs: row.put_backs + u8::from(is_put_back) };
+    }
+}
+
+/// Its sender takes it back: it is nowhere but in the ledger.
+pub(crate) fn recall(state: &mut State, id: Id, written: bool) {
+    state.truth.recalled.insert(id);
+    record_recall(state, id, written);
+}
+
+/// Records that a message was taken back. What was seen stays so.
+fn record_recall(state: &mut State, id: Id, written: bool) {
+    if let Some(row) = state.rows[id.index()].as_mut().filter(|row| row.stage != Stage::Seen) {
+        row.stage = Stage::Recalled { written };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Our own processes: sending, looking at history, reading; step by step, as `SharedFile::commit` and the office do it.
 
-use crate::commit::release;
+use crate::commit::{recall, release};
 use crate::ids::{Entry, Id, Ids};
 use crate::look::Outcome;
 use crate::state::{Action, Answer, Commit, Holder, Note, Row, Stage, State};
@@ -14,6 +14,8 @@ pub enum Task {
     Look,
     /// `atm read`.
     Read,
+    /// `atm recall`, of this message.
+    Recall(Id),
 }
 
 /// What a process does next. It can be killed before each.
@@ -77,6 +79,8 @@ pub(crate) struct Memory {
     /// Found in the file although the ledger waits for them.
     pub(crate) found: Ids,
     pub(crate) mark: Ids,
+    /// What is taken out.
+    pub(crate) out: Ids,
     pub(crate) receipts: Ids,
     pub(crate) is_untracked: bool,
     pub(crate) is_unrecorded: bool,
@@ -92,7 +96,7 @@ impl Process {
     pub(crate) fn own(&self) -> Option<Id> {
         match self.task {
             Task::Send(id) => Some(id),
-            Task::Look | Task::Read => None,
+            Task::Look | Task::Read | Task::Recall(_) => None,
         }
     }
 
@@ -108,6 +112,7 @@ impl Commit {
         for (at, process) in state.ours.iter().enumerate() {
             let step = process.step;
             let can_go = match step {
+                Step::Ready => is_its_turn(state, process),
                 Step::Enter => !self.rules.queue || state.queue.is_none(),
                 Step::TakeFlock => state.flock.is_none(),
                 Step::TakeMkdir => matches!(state.mkdir, None | Some(Holder::Dead)),
@@ -176,8 +181,9 @@ impl Commit {
                 Step::Read
             }
             Step::NoteIds => {
-                let add = state.ours[at].memory.add;
-                self.note(state, Note::Ids(add));
+                let memory = &state.ours[at].memory;
+                let note = if memory.out.is_empty() { Note::Ids(memory.add) } else { Note::Out(memory.out) };
+                self.note(state, note);
                 Step::Rename
             }
             Step::Rename => Self::rename(state, at),
@@ -213,6 +219,17 @@ impl Commit {
                 }
                 state.ours[at].memory.receipts = unread;
                 state.show(unread);
+            }
+            Task::Recall(id) => {
+                let reached = state.rows[id.index()].map(|row| row.stage);
+                match reached {
+                    None | Some(Stage::Seen | Stage::Recalled { .. }) => return Step::Done,
+                    Some(Stage::Accepted) if !self.rules.recall_in_queue => {
+                        recall(state, id, false);
+                        return Step::Done;
+                    }
+                    Some(_) => {}
+                }
             }
         }
         Step::Enter
@@ -265,6 +282,7 @@ impl Commit {
         let process = &state.ours[at];
         let row = process.own().and_then(|id| state.rows[id.index()]);
         let answer = match row {
+            Some(Row { stage: Stage::Recalled { written: false }, .. }) => Some(Answer::NotThere),
             Some(row) if row.stage != Stage::Accepted => Some(Answer::There),
             // The holder of the queue may be about to write it.
             Some(_) if self.rules.take_back_in_queue => Some(Answer::WillBe),
@@ -287,4 +305,15 @@ impl Commit {
         }
         state.ours[at].finish(Step::Dead);
     }
+}
+
+/// Who reads has a turn, and so has who recalls.
+fn is_its_turn(state: &State, process: &Process) -> bool {
+    let is_active = |other: &Process| !matches!(other.step, Step::Ready | Step::Done | Step::Dead);
+    let excludes = |task: Task| match process.task {
+        Task::Read => matches!(task, Task::Recall(_)),
+        Task::Recall(_) => task == Task::Read,
+        Task::Send(_) | Task::Look => false,
+    };
+    !state.ours.iter().any(|other| is_active(other) && excludes(other.task))
 }

@@ -3,6 +3,7 @@
 use stateright::Property;
 
 use crate::ids::{Id, Ids, ids};
+use crate::others::Kind;
 use crate::ours::{Step, Task};
 use crate::rules::Rules;
 use crate::state::{Answer, Commit, Row, Stage, State};
@@ -27,7 +28,11 @@ pub const BOUNDED: &str = "nothing is put back again and again";
 pub const FOREIGN: &str = "nothing foreign is damaged";
 /// Promise 3: nothing is marked as read that was not shown.
 pub const MARKS: &str = "only what was shown is marked";
+/// A message that was taken back is not shown after that, unless a writer without a lock brings it back.
+pub const RECALLED: &str = "what was recalled is not shown";
 
+/// Happens: a message is taken out of the file by its sender.
+pub const RECALL: &str = "a message is recalled";
 /// Happens: what was undone is put back.
 pub const PUT_BACK: &str = "a message is put back and shown";
 /// Happens: what is undone too often is held.
@@ -55,8 +60,15 @@ pub fn all() -> Vec<Property<Commit>> {
         Property::sometimes(COMPLETED, |_, state: &State| {
             state.ours.iter().any(|process| match process.task {
                 Task::Send(id) => process.step == Step::Dead && was_written(state, id),
-                Task::Look | Task::Read => false,
+                Task::Look | Task::Read | Task::Recall(_) => false,
             })
+        }),
+        Property::sometimes(RECALL, |_, state: &State| {
+            rows(state).any(|row| row.stage == Stage::Recalled { written: true })
+        }),
+        Property::always(RECALLED, |model: &Commit, state: &State| {
+            let is_lockless = |(kind, _): &(Kind, u8)| *kind == Kind::Lockless;
+            !state.truth.shown_recalled || model.setup.others.iter().any(is_lockless)
         }),
         Property::always(NEVER_LOST, |_, state: &State| ours(state).all(|id| is_kept(state, id))),
         Property::always(THERE, |_, state: &State| {
@@ -120,6 +132,8 @@ fn is_kept(state: &State, id: Id) -> bool {
         Some(Stage::Taken { sure, .. }) => !sure,
         Some(Stage::Accepted | Stage::Written | Stage::Held) => true,
         Some(Stage::Seen) => return is_shown(state, id),
+        // Its sender did not want it any more.
+        Some(Stage::Recalled { .. }) => return state.truth.recalled.has(id),
     };
     let is_somewhere = is_shown(state, id) || ids(&state.file).has(id) || state.in_hand().has(id);
     let has_row = state.rows[id.index()].is_some();
@@ -139,6 +153,7 @@ fn is_completed(state: &State) -> bool {
 fn is_true(state: &State, id: Id) -> bool {
     match state.rows[id.index()].map(|row| row.stage) {
         Some(Stage::Seen) => is_shown(state, id),
+        Some(Stage::Recalled { .. }) => state.truth.recalled.has(id),
         Some(Stage::Taken { sure: true, .. }) => is_shown(state, id) || state.in_hand().has(id),
         _ => true,
     }

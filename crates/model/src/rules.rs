@@ -27,6 +27,8 @@ pub struct Rules {
     pub compare: bool,
     /// A message is in the ledger before it is written.
     pub accept_first: bool,
+    /// A message is recalled only by who holds the inbox's queue.
+    pub recall_in_queue: bool,
 }
 
 /// When a message of ours that is gone counts as undone, and is put back.
@@ -54,6 +56,7 @@ impl Rules {
         queue: true,
         compare: true,
         accept_first: true,
+        recall_in_queue: true,
     };
 }
 
@@ -86,7 +89,10 @@ pub fn judge(rules: &Rules, id: Id, row: Row, file: &[Entry], client: Client) ->
     let is_shown = shown.has(id);
     match (row.stage, entry) {
         (Stage::Written, Some(entry)) if entry.read => Verdict::Reached(taken(turns, false)),
-        (Stage::Written | Stage::Taken { .. }, None) if is_shown => Verdict::Reached(Stage::Seen),
+        // What was recalled may have been brought back, or shown before.
+        (Stage::Written | Stage::Taken { .. }, None) | (Stage::Recalled { .. }, _) if is_shown => {
+            Verdict::Reached(Stage::Seen)
+        }
         (Stage::Written, None) if is_undone(rules, row, file, client) => Verdict::Undone,
         (Stage::Written, None) => {
             let is_sure = !rules.gone_is_only_likely && !row.before.is_empty();

@@ -28,6 +28,8 @@ pub struct Setup {
     pub looks: u8,
     /// `atm read`, one after the other.
     pub reads: u8,
+    /// `atm recall` of the first message, one after the other.
+    pub recalls: u8,
     /// Other programs, and how often each does its work.
     pub others: Vec<(Kind, u8)>,
     /// A message that is in the file at first; whether it is read.
@@ -66,6 +68,8 @@ pub enum Note {
     Temp,
     /// It is about to be put in place, with these messages.
     Ids(Ids),
+    /// It is about to be put in place, without these messages: their sender takes them back.
+    Out(Ids),
 }
 
 /// How far a message of ours came, for the ledger.
@@ -86,6 +90,11 @@ pub enum Stage {
     Seen,
     /// Put back too often: somebody has to look.
     Held,
+    /// Its sender took it back.
+    Recalled {
+        /// It was in the file before.
+        written: bool,
+    },
 }
 
 /// The ledger's row of one message.
@@ -124,6 +133,10 @@ pub struct Truth {
     pub answers: Vec<Option<Answer>>,
     /// Ours whose evidence a writer without our lock spoiled while a reader had them in hand.
     pub spoiled: Ids,
+    /// Ours that were taken back.
+    pub recalled: Ids,
+    /// One that was taken back was shown after that.
+    pub shown_recalled: bool,
     /// A reader took something.
     pub was_taken: bool,
     /// A writer without a lock came between our compare and our rename.
@@ -155,6 +168,8 @@ pub struct State {
     pub temp: bool,
     /// What dead processes had put in place, beside the queue.
     pub left: Ids,
+    /// What dead processes had taken out.
+    pub taken_out: Ids,
     /// The ledger.
     pub rows: Vec<Option<Row>>,
     /// Our processes.
@@ -205,7 +220,11 @@ impl Model for Commit {
         assert!(setup.others.iter().all(|(_, rounds)| *rounds <= ROUNDS), "more rounds than ids");
         let sends = usize::from(setup.sends);
         let ours = (0..setup.sends).map(|number| (Task::Send(Id(number)), 1));
-        let ours = ours.chain([(Task::Look, setup.looks), (Task::Read, setup.reads)]);
+        let ours = ours.chain([
+            (Task::Look, setup.looks),
+            (Task::Read, setup.reads),
+            (Task::Recall(Id(0)), setup.recalls),
+        ]);
         let state = State {
             file: setup.old.map(|read| Entry { id: OLD, read }).into_iter().collect(),
             flock: None,
@@ -214,6 +233,7 @@ impl Model for Commit {
             note: Note::Clear,
             temp: false,
             left: Ids::default(),
+            taken_out: Ids::default(),
             rows: vec![None; sends],
             ours: ours.filter(|(_, runs)| *runs > 0).map(|(task, runs)| Process::new(task, runs)).collect(),
             others: setup.others.iter().map(|(kind, rounds)| Other::new(*kind, *rounds)).collect(),
@@ -297,6 +317,7 @@ impl State {
     pub fn show(&mut self, ids: Ids) {
         for id in ids.iter().filter(|id| id.is_ours()) {
             self.truth.shown[id.index()] += 1;
+            self.truth.shown_recalled |= self.truth.recalled.has(id);
         }
     }
 }

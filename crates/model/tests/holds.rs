@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use atm_model::others::Kind;
-use atm_model::properties::{COMPLETED, HELD, OFFERED_AGAIN, PUT_BACK, TAKEN_BACK};
+use atm_model::properties::{COMPLETED, HELD, OFFERED_AGAIN, PUT_BACK, RECALL, TAKEN_BACK};
 use atm_model::{Commit, Rules, Setup};
 use stateright::{Checker, Expectation, Model};
 
@@ -176,4 +176,23 @@ fn senders_that_are_stopped_beside_a_kill_and_a_failure() {
         &[TAKEN_BACK, COMPLETED],
         Setup { sends: 2, looks: 1, stops: 2, faults: 1, crashes: 1, ..Setup::default() },
     );
+}
+
+#[test]
+fn a_recall_beside_readers_writers_and_a_kill() {
+    for others in [vec![], vec![(Kind::Drainer, 1)], vec![(Kind::Client, 1)], vec![(Kind::Lockless, 1)]] {
+        let setup = Setup {
+            sends: 1,
+            looks: 2,
+            recalls: 2,
+            others,
+            old: Some(false),
+            turns: 1,
+            crashes: 1,
+            ..Setup::default()
+        };
+        explore("recalling", &[RECALL], setup);
+    }
+    let setup = Setup { sends: 1, looks: 1, reads: 1, recalls: 1, crashes: 1, faults: 1, ..Setup::default() };
+    explore("recalling and reading", &[RECALL], setup);
 }

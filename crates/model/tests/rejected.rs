@@ -2,7 +2,7 @@
 
 use atm_model::others::Kind;
 use atm_model::properties::{
-    BOUNDED, FOREIGN, MARKS, NEVER_LOST, NOT_THERE, ONCE, STAGES, TAKEN_NEEDS_A_READER, THERE,
+    BOUNDED, FOREIGN, MARKS, NEVER_LOST, NOT_THERE, ONCE, RECALLED, STAGES, TAKEN_NEEDS_A_READER, THERE,
 };
 use atm_model::rules::Undone;
 use atm_model::{Commit, Rules, Setup};
@@ -108,4 +108,11 @@ fn forgetting_a_commit_that_could_not_be_recorded() {
     let others = vec![(Kind::Drainer, 2)];
     let setup = Setup { sends: 1, looks: 1, others, turns: 2, faults: 1, ..Setup::default() };
     assert_breaks(ONCE, Rules { keep_unrecorded_note: false, ..Rules::BUILT }, &setup);
+}
+
+#[test]
+fn recalling_beside_the_holder_of_the_queue() {
+    let others = vec![(Kind::Drainer, 1)];
+    let setup = Setup { sends: 1, recalls: 1, others, turns: 1, ..Setup::default() };
+    assert_breaks(RECALLED, Rules { recall_in_queue: false, ..Rules::BUILT }, &setup);
 }

@@ -164,7 +164,10 @@ fn is_meant(why_not: &OfficeError) -> bool {
     }
     let mut answer = String::new();
     let asked = write!(io::stderr(), "{why_not}. Remove it all the same? [y/N] ");
-    asked.is_ok()
-        && io::stdin().lock().read_line(&mut answer).is_ok()
-        && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    let answered = asked.is_ok() && io::stdin().lock().read_line(&mut answer).is_ok();
+    if !answer.ends_with('\n') {
+        // The end of the input leaves the cursor behind the question.
+        let _ = writeln!(io::stderr());
+    }
+    answered && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }

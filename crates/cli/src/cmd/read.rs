@@ -34,7 +34,7 @@ pub(crate) struct Read {
 
 /// How to show mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For people
     Text,
     /// As with --json

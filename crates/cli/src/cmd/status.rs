@@ -19,9 +19,6 @@ use crate::failure::Failure;
 /// Presence changes without a change of files.
 const SLOW_LOOK: Duration = Duration::from_secs(3);
 
-/// Puts the cursor home and clears what is below.
-const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
-
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Status {
@@ -30,6 +27,9 @@ pub(crate) struct Status {
     /// With NAME, every piece of evidence, and how much it counts
     #[arg(long, requires = "name")]
     why: bool,
+    /// With NAME, when it came and went, the newest first, as far as anybody looked
+    #[arg(long, requires = "name")]
+    history: bool,
     /// One line for each team, for a prompt or a status bar
     #[arg(long, conflicts_with = "name")]
     line: bool,
@@ -68,7 +68,7 @@ impl Status {
 
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         if let Some(name) = &self.name {
-            member::show(context, name, self.why)?;
+            member::show(context, name, (self.why, self.history))?;
             return Ok(0);
         }
         let teams = match self.several.teams(context) {
@@ -121,7 +121,7 @@ impl Status {
                     }
                 } else {
                     if redraws {
-                        context.out.raw(CLEAR)?;
+                        context.out.begin_frame()?;
                     } else if last.is_some() && !self.line {
                         context.out.line("")?;
                     }

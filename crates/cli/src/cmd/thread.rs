@@ -3,9 +3,11 @@
 use atm_office::trail::history::Remembered;
 use clap::Args;
 
+use super::read::Format;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Out;
+use crate::output::brief::{self, Budget};
 use crate::output::message::{self, Extent};
 
 #[derive(Debug, Args)]
@@ -14,22 +16,63 @@ pub(crate) struct Thread {
     /// you sent or got
     #[arg(value_name = "ID|last")]
     id: String,
+    /// The last so many; the message that was named is always among them [default: 50; with --json, all]
+    #[arg(long, value_name = "N")]
+    last: Option<usize>,
+    /// All of them, however many there are
+    #[arg(long, conflicts_with = "last")]
+    all: bool,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The most that `--format context` shows, in tokens [default: context.budget of the settings, 2000]
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<Budget>,
 }
+
+/// So many messages are shown unless somebody wants more.
+const MOST: usize = 50;
 
 impl Thread {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let teams = context.remembered_teams()?;
         let meant = context.office.message_with(&teams, &context.sender()?, &self.id)?;
-        let thread = context.office.thread(Some(&meant.team), &meant.id)?;
+        let mut thread = context.office.thread(Some(&meant.team), &meant.id)?;
+        let is_json = context.out.json || self.format == Format::Json;
+        let default = if is_json || self.format == Format::Context { usize::MAX } else { MOST };
+        let most = if self.all { usize::MAX } else { self.last.unwrap_or(default) };
+        let left_out = cut(&mut thread, &meant.id, most);
+        let budget = self.budget.unwrap_or(context.settings.budget.value);
+        let now = context.office.now();
         let out = &mut context.out;
-        if out.json {
+        if is_json {
             out.document(&thread)?;
+            return Ok(0);
+        }
+        if self.format == Format::Context {
+            out.line(brief::thread(&thread, &meant.id, left_out, budget.bytes(), now))?;
             return Ok(0);
         }
         out.page();
         show(out, &thread)?;
+        out.more(left_out, "--all")?;
         Ok(0)
     }
+}
+
+/// Leaves the last so many, and the one that is meant; says how many are gone.
+fn cut(thread: &mut Vec<Remembered>, meant: &str, most: usize) -> usize {
+    let before = thread.len();
+    let first = before.saturating_sub(most.max(1));
+    let is_late = thread.iter().skip(first).any(|one| one.id == meant);
+    // The one that is meant takes the place of another.
+    let first = if is_late || first == 0 { first } else { first + 1 };
+    let mut at = 0;
+    thread.retain(|one| {
+        at += 1;
+        at > first || one.id == meant
+    });
+    before - thread.len()
 }
 
 /// Messages with their whole texts.

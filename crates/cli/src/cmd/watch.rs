@@ -69,9 +69,9 @@ impl Watch {
                 }
             } else {
                 if teams.len() > 1 {
-                    messages
-                        .iter_mut()
-                        .for_each(|message| message.to = format!("{}@{}", message.to, message.team));
+                    for message in &mut messages {
+                        message.to = format!("{}@{}", message.to, message.team);
+                    }
                 }
                 message::show(&mut context.out, &messages, Flags::Shown, Extent::Start)?;
                 context.out.finish()?;

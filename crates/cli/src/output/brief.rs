@@ -15,8 +15,12 @@ use serde_json::Value;
 use super::message::text;
 use super::{ids::short as short_id, safe};
 
+mod thread;
+
 #[cfg(test)]
 mod tests;
+
+pub(crate) use thread::thread;
 
 /// Bytes of a token, about: what tokenizers make of English and of code. Other languages need more tokens for their bytes,
 /// and fewer for their characters.

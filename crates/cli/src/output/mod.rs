@@ -3,6 +3,7 @@
 pub(crate) mod brief;
 pub(crate) mod closing;
 mod fit;
+mod frame;
 pub(crate) mod ids;
 pub(crate) mod message;
 pub(crate) mod outlet;
@@ -90,6 +91,15 @@ impl Out {
         if self.may_page && self.screen.rows.is_some() {
             self.stdout.hold();
         }
+    }
+
+    /// From here to [`Out::finish`] the answer replaces what is on the terminal: it is cut where the screen ends, which may
+    /// have another size than before.
+    pub(crate) fn begin_frame(&mut self) -> io::Result<()> {
+        self.screen = Screen::of_stdout();
+        self.stdout.flush()?;
+        self.stdout.begin_frame();
+        Ok(())
     }
 
     /// Fails if nobody could see what is written: to be asked before what is shown counts as seen.

@@ -116,3 +116,66 @@ fn who_waits_sees_that_it_waits_and_nothing_of_it_is_left() {
     terminal.wait_for("code 130.");
     assert!(!terminal.screen().contains("at most"), "{}", terminal.screen());
 }
+
+#[test]
+fn a_member_with_unread_mail_is_removed_only_if_that_is_meant_and_comes_back() {
+    let world = World::with_team();
+    world.ok(&["send", "bob", "unread"]);
+    // Without a terminal nobody can be asked.
+    let refused = world.atm(&["member", "remove", "bob"]);
+    assert_eq!((refused.code, refused.stderr.contains("--yes")), (Some(4), true), "{refused:?}");
+    let terminal = Terminal::new(world, 100, 20);
+    let is_member = || terminal.world.ok(&["members"]).contains("bob  ");
+    for (keys, code) in [
+        (&["n", "Enter"][..], "code 4."),
+        (&["Enter"], "code 4."),
+        (&["C-d"], "code 4."),
+        (&["C-c"], "code 130."),
+    ] {
+        terminal.enter("clear; atm member remove bob; echo code $?.");
+        terminal.wait_for("[y/N]");
+        keys.iter().for_each(|key| terminal.press(key));
+        terminal.wait_for(code);
+        assert!(is_member(), "{keys:?}: {}", terminal.screen());
+    }
+    terminal.enter("clear; atm member remove bob; echo code $?.");
+    terminal.wait_for("[y/N]");
+    terminal.enter("y");
+    terminal.wait_for("removed bob@dev");
+    terminal.wait_for("code 0.");
+    terminal.world.ok(&["member", "restore", "bob"]);
+    assert!(is_member());
+    assert_eq!(terminal.world.json(&["inbox", "bob", "--unread"]).as_array().unwrap().len(), 1);
+    terminal.world.ok(&["member", "remove", "bob", "--yes"]);
+    terminal.world.ok(&["member", "restore", "bob"]);
+}
+
+#[test]
+fn a_watched_status_is_drawn_in_place_fits_and_leaves_the_terminal_as_it_was() {
+    let world = World::with_team();
+    let terminal = Terminal::new(world, 60, 12);
+    terminal.enter("clear; atm --color never status --watch; echo code $?.");
+    terminal.wait_for("team-lead (lead)");
+    terminal.world.ok(&["member", "set", "bob", "--active", "false"]);
+    terminal.wait_for("offline");
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("team dev:").count(), 1, "drawn once: {screen}");
+    // More than fits: the top stays, and the rest is counted.
+    for number in 0..9 {
+        terminal.world.ok(&["member", "add", &format!("worker-{number}")]);
+    }
+    terminal.wait_for("more lines");
+    let screen = terminal.screen();
+    assert!(screen.starts_with("team dev:"), "{screen}");
+    // Another size counts from the next picture on.
+    terminal.tmux(&["resize-window", "-x", "60", "-y", "30"]);
+    terminal.world.ok(&["member", "add", "worker-9"]);
+    terminal.wait_for("worker-9");
+    assert!(!terminal.screen().contains("more lines"), "{}", terminal.screen());
+    terminal.press("C-c");
+    terminal.wait_for("code 130.");
+    terminal.enter("stty -a | grep -c ' echo '; tput cols");
+    terminal.wait_for("60");
+    let modes = terminal.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
+    assert_eq!(modes.trim(), "0 1");
+}

@@ -44,7 +44,7 @@ impl Effect {
     fn annotations(self) -> Option<ToolAnnotations> {
         match self {
             Self::Looks => Some(ToolAnnotations::new().read_only(true)),
-            Self::Adds => Some(ToolAnnotations::new().destructive(false).open_world(false)),
+            Self::Adds => Some(ToolAnnotations::new().destructive(false)),
             Self::Changes => None,
         }
     }
@@ -159,6 +159,7 @@ pub(crate) fn callable(desk: &Desk) -> Vec<Arc<Offered>> {
         Offered::of::<members::ProcessShutdown>(desk),
         Offered::of::<teams::AddMember>(desk),
         Offered::of::<work::Ack>(desk),
+        Offered::of::<work::Recall>(desk),
         Offered::of::<history::Track>(desk),
         Offered::of::<history::Pending>(desk),
         Offered::of::<history::SearchMail>(desk),

@@ -85,7 +85,7 @@ fn what_is_for_the_lead_is_listed_by_the_leads_server_alone() {
     let (lead, unbound, bob) =
         (names(&of(Some("team-lead@dev"))), names(&of(None)), names(&of(Some("bob@dev"))));
     assert_eq!(lead, unbound);
-    assert_eq!(lead.len(), 24);
+    assert_eq!(lead.len(), 25);
     for tool in for_lead {
         assert!(lead.contains(&tool.to_owned()) && !bob.contains(&tool.to_owned()), "{tool}");
     }

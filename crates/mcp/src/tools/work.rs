@@ -44,6 +44,30 @@ impl Call for Ack {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Recall {
+    team_name: Option<String>,
+    /// Or `last`
+    message_id: String,
+}
+
+impl Call for Recall {
+    const NAME: &'static str = "recall";
+    const ABOUT: &'static str = "Take back mail of yours that nobody has read.";
+    const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"message_id": "0c8f1d8e"}"#;
+    const REQUIRED: &'static [&'static str] = &["message_id"];
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        let team = desk.team(self.team_name.as_deref())?;
+        let who = desk.actor(&team)?;
+        let recalled = desk.office().recall(Some(&team), &who, &self.message_id)?;
+        let message = format!("recalled from {}", recalled.to);
+        let answer = Answer::object(&json!({ "success": true, "message": message, "id": recalled.id }))?;
+        Ok(answer.noting(recalled.warnings))
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Heartbeat {
     team_name: Option<String>,
     task_id: Option<TaskNumber>,

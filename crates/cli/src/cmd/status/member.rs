@@ -1,31 +1,57 @@
 //! `atm status NAME`: whether one member is there.
 
-use atm_office::people::presence::Weight;
+use atm_office::people::presence::{Judgement, PastPresence, PresenceView, Weight};
 use atm_wire::MemberName;
+use serde::Serialize;
 
 use crate::cmd::members::state;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
-use crate::output::table::{cut, whole};
+use crate::output::table::{Cell, cut, whole};
+use crate::output::times::span;
+use crate::output::{Out, safe};
 
-/// Shows a member's state; with `why`, every piece of evidence and how much it counts.
-pub(super) fn show(context: &mut Context, name: &MemberName, why: bool) -> Result<(), Failure> {
+/// So many states are shown of its history.
+const MOST: usize = 100;
+
+/// The answer in JSON.
+#[derive(Serialize)]
+struct View<'a> {
+    #[serde(flatten)]
+    now: &'a PresenceView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<Vec<PastPresence>>,
+}
+
+/// Shows a member's state; with `why`, every piece of evidence and how much it counts; with `past`, the states before.
+pub(super) fn show(
+    context: &mut Context,
+    name: &MemberName,
+    (why, past): (bool, bool),
+) -> Result<(), Failure> {
     let team = context.team()?;
     let view = context.office.presence(&team, name)?;
+    let history = past.then(|| context.office.past_presence(&team, name, MOST)).transpose()?;
     let out = &mut context.out;
     out.page();
     if out.json {
-        out.document(&view)?;
+        out.document(&View { now: &view, history })?;
         return Ok(());
     }
     let judged = &view.judgement;
     let (word, style) = state(judged.state);
     let state = out.paint.styled(style, word);
     out.line(format!("{name}: {state} ({})", safe::line(&judged.why())))?;
-    if !why {
-        return Ok(());
+    if why {
+        show_evidence(out, judged)?;
     }
+    if let Some(history) = history {
+        show_history(out, &history)?;
+    }
+    Ok(())
+}
+
+fn show_evidence(out: &mut Out, judged: &Judgement) -> Result<(), Failure> {
     let rows = judged.evidence.iter().map(|trace| {
         let weight = match trace.weight {
             Weight::Decides => "decides",
@@ -35,5 +61,22 @@ pub(super) fn show(context: &mut Context, name: &MemberName, why: bool) -> Resul
         vec![weight.into(), (&trace.what).into()]
     });
     out.table(&[whole("COUNTS"), cut("EVIDENCE", 30)], rows)?;
+    Ok(())
+}
+
+fn show_history(out: &mut Out, history: &[PastPresence]) -> Result<(), Failure> {
+    if history.is_empty() {
+        out.note("nobody has looked before")?;
+        return Ok(());
+    }
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    for (at, past) in history.iter().enumerate() {
+        let until = at.checked_sub(1).and_then(|newer| history.get(newer)).map(|newer| newer.at);
+        let long =
+            until.map_or_else(|| "-".to_owned(), |until| span(until.as_millis() - past.at.as_millis()));
+        let why = past.evidence.as_ref().map(|evidence| evidence.what.as_str()).unwrap_or_default();
+        rows.push(vec![out.times.in_order(past.at).into(), (&past.state).into(), long.into(), why.into()]);
+    }
+    out.table(&[whole("SINCE"), whole("STATE"), whole("FOR"), cut("WHY", 20)], rows)?;
     Ok(())
 }

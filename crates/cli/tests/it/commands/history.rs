@@ -121,3 +121,53 @@ fn the_log_says_how_much_of_it_is_left_out() {
     }
     assert_eq!(of(&world, "log --last 1"), ["three"]);
 }
+
+#[test]
+fn a_long_conversation_is_cut_and_says_so_and_fits_a_prompt() {
+    let world = World::with_team();
+    let first = world.json(&["--as", "team-lead", "send", "bob", "which branch?"])["id"].clone();
+    let id = first.as_str().unwrap();
+    let lines: String = (0..60)
+        .map(|number| {
+            format!("{{\"to\":\"bob\",\"text\":\"words of number {number}.\",\"reply_to\":{first}}}\n")
+        })
+        .collect();
+    assert_eq!(world.pipe(&["--as", "team-lead", "send", "--batch"], lines).code, Some(0));
+    let shown = world.ok(&["thread", id]);
+    assert_eq!(
+        (shown.matches("words of").count(), shown.matches("which branch?").count()),
+        (49, 1),
+        "{shown}"
+    );
+    assert!(shown.contains("words of number 59.") && shown.ends_with("… 11 more: --all\n"), "{shown}");
+    assert_eq!(world.ok(&["thread", id, "--all"]).matches("words of").count(), 60);
+    assert_eq!(world.ok(&["thread", id, "--last", "1"]).matches("words of").count(), 0);
+    assert_eq!(world.json(&["thread", id]).as_array().unwrap().len(), 61);
+    let prompt = world.ok(&["thread", id, "--format", "context", "--budget", "300"]);
+    assert!(prompt.len() <= 1200, "{prompt}");
+    assert!(prompt.contains("which branch?") && prompt.contains("words of number 59."), "{prompt}");
+    let told =
+        prompt.lines().find_map(|line| line.strip_prefix("- ")?.split_once(" more: atm thread")).unwrap().0;
+    assert_eq!(told.parse::<usize>().unwrap() + prompt.matches("\n- from ").count(), 61, "{prompt}");
+    world.ok(&["--as", "team-lead", "send", "bob", &"x".repeat(9_000)]);
+    let prompt = world.ok(&["thread", "last", "--format", "context", "--budget", "300", "--as", "bob"]);
+    assert!(prompt.len() <= 1200 && prompt.contains("that was the start of 9000 bytes"), "{prompt}");
+}
+
+#[test]
+fn messages_are_counted_by_sender_type_and_team() {
+    let world = World::with_team();
+    world.ok(&["--as", "alice", "send", "bob", "one"]);
+    world.ok(&["--as", "alice", "send", "bob", "two"]);
+    world.ok(&["--as", "bob", "heartbeat"]);
+    let stats = world.json(&["stats"]);
+    let count = |key: &str, name: &str| {
+        let counts = stats[key].as_array().unwrap();
+        counts.iter().find(|count| count["key"] == name).map(|count| count["messages"].clone())
+    };
+    assert_eq!(stats["messages"], 3, "{stats}");
+    assert_eq!(count("by_sender", "alice"), Some(2.into()), "{stats}");
+    assert_eq!(count("by_type", "heartbeat"), Some(1.into()), "{stats}");
+    assert_eq!(count("by_team", "dev"), Some(3.into()), "{stats}");
+    assert!(stats["per_minute"].as_f64().unwrap() > 0.0, "{stats}");
+}

@@ -67,3 +67,21 @@ fn several_teams_can_be_looked_at_together() {
     let refused = world.atm(&["-t", "dev", "-t", "ops", "send", "bob", "two"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
+
+#[test]
+fn a_members_history_is_what_was_seen_of_it() {
+    let world = World::with_team();
+    world.ok(&["send", "bob", "so that there is a ledger"]);
+    world.ok(&["members"]);
+    world.ok(&["member", "set", "bob", "--active", "false"]);
+    world.ok(&["members"]);
+    let history = world.json(&["status", "bob", "--history"])["history"].clone();
+    let states: Vec<&str> =
+        history.as_array().unwrap().iter().map(|past| past["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["offline", "online"], "{history}");
+    let shown = world.ok(&["status", "bob", "--history"]);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("bob: offline (") && lines[1].starts_with("SINCE"), "{shown}");
+    assert!(lines[2].contains("offline") && lines[3].contains("online"), "{shown}");
+    assert!(world.json(&["status", "bob"]).get("history").is_none());
+}

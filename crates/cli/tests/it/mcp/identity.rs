@@ -123,7 +123,7 @@ fn the_short_list_is_short() {
             "respond"
         ]
     );
-    assert_eq!(all.len(), 24);
+    assert_eq!(all.len(), 25);
     let short = Client::new(&world, &["--tools", "core"]).tools();
     assert!(serde_json::to_string(&short).unwrap().len() <= 5_000);
     for tool in &short {

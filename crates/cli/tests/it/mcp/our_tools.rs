@@ -28,6 +28,27 @@ fn a_message_is_acknowledged_tracked_and_found_again() {
 }
 
 #[test]
+fn mail_that_nobody_has_read_is_taken_back() {
+    let world = World::with_team();
+    let (mut lead, mut bob) =
+        (Client::new(&world, &["-t", "dev"]), Client::new(&world, &["--as", "bob@dev"]));
+    let mut send = |text: &str| {
+        let letter = json!({ "type": "message", "recipient": "bob", "content": text });
+        lead.call("send_message", letter)["id"].as_str().unwrap().to_owned()
+    };
+    let (read, unread) = (send("read"), "send the release");
+    bob.call("read_inbox", json!({}));
+    let unread = send(unread);
+    let refused = bob.refused("recall", json!({ "message_id": unread }));
+    assert!(refused.contains("team-lead"), "only who sent it may: {refused}");
+    let recalled = lead.call("recall", json!({ "message_id": "last" }));
+    assert_eq!((&recalled["id"], &recalled["message"]), (&json!(unread), &json!("recalled from bob")));
+    let refused = lead.refused("recall", json!({ "message_id": read }));
+    assert!(refused.contains("its reader has seen it"), "{refused}");
+    assert_eq!(world.json(&["inbox", "bob"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn mail_for_somebody_who_is_off_is_pending_and_told() {
     let world = World::with_team();
     world.ok(&["member", "set", "bob", "--active", "false"]);

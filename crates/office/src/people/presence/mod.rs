@@ -9,6 +9,7 @@ mod own;
 mod rules;
 mod transition;
 
+use atm_ledger::{Evidence, PastState};
 use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
@@ -90,6 +91,17 @@ impl Judgement {
     }
 }
 
+/// A state that a member was in, as a front shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct PastPresence {
+    /// When it began, or when it was first seen to be so.
+    pub at: Stamp,
+    /// The state.
+    pub state: String,
+    /// How we know.
+    pub evidence: Option<Evidence>,
+}
+
 /// One member's presence, as a front shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct PresenceView {
@@ -113,5 +125,26 @@ impl Office {
         let judgement = team.judge(team.member(name)?);
         self.record_presence(team.name(), &known, [(name.as_str(), &judgement)].into_iter());
         Ok(PresenceView { name: name.to_string(), team: team.name().to_string(), judgement })
+    }
+
+    /// The last `most` states of a member that were recorded, the newest first. Nobody looks all the time: what came and
+    /// went between two looks is not among them.
+    pub fn past_presence(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        most: usize,
+    ) -> Result<Vec<PastPresence>, OfficeError> {
+        if !self.books.exist() {
+            return Ok(Vec::new());
+        }
+        let root = self.root_key();
+        let past = self.books.with(|ledger| ledger.past_states(&root, team.as_str(), name.as_str(), most))?;
+        let view = |past: PastState| PastPresence {
+            at: Stamp::from_millis(past.at),
+            state: past.state,
+            evidence: past.evidence,
+        };
+        Ok(past.into_iter().map(view).collect())
     }
 }
