@@ -138,9 +138,11 @@ struct Characters<Stays> {
 impl<Stays: Fn(char) -> bool> Characters<Stays> {
     fn of(text: &str, stays: Stays) -> Option<Self> {
         // Most text is plain; bytes are compared many at a time, characters one by one.
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n') && (*byte != b'\n' || stays('\n'));
-        let from =
-            text.as_bytes().chunks(PIECE).take_while(|piece| piece.iter().all(is_plain)).count() * PIECE;
+        let breaks_stay = stays('\n');
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') | (breaks_stay & (byte == b'\n'));
+        // All of a piece, without a way out in between: with one, they would be compared one by one after all.
+        let are_plain = |piece: &&[u8]| piece.iter().fold(true, |are, byte| are & is_plain(*byte));
+        let from = text.as_bytes().chunks(PIECE).take_while(are_plain).count() * PIECE;
         // Everything before is ASCII, so this is the start of a character.
         let rest = text.get(from..).unwrap_or_default();
         if !rest.contains(|c| is_unsafe(c) && !stays(c)) {

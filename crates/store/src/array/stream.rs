@@ -122,13 +122,19 @@ impl Ends<'_> {
     /// the ids in it.
     fn copy_checked(&mut self, ids: &[&str]) -> Result<Option<(Outline, Vec<u8>, u64)>, StoreError> {
         let (mut head, mut copied) = (Vec::new(), 0);
+        let (mut search, mut found) = (Search::new(ids), false);
         let outline = thread::scope(|scope| -> Result<Option<Outline>, StoreError> {
             let (to_check, pieces) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
             let (give_back, returned) = mpsc::channel();
-            let checking = scope.spawn(move || check(&pieces, &give_back, ids));
+            let checking = scope.spawn(move || check(&pieces, &give_back));
             loop {
                 let mut piece: Vec<u8> = returned.try_recv().unwrap_or_else(|_| Vec::with_capacity(PIECE));
-                if !self.copy_piece(&mut piece, &mut head, &mut copied)? || to_check.send(piece).is_err() {
+                if !self.copy_piece(&mut piece, &mut head, &mut copied)? {
+                    break;
+                }
+                // Here: the other thread has more to do.
+                found |= search.finds_in(&piece);
+                if to_check.send(piece).is_err() {
                     break;
                 }
             }
@@ -137,7 +143,7 @@ impl Ends<'_> {
             disk::sync_data(self.copy).doing("sync", self.copy_path)?;
             Ok(checking.join().unwrap_or(None))
         })?;
-        Ok(outline.map(|outline| (outline, head, copied)))
+        Ok(outline.filter(|_| !found).map(|outline| (outline, head, copied)))
     }
 
     /// Copies the next piece; says whether there was one.
@@ -159,16 +165,13 @@ impl Ends<'_> {
     }
 }
 
-fn check(pieces: &Receiver<Vec<u8>>, give_back: &Sender<Vec<u8>>, ids: &[&str]) -> Option<Outline> {
+fn check(pieces: &Receiver<Vec<u8>>, give_back: &Sender<Vec<u8>>) -> Option<Outline> {
     let mut check = ArrayCheck::default();
-    let mut search = Search::new(ids);
-    let mut found = false;
     for piece in pieces {
         check.feed(&piece);
-        found |= search.finds_in(&piece);
         let _ = give_back.send(piece);
     }
-    check.finish().filter(|_| !found)
+    check.finish()
 }
 
 /// Looks for ids in a text that comes in pieces.
