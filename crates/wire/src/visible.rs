@@ -138,10 +138,13 @@ struct Characters<Stays> {
 impl<Stays: Fn(char) -> bool> Characters<Stays> {
     fn of(text: &str, stays: Stays) -> Option<Self> {
         // Most text is plain; bytes are compared many at a time, characters one by one.
-        let breaks_stay = stays('\n');
-        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') | (breaks_stay & (byte == b'\n'));
-        // All of a piece, without a way out in between: with one, they would be compared one by one after all.
-        let are_plain = |piece: &&[u8]| piece.iter().fold(true, |are, byte| are & is_plain(*byte));
+        // Numbers instead of conditions, and no way out within a piece: with either, they would be compared one by one.
+        let breaks_stay = u8::from(stays('\n'));
+        let odd = |byte: u8| {
+            let is_break = breaks_stay & u8::from(byte == b'\n');
+            u8::from(!matches!(byte, b' '..=b'~')) & !is_break
+        };
+        let are_plain = |piece: &&[u8]| piece.iter().fold(0, |any, byte| any | odd(*byte)) == 0;
         let from = text.as_bytes().chunks(PIECE).take_while(are_plain).count() * PIECE;
         // Everything before is ASCII, so this is the start of a character.
         let rest = text.get(from..).unwrap_or_default();
