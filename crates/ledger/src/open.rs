@@ -44,18 +44,6 @@ impl Ledger {
         self.log.tidy();
     }
 
-    /// Gives back the memory in which pages of the databases are kept: for a process that lives on, and has just been through
-    /// much of them. They are read again where they are needed.
-    pub fn release_memory(&self) {
-        // Only what is lent by SQLite itself: a failure means that it keeps it.
-        let _ = self.log.db.release_memory();
-        if let Ok(slot) = self.index.try_borrow()
-            && let Some(index) = slot.as_ref()
-        {
-            let _ = index.database.db.release_memory();
-        }
-    }
-
     /// Makes all that was committed survive a power cut: for a message that is accepted and, for the time being, nowhere
     /// else.
     pub fn make_durable(&self) -> Result<(), LedgerError> {

@@ -36,13 +36,6 @@ impl Books {
         }
     }
 
-    /// For long-lived processes that have just recorded much.
-    pub(crate) fn release_memory(&self) {
-        if let Some((_, ledger)) = self.open.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            ledger.release_memory();
-        }
-    }
-
     /// Takes the words of so many messages into the index, if the ledger is open; says whether there are more.
     pub(crate) fn index_words_if_open(&self, messages: usize) -> bool {
         // Who uses it at this moment is not to wait for us.

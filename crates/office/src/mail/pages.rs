@@ -209,10 +209,7 @@ impl Window {
         if self.shown.is_empty() {
             Ok(Confirmed::default())
         } else {
-            let confirmed = self.inbox.mark(&self.shown, None, self.front);
-            // The process lives on.
-            self.inbox.office.books.release_memory();
-            confirmed
+            self.inbox.mark(&self.shown, None, self.front)
         }
     }
 }
