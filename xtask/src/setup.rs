@@ -18,8 +18,10 @@ struct Tool {
     brew: &'static str,
 }
 
-const TOOLS: [Tool; 5] = [
+const TOOLS: [Tool; 7] = [
     Tool { program: "jq", debian: "jq", brew: "jq" },
+    Tool { program: "zsh", debian: "zsh", brew: "zsh" },
+    Tool { program: "fish", debian: "fish", brew: "fish" },
     Tool { program: "tmux", debian: "tmux", brew: "tmux" },
     Tool { program: "node", debian: "nodejs", brew: "node" },
     Tool { program: "npm", debian: "npm", brew: "node" },

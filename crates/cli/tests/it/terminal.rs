@@ -42,11 +42,16 @@ impl Terminal {
     }
 
     pub(crate) fn enter(&self, line: &str) {
-        self.tmux(&["send-keys", "-l", line]);
+        self.type_in(line);
         self.press("Enter");
     }
 
-    fn press(&self, key: &str) {
+    /// Types without ending the line.
+    pub(crate) fn type_in(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", text]);
+    }
+
+    pub(crate) fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]);
     }
 

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::SystemTime;
 
 use crate::scene::{World, tree};
+use crate::terminal::Terminal;
 
 /// What is offered after these words; the last one is the beginning of what is wanted.
 fn offered(world: &World, line: &str) -> Vec<String> {
@@ -104,4 +105,71 @@ fn a_real_bash_completes() {
         let Ok(bash) = bash else { return eprintln!("skipped: there is no bash here") };
         assert_eq!(String::from_utf8_lossy(&bash.stdout), expected, "{line}: {bash:?}");
     }
+}
+
+/// What a shell is installed for is tried in that shell: `cargo xtask setup` brings it.
+#[test]
+fn a_real_fish_completes() {
+    let world = team_at_work();
+    let folder = world.home().join(".config/fish/completions");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("atm.fish"), world.ok(&["completions", "fish"])).unwrap();
+    let id = world.json(&["inbox", "bob"])[0]["id"].as_str().unwrap().to_owned();
+    let short = &id[id.len() - 8..];
+    for (line, expected) in [
+        ("atm -t ", vec!["dev"]),
+        ("atm send al", vec!["alice"]),
+        ("atm send ", vec!["team-lead", "alice", "bob"]),
+        ("atm task show ", vec!["1", "2"]),
+        ("atm track ", vec![short]),
+    ] {
+        let mut fish = world.program("fish");
+        fish.args(["-c", "complete -C $argv[1]", line]).stdin(Stdio::null());
+        let output = fish.output().expect("fish; `cargo xtask setup` installs it");
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        let words: Vec<&str> = answer.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(words, expected, "{line}: {output:?}");
+    }
+}
+
+/// As the packages install it, in a folder of `fpath`: at the first Tab already.
+#[test]
+fn a_real_zsh_completes_at_the_first_tab() {
+    let world = team_at_work();
+    let id = world.json(&["inbox", "bob"])[0]["id"].as_str().unwrap().to_owned();
+    let short = &id[id.len() - 8..];
+    fs::create_dir_all(world.home().join("functions")).unwrap();
+    fs::write(world.home().join("functions/_atm"), world.ok(&["completions", "zsh"])).unwrap();
+    let start = "fpath=(~/functions $fpath); autoload -Uz compinit; compinit -u; PS1='zsh> '";
+    fs::write(world.home().join(".zshrc"), start).unwrap();
+    let terminal = Terminal::new(world, 80, 20);
+    for (line, expected) in [
+        ("send al", "zsh> atm send alice".to_owned()),
+        ("-t d", "zsh> atm -t dev".to_owned()),
+        ("track ", format!("zsh> atm track {short}")),
+        // What fits several is listed, with what each is.
+        ("task show ", "2  -- pending: Release".to_owned()),
+    ] {
+        terminal.enter("clear; exec zsh -i");
+        terminal.wait_for("zsh>");
+        terminal.type_in(&format!("atm {line}"));
+        terminal.press("Tab");
+        terminal.wait_for(&expected);
+        terminal.press("C-c");
+        terminal.enter("clear; PS1='ready> ' exec sh");
+        terminal.wait_for("ready>");
+    }
+}
+
+/// Read into a shell that runs already, it registers itself.
+#[test]
+fn a_real_zsh_takes_the_script_as_a_source() {
+    let terminal = Terminal::new(team_at_work(), 80, 20);
+    let start = "autoload -Uz compinit; compinit -u; source <(atm completions zsh); PS1='zsh> '";
+    fs::write(terminal.world.home().join(".zshrc"), start).unwrap();
+    terminal.enter("clear; exec zsh -i");
+    terminal.wait_for("zsh>");
+    terminal.type_in("atm inbox bo");
+    terminal.press("Tab");
+    terminal.wait_for("zsh> atm inbox bob");
 }
