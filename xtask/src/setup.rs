@@ -57,6 +57,13 @@ pub(crate) fn run() -> Result<Tools> {
     Ok(Tools { node_modules: node.join("node_modules") })
 }
 
+/// Only these, for a chore that needs no more.
+pub(crate) fn need(programs: &[&str]) -> Result<()> {
+    let is_missing = |tool: &&Tool| programs.contains(&tool.program) && !repo::has_program(tool.program);
+    let missing: Vec<&Tool> = TOOLS.iter().filter(is_missing).collect();
+    if missing.is_empty() { Ok(()) } else { install(&missing) }
+}
+
 fn install(missing: &[&Tool]) -> Result<()> {
     let debian = packages(missing, |tool| tool.debian);
     let by_hand = if cfg!(target_os = "macos") {
@@ -65,7 +72,7 @@ fn install(missing: &[&Tool]) -> Result<()> {
         format!("apt-get install {} (or what your system calls them)", debian.join(" "))
     };
     let Some(apt_get) = apt_get() else {
-        bail!("the tests need programs that are not here. Install them, then run this again:\n  {by_hand}");
+        bail!("programs that are needed are not here. Install them, then run this again:\n  {by_hand}");
     };
     eprintln!("setup: apt-get install {}", debian.join(" "));
     let install =

@@ -6,6 +6,7 @@ mod archive;
 mod before;
 mod corpus;
 mod hook;
+mod install;
 mod ledger;
 mod lock;
 mod mcp;
@@ -73,6 +74,8 @@ enum Scenario {
     Mcp,
     /// What mail costs in tokens on a scripted day
     Tokens,
+    /// From a package to a finished demonstration
+    Install,
 }
 
 impl Scenario {
@@ -89,6 +92,7 @@ impl Scenario {
             Self::Archive => archive::run(bench),
             Self::Mcp => mcp::run(bench),
             Self::Tokens => tokens::run(bench),
+            Self::Install => install::run(bench),
         }
     }
 
@@ -100,6 +104,8 @@ impl Scenario {
 /// What is measured, and where.
 struct Bench {
     atm: PathBuf,
+    /// What it was built with, if it was built here.
+    profile: Option<&'static str>,
     scratch: tempfile::TempDir,
     messages: u32,
 }
@@ -127,7 +133,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     // Below the build folder: the system's own place for temporary files may be in memory.
     let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(repo::target()?)?;
     let atm = installed(&atm, scratch.path())?;
-    let bench = Bench { atm, scratch, messages: args.messages };
+    let profile = args.binary.is_none().then_some("release");
+    let bench = Bench { atm, profile, scratch, messages: args.messages };
     let mut rows = Vec::new();
     for scenario in Scenario::value_variants() {
         if args.only.is_none_or(|only| only == *scenario) {

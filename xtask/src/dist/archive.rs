@@ -3,18 +3,16 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 
-use super::{Release, save, text};
+use super::{Release, extras};
 use crate::repo;
 
-/// The shells that completions are made for, and what their files are called.
-const SHELLS: [(&str, &str); 3] = [("bash", "atm.bash"), ("zsh", "_atm"), ("fish", "atm.fish")];
-/// Copied as they are.
-const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// Copied as they are, with all that is below them: so that the links in the README lead somewhere.
+const DOCUMENTS: [&str; 6] =
+    ["README.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs"];
 
 pub(super) fn make(release: &Release) -> Result<PathBuf> {
     let name = release.name();
@@ -35,15 +33,18 @@ pub(super) fn make(release: &Release) -> Result<PathBuf> {
 
 /// Puts everything that the archive has into a folder.
 fn fill(release: &Release, folder: &Path) -> Result<()> {
-    let completions = folder.join("completions");
-    fs::create_dir_all(&completions)?;
+    fs::create_dir_all(folder)?;
     fs::copy(&release.atm, folder.join("atm"))?;
-    for (shell, file) in SHELLS {
-        save(Command::new(&release.atm).args(["completions", shell]), &completions.join(file))?;
-    }
-    text(Command::new(&release.atm).arg("man").arg(folder.join("man")))?;
+    extras::in_folders(release, folder)?;
+    extras::licences(folder)?;
+    let root = repo::root()?;
     for name in DOCUMENTS {
-        fs::copy(repo::root()?.join(name), folder.join(name)).with_context(|| format!("no {name}"))?;
+        let from = root.join(name);
+        for file in if from.is_dir() { files(&from)? } else { vec![from] } {
+            let to = folder.join(file.strip_prefix(root)?);
+            fs::create_dir_all(to.parent().context("a file has a folder")?)?;
+            fs::copy(&file, &to).with_context(|| format!("no {}", file.display()))?;
+        }
     }
     Ok(())
 }
@@ -63,7 +64,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn append(tar: &mut tar::Builder<impl io::Write>, file: &Path, inside: &Path, time: u64) -> Result<()> {
-    let is_program = inside.file_name().is_some_and(|name| name == "atm");
+    let is_program = inside.components().count() == 2 && inside.ends_with("atm");
     let mut header = tar::Header::new_gnu();
     header.set_size(fs::metadata(file)?.len());
     header.set_mode(if is_program { 0o755 } else { 0o644 });

@@ -1,6 +1,7 @@
 //! `cargo xtask dist`: what is shipped, each tried in an empty environment. Nothing is published.
 
 mod archive;
+mod extras;
 mod npm;
 mod sbom;
 mod sums;
@@ -13,7 +14,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::repo;
+use crate::{repo, setup};
+pub(crate) use trial::Trial;
 
 /// The largest that the program may be.
 const LARGEST: u64 = 20_000_000;
@@ -40,6 +42,8 @@ struct Release {
     profile: String,
     /// The program.
     atm: PathBuf,
+    /// What it says it was built from.
+    commit: Option<String>,
     /// Where the packages go.
     out: PathBuf,
     /// The time of the last commit, in seconds: the same sources make the same archive.
@@ -54,30 +58,64 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         None => repo::target()?.join("dist-packages"),
     };
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-    let atm = match &args.binary {
-        Some(path) => path.canonicalize().with_context(|| format!("no program at {}", path.display()))?,
-        None => build(&args.profile)?,
+    setup::need(&["npm", "python3"])?;
+    let (atm, commit) = if let Some(path) = &args.binary {
+        (path.canonicalize().with_context(|| format!("no program at {}", path.display()))?, None)
+    } else {
+        say(&format!("building the program, profile {}", args.profile));
+        let commit = commit()?;
+        (build(&args.profile, &commit)?, Some(commit))
     };
-    let release = Release::of(atm, out.canonicalize()?, &args.profile)?;
+    let release = Release::of(atm, commit, out.canonicalize()?, &args.profile)?;
     let size = fs::metadata(&release.atm)?.len();
     ensure!(size <= LARGEST, "the program has {size} bytes, more than {LARGEST}");
 
-    let mut packages = vec![archive::make(&release)?, npm::make(&release)?];
-    if args.binary.is_none() {
-        packages.push(wheel::make(&release)?);
-    }
-    packages.push(sbom::make(&release)?);
-    sums::make(&release, &packages)?;
+    let packages = pack(&release, args.binary.is_none())?;
     println!("atm {} for {}, program {size} bytes", release.version, release.target);
     for trial in trial::all(&release, &packages)? {
         println!("{trial}");
     }
-    println!("in {}", release.out.display());
+    println!("in {}:", release.out.display());
+    for package in packages.iter().chain([&release.out.join(sums::NAME)]) {
+        let size = fs::metadata(package)?.len();
+        println!("  {} ({size} bytes)", package.file_name().unwrap_or_default().display());
+    }
     Ok(())
 }
 
+/// The packages of a program that was built already, each installed and tried, for the bench. The wheel is built with its
+/// program: it is left out unless that is `profile`'s own.
+pub(crate) fn trials(atm: &Path, profile: Option<&str>, folder: &Path) -> Result<Vec<Trial>> {
+    setup::need(&["npm", "python3"])?;
+    let release = Release::of(atm.to_owned(), None, folder.to_owned(), profile.unwrap_or("release"))?;
+    let packages = pack(&release, profile.is_some())?;
+    trial::all(&release, &packages)
+}
+
+fn pack(release: &Release, with_wheel: bool) -> Result<Vec<PathBuf>> {
+    say("packing the archive");
+    let mut packages = vec![archive::make(release)?];
+    say("packing for npm");
+    packages.push(npm::make(release)?);
+    if with_wheel {
+        say("packing the wheel");
+        packages.push(wheel::make(release)?);
+    } else {
+        say("no wheel: it is built with its program, and this one was given");
+    }
+    say("listing what it is made of, and the checksums");
+    packages.push(sbom::make(release)?);
+    sums::make(release, &packages)?;
+    Ok(packages)
+}
+
+/// What is being done.
+fn say(what: &str) {
+    eprintln!("dist: {what}");
+}
+
 impl Release {
-    fn of(atm: PathBuf, out: PathBuf, profile: &str) -> Result<Self> {
+    fn of(atm: PathBuf, commit: Option<String>, out: PathBuf, profile: &str) -> Result<Self> {
         let work = tempfile::Builder::new().prefix("dist-").tempdir_in(repo::target()?)?;
         let version = text(Command::new(&atm).arg("--version"))?;
         let version = version.split_whitespace().nth(1).context("`atm --version` names no version")?;
@@ -90,6 +128,7 @@ impl Release {
             time: time.trim().parse().context("the time of the last commit")?,
             profile: profile.to_owned(),
             atm,
+            commit,
             out,
             work,
         })
@@ -101,9 +140,9 @@ impl Release {
     }
 }
 
-fn build(profile: &str) -> Result<PathBuf> {
+fn build(profile: &str, commit: &str) -> Result<PathBuf> {
     let mut cargo = repo::cargo(["build", "--profile", profile, "--locked", "--package", "atm"])?;
-    repo::run(cargo.env("ATM_COMMIT", commit()?))?;
+    repo::run(cargo.env("ATM_COMMIT", commit))?;
     Ok(repo::target()?.join(profile).join("atm"))
 }
 

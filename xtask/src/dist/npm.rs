@@ -8,8 +8,19 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::{Release, text};
-use crate::repo;
+use super::{Release, extras, text};
+
+/// How the package is used.
+const INSTALLS: &str = "\
+## This package
+
+`npm install --global` puts `atm` on the path and links its manual pages, as far as this npm does that (`man atm`). Completions for
+bash, zsh and fish are in the package's `completions` folder; `atm completions SHELL` prints the same, and `atm man FOLDER` writes
+the manual pages.
+
+Upgrade: `npm install --global` of the new package. Uninstall: `atm install claude --uninstall` for each client that you set up,
+then `npm uninstall --global atm-mail`.
+";
 
 pub(super) fn make(release: &Release) -> Result<PathBuf> {
     let folder = release.work.path().join("npm");
@@ -17,17 +28,22 @@ pub(super) fn make(release: &Release) -> Result<PathBuf> {
     let program = folder.join("bin").join("atm");
     fs::copy(&release.atm, &program)?;
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
-    for name in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-        fs::copy(repo::root()?.join(name), folder.join(name))?;
-    }
+    extras::in_folders(release, &folder)?;
+    extras::licences(&folder)?;
+    extras::readme(&folder, INSTALLS)?;
     let (os, cpu) = platform(&release.target)?;
+    let mut pages: Vec<String> = fs::read_dir(folder.join("man"))?
+        .filter_map(|entry| Some(format!("man/{}", entry.ok()?.file_name().to_str()?)))
+        .collect();
+    pages.sort();
     let manifest = json!({
         "name": "atm-mail",
         "version": release.version,
         "description": "Durable mail for teams of coding agents",
         "license": "(MIT OR Apache-2.0)",
         "bin": { "atm": "bin/atm" },
-        "files": ["bin"],
+        "man": pages,
+        "files": ["bin", "completions", "man", "LICENSE-MIT", "LICENSE-APACHE"],
         "os": [os],
         "cpu": [cpu],
     });

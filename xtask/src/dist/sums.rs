@@ -9,6 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::Release;
 
+pub(super) const NAME: &str = "SHA256SUMS";
+
 pub(super) fn make(release: &Release, packages: &[PathBuf]) -> Result<()> {
     let mut sums = String::new();
     for package in packages {
@@ -19,6 +21,6 @@ pub(super) fn make(release: &Release, packages: &[PathBuf]) -> Result<()> {
         let name = package.file_name().context("a package has no name")?.to_string_lossy();
         let _ = writeln!(sums, "  {name}");
     }
-    fs::write(release.out.join("SHA256SUMS"), sums)?;
+    fs::write(release.out.join(NAME), sums)?;
     Ok(())
 }

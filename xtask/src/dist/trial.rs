@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Release, text};
+use super::{Release, extras, say, text};
 
 /// Installed, and the demonstration finished.
-pub(super) struct Trial {
-    package: String,
-    installed: Duration,
-    demo: Duration,
+pub(crate) struct Trial {
+    pub(crate) package: String,
+    pub(crate) installed: Duration,
+    pub(crate) demo: Duration,
 }
 
 impl fmt::Display for Trial {
@@ -33,19 +33,28 @@ pub(super) fn all(release: &Release, packages: &[PathBuf]) -> Result<Vec<Trial>>
     let mut trials = Vec::new();
     for package in packages {
         let name = package.file_name().context("a package has no name")?.to_string_lossy().into_owned();
+        if package.extension().is_some_and(|extension| extension == "json") {
+            continue;
+        }
         let home = release.work.path().join(format!("try-{name}"));
         fs::create_dir(&home)?;
+        say(&format!("trying {name} in an empty environment"));
         let start = Instant::now();
         let atm = match name.rsplit('.').next() {
             Some("gz") => unpack(package, &home)?,
             Some("tgz") => install_npm(package, &home)?,
             Some("whl") => install_wheel(package, &home)?,
-            Some("json") => continue,
             _ => bail!("{name} is no package that can be tried"),
         };
         let installed = start.elapsed();
         let version = text(bare(&atm, &home).arg("--version"))?;
         ensure!(version.contains(&release.version), "{name} installs {version}");
+        let built = text(bare(&atm, &home).args(["--version", "--verbose"]))?;
+        if let Some(commit) = &release.commit {
+            for line in [format!("commit: {commit}"), format!("profile: {}", release.profile)] {
+                ensure!(built.lines().any(|said| said == line), "{name} does not say {line:?}:\n{built}");
+            }
+        }
         let start = Instant::now();
         text(bare(&atm, &home).arg("demo"))?;
         trials.push(Trial { package: name, installed, demo: start.elapsed() });
@@ -60,13 +69,27 @@ fn bare(program: &Path, home: &Path) -> Command {
     command
 }
 
+/// What people look for beside the program.
+const FOLDERS: [&str; 7] = [
+    "completions/_atm",
+    "completions/atm.bash",
+    "completions/atm.fish",
+    "man/atm.1",
+    "README.md",
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+];
+
+fn has_files<'a>(folder: &Path, files: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    for file in files {
+        ensure!(folder.join(file).is_file(), "{} has no {file}", folder.display());
+    }
+    Ok(())
+}
+
 fn unpack(package: &Path, home: &Path) -> Result<PathBuf> {
     text(bare(Path::new("tar"), home).arg("-xzf").arg(package).arg("--strip-components=1"))?;
-    for file in
-        ["completions/_atm", "completions/atm.bash", "completions/atm.fish", "man/atm.1", "LICENSE-MIT"]
-    {
-        ensure!(home.join(file).is_file(), "the archive has no {file}");
-    }
+    has_files(home, FOLDERS.iter().copied().chain(["docs/guides/tour.md"]))?;
     Ok(home.join("atm"))
 }
 
@@ -75,7 +98,9 @@ fn install_npm(package: &Path, home: &Path) -> Result<PathBuf> {
     npm.args(["install", "--offline", "--no-audit", "--no-fund", "--prefix"]).arg(home).arg(package);
     npm.env("HOME", home).current_dir(home);
     text(&mut npm)?;
-    Ok(home.join("node_modules").join(".bin").join("atm"))
+    let modules = home.join("node_modules");
+    has_files(&modules.join("atm-mail"), FOLDERS.iter().copied())?;
+    Ok(modules.join(".bin").join("atm"))
 }
 
 fn install_wheel(package: &Path, home: &Path) -> Result<PathBuf> {
@@ -84,5 +109,6 @@ fn install_wheel(package: &Path, home: &Path) -> Result<PathBuf> {
     let mut pip = Command::new(environment.join("bin").join("pip"));
     pip.args(["install", "--no-index", "--disable-pip-version-check"]).arg(package).env("HOME", home);
     text(&mut pip)?;
+    has_files(&environment, extras::places())?;
     Ok(environment.join("bin").join("atm"))
 }

@@ -6,25 +6,43 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::{Release, commit};
+use super::{Release, extras, say};
 use crate::repo;
 
 const MATURIN: &str = "maturin==1.16.0";
+/// What maturin lays below the environment's prefix.
+const DATA: &str = "atm_mail.data";
+
+/// How the package is used.
+const INSTALLS: &str = "\
+## This package
+
+It is the program itself: no Python runs when you call `atm`. Manual pages and completions for bash, zsh and fish lie below the
+environment's `share` folder. Where your shell or `man` does not look there, `atm completions SHELL` prints the same, and
+`atm man FOLDER` writes the manual pages.
+
+Upgrade: `pip install --upgrade` with the new wheel. Uninstall: `atm install claude --uninstall` for each client that you set up,
+then `pip uninstall atm-mail`.
+";
 
 pub(super) fn make(release: &Release) -> Result<PathBuf> {
     let maturin = install()?;
     let folder = release.work.path().join("wheel");
     fs::create_dir_all(&folder)?;
-    fs::copy(repo::root()?.join("README.md"), folder.join("README.md"))?;
+    extras::readme(&folder, INSTALLS)?;
+    extras::licences(&folder)?;
+    extras::below_prefix(release, &folder.join(DATA).join("data"))?;
     fs::write(folder.join("pyproject.toml"), project(release)?)?;
     let mut build = Command::new(maturin);
     build
-        .env("ATM_COMMIT", commit()?)
         .args(["build", "--profile", &release.profile, "--locked", "--target-dir"])
         .arg(repo::target()?)
         .arg("--out")
         .arg(folder.join("out"))
         .current_dir(&folder);
+    if let Some(commit) = &release.commit {
+        build.env("ATM_COMMIT", commit);
+    }
     repo::run(&mut build)?;
     let wheel = fs::read_dir(folder.join("out"))?
         .filter_map(Result::ok)
@@ -43,11 +61,14 @@ fn project(release: &Release) -> Result<String> {
     maturin.insert("bindings".into(), "bin".into());
     maturin.insert("manifest-path".into(), manifest.to_string_lossy().as_ref().into());
     maturin.insert("strip".into(), true.into());
+    maturin.insert("data".into(), DATA.into());
     let mut project = toml::Table::new();
     project.insert("name".into(), "atm-mail".into());
     project.insert("version".into(), release.version.as_str().into());
     project.insert("description".into(), "Durable mail for teams of coding agents".into());
     project.insert("readme".into(), "README.md".into());
+    project.insert("license".into(), "MIT OR Apache-2.0".into());
+    project.insert("license-files".into(), extras::LICENCES.map(toml::Value::from).to_vec().into());
     project.insert("requires-python".into(), ">=3.8".into());
     let mut backend = toml::Table::new();
     backend.insert("requires".into(), vec![toml::Value::from(MATURIN)].into());
@@ -67,9 +88,11 @@ fn install() -> Result<PathBuf> {
     let program = folder.join("bin").join("maturin");
     let marker = folder.join("installed");
     if !fs::read_to_string(&marker).is_ok_and(|installed| installed == MATURIN) {
-        repo::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        say(&format!("installing {MATURIN} into {}", folder.display()));
+        repo::run(Command::new("python3").args(["-m", "venv"]).arg(&folder))
+            .context("python3 cannot make environments; on Debian that is the package python3-venv")?;
         let pip = folder.join("bin").join("pip");
-        repo::run(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check", MATURIN]))
+        repo::run(Command::new(pip).args(["install", "--disable-pip-version-check", MATURIN]))
             .context("pip could not install maturin; is the package registry reachable?")?;
         fs::write(&marker, MATURIN)?;
     }
