@@ -47,6 +47,7 @@ impl Context {
         .with_panes(Tmux::default())
         .with_unread_after(settings.unread_after.value);
         let out = Out::new(global, settings.color.value);
+        let office = office.with_observer(out.intake_observer());
         Self { office, settings, out, cwd, global: global.clone() }
     }
 

@@ -180,6 +180,7 @@ pub mod hint;
 pub mod mail;
 pub mod office;
 pub mod people;
+pub mod progress;
 pub mod protocol;
 pub mod tasks;
 pub mod team;

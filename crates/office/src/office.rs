@@ -15,6 +15,7 @@ use crate::mail::underway::Deliveries;
 use crate::people::nearest::nearest;
 use crate::people::pane::{NoHost, PaneHost};
 use crate::people::probe::{ProcessProbe, SystemProbe};
+use crate::progress::{Intake, Observer};
 use crate::trail::pending::UNREAD_AFTER;
 use crate::watch::Hub;
 
@@ -59,6 +60,7 @@ pub struct Office {
     pub(crate) unread_after: Duration,
     pub(crate) deliveries: Deliveries,
     pub(crate) hub: Hub,
+    pub(crate) observer: Observer,
 }
 
 impl Office {
@@ -79,6 +81,7 @@ impl Office {
             unread_after: UNREAD_AFTER,
             deliveries: Deliveries::default(),
             hub,
+            observer: Observer::default(),
         }
     }
 
@@ -100,6 +103,13 @@ impl Office {
     #[must_use]
     pub fn with_clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Arc::new(clock);
+        self
+    }
+
+    /// With somebody who wants to know how far it has come with much mail.
+    #[must_use]
+    pub fn with_observer(mut self, observer: impl Fn(&Intake<'_>) + Send + Sync + 'static) -> Self {
+        self.observer = Observer::new(observer);
         self
     }
 

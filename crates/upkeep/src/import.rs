@@ -15,6 +15,7 @@ use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::Progress;
 use crate::export::{FORMAT, Place, VERSION};
 use crate::merge::{Count, Merge, Merged};
 
@@ -83,8 +84,9 @@ struct Export {
     messages: Vec<(MemberName, Row, Carried)>,
 }
 
-/// Adds what is in an export to the team that it is from, or to another; one that is not there is made.
-pub fn import(office: &Office, plan: &ImportPlan) -> Result<Merged, OfficeError> {
+/// Adds what is in an export to the team that it is from, or to another; one that is not there is made. `progress` counts
+/// messages and tasks.
+pub fn import(office: &Office, plan: &ImportPlan, progress: Progress) -> Result<Merged, OfficeError> {
     // All of it is understood before anything is done.
     let export = Export::read(plan)?;
     let team = TeamName::parse(plan.name.as_deref().unwrap_or(&export.head.team))?;
@@ -97,7 +99,10 @@ pub fn import(office: &Office, plan: &ImportPlan) -> Result<Merged, OfficeError>
     let mut names: Vec<MemberName> = export.messages.iter().map(|(name, ..)| name.clone()).collect();
     names.sort();
     names.dedup();
+    let total = (export.messages.len() + export.tasks.len()) as u64;
+    let mut done = 0;
     for name in &names {
+        progress(done, total);
         let (mut mail, mut archived) = (Vec::new(), Vec::new());
         for (_, row, carried) in export.messages.iter().filter(|(to, ..)| to == name) {
             match row.r#where {
@@ -108,11 +113,14 @@ pub fn import(office: &Office, plan: &ImportPlan) -> Result<Merged, OfficeError>
                 }
             }
         }
+        done += (mail.len() + archived.len()) as u64;
         merge.archive(name, archived)?;
         merge.mail(name, mail)?;
     }
     let folder = TaskFolder::new(office.root(), &team, office.state(), office.lock_times());
     for (id, text) in &export.tasks {
+        progress(done, total);
+        done += 1;
         let is_new = if plan.dry_run { folder.load(*id)?.is_none() } else { folder.adopt(*id, text)? };
         merge.done.tasks.add(Count { added: usize::from(is_new), known: usize::from(!is_new) });
     }

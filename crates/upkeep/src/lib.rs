@@ -12,7 +12,7 @@
 //!
 //! let office = Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")));
 //! let team = office.create_team(&TeamPlan::new("demo", "Shows the library"))?;
-//! let findings = atm_upkeep::doctor::examine(&office, Some(&team))?;
+//! let findings = atm_upkeep::doctor::examine(&office, Some(&team), &mut |_, _| {})?;
 //! for finding in findings.iter().filter(|finding| finding.safe) {
 //!     atm_upkeep::doctor::treat(&office, finding)?;
 //! }
@@ -32,6 +32,9 @@ pub mod migrate;
 pub mod phantoms;
 pub mod restore_config;
 pub mod validate;
+
+#[cfg(test)]
+mod tests;
 
 /// Called with how much is done, and of how much.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);

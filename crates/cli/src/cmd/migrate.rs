@@ -42,9 +42,10 @@ impl Migrate {
             Some(name) => context.office.choose_team(Some(name), &context.cwd)?,
             None => context.team()?,
         };
-        let waiting = context.out.waiting("looking at all files of the team");
-        let files = migrate::migrate(&context.office, &team, self.dialect.is_some(), self.dry_run)?;
-        drop(waiting);
+        let mut progress = context.out.progress(&format!("migrating {team}"));
+        let at = &mut |done, of| progress.at(done, of);
+        let files = migrate::migrate(&context.office, &team, self.dialect.is_some(), self.dry_run, at)?;
+        drop(progress);
         let out = &mut context.out;
         if out.json {
             out.document(&json!({ "team": team, "dry_run": self.dry_run, "files": files }))?;

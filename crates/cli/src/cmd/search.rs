@@ -57,7 +57,7 @@ impl Search {
             // One more tells whether there is more.
             limit: if context.out.json { limit } else { limit + 1 },
         };
-        let waiting = context.out.waiting("searching; the first time, all mail is indexed");
+        let waiting = context.out.waiting("searching");
         let mut found = context.office.search(&search)?;
         drop(waiting);
         let out = &mut context.out;

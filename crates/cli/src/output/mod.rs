@@ -25,7 +25,9 @@ mod tests;
 
 use std::io::{self, IsTerminal, Write};
 use std::mem;
+use std::sync::Mutex;
 
+use atm_office::progress::Intake;
 use serde::Serialize;
 
 use crate::args::{ColorChoice, Global};
@@ -142,6 +144,11 @@ impl Out {
         Ok(())
     }
 
+    /// The same, of what is nice to know; `--quiet` leaves it out.
+    pub(crate) fn hanging_note(&mut self, before: &str, text: &str) -> io::Result<()> {
+        if self.quiet { Ok(()) } else { self.hanging(before, text) }
+    }
+
     /// Says how many were left out, and how to see them.
     pub(crate) fn more(&mut self, left_out: usize, how: &str) -> io::Result<()> {
         match left_out {
@@ -163,6 +170,26 @@ impl Out {
     /// A quiet line while something takes long: on a terminal, unless somebody wants quiet or JSON.
     pub(crate) fn waiting(&self, what: &str) -> Waiting {
         Waiting::new(what, self.shows_progress())
+    }
+
+    /// For an office to say how far it is with much mail, whatever the command is. Where nobody is to be shown anything, it
+    /// is found out when there is something to show.
+    pub(crate) fn intake_observer(&self) -> impl Fn(&Intake<'_>) + Send + Sync + 'static {
+        let is_wanted = !self.json && !self.quiet;
+        let shown: Mutex<Option<Progress>> = Mutex::new(None);
+        move |intake| {
+            let Ok(mut shown) = shown.lock() else { return };
+            if !is_wanted || intake.done >= intake.of {
+                // What comes next is written where the bar was.
+                *shown = None;
+                return;
+            }
+            let new = || {
+                let what = format!("taking in mail for {}@{}", intake.name, intake.team);
+                Progress::new(&what, io::stderr().is_terminal())
+            };
+            shown.get_or_insert_with(new).at(intake.done as u64, intake.of as u64);
+        }
     }
 
     fn shows_progress(&self) -> bool {

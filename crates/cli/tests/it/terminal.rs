@@ -1,5 +1,8 @@
 //! On a real terminal: a tmux pane of each test's own.
 
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use atm_support::wait_until;
@@ -53,6 +56,14 @@ impl Terminal {
 
     pub(crate) fn press(&self, key: &str) {
         self.tmux(&["send-keys", key]);
+    }
+
+    /// Writes all that the terminal gets from now on into a file, also what is soon overwritten.
+    pub(crate) fn record(&self) -> PathBuf {
+        let file = self.world.home().join("recorded");
+        fs::write(&file, "").unwrap();
+        self.tmux(&["pipe-pane", &format!("cat >> '{}'", file.display())]);
+        file
     }
 
     pub(crate) fn screen(&self) -> String {
@@ -183,4 +194,38 @@ fn a_watched_status_is_drawn_in_place_fits_and_leaves_the_terminal_as_it_was() {
     terminal.wait_for("60");
     let modes = terminal.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
     assert_eq!(modes.trim(), "0 1");
+}
+
+/// An inbox that takes seconds to be taken in, written by somebody else.
+fn fill_inbox(world: &World, messages: usize) {
+    let mut text = String::from("[");
+    for number in 0..messages {
+        let comma = if number == 0 { "" } else { "," };
+        let _ = write!(
+            text,
+            "{comma}{{\"from\":\"alice\",\"text\":\"message {number}\",\"timestamp\":\"2026-11-15T10:00:00.000Z\",\"read\":true}}"
+        );
+    }
+    text.push(']');
+    fs::write(world.inbox_file("bob"), text).unwrap();
+}
+
+#[test]
+fn the_first_look_at_much_mail_shows_how_far_it_is_and_leaves_nothing_behind() {
+    let world = World::with_team();
+    fill_inbox(&world, 5_000);
+    let terminal = Terminal::new(world, 100, 20);
+    let recorded = terminal.record();
+    terminal.enter("clear; atm search 'message 7'; echo code $?.");
+    terminal.wait_for("code 0.");
+    let recorded = fs::read_to_string(recorded).unwrap();
+    let bars: Vec<&str> =
+        recorded.split('\r').filter(|line| line.contains("taking in mail for bob@dev [")).collect();
+    assert!(bars.len() > 1 && bars.iter().all(|bar| bar.contains('%')), "{recorded}");
+    assert!(!terminal.screen().contains("taking in"), "{}", terminal.screen());
+    // All is known now: there is nothing to wait for.
+    let recorded = terminal.record();
+    terminal.enter("clear; atm --quiet doctor; echo code $?.");
+    terminal.wait_for("code 0.");
+    assert!(!fs::read_to_string(recorded).unwrap().contains("taking in"));
 }

@@ -9,6 +9,7 @@ use atm_wire::Message;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::progress::Intake;
 use crate::protocol::signed;
 use crate::trail::effects;
 use crate::trail::look::found_late;
@@ -80,6 +81,8 @@ pub(crate) fn outline(mailbox: &Mailbox) -> Result<(Vec<Outline>, Vec<Warning>),
 struct Batch {
     messages: Vec<Message>,
     text: usize,
+    /// How many the ledger has taken.
+    done: usize,
     /// Why the ledger could not take one.
     trouble: Option<LedgerError>,
 }
@@ -100,6 +103,7 @@ impl Office {
         let take = |batch: &mut Batch| {
             let messages = std::mem::take(&mut batch.messages);
             batch.text = 0;
+            batch.done += messages.len();
             let taken = self.books.with(|ledger| {
                 let new: Vec<&Message> = messages.iter().collect();
                 let observed: Vec<_> =
@@ -112,6 +116,7 @@ impl Office {
             if let Err(error) = taken {
                 batch.trouble.get_or_insert(error);
             }
+            self.report_intake(inbox, batch.done, unknown.len());
         };
         let (mut last, _) = mailbox.fold(Batch::default, |batch, message| {
             if batch.trouble.is_some() || !unknown.contains(&message.id) {
@@ -124,7 +129,18 @@ impl Office {
             }
         })?;
         take(&mut last);
+        self.report_intake(inbox, unknown.len(), unknown.len());
         last.trouble.map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+impl Office {
+    /// What is taken in at once is not worth a word.
+    fn report_intake(&self, inbox: &InboxKey, done: usize, of: usize) {
+        if of > BATCH {
+            let done = done.min(of);
+            self.observer.report(&Intake { team: &inbox.team, name: &inbox.name, done, of });
+        }
     }
 }
 

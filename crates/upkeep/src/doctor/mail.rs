@@ -27,19 +27,44 @@ const SKEW: Duration = Duration::from_secs(300);
 const TORN_RETRY_MS: [u64; 5] = [2, 5, 10, 20, 40];
 const YOUNG: Duration = Duration::from_secs(2);
 
-pub(super) fn examine(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {
+/// The inboxes of a team: arrays, and the folders of members that have logs.
+fn inboxes(office: &Office, team: &TeamName) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let folder = office.folder_of(team).path().to_owned();
-    for path in entries(&folder.join("inboxes")) {
-        let is_inbox = path.extension().is_some_and(|extension| extension == "json");
-        if is_inbox && !name_of(&path).starts_with('.') {
-            array(office, team, &path, findings);
-        }
+    let is_array = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "json") && !name_of(path).starts_with('.')
+    };
+    let arrays = entries(&folder.join("inboxes")).into_iter().filter(is_array).collect();
+    let logs = entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()).collect();
+    (arrays, logs)
+}
+
+/// How many there are to be looked at.
+pub(super) fn count(office: &Office, team: &TeamName) -> u64 {
+    let (arrays, logs) = inboxes(office, team);
+    (arrays.len() + logs.len()) as u64
+}
+
+/// Calls `progress` after each inbox, with how many were looked at.
+pub(super) fn examine(
+    office: &Office,
+    team: &TeamName,
+    findings: &mut Vec<Finding>,
+    progress: &mut dyn FnMut(u64),
+) {
+    let (arrays, logs) = inboxes(office, team);
+    let mut done = 0;
+    for path in arrays {
+        array(office, team, &path, findings);
+        done += 1;
+        progress(done);
     }
-    for member in entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()) {
+    for member in logs {
         for log in ["inbox-high", "inbox", "inbox-low"] {
             lines(office, team, &member.join(log), findings);
         }
         cursor(team, &member, findings);
+        done += 1;
+        progress(done);
     }
 }
 

@@ -23,6 +23,7 @@ use atm_store::{Layout, TeamFolder, bounded_log};
 use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
+use crate::Progress;
 use crate::phantoms::{self, Phantom, REROUTED};
 
 use abandoned::Abandoned;
@@ -127,16 +128,24 @@ impl Finding {
     }
 }
 
-/// Looks at a team, or at all of them, and at the machine. The ledger has a look of its own: [`check_ledger`].
-pub fn examine(office: &Office, team: Option<&TeamName>) -> Result<Vec<Finding>, OfficeError> {
+/// Looks at a team, or at all of them, and at the machine; `progress` counts inboxes. The ledger has a look of its own:
+/// [`check_ledger`].
+pub fn examine(
+    office: &Office,
+    team: Option<&TeamName>,
+    progress: Progress,
+) -> Result<Vec<Finding>, OfficeError> {
     let teams = match team {
         Some(team) => vec![office.folder(team).map(|_| team.clone())?],
         None => TeamFolder::list(office.root())?,
     };
     let mut findings = Vec::new();
-    for team in &teams {
+    let inboxes: Vec<u64> = teams.iter().map(|team| mail::count(office, team)).collect();
+    let (all, mut before) = (inboxes.iter().sum(), 0);
+    for (team, count) in teams.iter().zip(inboxes) {
         office.complete_accepted(team, None);
-        examine_team(office, team, &mut findings);
+        examine_team(office, team, &mut findings, &mut |done| progress((before + done).min(all), all));
+        before += count;
     }
     if team.is_none() {
         abandoned::examine(office, &mut findings);
@@ -181,7 +190,12 @@ pub fn check_routes(
     Ok(())
 }
 
-fn examine_team(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {
+fn examine_team(
+    office: &Office,
+    team: &TeamName,
+    findings: &mut Vec<Finding>,
+    progress: &mut dyn FnMut(u64),
+) {
     let folder = office.folder_of(team);
     locks::examine(office, team, findings);
     match folder.load() {
@@ -196,7 +210,7 @@ fn examine_team(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {
             .because(error.to_string()),
         ),
     }
-    mail::examine(office, team, findings);
+    mail::examine(office, team, findings, progress);
     system::modes(office, team, findings);
 }
 

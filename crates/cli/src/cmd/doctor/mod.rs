@@ -82,7 +82,7 @@ impl Doctor {
         if let Some(team) = team.as_ref().filter(|_| !self.routes.is_empty()) {
             doctor::check_routes(&context.office, team, &self.routes)?;
         }
-        let waiting = context.out.waiting("looking at all files");
+        let waiting = context.out.waiting("checking the ledger");
         let ledger = doctor::check_ledger(&context.office, self.fix && !self.dry_run);
         drop(waiting);
         let mut cases: Vec<Case> = ledger.iter().filter_map(|checkup| self.case_of_ledger(checkup)).collect();
@@ -121,9 +121,9 @@ impl Doctor {
         team: Option<&TeamName>,
         cases: &mut Vec<Case>,
     ) -> Result<bool, Failure> {
-        let waiting = context.out.waiting("looking at all teams and files");
-        let mut findings = doctor::examine(&context.office, team)?;
-        drop(waiting);
+        let mut progress = context.out.progress("looking at all inboxes");
+        let mut findings = doctor::examine(&context.office, team, &mut |done, of| progress.at(done, of))?;
+        drop(progress);
         let is_known = |finding: &Finding| {
             cases
                 .iter()

@@ -43,9 +43,9 @@ impl Import {
             name: self.name,
             dry_run: self.dry_run,
         };
-        let waiting = context.out.waiting("importing");
-        let done = import(&context.office, &plan)?;
-        drop(waiting);
+        let mut progress = context.out.progress("importing");
+        let done = import(&context.office, &plan, &mut |done, of| progress.at(done, of))?;
+        drop(progress);
         merged::tell(context, &done)
     }
 }
