@@ -7,6 +7,7 @@ mod docs;
 mod faults;
 mod instructions;
 mod licences;
+mod picture;
 mod repo;
 mod setup;
 mod soak;
@@ -40,6 +41,8 @@ enum Chore {
     Instructions(instructions::Args),
     /// Run every kind of writer and reader at once for some minutes, with kills and a disk that fills up
     Soak(soak::Args),
+    /// Draw the picture in the README anew, from what the program prints
+    Picture,
     /// Install what the tests need, where it is missing
     Setup,
     /// Write the documents that are made from the code, and check all of them
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Chore::Faults(args) => faults::run(&args),
         Chore::Instructions(args) => instructions::run(&args),
         Chore::Soak(args) => soak::run(&args),
+        Chore::Picture => picture::run(),
         Chore::Setup => setup::run().map(drop),
         Chore::Docs => docs::run(),
     };

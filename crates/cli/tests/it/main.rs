@@ -39,6 +39,7 @@ mod newcomer;
 mod once;
 mod panes;
 mod partly;
+mod picture;
 mod protocol;
 mod readme;
 mod scene;
