@@ -14,6 +14,7 @@ use super::duration::duration;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::output::table::{Cell, cut, whole};
 use crate::output::{Out, safe};
 
 #[derive(Debug, Subcommand)]
@@ -147,7 +148,8 @@ fn show(out: &mut Out, left: &[MemberArtifacts]) -> Result<(), Failure> {
         let mut facts = Vec::new();
         if let Some(status) = &member.status {
             let state = status.status.as_ref().map_or("unknown", State::as_str);
-            let at = status.last_active_at.map(|at| format!(" at {at}")).unwrap_or_default();
+            let at =
+                status.last_active_at.map(|at| format!(", {}", out.times.moment(at))).unwrap_or_default();
             facts.push(format!("{state}{at}"));
             facts.extend(status.error_message.as_deref().map(|error| format!("error: {error}")));
             if let Some(metrics) = &status.metrics {
@@ -158,11 +160,23 @@ fn show(out: &mut Out, left: &[MemberArtifacts]) -> Result<(), Failure> {
         }
         facts.extend(member.log.map(|size| format!("log of {size} bytes")));
         let facts = if facts.is_empty() { "nothing".to_owned() } else { facts.join(", ") };
-        out.line(format!("{}  {}", out.paint.bold(&safe::line(member.name.as_str())), safe::line(&facts)))?;
-        for file in &member.files {
-            let at = file.modified.map(|at| format!("  {at}")).unwrap_or_default();
-            out.line(format!("  {}  {} bytes{at}", safe::line(file.name.as_str()), file.size))?;
-        }
+        let name = out.paint.bold(&safe::line(member.name.as_str()));
+        out.hanging(&format!("{name}  "), &facts)?;
+    }
+    let files = left.iter().flat_map(|member| member.files.iter().map(move |file| (member, file)));
+    let rows: Vec<Vec<Cell>> = files
+        .map(|(member, file)| {
+            vec![
+                member.name.as_str().into(),
+                file.name.as_str().into(),
+                file.size.to_string().into(),
+                out.times.ago_or_never(file.modified).into(),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        out.line("")?;
+        out.table(&[cut("FROM", 8), cut("FILE", 16), whole("BYTES"), whole("CHANGED")], rows)?;
     }
     Ok(())
 }

@@ -4,7 +4,6 @@ use atm_office::protocol::plan::{Plan as Proposal, PlanAnswer, PlanState};
 use atm_wire::{Address, Stamp};
 use clap::{Args, Subcommand};
 
-use super::duration::span;
 use super::send::tell;
 use super::shutdown::{Wait, tell_asked};
 use super::text::Words;
@@ -12,6 +11,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
 use crate::output::table::{cut, spare, whole};
+use crate::output::times::brief_age;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plan {
@@ -99,7 +99,7 @@ fn list(context: &mut Context, open: bool) -> Result<i32, Failure> {
         out.note(format!("there are no plans in team {}", safe::line(team.as_str())))?;
     } else {
         out.page();
-        let ago = |at: Stamp| span(now.as_millis() - at.as_millis());
+        let ago = |at: Stamp| brief_age(now.as_millis() - at.as_millis());
         let rows = plans.iter().map(|plan| {
             let feedback = plan.decision.as_ref().and_then(|decision| decision.feedback.as_deref());
             vec![

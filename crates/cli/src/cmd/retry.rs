@@ -5,7 +5,7 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
+use crate::output::{ids, safe};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -43,7 +43,7 @@ impl Retry {
 }
 
 fn words(Retried { id, to, step }: &Retried) -> String {
-    let (id, to) = (safe::line(id), safe::line(to));
+    let (id, to) = (ids::short(id), safe::line(to));
     match step {
         Step::Offer { number } => format!("{id} for {to}: offered again, number {number}"),
         Step::Escalate { told } => format!("{id} for {to}: told {}", safe::line(told)),

@@ -6,6 +6,7 @@ use anstyle::Style;
 use atm_ledger::{MARK_END, MARK_START};
 use atm_office::trail::history::Remembered;
 use atm_office::view::{Kind, MessageView, NamedFile};
+use atm_wire::payload::classify;
 use serde_json::{Map, Value};
 
 use super::paint::Paint;
@@ -188,6 +189,9 @@ pub(crate) fn show_found(out: &mut Out, message: &Remembered) -> io::Result<()> 
     for piece in pieces {
         out.line(format!("  {}", highlight(&piece, |word| out.paint.attention(word))))?;
     }
+    for named in message.files.iter().filter(|named| named.unchecked.is_some()) {
+        out.hanging("  ", &named.words())?;
+    }
     Ok(())
 }
 
@@ -209,37 +213,37 @@ fn highlight(text: &str, paint: impl Fn(&str) -> String) -> String {
 /// What to show of a message: its words, or its payload's fields; and the files that it names.
 pub(crate) fn text(message: &MessageView) -> String {
     let payload = message.payload.as_ref().filter(|_| message.kind == Kind::Protocol);
-    let fields = payload.and_then(|payload| serde_json::from_str::<Map<String, Value>>(payload.get()).ok());
-    let mut lines = match &fields {
-        Some(fields) => fields.iter().filter_map(|(key, value)| field(message, key, value)).collect(),
-        None => vec![message.text.clone()],
+    let fields = payload.and_then(|payload| serde_json::from_str(payload.get()).ok());
+    words(&message.text, fields.as_ref(), &message.files)
+}
+
+/// The same of a message of the history, which has its payload as its text.
+pub(crate) fn text_of(message: &Remembered) -> String {
+    let is_payload = classify(&message.text, Some(&message.r#type)).is_protocol();
+    let fields = is_payload.then(|| serde_json::from_str(&message.text).ok()).flatten();
+    words(&message.text, fields.as_ref(), &message.files)
+}
+
+fn words(text: &str, fields: Option<&Map<String, Value>>, files: &[NamedFile]) -> String {
+    let mut lines = match fields {
+        Some(fields) => fields.iter().filter_map(|(key, value)| field(files, key, value)).collect(),
+        None => vec![text.to_owned()],
     };
     // Those that stand in a field of their own are shown there.
     let is_field = |file: &NamedFile| {
-        fields
-            .as_ref()
-            .is_some_and(|fields| fields.get(&file.key).and_then(Value::as_str) == Some(&file.path))
+        fields.is_some_and(|fields| fields.get(&file.key).and_then(Value::as_str) == Some(&file.path))
     };
-    lines.extend(message.files.iter().filter(|file| !is_field(file)).map(file));
+    lines.extend(files.iter().filter(|file| !is_field(file)).map(NamedFile::words));
     lines.join("\n")
 }
 
-fn field(message: &MessageView, key: &str, value: &Value) -> Option<String> {
+fn field(files: &[NamedFile], key: &str, value: &Value) -> Option<String> {
     if ["type", "from", "timestamp"].contains(&key) {
         return None;
     }
     let Value::String(text) = value else { return Some(format!("{key}: {value}")) };
-    let named = message.files.iter().find(|file| file.key == key && file.path == *text);
-    Some(named.map_or_else(|| format!("{key}: {text}"), file))
-}
-
-/// A file's path; with the reason if it is no more than the sender's word.
-fn file(named: &NamedFile) -> String {
-    let NamedFile { key, path, unchecked } = named;
-    match unchecked {
-        None => format!("{key}: {path}"),
-        Some(why) => format!("{key}: {path} (unchecked path: {})", why.words()),
-    }
+    let named = files.iter().find(|file| file.key == key && file.path == *text);
+    Some(named.map_or_else(|| format!("{key}: {text}"), NamedFile::words))
 }
 
 /// Splits messages into runs: idle notices of one sender in a row make one, everything else is alone.

@@ -74,6 +74,7 @@ fn remembered(id: &str, to: &str, stage: Stage, summary: Option<&str>) -> Rememb
         text: "please check why the login test is flaky".to_owned(),
         summary: summary.map(ToOwned::to_owned),
         reply_to: None,
+        files: Vec::new(),
         origin: None,
         found: Some("please check why the login test is flaky".to_owned()),
     }

@@ -108,6 +108,16 @@ pub(crate) fn span(milliseconds: i64) -> String {
     }
 }
 
+/// For how long something has been so: what began this minute needs no number.
+pub(crate) fn age(milliseconds: i64) -> String {
+    if milliseconds < MINUTE { "less than a minute".to_owned() } else { span(milliseconds) }
+}
+
+/// The same in the few letters of a column.
+pub(crate) fn brief_age(milliseconds: i64) -> String {
+    if milliseconds < 1_000 { "< 1 s".to_owned() } else { span(milliseconds) }
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::tz::offset;
@@ -116,6 +126,21 @@ mod tests {
 
     fn stamp(text: &str) -> Stamp {
         Stamp::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_has_just_begun_is_not_counted_in_milliseconds() {
+        for (milliseconds, in_words, in_column) in [
+            (-5, "less than a minute", "< 1 s"),
+            (340, "less than a minute", "< 1 s"),
+            (59_999, "less than a minute", "59 s"),
+            (2 * 60 * MINUTE, "2 h", "2 h"),
+        ] {
+            assert_eq!(
+                (age(milliseconds), brief_age(milliseconds)),
+                (in_words.to_owned(), in_column.to_owned())
+            );
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use atm_office::trail::track::Track;
 
 use super::paint::Paint;
 use super::table::{Cell, cut, spare, whole};
-use super::times::span;
+use super::times::brief_age;
 use super::{Out, fit, ids, safe};
 
 /// Messages in the order of their times, a line each.
@@ -40,7 +40,7 @@ pub(crate) fn show_waiting<'a>(
     let rows = waiting.into_iter().map(|waiting| {
         let message = &waiting.message;
         vec![
-            span(waiting.waited_ms).into(),
+            brief_age(waiting.waited_ms).into(),
             (&message.to).into(),
             (&message.from).into(),
             stage(message),

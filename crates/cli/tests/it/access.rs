@@ -208,7 +208,8 @@ fn who_can_read_is_told() {
       [ROOT]/tasks/dev
       because the folder's mode is 0755, and every folder above it is open
       fix: `--fix` closes the team's folder to others.
-    the ledger [STATE]/log.db is sound: 0 messages
+    the ledger is sound: 0 messages
+      [STATE]/log.db
     0 errors, 2 warnings, 0 notes; 0 fixed
     ");
     world.ok(&["doctor", "--fix", "--yes"]);

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::view::{NamedFile, add_files};
 
 /// A message as the ledger has it.
 #[derive(Debug, Clone, Serialize)]
@@ -35,6 +36,9 @@ pub struct Remembered {
     pub summary: Option<String>,
     /// The message that it answers.
     pub reply_to: Option<String>,
+    /// The files that its payload names, and what is known of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<NamedFile>,
     /// The sender's team, where it is not the recipient's.
     #[serde(skip)]
     pub origin: Option<String>,
@@ -70,6 +74,7 @@ impl From<Recorded> for Remembered {
             text: message.text,
             summary: message.summary,
             reply_to: message.reply_to,
+            files: Vec::new(),
             origin: message.origin,
             found: None,
         }
@@ -157,6 +162,7 @@ impl Office {
             found.sort_by_key(|message| message.timestamp);
             found.drain(..found.len().saturating_sub(trace.limit));
         }
+        add_files(self, &mut found);
         Ok(found)
     }
 
@@ -196,6 +202,7 @@ impl Office {
             found.sort_by_key(|message| Reverse(message.timestamp));
             found.truncate(search.limit);
         }
+        add_files(self, &mut found);
         Ok(found)
     }
 
@@ -203,7 +210,9 @@ impl Office {
     pub fn thread(&self, team: Option<&TeamName>, id: &str) -> Result<Vec<Remembered>, OfficeError> {
         let message = self.recorded_after_look(team, id)?;
         let thread = self.books.with(|ledger| ledger.thread(&message))?;
-        Ok(thread.into_iter().map(Into::into).collect())
+        let mut thread: Vec<Remembered> = thread.into_iter().map(Into::into).collect();
+        add_files(self, &mut thread);
+        Ok(thread)
     }
 
     /// Rates and waiting times of what was sent since `since`, in `parts` equal parts: in these teams, or in all if none

@@ -142,6 +142,7 @@ fn unread(message: &Message, team: &TeamName, to: &str, why: Why, now: Stamp) ->
             text: message.text.clone(),
             summary: message.summary.clone(),
             reply_to: ours.reply_to.clone(),
+            files: Vec::new(),
             origin: ours.origin.clone(),
             found: None,
         },

@@ -193,6 +193,7 @@ mod tests {
             text: String::new(),
             summary: None,
             reply_to: None,
+            files: Vec::new(),
             origin: None,
             found: None,
         };

@@ -2,6 +2,7 @@
 //! everything else is shown as text.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use super::MessageView;
 use crate::office::Office;
+use crate::trail::history::Remembered;
 
 /// So many paths of one message are looked at.
 const MOST: usize = 64;
@@ -53,6 +55,17 @@ pub struct NamedFile {
     pub unchecked: Option<Unchecked>,
 }
 
+impl NamedFile {
+    /// For people: the path; with the reason if it is no more than the sender's word.
+    pub fn words(&self) -> String {
+        let Self { key, path, unchecked } = self;
+        match unchecked {
+            None => format!("{key}: {path}"),
+            Some(why) => format!("{key}: {path} (unchecked path: {})", why.words()),
+        }
+    }
+}
+
 /// The folders in which files count as a team's.
 #[derive(Debug)]
 struct Roots(Vec<PathBuf>);
@@ -69,6 +82,15 @@ impl Roots {
         all.sort();
         all.dedup();
         Self(all)
+    }
+
+    /// Each path with what is known of it.
+    fn check_all(&self, paths: Vec<NamedPath>) -> Vec<NamedFile> {
+        let all = paths.into_iter().enumerate().map(|(at, NamedPath { key, path })| {
+            let unchecked = if at < MOST { self.check(Path::new(&path)) } else { Some(Unchecked::TooMany) };
+            NamedFile { key, path, unchecked }
+        });
+        all.collect()
     }
 
     fn check(&self, path: &Path) -> Option<Unchecked> {
@@ -97,7 +119,8 @@ fn is_plain(path: &Path) -> bool {
 }
 
 /// Makes views of the mail of one inbox, which know of the files that it names whether they are the team's.
-pub(crate) struct Viewer<'a> {
+#[derive(Debug)]
+pub struct Viewer<'a> {
     office: &'a Office,
     who: &'a MemberName,
     team: &'a TeamName,
@@ -105,18 +128,32 @@ pub(crate) struct Viewer<'a> {
 }
 
 impl<'a> Viewer<'a> {
-    pub(crate) fn new(office: &'a Office, who: &'a MemberName, team: &'a TeamName) -> Self {
+    /// For the mail of `who`.
+    pub fn new(office: &'a Office, who: &'a MemberName, team: &'a TeamName) -> Self {
         Self { office, who, team, roots: OnceCell::new() }
     }
 
-    pub(crate) fn view(&self, message: &Message) -> MessageView {
-        let named = message.named_files().into_iter().enumerate();
-        let files = named.map(|(at, NamedPath { key, path })| {
-            let roots = || self.roots.get_or_init(|| Roots::of(self.office, self.team));
-            let unchecked =
-                if at < MOST { roots().check(Path::new(&path)) } else { Some(Unchecked::TooMany) };
-            NamedFile { key, path, unchecked }
-        });
-        MessageView { files: files.collect(), ..MessageView::new(message, self.who, self.team) }
+    /// One message.
+    pub fn view(&self, message: &Message) -> MessageView {
+        let named = message.named_files();
+        let files = if named.is_empty() {
+            Vec::new()
+        } else {
+            self.roots.get_or_init(|| Roots::of(self.office, self.team)).check_all(named)
+        };
+        MessageView { files, ..MessageView::new(message, self.who, self.team) }
+    }
+}
+
+/// Adds the files that remembered messages name in their payloads. What stood beside the text is not remembered.
+pub(crate) fn add_files(office: &Office, messages: &mut [Remembered]) {
+    let mut roots: HashMap<String, Roots> = HashMap::new();
+    for message in messages {
+        let named = NamedPath::in_text(&message.text, Some(&message.r#type));
+        let Ok(team) = TeamName::parse(&message.team) else { continue };
+        if !named.is_empty() {
+            let of_team = || Roots::of(office, &team);
+            message.files = roots.entry(message.team.clone()).or_insert_with(of_team).check_all(named);
+        }
     }
 }

@@ -6,7 +6,7 @@ mod message;
 mod picture;
 
 pub use attention::{Attention, Reason, Remedy};
-pub(crate) use files::Viewer;
-pub use files::{NamedFile, Unchecked};
+pub(crate) use files::add_files;
+pub use files::{NamedFile, Unchecked, Viewer};
 pub use message::{Extra, Kind, MessageView};
 pub use picture::{TaskCounts, TeamPicture};

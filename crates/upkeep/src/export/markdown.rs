@@ -102,6 +102,13 @@ impl Page<'_> {
                 writeln!(self.out, "> {}", words(line))?;
             }
         }
+        let unchecked: Vec<_> = view.files.iter().filter(|file| file.unchecked.is_some()).collect();
+        if !unchecked.is_empty() {
+            writeln!(self.out)?;
+        }
+        for file in unchecked {
+            writeln!(self.out, "- {}", inline(&file.words()))?;
+        }
         writeln!(self.out)
     }
 }

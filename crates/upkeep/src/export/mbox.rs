@@ -79,6 +79,9 @@ fn render(message: &Exported, team: &str) -> String {
     if let Some(stage) = message.stage {
         header("X-Atm-Stage", stage.as_str());
     }
+    for file in view.files.iter().filter(|file| file.unchecked.is_some()) {
+        header("X-Atm-File", &encoded(&file.words()));
+    }
     header("Status", if view.read { "RO" } else { "O" });
     header("MIME-Version", "1.0");
     header("Content-Type", "text/plain; charset=utf-8");

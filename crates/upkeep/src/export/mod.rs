@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atm_office::trail::care::{Recorded, Stage};
-use atm_office::view::MessageView;
+use atm_office::view::{MessageView, Viewer};
 use atm_office::{Office, OfficeError};
 use atm_store::archive::ALWAYS;
 use atm_store::{Archive, Carried, Layout, Receipt, StoreError, TaskFolder};
@@ -274,12 +274,13 @@ fn mail_of(
             found.push((Place::History, carried, None));
         }
     }
+    let viewer = Viewer::new(office, name, team);
     let exported = |(place, carried, archived_at): (Place, Carried, Option<Stamp>)| {
         let Carried { entry, form, priority, message } = carried;
         Some(Exported {
             r#where: place,
             stage: stages.get(&message.id).copied(),
-            view: MessageView::new(&message, name, team),
+            view: viewer.view(&message),
             form,
             priority,
             archived_at,

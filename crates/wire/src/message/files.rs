@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Message;
+use crate::payload::classify;
 
 /// Keys within keys within keys: nobody writes them deeper.
 const DEEPEST: usize = 8;
@@ -16,6 +17,20 @@ pub struct NamedPath {
     pub path: String,
 }
 
+impl NamedPath {
+    /// The paths that a message's text names as files, if it is a payload; `outer_type` is the type beside the text.
+    pub fn in_text(text: &str, outer_type: Option<&str>) -> Vec<Self> {
+        let mut found = Vec::new();
+        if may_name_files(text)
+            && classify(text, outer_type).is_protocol()
+            && let Ok(payload) = serde_json::from_str(text)
+        {
+            gather(&payload, DEEPEST, &mut found);
+        }
+        found
+    }
+}
+
 /// Whether a key names a file: `filePath`, `planFilePath`, `file_path`, `filePaths` and the like.
 fn names_a_file(key: &str) -> bool {
     let plain: String =
@@ -26,13 +41,7 @@ fn names_a_file(key: &str) -> bool {
 impl Message {
     /// The paths that it names as files: those in the payload first.
     pub fn named_files(&self) -> Vec<NamedPath> {
-        let mut found = Vec::new();
-        if may_name_files(&self.text) {
-            let payload = self.content().payload().is_some();
-            if let Some(payload) = payload.then(|| serde_json::from_str(&self.text).ok()).flatten() {
-                gather(&payload, DEEPEST, &mut found);
-            }
-        }
+        let mut found = NamedPath::in_text(&self.text, self.outer_type.as_deref());
         let beside = self.extra.iter().map(|(key, value)| (key.as_str(), value));
         let metadata = self.metadata.iter().map(|value| ("metadata", value));
         for (key, value) in beside.chain(metadata) {

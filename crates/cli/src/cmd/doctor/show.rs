@@ -93,22 +93,31 @@ pub(super) fn cases(
         tell(out, case)?;
     }
     if let Some(ledger) = ledger.filter(|ledger| ledger.sound) {
-        let path = ledger.ledger.display().to_string();
-        out.note(format!("the ledger {} is sound: {} messages", safe::line(&path), ledger.messages))?;
+        let messages = many(usize::try_from(ledger.messages).unwrap_or(usize::MAX), "message");
+        out.hanging_note("", &format!("the ledger is sound: {messages}"))?;
+        path(out, &ledger.ledger)?;
     }
-    if let Some(Noted { path, lines }) = noted {
-        let path = path.display().to_string();
-        out.note(format!("{} has what was no message, newest last:", safe::line(&path)))?;
+    if let Some(Noted { path: log, lines }) = noted {
+        out.hanging_note("", "what was no message, newest last, is in")?;
+        path(out, log)?;
         for line in lines {
-            out.note(format!("  {}", safe::line(line)))?;
+            out.hanging_note("  ", line)?;
         }
     }
     let counts = count(cases);
-    let many = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     let open =
         [many(counts.error, "error"), many(counts.warning, "warning"), many(counts.note, "note")].join(", ");
-    out.note(format!("{open}; {} fixed", counts.fixed))?;
+    out.hanging_note("", &format!("{open}; {} fixed", counts.fixed))?;
     Ok(())
+}
+
+fn many(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A path is for copying: it has a line of its own, and is not broken.
+fn path(out: &mut Out, path: &Path) -> Result<(), Failure> {
+    Ok(out.note(format!("  {}", safe::line(&path.display().to_string())))?)
 }
 
 fn shape(case: &Case) -> Shape<'_> {

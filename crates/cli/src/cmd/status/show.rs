@@ -11,7 +11,7 @@ use crate::hint::word;
 use crate::output::message;
 use crate::output::paint::Paint;
 use crate::output::table::{Cell, cut, whole};
-use crate::output::times::span;
+use crate::output::times::age;
 use crate::output::{Out, ids, safe};
 
 /// So many of each are shown.
@@ -90,7 +90,7 @@ fn headline(picture: &TeamPicture, found: &[&Attention]) -> String {
 /// Whom it is about, why, and for how long.
 fn reason(picture: &TeamPicture, attention: &Attention) -> String {
     let since = attention.since.map(|since| picture.as_of.as_millis() - since.as_millis());
-    let long = since.map(|since| format!(" {}", span(since.max(0)))).unwrap_or_default();
+    let long = since.map(|since| format!(" {}", age(since))).unwrap_or_default();
     match &attention.who {
         Some(who) => format!("{who} ({}{long})", attention.reason.words()),
         None => format!("{}{long}", attention.reason.words()),

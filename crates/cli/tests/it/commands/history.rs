@@ -171,3 +171,34 @@ fn messages_are_counted_by_sender_type_and_team() {
     assert_eq!(count("by_team", "dev"), Some(3.into()), "{stats}");
     assert!(stats["per_minute"].as_f64().unwrap() > 0.0, "{stats}");
 }
+
+/// The history shows no path of a payload as a file that the inbox would mark.
+#[test]
+fn history_and_export_mark_paths_outside_of_the_teams_folders_as_the_inbox_does() {
+    let world = World::with_team();
+    let payload = r#"{"type":"plan_note","planFilePath":"/etc/passwd","planContent":"a plan"}"#;
+    let id = world.sent("bob", payload);
+    let mark = "planFilePath: /etc/passwd (unchecked path: outside of the team's folders)";
+    for command in [
+        "inbox bob",
+        "log --full",
+        &format!("thread {id}"),
+        "search passwd",
+        "team export --format md",
+        "team export --format mbox",
+    ] {
+        let shown = world.ok(&command.split(' ').collect::<Vec<_>>());
+        // Markdown has its own way to write some signs, and mail programs unfold the headers.
+        let plain = shown.replace('\\', "").replace("=20", " ").replace("=2F", "/");
+        let plain = plain.replace("=3A", ":").replace("=28", "(").replace("=29", ")").replace("=27", "'");
+        let plain = plain.replace("?=\n =?utf-8?Q?", "");
+        assert!(plain.contains(mark), "{command}: {shown}");
+    }
+    for command in ["log", &format!("thread {id}"), "search passwd"] {
+        let found = &world.json(&command.split(' ').collect::<Vec<_>>())[0];
+        assert_eq!(found["files"][0]["unchecked"], "outside", "{command}: {found}");
+    }
+    let export = world.ok(&["team", "export", "--format", "json"]);
+    let export: serde_json::Value = serde_json::from_str(&export).unwrap();
+    assert_eq!(export["messages"][0]["files"][0]["unchecked"], "outside", "{export}");
+}

@@ -20,7 +20,8 @@ fn what_was_mended_is_told_and_kept() {
       [ROOT]/teams/dev/inboxes/bob.json
       because `atm validate` says what each of them lacks
       fix: `--fix` takes them out; they are kept in quarantine.
-    the ledger [STATE]/log.db is sound: 0 messages
+    the ledger is sound: 0 messages
+      [STATE]/log.db
     1 error, 0 warnings, 0 notes; 0 fixed
     [exit 6]
     ");
@@ -30,8 +31,10 @@ fn what_was_mended_is_told_and_kept() {
       [ROOT]/teams/dev/inboxes/bob.json
       because `atm validate` says what each of them lacks
       fixed; `atm doctor --undo [TIME]` undoes it
-    the ledger [STATE]/log.db is sound: 2 messages
-    [STATE]/errors.log has what was no message, newest last:
+    the ledger is sound: 2 messages
+      [STATE]/log.db
+    what was no message, newest last, is in
+      [STATE]/errors.log
       [.........TIME.........] [ROOT]/teams/dev/inboxes/bob.json: entry 2 is null, not an object: skipped, left as it is
       [.........TIME.........] [ROOT]/teams/dev/inboxes/bob.json: entry 3 has no `text`: skipped, left as it is
     0 errors, 0 warnings, 0 notes; 1 fixed

@@ -24,6 +24,8 @@ fn what_was_taken_without_a_sign_of_work_is_offered_again_and_then_escalated() {
     Foreign::client(&world.inbox_file("bob")).with("--verb", "drain").run();
     let due = json!([{"id": id, "to": "bob", "step": "offer", "number": 2}]);
     assert_eq!(world.json(&["retry", "--dry-run"]), due);
+    let short = &id[id.len() - 8..];
+    assert_eq!(world.ok(&["retry", "--dry-run"]), format!("{short} for bob: offered again, number 2\n"));
     assert!(world.texts_for("bob").is_empty(), "a dry run does nothing");
     assert_eq!(world.json(&["retry"]), due);
     assert!(world.texts_for("bob")[0].starts_with("[PENDING ACTION - offered again, number 2"));

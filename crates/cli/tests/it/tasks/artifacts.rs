@@ -127,6 +127,21 @@ fn what_is_refused_about_artifacts() {
 }
 
 #[test]
+fn what_members_left_is_a_table_with_times_for_people() {
+    let world = World::with_team();
+    fs::write(world.home().join("report.md"), "1234567").unwrap();
+    world.ok(&["--as", "bob", "artifacts", "put", "report.md"]);
+    world.ok(&["--as", "bob", "artifacts", "report", "running", "--tokens", "12"]);
+    assert_snapshot!(world.session("atm artifacts list bob"), @"
+    $ atm artifacts list bob
+    bob  running, just now, 0 done, 12 tokens
+
+    FROM  FILE       BYTES  CHANGED
+    bob   report.md  7      just now
+    ");
+}
+
+#[test]
 fn no_link_leads_out_of_a_members_folder() {
     let world = World::with_team();
     let secret = world.home().join("secret");
