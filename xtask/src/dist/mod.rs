@@ -97,14 +97,15 @@ fn pack(release: &Release, with_wheel: bool) -> Result<Vec<PathBuf>> {
     let mut packages = vec![archive::make(release)?];
     say("packing for npm");
     packages.push(npm::make(release)?);
+    say("listing what the program is made of");
+    let contents = sbom::make(release)?;
     if with_wheel {
         say("packing the wheel");
-        packages.push(wheel::make(release)?);
+        packages.push(wheel::make(release, &contents)?);
     } else {
         say("no wheel: it is built with its program, and this one was given");
     }
-    say("listing what it is made of, and the checksums");
-    packages.push(sbom::make(release)?);
+    packages.push(contents);
     sums::make(release, &packages)?;
     Ok(packages)
 }

@@ -1,7 +1,7 @@
 //! The Python wheel: maturin's `bin` kind, which puts the program on the environment's path.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -10,6 +10,8 @@ use super::{Release, extras, say};
 use crate::repo;
 
 const MATURIN: &str = "maturin==1.16.0";
+/// The list of what the program is made of.
+const CONTENTS: &str = "atm.cdx.json";
 /// What maturin lays below the environment's prefix.
 const DATA: &str = "atm_mail.data";
 
@@ -25,13 +27,14 @@ Upgrade: `pip install --upgrade` with the new wheel. Uninstall: `atm install cla
 then `pip uninstall atm-mail`.
 ";
 
-pub(super) fn make(release: &Release) -> Result<PathBuf> {
+pub(super) fn make(release: &Release, contents: &Path) -> Result<PathBuf> {
     let maturin = install()?;
     let folder = release.work.path().join("wheel");
     fs::create_dir_all(&folder)?;
     extras::readme(&folder, INSTALLS)?;
     extras::licences(&folder)?;
     extras::below_prefix(release, &folder.join(DATA).join("data"))?;
+    fs::copy(contents, folder.join(CONTENTS))?;
     fs::write(folder.join("pyproject.toml"), project(release)?)?;
     let mut build = Command::new(maturin);
     build
@@ -62,6 +65,12 @@ fn project(release: &Release) -> Result<String> {
     maturin.insert("manifest-path".into(), manifest.to_string_lossy().as_ref().into());
     maturin.insert("strip".into(), true.into());
     maturin.insert("data".into(), DATA.into());
+    // Its own list names folders of this machine.
+    let mut lists = toml::Table::new();
+    lists.insert("rust".into(), false.into());
+    lists.insert("auditwheel".into(), false.into());
+    lists.insert("include".into(), vec![toml::Value::from(CONTENTS)].into());
+    maturin.insert("sbom".into(), lists.into());
     let mut project = toml::Table::new();
     project.insert("name".into(), "atm-mail".into());
     project.insert("version".into(), release.version.as_str().into());
