@@ -183,6 +183,7 @@ fn history_and_export_mark_paths_outside_of_the_teams_folders_as_the_inbox_does(
         "inbox bob",
         "log --full",
         &format!("thread {id}"),
+        &format!("thread {id} --format context"),
         "search passwd",
         "team export --format md",
         "team export --format mbox",
