@@ -150,7 +150,9 @@ fn a_member_with_unread_mail_is_removed_only_if_that_is_meant_and_comes_back() {
     ] {
         terminal.enter("clear; atm member remove bob; echo code $?.");
         terminal.wait_for("[y/N]");
-        keys.iter().for_each(|key| terminal.press(key));
+        for key in keys {
+            terminal.press(key);
+        }
         terminal.wait_for(code);
         assert!(is_member(), "{keys:?}: {}", terminal.screen());
     }

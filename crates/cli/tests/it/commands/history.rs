@@ -127,11 +127,9 @@ fn a_long_conversation_is_cut_and_says_so_and_fits_a_prompt() {
     let world = World::with_team();
     let first = world.json(&["--as", "team-lead", "send", "bob", "which branch?"])["id"].clone();
     let id = first.as_str().unwrap();
-    let lines: String = (0..60)
-        .map(|number| {
-            format!("{{\"to\":\"bob\",\"text\":\"words of number {number}.\",\"reply_to\":{first}}}\n")
-        })
-        .collect();
+    let line =
+        |number| format!("{{\"to\":\"bob\",\"text\":\"words of number {number}.\",\"reply_to\":{first}}}");
+    let lines = (0..60).map(line).collect::<Vec<String>>().join("\n");
     assert_eq!(world.pipe(&["--as", "team-lead", "send", "--batch"], lines).code, Some(0));
     let shown = world.ok(&["thread", id]);
     assert_eq!(
