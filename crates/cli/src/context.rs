@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use atm_office::Office;
+use atm_office::Team;
 use atm_office::office::USER;
 use atm_panes::Tmux;
 use atm_store::{Root, State};
@@ -139,16 +140,16 @@ impl Context {
     }
 
     /// Who acts in a team: who sends, if the team knows it.
-    pub(crate) fn sender_in(&self, team: &TeamName) -> Result<MemberName, Failure> {
+    pub(crate) fn sender_in(&self, team: &Team<'_>) -> Result<MemberName, Failure> {
         let who = self.sender()?;
-        self.office.check_sender(team, &who)?;
+        team.check_sender(&who)?;
         Ok(who)
     }
 
     /// Who speaks for itself in a team, if the team knows it.
-    pub(crate) fn member_in(&self, team: &TeamName) -> Result<MemberName, Failure> {
+    pub(crate) fn member_in(&self, team: &Team<'_>) -> Result<MemberName, Failure> {
         let who = self.member()?;
-        self.office.check_sender(team, &who)?;
+        team.check_sender(&who)?;
         Ok(who)
     }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::team::Team;
 
 /// All that a member left.
 #[derive(Debug, Serialize)]
@@ -56,10 +57,10 @@ impl Office {
         team: &TeamName,
         of: Option<&MemberName>,
     ) -> Result<Vec<MemberArtifacts>, OfficeError> {
-        self.folder(team)?;
+        let handle = self.team(team)?;
         let names = match of {
             Some(name) => {
-                self.known_mailbox(team, name)?;
+                handle.known_mailbox(name)?;
                 vec![name.clone()]
             }
             None => ArtifactFolder::members(&self.root, team)?,
@@ -87,7 +88,7 @@ impl Office {
         name: &ArtifactName,
         content: &mut impl Read,
     ) -> Result<u64, OfficeError> {
-        self.known_mailbox(team, who)?;
+        self.team(team)?.known_mailbox(who)?;
         Ok(self.artifact_folder(team, who).put(name, content)?)
     }
 
@@ -98,7 +99,7 @@ impl Office {
         of: &MemberName,
         name: &ArtifactName,
     ) -> Result<File, OfficeError> {
-        self.known_mailbox(team, of)?;
+        self.team(team)?.known_mailbox(of)?;
         let file = self.artifact_folder(team, of).open(name)?;
         file.ok_or_else(|| OfficeError::NoArtifact {
             team: team.clone(),
@@ -114,7 +115,7 @@ impl Office {
         of: &MemberName,
         lines: usize,
     ) -> Result<(Option<Vec<u8>>, LogStream), OfficeError> {
-        self.known_mailbox(team, of)?;
+        self.team(team)?.known_mailbox(of)?;
         let folder = self.artifact_folder(team, of);
         // Before the look: what comes in between wakes it.
         let watch = self.hub.folders([folder.path().to_owned()]);
@@ -123,28 +124,6 @@ impl Office {
             None => (None, Tail::before()),
         };
         Ok((text, LogStream { folder, tail, watch }))
-    }
-
-    /// Keeps a member's report of itself current: what it does since `now`, and what went wrong, of an error.
-    pub fn status_changed(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        state: State,
-        detail: Option<&str>,
-        now: Stamp,
-    ) -> Result<TaskStatus, OfficeError> {
-        let agent_id = format!("{name}@{team}");
-        let news = News { agent_id: &agent_id, state, at: now, detail, tokens: 0, tasks: 0, response: None };
-        self.report(team, name, &news)
-    }
-
-    /// The same, with numbers to add, and how fast it answers if there is something to add.
-    pub fn report(&self, team: &TeamName, name: &MemberName, news: &News) -> Result<TaskStatus, OfficeError> {
-        self.known_mailbox(team, name)?;
-        let asks = news.tasks > 0 || news.tokens > 0;
-        let response = news.response.or_else(|| asks.then(|| self.response_time(team, name)).flatten());
-        Ok(self.artifact_folder(team, name).report(&News { response, ..news.clone() })?)
     }
 
     /// How many seconds a member takes to answer, on average, as far as the ledger knows.
@@ -161,6 +140,30 @@ impl Office {
     /// Where a member's own files are.
     pub fn artifact_folder(&self, team: &TeamName, name: &MemberName) -> ArtifactFolder {
         ArtifactFolder::new(&self.root, team, name, &self.state, self.times)
+    }
+}
+
+impl Team<'_> {
+    /// Keeps a member's report of itself current: what it does since `now`, and what went wrong, of an error.
+    pub fn status_changed(
+        &self,
+        name: &MemberName,
+        state: State,
+        detail: Option<&str>,
+        now: Stamp,
+    ) -> Result<TaskStatus, OfficeError> {
+        let agent_id = format!("{name}@{}", self.name());
+        let news = News { agent_id: &agent_id, state, at: now, detail, tokens: 0, tasks: 0, response: None };
+        self.report(name, &news)
+    }
+
+    /// The same, with numbers to add, and how fast it answers if there is something to add.
+    pub fn report(&self, name: &MemberName, news: &News) -> Result<TaskStatus, OfficeError> {
+        self.known_mailbox(name)?;
+        let (office, team) = (self.office(), self.name());
+        let asks = news.tasks > 0 || news.tokens > 0;
+        let response = news.response.or_else(|| asks.then(|| office.response_time(team, name)).flatten());
+        Ok(office.artifact_folder(team, name).report(&News { response, ..news.clone() })?)
     }
 }
 

@@ -85,7 +85,7 @@
 //!
 //! # Asking and answering
 //!
-//! A request has an id that ties its answer to it. [`wait_for_answer`](Office::wait_for_answer) waits for that one and
+//! A request has an id that ties its answer to it. [`wait_for_answer`](Team::wait_for_answer) waits for that one and
 //! leaves all other mail alone; the question is `done` then.
 //!
 //! ```
@@ -103,13 +103,13 @@
 //! let lead = "team-lead".parse()?;
 //! let question = Map::from_iter([("taskId".to_owned(), json!("7"))]);
 //! let (request, asked) =
-//!     office.request(&team, &lead, "bob".parse()?, "task_status_request", question, SendOptions::default())?;
+//!     office.team(&team)?.request(&lead, "bob".parse()?, "task_status_request", question, SendOptions::default())?;
 //!
 //! // Bob, wherever he is:
 //! let answer = Map::from_iter([("progress".to_owned(), json!(60))]);
-//! office.respond(&team, &bob, &request, answer, SendOptions::default())?;
+//! office.team(&team)?.respond(&bob, &request, answer, SendOptions::default())?;
 //!
-//! let answer = office.wait_for_answer(&team, &lead, &bob, &request, Duration::from_secs(30))?;
+//! let answer = office.team(&team)?.wait_for_answer(&lead, &bob, &request, Duration::from_secs(30))?;
 //! assert!(answer.text.contains("\"progress\":60"));
 //! assert_eq!(office.track(Some(&team), &asked.id)?.stage.as_str(), "done");
 //! # Ok(())

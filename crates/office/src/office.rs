@@ -217,35 +217,6 @@ impl Office {
         TeamFolder::new(&self.root, team, &self.state, self.times)
     }
 
-    /// The mailbox of somebody who is a member, has an inbox, or is the user.
-    pub fn known_mailbox(&self, team: &TeamName, name: &MemberName) -> Result<Mailbox, OfficeError> {
-        self.mailbox_and_config(team, name).map(|(mailbox, _)| mailbox)
-    }
-
-    /// The same with the configuration that it was looked up in.
-    pub(crate) fn mailbox_and_config(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-    ) -> Result<(Mailbox, TeamConfig), OfficeError> {
-        let config = self.folder(team)?.load()?;
-        self.mailbox_known_by(team, name, &config).map(|mailbox| (mailbox, config))
-    }
-
-    /// The same, for who has the configuration.
-    pub(crate) fn mailbox_known_by(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        config: &TeamConfig,
-    ) -> Result<Mailbox, OfficeError> {
-        let mailbox = self.mailbox(team, name);
-        if config.member(name.as_str()).is_some() || mailbox.exists() || name.as_str() == USER {
-            return Ok(mailbox);
-        }
-        Err(self.no_member(team, config, name.as_str()))
-    }
-
     /// The error that there is nobody of that name, with the nearest names.
     pub fn no_member(&self, team: &TeamName, config: &TeamConfig, wanted: &str) -> OfficeError {
         let inboxes = self.inbox_names(team);

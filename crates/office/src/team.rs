@@ -49,14 +49,18 @@ impl Office {
         let folder = self.folder(name)?;
         let config = folder.load()?;
         self.recognise(name, &config);
-        let lead = self.lead_of(name, &config).ok();
-        let around = Surroundings::of(&config);
-        let (name, signatures, digests) = (name.clone(), HashMap::new(), OnceLock::new());
-        Ok(Team { office: self, name, folder, config, lead, around, signatures, digests })
+        Ok(self.team_with(name.clone(), config))
     }
-}
 
-impl Office {
+    /// The team that has this configuration, which was loaded just now.
+    pub(crate) fn team_with(&self, name: TeamName, config: TeamConfig) -> Team<'_> {
+        let folder = self.folder_of(&name);
+        let lead = self.lead_of(&name, &config).ok();
+        let around = Surroundings::of(&config);
+        let (signatures, digests) = (HashMap::new(), OnceLock::new());
+        Team { office: self, name, folder, config, lead, around, signatures, digests }
+    }
+
     /// The team of this name, to be looked at: of one that is gone, it is recorded what became of its mail.
     pub(crate) fn team_to_look_at(&self, name: &TeamName) -> Result<Team<'_>, OfficeError> {
         self.team(name).or_else(|missing| {
@@ -75,6 +79,11 @@ impl<'a> Team<'a> {
     /// Its name: the folder's.
     pub fn name(&self) -> &TeamName {
         &self.name
+    }
+
+    /// The same team, as it was loaded, with nothing looked at.
+    pub(crate) fn again(&self) -> Self {
+        self.office.team_with(self.name.clone(), self.config.clone())
     }
 
     /// Its folder.
@@ -100,9 +109,15 @@ impl<'a> Team<'a> {
         self.lead.as_ref().ok_or_else(|| OfficeError::NoLead { team: self.name.clone() })
     }
 
+    /// Whether somebody leads it, or would: a team without a lead is led by its [`DEFAULT`](crate::people::lead::DEFAULT).
+    pub fn is_led_by(&self, who: &MemberName) -> bool {
+        self.office.leads(&self.name, &self.config, who)
+    }
+
     /// The member's entry, or an error with the nearest names.
     pub fn member(&self, name: &MemberName) -> Result<&Member, OfficeError> {
-        self.office.member(&self.name, &self.config, name)
+        let wanted = name.as_str();
+        self.config.member(wanted).ok_or_else(|| self.office.no_member(&self.name, &self.config, wanted))
     }
 
     /// Everybody with mail of their own: the members, and the names that only have an inbox. Sorted, each once.

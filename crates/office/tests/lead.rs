@@ -41,7 +41,7 @@ fn heartbeat_and_escalation_reach_the_same_lead_that_is_no_member() {
     let later = office.clone().with_clock(at(60));
     let steps = later.retry(team.name(), &policies, false).unwrap();
     assert_eq!(steps.len(), 1, "{steps:?}");
-    later.heartbeat(team.name(), &who("bob"), &Alive::default()).unwrap();
+    later.team(team.name()).unwrap().heartbeat(&who("bob"), &Alive::default()).unwrap();
 
     let texts = team.texts("coordinator");
     assert_eq!(texts.len(), 2, "{texts:?}");

@@ -233,9 +233,9 @@ fn a_list_of_all_says_the_same_as_a_question_about_one() {
     let (office, team) = (&world.office, world.team.name());
     world.send("alice", "hello");
     office.begin_read(team, &who("alice"), usize::MAX).unwrap().confirm().unwrap();
-    office.idle(team, &who("alice"), &Idle::default()).unwrap();
-    office.heartbeat(team, &who("carol"), &Alive::default()).unwrap();
-    office.ask_health(team, &who("team-lead"), &who("bob")).unwrap();
+    office.team(team).unwrap().idle(&who("alice"), &Idle::default()).unwrap();
+    office.team(team).unwrap().heartbeat(&who("carol"), &Alive::default()).unwrap();
+    office.team(team).unwrap().ask_health(&who("team-lead"), &who("bob")).unwrap();
     let later = world.at(2, Machine::default());
     let states = [
         ("team-lead", Presence::Unknown),

@@ -122,7 +122,7 @@ impl Artifacts {
                     tasks: 0,
                     response: None,
                 };
-                let status = context.office.report(&team, &who, &news)?;
+                let status = context.office.team(&team)?.report(&who, &news)?;
                 if context.out.json {
                     context.out.document(&status)?;
                 } else {

@@ -43,19 +43,19 @@ impl Health {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let team = context.team()?;
         let Some(name) = self.name else { return sweep(context, &team, self.dry_run) };
+        let mut team = context.office.team(&team)?;
         let from = context.sender_in(&team)?;
-        let office = &context.office;
         if self.stalled {
-            let told = office.stall_alert(&team, &from, &name, &self.tasks)?;
+            let told = team.stall_alert(&from, &name, &self.tasks)?;
             return tell_all(context, told, SendOptions::default());
         }
-        let (request, sent) = office.ask_health(&team, &from, &name)?;
+        let (request, sent) = team.ask_health(&from, &name)?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
         }
         let waiting =
             context.out.waiting(&format!("waiting for {name} to answer, at most {}", span_of(self.timeout)));
-        let waited = context.office.wait_for_heartbeat(&team, &name, &request, sent.timestamp, self.timeout);
+        let waited = team.wait_for_heartbeat(&name, &request, sent.timestamp, self.timeout);
         drop(waiting);
         let checked = match waited {
             // Nobody waits any more, but it was asked.
@@ -76,10 +76,11 @@ impl Health {
 }
 
 fn sweep(context: &mut Context, team: &TeamName, dry_run: bool) -> Result<i32, Failure> {
+    let mut team = context.office.team(team)?;
     if let Some(identity) = context.identity()? {
-        context.office.check_lead(team, &identity.name, "sweeps are for the lead to run")?;
+        team.check_lead(&identity.name, "sweeps are for the lead to run")?;
     }
-    let swept = context.office.sweep(team, dry_run)?;
+    let swept = team.sweep(dry_run)?;
     let out = &mut context.out;
     for warning in swept.iter().flat_map(|swept| &swept.warnings) {
         out.warn(warning)?;

@@ -23,10 +23,10 @@ pub(crate) struct Heartbeat {
 
 impl Heartbeat {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
+        let team = context.office.team(&context.team()?)?;
         let who = context.member_in(&team)?;
         let alive = Alive { task: self.task, progress: self.progress, request: self.request };
-        let sent = context.office.heartbeat(&team, &who, &alive)?;
+        let sent = team.heartbeat(&who, &alive)?;
         tell_all(context, sent.into_iter().map(Ok).collect(), SendOptions::default())
     }
 }

@@ -49,10 +49,10 @@ impl From<Reason> for IdleReason {
 
 impl Idle {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
+        let team = context.office.team(&context.team()?)?;
         let who = context.member_in(&team)?;
         let idle = Report { reason: self.reason.into(), task: self.task, summary: self.summary };
-        let sent = context.office.idle(&team, &who, &idle)?;
+        let sent = team.idle(&who, &idle)?;
         tell(context, &sent)?;
         Ok(0)
     }

@@ -91,9 +91,9 @@ fn member_of_session(context: &Context) -> Option<Address> {
     let parent = u64::from(parent_id());
     let caller = Caller { session: &session, parent, ..Caller::default() };
     let found = context.office.whose(&caller).ok()??;
-    let config = context.office.folder(&found.team).ok()?.load().ok()?;
-    let is_lead = context.office.leads(&found.team, &config, &found.who);
-    (!is_lead).then_some(Address { name: found.who, team: Some(found.team) })
+    let is_lead = found.team.is_led_by(&found.who);
+    let team = Some(found.team.name().clone());
+    (!is_lead).then_some(Address { name: found.who, team })
 }
 
 #[cfg(feature = "mcp-http")]

@@ -57,7 +57,6 @@ pub(crate) struct Approve {
 
 impl Plan {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
         let (request, answer) = match self {
             Self::Submit(submit) => return submit.run(context),
             Self::List { open } => return list(context, open),
@@ -68,8 +67,9 @@ impl Plan {
                 (request, PlanAnswer { feedback: Some(feedback), ..PlanAnswer::default() })
             }
         };
+        let team = context.office.team(&context.team()?)?;
         let who = context.sender_in(&team)?;
-        let sent = context.office.decide_plan(&team, &who, &request, &answer)?;
+        let sent = team.decide_plan(&who, &request, &answer)?;
         tell(context, &sent)?;
         Ok(0)
     }
@@ -77,12 +77,12 @@ impl Plan {
 
 impl Submit {
     fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
+        let mut team = context.office.team(&context.team()?)?;
         let who = context.member_in(&team)?;
         let letter = self.words.letter(Address { name: who.clone(), team: None })?;
         let file = self.words.file().map(|file| context.cwd.join(file).display().to_string());
         let plan = Proposal { text: letter.text, summary: letter.summary, file, priority: letter.priority };
-        let asked = context.office.submit_plan(&team, &who, &plan, self.wait.time())?;
+        let asked = team.submit_plan(&who, &plan, self.wait.time())?;
         tell_asked(context, &asked)
     }
 }

@@ -46,22 +46,18 @@ pub(super) enum Format {
 impl Read {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let who = context.reader()?;
-        let team = context.team()?;
+        let team = context.office.team(&context.team()?)?;
         if !self.peek {
             context.out.check_open().map_err(|error| unseen(&error))?;
         }
         let limit = self.limit.unwrap_or(usize::MAX);
-        let office = &context.office;
         if let Some(wait) = self.wait {
             let waiting = context.out.waiting(&format!("waiting for mail for {who}, at most {}", span(wait)));
-            office.wait_for_mail(&team, &who, wait)?;
+            team.wait_for_mail(&who, wait)?;
             drop(waiting);
         }
-        let mut reading = if self.peek {
-            office.peek(&team, &who, limit)?
-        } else {
-            office.begin_read(&team, &who, limit)?
-        };
+        let mut reading =
+            if self.peek { team.peek(&who, limit)? } else { team.begin_read_from(&who, None, limit)? };
         let out = &mut context.out;
         for warning in reading.warnings() {
             out.warn(warning)?;
@@ -72,7 +68,8 @@ impl Read {
             Format::Context if reading.messages().is_empty() => {}
             Format::Context => {
                 let budget = self.budget.unwrap_or(context.settings.budget.value);
-                let Brief { text, shown } = brief(reading.messages(), 0, budget.bytes(), office.now());
+                let Brief { text, shown } =
+                    brief(reading.messages(), 0, budget.bytes(), context.office.now());
                 let mut is_shown = shown.into_iter();
                 reading.retain(|_| is_shown.next().unwrap_or(false));
                 out.line(text)?;

@@ -29,7 +29,8 @@ impl Reply {
         let options = SendOptions::from(&self.manner);
         let sent = context
             .office
-            .reply(&team, &who, &self.id, letter, options)
+            .team(&team)
+            .and_then(|team| team.reply(&who, &self.id, letter, options))
             .map_err(|error| Failure::sending(error, options))?;
         tell(context, &sent)?;
         Ok(0)

@@ -50,14 +50,13 @@ struct Fields(Map<String, Value>);
 
 impl Request {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
+        let team = context.office.team(&context.team()?)?;
         let from = context.sender()?;
         let asked = self.to.name.clone();
         let options =
             SendOptions { create: self.create, known_sender: !self.create, ..SendOptions::default() };
-        let (request, sent) = context
-            .office
-            .request(&team, &from, self.to, &self.kind, self.data.0, options)
+        let (request, sent) = team
+            .request(&from, self.to, &self.kind, self.data.0, options)
             .map_err(|error| Failure::sending(error, options))?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
@@ -72,7 +71,7 @@ impl Request {
         }
         let waiting =
             context.out.waiting(&format!("waiting for {asked} to answer, at most {}", span_of(self.timeout)));
-        let answer = context.office.wait_for_answer(&team, &from, &asked, &request, self.timeout);
+        let answer = team.wait_for_answer(&from, &asked, &request, self.timeout);
         drop(waiting);
         let answer = match answer {
             // Nobody waits any more, but it was asked.
@@ -93,9 +92,9 @@ impl Request {
 
 impl Respond {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team()?, context.reader()?);
-        context.office.check_sender(&team, &who)?;
-        let sent = context.office.respond(&team, &who, &self.request, self.data.0, SendOptions::default())?;
+        let (team, who) = (context.office.team(&context.team()?)?, context.reader()?);
+        team.check_sender(&who)?;
+        let sent = team.respond(&who, &self.request, self.data.0, SendOptions::default())?;
         tell(context, &sent)?;
         Ok(0)
     }

@@ -175,7 +175,8 @@ fn send_batch(
         let to = context.resolve(letter.to.clone()).map_err(|failure| failure.within(&place(*at)))?;
         letters.push(Letter { to, ..letter });
     }
-    let answers = context.office.send_all(team, from, &letters, options).map_err(|(index, error)| {
+    let team = context.office.team(team)?;
+    let answers = team.send_all(from, &letters, options).map_err(|(index, error)| {
         let at = lines.get(index).map_or(0, |(at, _)| *at);
         Failure::sending(error, options).within(&place(at))
     })?;

@@ -94,31 +94,32 @@ impl Wait {
 
 impl Shutdown {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
+        let name_of_team = context.team()?;
+        let mut team = context.office.team(&name_of_team)?;
         let sent = match self {
             Self::Request(Request { name, reason, wait }) => {
                 let from = context.sender_in(&team)?;
-                let asked = context.office.request_shutdown(&team, &from, &name, reason, wait.time())?;
+                let asked = team.request_shutdown(&from, &name, reason, wait.time())?;
                 if asked.answer.as_ref().is_some_and(|answer| answer.approved) {
-                    close_pane(context, &team, &name)?;
+                    close_pane(context, &name_of_team, &name)?;
                 }
                 return tell_asked(context, &asked);
             }
             Self::Approve { request, spelling, keep_pane } => {
                 let who = context.member_in(&team)?;
                 let request = request.as_deref();
-                let sent = context.office.approve_shutdown(&team, &who, request, spelling.into())?;
+                let sent = team.approve_shutdown(&who, request, spelling.into())?;
                 tell(context, &sent)?;
                 if !keep_pane {
                     // The last thing that is done: we may run in that pane.
                     context.out.finish()?;
-                    close_pane(context, &team, &who)?;
+                    close_pane(context, &name_of_team, &who)?;
                 }
                 return Ok(0);
             }
             Self::Reject { request, reason, spelling } => {
                 let who = context.member_in(&team)?;
-                context.office.reject_shutdown(&team, &who, request.as_deref(), reason, spelling.into())?
+                team.reject_shutdown(&who, request.as_deref(), reason, spelling.into())?
             }
         };
         tell(context, &sent)?;

@@ -137,7 +137,7 @@ impl Tend {
         let identity = context.identity()?;
         for team in self.teams(context)? {
             let allowed = identity.as_ref().map_or(Ok(()), |identity| {
-                context.office.check_lead(&team, &identity.name, "a team is tended by its lead")
+                context.office.team(&team)?.check_lead(&identity.name, "a team is tended by its lead")
             });
             let tended = allowed.and_then(|()| context.office.tend(&team, &chores, self.dry_run));
             let pass = match tended {

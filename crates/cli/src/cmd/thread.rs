@@ -36,12 +36,11 @@ const MOST: usize = 50;
 impl Thread {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let teams = context.remembered_teams()?;
-        let meant = context.office.message_with(&teams, &context.sender()?, &self.id)?;
-        let mut thread = context.office.thread(Some(&meant.team), &meant.id)?;
+        let (id, mut thread) = context.office.thread_with(&teams, &context.sender()?, &self.id)?;
         let is_json = context.out.json || self.format == Format::Json;
         let default = if is_json || self.format == Format::Context { usize::MAX } else { MOST };
         let most = if self.all { usize::MAX } else { self.last.unwrap_or(default) };
-        let left_out = cut(&mut thread, &meant.id, most);
+        let left_out = cut(&mut thread, &id, most);
         let budget = self.budget.unwrap_or(context.settings.budget.value);
         let now = context.office.now();
         let out = &mut context.out;
@@ -50,7 +49,7 @@ impl Thread {
             return Ok(0);
         }
         if self.format == Format::Context {
-            out.line(brief::thread(&thread, &meant.id, left_out, budget.bytes(), now))?;
+            out.line(brief::thread(&thread, &id, left_out, budget.bytes(), now))?;
             return Ok(0);
         }
         out.page();

@@ -17,8 +17,7 @@ pub(crate) struct Track {
 impl Track {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let teams = context.remembered_teams()?;
-        let meant = context.office.message_meant(&teams, &context.sender()?, &self.what)?;
-        let track = context.office.track(Some(&meant.team), &meant.id)?;
+        let track = context.office.track_meant(&teams, &context.sender()?, &self.what)?;
         if context.out.json {
             context.out.document(&track)?;
         } else {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use atm_office::chores::wake::Woken;
+use atm_office::mail::hook::Whose;
 use atm_wire::team::Manner;
 use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand};
@@ -146,8 +147,9 @@ fn waiter(context: &mut Context) -> Result<Option<(TeamName, MemberName)>, Failu
     if input.session().is_empty() {
         return Ok(Some((context.team()?, context.named_reader()?)));
     }
-    let found = hook::whose(context, &input).map_err(failed)?;
-    Ok(found.map(|found| (found.team, found.who)))
+    let office = context.office.clone();
+    let named = |found: Whose<'_>| (found.team.name().clone(), found.who);
+    hook::whose(context, &office, &input, named).map_err(failed)
 }
 
 /// Whether stderr goes anywhere: a client that has ended without ending its hooks has closed its end of the pipe.

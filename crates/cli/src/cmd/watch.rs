@@ -94,7 +94,7 @@ impl Watch {
         }
         for name in named {
             let of = |team: &TeamName| {
-                context.office.known_mailbox(team, &name).map(|_| (team.clone(), name.clone()))
+                context.office.team(team)?.known_mailbox(&name).map(|_| (team.clone(), name.clone()))
             };
             let (known, mut unknown): (Vec<_>, Vec<_>) = teams.iter().map(of).partition(Result::is_ok);
             if known.is_empty()

@@ -37,6 +37,7 @@ mod mending_teams;
 mod migrate;
 mod newcomer;
 mod once;
+mod opens;
 mod panes;
 mod partly;
 mod picture;

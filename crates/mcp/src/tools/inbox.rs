@@ -115,7 +115,7 @@ impl Call for PollInbox {
             if !desk.pages().has_more(reader) {
                 desk.pages().settle();
                 let left = deadline.saturating_duration_since(Instant::now());
-                if !desk.office().wait_for_mail_until(&team, &who, left, stop)? {
+                if !desk.office().team(&team)?.wait_for_mail_until(&who, left, stop)? {
                     return Ok(Answer::list(Vec::new()));
                 }
             }

@@ -127,7 +127,7 @@ impl SendMessage {
         let sent = match (letter.reply_to.clone(), to) {
             (Some(original), to) => {
                 let answer = |asker| Letter { to: to.unwrap_or(asker), ..letter };
-                office.reply(team, sender, &original, answer, options)?
+                office.team(team)?.reply(sender, &original, answer, options)?
             }
             (None, Some(to)) => office.send(team, sender, &Letter { to, ..letter }, options)?,
             (None, None) => return Err(missing_recipient()),
@@ -162,7 +162,7 @@ impl SendMessage {
             return Err(Trouble::new("you cannot ask yourself to shut down"));
         }
         let reason = Some(self.content).filter(|reason| !reason.is_empty());
-        let asked = desk.office().request_shutdown(team, sender, &to, reason, None)?;
+        let asked = desk.office().team(team)?.request_shutdown(sender, &to, reason, None)?;
         let more = json!({ "request_id": asked.request, "target": to });
         told(&format!("{to} was asked to shut down"), &asked.sent, more)
     }
@@ -170,13 +170,13 @@ impl SendMessage {
     fn shutdown_response(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
         let request = Some(self.request_id.as_str()).filter(|id| !id.is_empty());
         if self.decision()? {
-            let sent = desk.office().approve_shutdown(team, sender, request, Dialect::Client)?;
+            let sent = desk.office().team(team)?.approve_shutdown(sender, request, Dialect::Client)?;
             let mut answer = told("shutdown approved; end your work now", &sent, json!({}))?;
             answer.ending = Some((team.clone(), sender.clone()));
             return Ok(answer);
         }
         let reason = if self.content.is_empty() { "still at work".to_owned() } else { self.content };
-        let sent = desk.office().reject_shutdown(team, sender, request, reason, Dialect::Client)?;
+        let sent = desk.office().team(team)?.reject_shutdown(sender, request, reason, Dialect::Client)?;
         told("shutdown rejected", &sent, json!({}))
     }
 
@@ -186,7 +186,7 @@ impl SendMessage {
         let request = if self.request_id.is_empty() { open_plan(desk, team, &to)? } else { self.request_id };
         let feedback = Some(self.content).filter(|feedback| !feedback.is_empty());
         let answer = PlanAnswer { approved, feedback, permission_mode: None };
-        let sent = desk.office().decide_plan(team, sender, &request, &answer)?;
+        let sent = desk.office().team(team)?.decide_plan(sender, &request, &answer)?;
         let what = if approved { "approved" } else { "rejected" };
         told(&format!("plan {request} of {} {what}", sent.to), &sent, json!({}))
     }
@@ -194,7 +194,7 @@ impl SendMessage {
     fn plan_request(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
         let summary = Some(self.summary).filter(|summary| !summary.is_empty());
         let plan = Plan { text: self.content, summary, ..Plan::default() };
-        let asked = desk.office().submit_plan(team, sender, &plan, None)?;
+        let asked = desk.office().team(team)?.submit_plan(sender, &plan, None)?;
         let more = json!({ "request_id": asked.request, "target": asked.sent.to });
         told(&format!("the plan is with {}", asked.sent.to), &asked.sent, more)
     }

@@ -94,7 +94,7 @@ impl Call for Heartbeat {
             progress: self.progress,
             request: self.request_id,
         };
-        let sent = desk.office().heartbeat(&team, &who, &alive)?;
+        let sent = desk.office().team(&team)?.heartbeat(&who, &alive)?;
         let to: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
         let answer =
             Answer::object(&json!({ "success": true, "message": format!("told {}", to.join(", ")) }))?;
@@ -131,10 +131,11 @@ impl Call for Request {
         let to: Address = self.recipient.parse()?;
         let asked = to.name.clone();
         let (data, options) = (self.data.unwrap_or_default(), SendOptions::default());
-        let (request, sent) = desk.office().request(&team, &who, to, &self.r#type, data, options)?;
+        let team = desk.office().team(&team)?;
+        let (request, sent) = team.request(&who, to, &self.r#type, data, options)?;
         let mut body = json!({ "request_id": request, "id": sent.id, "answer": null });
         let timeout = Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
-        let answer = desk.office().wait_for_answer_until(&team, (&who, &asked), &request, timeout, stop);
+        let answer = team.wait_for_answer_until((&who, &asked), &request, timeout, stop);
         let answered = answer.is_ok();
         if let Ok(answer) = answer {
             body["answer"] =
@@ -168,7 +169,8 @@ impl Call for Respond {
         let team = desk.team(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
         let data = self.data.unwrap_or_default();
-        let sent = desk.office().respond(&team, &who, &self.request_id, data, SendOptions::default())?;
+        let sent =
+            desk.office().team(&team)?.respond(&who, &self.request_id, data, SendOptions::default())?;
         told(&format!("{} has the answer", sent.to), &sent, json!({}))
     }
 }

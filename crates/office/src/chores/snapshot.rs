@@ -111,8 +111,8 @@ type HealthOf = (MemberName, Option<HealthRow>);
 
 impl Snapshot {
     /// Looks at a team.
-    pub(crate) fn take(office: &Office, team: &TeamName, parts: Parts) -> Result<Self, OfficeError> {
-        let mut handle = office.team_to_look_at(team)?;
+    pub(crate) fn take(handle: &mut Team<'_>, parts: Parts) -> Result<Self, OfficeError> {
+        let (office, team) = (handle.office(), &handle.name().clone());
         if parts.waiting || parts.people {
             handle.look()?;
         } else {
@@ -132,10 +132,10 @@ impl Snapshot {
             snapshot.tasks = handle.tasks().list(&TaskFilter::default())?.tasks;
         }
         if parts.people {
-            snapshot.members = snapshot.gather_members(&handle, rows);
+            snapshot.members = snapshot.gather_members(handle, rows);
         }
         if parts.waiting {
-            snapshot.waiting = snapshot.gather_waiting(&handle)?;
+            snapshot.waiting = snapshot.gather_waiting(handle)?;
         }
         if parts.inboxes {
             let names = handle.config().members.iter().filter_map(|member| member.checked_name().ok());

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Chore, Exits, Parts, Runner, Snapshot, StepReport};
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::team::Team;
 
 /// For how long the record of a step that has ended is kept.
 const KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
@@ -39,8 +40,12 @@ impl Office {
         chores: &[&dyn Chore],
         dry_run: bool,
     ) -> Result<TeamPass, OfficeError> {
-        let mut pass = self.tend_to(team, &[&Exits], dry_run)?;
-        let rest = self.tend_to(team, chores, dry_run)?;
+        let mut handle = self.team_to_look_at(team)?;
+        let mut pass = handle.tend_to(&[&Exits], dry_run)?;
+        if !pass.steps.is_empty() {
+            handle.reload()?;
+        }
+        let rest = handle.tend_to(chores, dry_run)?;
         pass.steps.extend(rest.steps);
         if !dry_run && self.books.exist() {
             let (root, before) = (self.root_key(), self.now().as_millis() - KEPT_MS);
@@ -48,22 +53,24 @@ impl Office {
         }
         Ok(TeamPass { team: team.clone(), steps: pass.steps, next: rest.next })
     }
+}
 
+impl Team<'_> {
     /// Takes the steps of some chores that are due.
-    pub(crate) fn tend_to(
-        &self,
-        team: &TeamName,
-        chores: &[&dyn Chore],
-        dry_run: bool,
-    ) -> Result<Pass, OfficeError> {
+    pub(crate) fn tend_to(&mut self, chores: &[&dyn Chore], dry_run: bool) -> Result<Pass, OfficeError> {
+        let team = self.name().clone();
         let _span = tracing::debug_span!("chores", %team, dry_run).entered();
-        let runner = Runner::new(self, team);
+        let runner = Runner::new(self.office(), &team);
         let mut pass = Pass::default();
         if !dry_run {
             pass.steps = runner.recover(chores)?;
         }
+        if !pass.steps.is_empty() {
+            // What a step of a dead runner left to do may have changed it.
+            self.reload()?;
+        }
         let parts = chores.iter().fold(Parts::default(), |parts, chore| parts.with(chore.needs()));
-        let snapshot = Snapshot::take(self, team, parts)?;
+        let snapshot = Snapshot::take(self, parts)?;
         for chore in chores {
             let due = chore.due(&snapshot, runner.now);
             pass.steps.extend(runner.run_all(*chore, due, dry_run));

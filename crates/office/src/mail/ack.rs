@@ -1,7 +1,5 @@
 //! Acknowledging a message, once.
 
-use std::slice;
-
 use atm_ledger::{Recorded, Stage};
 use atm_wire::message::Delivery;
 use atm_wire::payload::{Acknowledgment, Payload};
@@ -11,13 +9,13 @@ use crate::error::OfficeError;
 use crate::mail::derived::letter_id;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
+use crate::team::Team;
 use crate::trail::effects;
 use crate::trail::history::Trace;
 use crate::trail::track::LAST;
 
 impl Office {
-    /// `who` tells the sender of a message that it arrived. Only its recipient may, and it is sent once: who
-    /// acknowledges again gets the first acknowledgment as its answer, with a warning.
+    /// `who` tells the sender of a message that it arrived, as [`Team::ack`].
     pub fn ack(
         &self,
         team: &TeamName,
@@ -26,16 +24,26 @@ impl Office {
         text: Option<String>,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        self.folder(team)?;
+        self.team(team)?.ack(who, id, text, options)
+    }
+}
+
+impl Team<'_> {
+    /// `who` tells the sender of a message that it arrived. Only its recipient may, and it is sent once: who
+    /// acknowledges again gets the first acknowledgment as its answer, with a warning.
+    pub fn ack(
+        &self,
+        who: &MemberName,
+        id: &str,
+        text: Option<String>,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
+        // What changed is read before anybody has to wait for us; then what came meanwhile, which is little.
+        self.catch_up()?;
         // Two at once must not both find it without an acknowledgment.
-        let _turn = self.mailbox(team, who).deciding()?;
-        self.look(team)?;
-        let message = if id == LAST {
-            let to = Trace { to: Some(who.to_string()), ..Trace::default() };
-            self.message_or_last(slice::from_ref(team), id, to)?
-        } else {
-            self.to_acknowledge(team, who, id)?
-        };
+        let _turn = self.mailbox(who).deciding()?;
+        self.catch_up()?;
+        let message = self.to_acknowledge(who, id)?;
         if message.inbox.name != who.as_str() {
             let why = format!(
                 "message {} is for {}, and only {} can acknowledge it",
@@ -43,7 +51,7 @@ impl Office {
             );
             return Err(OfficeError::NotYours { who: who.to_string(), why });
         }
-        if let Some(first) = self.first_acknowledgment(who, &message, text.is_some())? {
+        if let Some(first) = self.office().first_acknowledgment(who, &message, text.is_some())? {
             return Ok(first);
         }
         let own_id = letter_id(&message.inbox, &message.id, "ack");
@@ -52,14 +60,19 @@ impl Office {
         let to = Address { name: MemberName::parse(&message.sender)?, team: home };
         let letter = Letter { id: Some(own_id), ..Letter::new(to, Payload::from(ack).to_text()) };
         // Who wrote is answered, with or without an entry or an inbox of its own.
-        self.send_in_turn(team, who, &letter, SendOptions { create: true, ..options })
+        self.send_in_turn(who, &letter, SendOptions { create: true, ..options })
     }
 
     /// The message that is meant: by its own id, or by the name under which its sender wants it acknowledged.
-    fn to_acknowledge(&self, team: &TeamName, who: &MemberName, id: &str) -> Result<Recorded, OfficeError> {
-        let named = match self.recorded(Some(team), id) {
+    fn to_acknowledge(&self, who: &MemberName, id: &str) -> Result<Recorded, OfficeError> {
+        let (office, team) = (self.office(), self.name());
+        let named = match office.recorded(Some(team), id) {
+            Err(OfficeError::NotRecorded { .. }) if id == LAST => {
+                let to = Some(who.to_string());
+                return office.last_recorded(team, Trace { to, ..Trace::default() });
+            }
             Err(OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. }) => {
-                self.books.with(|ledger| ledger.acknowledged_by(&self.root_key(), id))?
+                office.books.with(|ledger| ledger.acknowledged_by(&office.root_key(), id))?
             }
             found => return found,
         };
@@ -68,7 +81,9 @@ impl Office {
         let mine = named.iter().rfind(|message| is_mine(message)).or(named.last());
         mine.cloned().ok_or_else(|| OfficeError::NotRecorded { id: id.to_owned() })
     }
+}
 
+impl Office {
     /// The acknowledgment that a message has, as the answer to who wants to send another one.
     fn first_acknowledgment(
         &self,

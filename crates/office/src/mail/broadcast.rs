@@ -3,14 +3,14 @@
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::error::OfficeError;
-use crate::mail::send::{Letter, Routes, SendOptions, Sent};
+use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
 use crate::team::Team;
 
 impl Office {
     /// Sends a text to all members but the sender, or to those in `only`.
     ///
-    /// As with [`Office::send_all`], the outer error means that nothing was written.
+    /// As with [`Team::send_all`], the outer error means that nothing was written.
     pub fn broadcast(
         &self,
         team: &TeamName,
@@ -19,18 +19,27 @@ impl Office {
         only: Option<&[Address]>,
         options: SendOptions,
     ) -> Result<Vec<Result<Sent, OfficeError>>, OfficeError> {
-        let mut routes = Routes::new(self);
-        let recipients = match only {
-            Some(only) => only.to_vec(),
-            None => everybody_else(routes.team(team)?, from),
-        };
+        self.team(team)?.broadcast(from, letter, only, options)
+    }
+}
+
+impl Team<'_> {
+    /// Sends a text to all members but the sender, or to those in `only`.
+    pub fn broadcast(
+        &self,
+        from: &MemberName,
+        letter: &Letter,
+        only: Option<&[Address]>,
+        options: SendOptions,
+    ) -> Result<Vec<Result<Sent, OfficeError>>, OfficeError> {
+        let recipients = only.map_or_else(|| everybody_else(self, from), <[Address]>::to_vec);
         if recipients.is_empty() {
-            return Err(OfficeError::NobodyElse { team: team.clone() });
+            return Err(OfficeError::NobodyElse { team: self.name().clone() });
         }
         let names: Vec<String> = recipients.iter().map(ToString::to_string).collect();
         let letter = Letter { recipients: names, ..letter.clone() };
         let letters: Vec<Letter> = recipients.into_iter().map(|to| Letter { to, ..letter.clone() }).collect();
-        self.send_all_by(&mut routes, team, from, &letters, options).map_err(|(_, error)| error)
+        self.send_all(from, &letters, options).map_err(|(_, error)| error)
     }
 }
 

@@ -54,12 +54,10 @@ impl Office {
 
     /// Records which teams these are in a ledger that was made just now: before, there was none to recognise them by.
     fn introduce_teams(&self, addressed: &[Addressed]) {
-        let mut teams: Vec<&TeamName> = addressed.iter().map(|letter| &letter.team).collect();
+        let mut teams: Vec<_> = addressed.iter().map(|letter| (&letter.team, letter.created_at)).collect();
         teams.dedup();
-        for team in teams {
-            if let Ok(config) = self.folder_of(team).load() {
-                self.recognise(team, &config);
-            }
+        for (team, created_at) in teams {
+            self.recognise_by(team, created_at);
         }
     }
 

@@ -76,14 +76,8 @@ impl Team<'_> {
     ) -> Result<Vec<String>, OfficeError> {
         let office = self.office();
         let system = MemberName::parse(SYSTEM)?;
-        let mut addressed = office.address(
-            &mut Routes::new(office),
-            self.name(),
-            &system,
-            letter,
-            content_of(letter),
-            SendOptions::default(),
-        )?;
+        let options = SendOptions::default();
+        let mut addressed = Routes::from(self).address(&system, letter, content_of(letter), options)?;
         addressed.draft = Draft {
             color: Some(Color::System.to_string()),
             kind: kind.map(ToOwned::to_owned),

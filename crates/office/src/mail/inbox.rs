@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, Message, Stamp, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::team::Team;
 use crate::trail::pending::Waiting;
 use crate::view::{MessageView, Viewer};
 
@@ -58,29 +58,26 @@ pub struct Look {
 impl Office {
     /// Looks into `who`'s inbox.
     pub fn inbox(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
-        self.inbox_of(team, who, &self.folder(team)?.load()?, filter)
+        self.team(team)?.inbox(who, filter)
     }
+}
 
-    /// The same, with the configuration of the team.
-    pub(crate) fn inbox_of(
-        &self,
-        team: &TeamName,
-        who: &MemberName,
-        config: &TeamConfig,
-        filter: &Filter,
-    ) -> Result<Look, OfficeError> {
-        let mailbox = self.mailbox_known_by(team, who, config)?;
-        self.look_for(team, who);
+impl Team<'_> {
+    /// Looks into `who`'s inbox.
+    pub fn inbox(&mut self, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
+        let mailbox = self.known_mailbox(who)?;
+        self.look_for(who);
         let listing = mailbox.list()?;
         // What the ledger knows to wait: not acknowledged, or taken without a sign of work. Without it the tags tell.
-        let ask = filter.pending && self.books.exist();
-        let pending = if ask { self.pending(team).unwrap_or_default() } else { Vec::new() };
+        let ask = filter.pending && self.office().books.exist();
+        let pending = if ask { self.look_for_pending().map(|look| look.waiting) } else { Ok(Vec::new()) };
+        let pending = pending.unwrap_or_default();
         let to = |waiting: &Waiting| waiting.message.to == who.as_str();
         let waiting = pending.into_iter().filter(to).map(|waiting| waiting.message.id).collect();
         let fitting: Vec<&Message> =
             listing.messages.iter().filter(|message| filter.lets_through(message, &waiting)).collect();
         let skip = filter.last.map_or(0, |last| fitting.len().saturating_sub(last));
-        let viewer = Viewer::new(self, who, team);
+        let viewer = Viewer::new(self.office(), who, self.name());
         Ok(Look {
             messages: fitting.into_iter().skip(skip).map(|message| viewer.view(message)).collect(),
             warnings: listing.warnings.iter().map(ToString::to_string).collect(),

@@ -250,8 +250,9 @@ impl Found {
 
 impl Office {
     fn open_window(&self, reader: Reader<'_>) -> Result<Window, OfficeError> {
-        let mailbox = self.known_mailbox(reader.team, reader.who)?;
-        self.look_for(reader.team, reader.who);
+        let team = self.team(reader.team)?;
+        let mailbox = team.known_mailbox(reader.who)?;
+        team.look_for(reader.who);
         let turn = Some(mailbox.turn()?);
         let signature = mailbox.signature_once_settled();
         let (found, warnings) = mailbox.fold(Found::default, Found::add)?;

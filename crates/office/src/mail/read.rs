@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::error::OfficeError;
 use crate::mail::pages::Page;
 use crate::office::Office;
+use crate::team::Team;
 use crate::trail::effects;
 use crate::trail::look::{READ, UNREAD, in_inbox};
 use crate::view::{MessageView, Viewer};
@@ -176,7 +177,7 @@ impl Office {
         self.begin_read_from(team, who, None, limit)
     }
 
-    /// The same, of those from one sender.
+    /// As [`Team::begin_read_from`].
     pub fn begin_read_from(
         &self,
         team: &TeamName,
@@ -184,60 +185,22 @@ impl Office {
         from: Option<&MemberName>,
         limit: usize,
     ) -> Result<Reading, OfficeError> {
-        let (mailbox, config) = self.mailbox_and_config(team, who)?;
-        self.recognise(team, &config);
-        self.look_for(team, who);
-        let turn = mailbox.turn()?;
-        self.hand_out(team, who, (from, limit), mailbox, Some(turn))
+        self.team(team)?.begin_read_from(who, from, limit)
     }
 
-    /// The same without marking anything, and without waiting for other readers.
-    pub fn peek(&self, team: &TeamName, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
-        let mailbox = self.known_mailbox(team, who)?;
-        self.look_for(team, who);
-        self.hand_out(team, who, (None, limit), mailbox, None)
-    }
-
-    /// Waits until `who` has unread mail, or `timeout` is over; says which. File events wake it, not polling.
+    /// As [`Team::wait_for_mail`].
     pub fn wait_for_mail(
         &self,
         team: &TeamName,
         who: &MemberName,
         timeout: Duration,
     ) -> Result<bool, OfficeError> {
-        self.wait_for_mail_until(team, who, timeout, &Stop::default())
+        self.team(team)?.wait_for_mail(who, timeout)
     }
 
-    /// The same, unless somebody says stop.
-    pub fn wait_for_mail_until(
-        &self,
-        team: &TeamName,
-        who: &MemberName,
-        timeout: Duration,
-        stop: &Stop,
-    ) -> Result<bool, OfficeError> {
-        let mailbox = self.known_mailbox(team, who)?;
-        let deadline = Instant::now() + timeout;
-        let folder = mailbox.file().parent().map(ToOwned::to_owned);
-        // The watch begins before the first look, so that nothing falls between them.
-        let mut watch = self.hub.folders_until(folder, stop);
-        let mut seen = None;
-        loop {
-            // Each time: its sender may die while we wait. The watch looks every few seconds.
-            self.look_for(team, who);
-            let state = mailbox.signature();
-            if seen.as_ref() != Some(&state) {
-                let (is_waiting, _) =
-                    mailbox.fold(|| false, |any: &mut bool, message| *any |= !message.read)?;
-                if is_waiting {
-                    return Ok(true);
-                }
-                seen = Some(state);
-            }
-            if !watch.wait(Some(deadline)) {
-                return Ok(false);
-            }
-        }
+    /// As [`Team::peek`].
+    pub fn peek(&self, team: &TeamName, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
+        self.team(team)?.peek(who, limit)
     }
 
     /// The ledger learns that their recipient has these, which `door` has handed over and marked as read.
@@ -288,5 +251,63 @@ impl Office {
         let (office, team, who) = (self.clone(), team.clone(), who.clone());
         let inbox = Arc::new(Taking { office, team, who, mailbox, warnings, turn });
         Ok(Reading { originals, views: OnceLock::new(), flags, inbox, front: "atm read", page: None })
+    }
+}
+
+impl Team<'_> {
+    /// Hands out the first `limit` unread messages of `who`, or those from one sender.
+    pub fn begin_read_from(
+        &self,
+        who: &MemberName,
+        from: Option<&MemberName>,
+        limit: usize,
+    ) -> Result<Reading, OfficeError> {
+        let mailbox = self.known_mailbox(who)?;
+        self.look_for(who);
+        let turn = mailbox.turn()?;
+        self.office().hand_out(self.name(), who, (from, limit), mailbox, Some(turn))
+    }
+
+    /// The same without marking anything, and without waiting for other readers.
+    pub fn peek(&self, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
+        let mailbox = self.known_mailbox(who)?;
+        self.look_for(who);
+        self.office().hand_out(self.name(), who, (None, limit), mailbox, None)
+    }
+
+    /// Waits until `who` has unread mail, or `timeout` is over; says which. File events wake it, not polling.
+    pub fn wait_for_mail(&self, who: &MemberName, timeout: Duration) -> Result<bool, OfficeError> {
+        self.wait_for_mail_until(who, timeout, &Stop::default())
+    }
+
+    /// The same, unless somebody says stop.
+    pub fn wait_for_mail_until(
+        &self,
+        who: &MemberName,
+        timeout: Duration,
+        stop: &Stop,
+    ) -> Result<bool, OfficeError> {
+        let mailbox = self.known_mailbox(who)?;
+        let deadline = Instant::now() + timeout;
+        let folder = mailbox.file().parent().map(ToOwned::to_owned);
+        // The watch begins before the first look, so that nothing falls between them.
+        let mut watch = self.office().hub.folders_until(folder, stop);
+        let mut seen = None;
+        loop {
+            // Each time: its sender may die while we wait. The watch looks every few seconds.
+            self.look_for(who);
+            let state = mailbox.signature();
+            if seen.as_ref() != Some(&state) {
+                let (is_waiting, _) =
+                    mailbox.fold(|| false, |any: &mut bool, message| *any |= !message.read)?;
+                if is_waiting {
+                    return Ok(true);
+                }
+                seen = Some(state);
+            }
+            if !watch.wait(Some(deadline)) {
+                return Ok(false);
+            }
+        }
     }
 }

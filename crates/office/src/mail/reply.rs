@@ -4,17 +4,17 @@ use atm_wire::{Address, MemberName, Message, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
-use crate::office::Office;
+use crate::team::Team;
 use crate::trail::track::LAST;
 
 /// The shortest part of an id, its start or its end, that may stand for the whole.
 pub(crate) const SHORTEST_PART: usize = 6;
 
-impl Office {
+impl Team<'_> {
     /// Finds a message in somebody's inbox by its id, by the start or end of it, or the last one.
-    pub fn find_message(&self, team: &TeamName, who: &MemberName, id: &str) -> Result<Message, OfficeError> {
-        let mailbox = self.known_mailbox(team, who)?;
-        self.look_for(team, who);
+    pub fn find_message(&self, who: &MemberName, id: &str) -> Result<Message, OfficeError> {
+        let mailbox = self.known_mailbox(who)?;
+        self.look_for(who);
         let messages = mailbox.list()?.messages;
         let is_part =
             |whole: &str| id.len() >= SHORTEST_PART && (whole.starts_with(id) || whole.ends_with(id));
@@ -28,7 +28,11 @@ impl Office {
         fitting.dedup_by_key(|message| message.id.clone());
         match fitting.as_slice() {
             [one] => Ok((*one).clone()),
-            [] => Err(OfficeError::NoMessage { team: team.clone(), who: who.to_string(), id: id.to_owned() }),
+            [] => Err(OfficeError::NoMessage {
+                team: self.name().clone(),
+                who: who.to_string(),
+                id: id.to_owned(),
+            }),
             several => match several.iter().find(|message| message.id == id) {
                 Some(exact) => Ok((**exact).clone()),
                 None => Err(OfficeError::WhichMessage {
@@ -42,19 +46,18 @@ impl Office {
     /// Answers a message in `who`'s inbox: to its sender, in its thread.
     pub fn reply(
         &self,
-        team: &TeamName,
         who: &MemberName,
         id: &str,
         letter: impl FnOnce(Address) -> Letter,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        let original = self.find_message(team, who, id)?;
+        let original = self.find_message(who, id)?;
         let ours = original.ours();
         let home = ours.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&original.from)?, team: home };
         let mut answer = letter(to);
         answer.thread = Some(ours.thread.unwrap_or_else(|| original.id.clone()));
         answer.reply_to = Some(original.id);
-        self.send(team, who, &answer, options)
+        self.send(who, &answer, options)
     }
 }

@@ -14,13 +14,13 @@ use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
+use crate::team::Team;
 use crate::view::{MessageView, Viewer};
 
-impl Office {
+impl Team<'_> {
     /// Asks somebody: a payload of type `kind` with `data`, and an id that the answer will carry.
     pub fn request(
         &self,
-        team: &TeamName,
         from: &MemberName,
         to: Address,
         kind: &str,
@@ -28,84 +28,85 @@ impl Office {
         options: SendOptions,
     ) -> Result<(String, Sent), OfficeError> {
         let request = format!("req-{}", fresh_id().simple());
-        let text = payload(kind, &request, from, self, data);
+        let text = payload(kind, &request, from, self.office(), data);
         // What it asks is between the two of them.
         let options = SendOptions { force: true, ..options };
-        let sent = self.send(team, from, &Letter::new(to, text), options)?;
+        let sent = self.send(from, &Letter::new(to, text), options)?;
         if options.create {
             // The answer needs a place, also if nobody waits for it here.
-            self.mailbox(team, from).create().after(|| Done::Sent(format!("request {request}")))?;
+            self.mailbox(from).create().after(|| Done::Sent(format!("request {request}")))?;
         }
         Ok((request, sent))
     }
 
+    /// Answers a request. Only the one who was asked may, and only once.
+    pub fn respond(
+        &self,
+        who: &MemberName,
+        request: &str,
+        data: Map<String, Value>,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
+        // What changed is read before anybody has to wait for us; then what came meanwhile, which is little.
+        self.catch_up()?;
+        // Two at once must not both find the request open.
+        let _turn = self.mailbox(who).deciding()?;
+        self.catch_up()?;
+        let office = self.office();
+        let root = office.root_key();
+        let about = office.books.with(|ledger| ledger.request(&root, request))?;
+        let asked = open_request(&about, self.name(), who, request)?;
+        let kind = match asked.kind.strip_suffix("_request") {
+            Some(stem) => format!("{stem}_response"),
+            None => format!("{}_response", asked.kind),
+        };
+        let text = payload(&kind, request, who, office, data);
+        let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
+        let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
+        // What it says is between the two of them.
+        self.send_in_turn(who, &Letter::new(to, text), SendOptions { force: true, ..options })
+    }
+}
+
+impl Team<'_> {
     /// Waits for the answer to a request in the asker's inbox; file events wake it. The answer stays unread.
     pub fn wait_for_answer(
         &self,
-        team: &TeamName,
         who: &MemberName,
         asked: &MemberName,
         request: &str,
         timeout: Duration,
     ) -> Result<MessageView, OfficeError> {
-        self.wait_for_answer_until(team, (who, asked), request, timeout, &Stop::default())
+        self.wait_for_answer_until((who, asked), request, timeout, &Stop::default())
     }
 
     /// The same, unless somebody says stop.
     pub fn wait_for_answer_until(
         &self,
-        team: &TeamName,
         (who, asked): (&MemberName, &MemberName),
         request: &str,
         timeout: Duration,
         stop: &Stop,
     ) -> Result<MessageView, OfficeError> {
         let deadline = Instant::now() + timeout;
-        let mailbox = self.mailbox(team, who);
+        let mailbox = self.mailbox(who);
         // It was sent before it is waited for.
         let asked_before = || Done::Sent(format!("request {request}"));
         mailbox.create().after(asked_before)?;
-        let mut watch = self.hub.folders_until(mailbox.file().parent().map(ToOwned::to_owned), stop);
+        let mut watch = self.office().hub.folders_until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
-            self.look_for(team, who);
+            self.look_for(who);
             let answer = mailbox.list().after(asked_before)?.messages.into_iter().find(|message| {
                 message.from == asked.as_str()
                     && matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))
             });
             if let Some(answer) = answer {
-                return Ok(Viewer::new(self, who, team).view(&answer));
+                return Ok(Viewer::new(self.office(), who, self.name()).view(&answer));
             }
             if !watch.wait(Some(deadline)) {
                 return Err(OfficeError::NoAnswer { request: request.to_owned() });
             }
         }
-    }
-
-    /// Answers a request. Only the one who was asked may, and only once.
-    pub fn respond(
-        &self,
-        team: &TeamName,
-        who: &MemberName,
-        request: &str,
-        data: Map<String, Value>,
-        options: SendOptions,
-    ) -> Result<Sent, OfficeError> {
-        self.folder(team)?;
-        // Two at once must not both find the request open.
-        let _turn = self.mailbox(team, who).deciding()?;
-        self.look(team)?;
-        let root = self.root_key();
-        let about = self.books.with(|ledger| ledger.request(&root, request))?;
-        let asked = open_request(&about, team, who, request)?;
-        let kind = match asked.kind.strip_suffix("_request") {
-            Some(stem) => format!("{stem}_response"),
-            None => format!("{}_response", asked.kind),
-        };
-        let text = payload(&kind, request, who, self, data);
-        let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
-        let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
-        // What it says is between the two of them.
-        self.send_in_turn(team, who, &Letter::new(to, text), SendOptions { force: true, ..options })
     }
 }
 

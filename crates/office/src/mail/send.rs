@@ -144,6 +144,8 @@ pub(crate) struct Addressed {
     pub(crate) to: MemberName,
     /// What is to be remembered of its team's lead once it is accepted.
     pub(crate) lead: Option<Remembered>,
+    /// When its recipient's team was made.
+    pub(crate) created_at: Option<Stamp>,
     warnings: Vec<String>,
     hint: Option<Hint>,
 }
@@ -157,32 +159,42 @@ impl Office {
         letter: &Letter,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
+        self.team(team)?.send(from, letter, options)
+    }
+}
+
+impl<'a> Team<'a> {
+    /// Sends one letter from `from`, a member or somebody outside.
+    pub fn send(
+        &self,
+        from: &MemberName,
+        letter: &Letter,
+        options: SendOptions,
+    ) -> Result<Sent, OfficeError> {
         let content = policy::content_of(letter);
-        let _turn = self.deciding(team, from, std::slice::from_ref(&content))?;
-        self.send_one(team, from, letter, content, options)
+        let _turn = self.deciding(from, std::slice::from_ref(&content))?;
+        self.send_one(from, letter, content, options)
     }
 
     /// The same, for a caller that has the sender's turn to decide, or needs none.
     pub(crate) fn send_in_turn(
         &self,
-        team: &TeamName,
         from: &MemberName,
         letter: &Letter,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        self.send_one(team, from, letter, policy::content_of(letter), options)
+        self.send_one(from, letter, policy::content_of(letter), options)
     }
 
     fn send_one(
         &self,
-        team: &TeamName,
         from: &MemberName,
         letter: &Letter,
         content: Content,
         options: SendOptions,
     ) -> Result<Sent, OfficeError> {
-        let addressed = self.address(&mut Routes::new(self), team, from, letter, content, options)?;
-        let mut sent = self.deliver(vec![addressed], options.strict);
+        let addressed = Routes::from(self).address(from, letter, content, options)?;
+        let mut sent = self.office().deliver(vec![addressed], options.strict);
         // One letter in, one answer out.
         sent.pop().unwrap_or(Err(OfficeError::EmptyMessage))
     }
@@ -192,24 +204,11 @@ impl Office {
     /// The outer error means that nothing was written; the answers stand in the order of the letters.
     pub fn send_all(
         &self,
-        team: &TeamName,
         from: &MemberName,
         letters: &[Letter],
         options: SendOptions,
     ) -> Result<Vec<Result<Sent, OfficeError>>, (usize, OfficeError)> {
-        self.send_all_by(&mut Routes::new(self), team, from, letters, options)
-    }
-
-    /// The same, with teams that may be loaded already.
-    pub(crate) fn send_all_by<'a>(
-        &'a self,
-        routes: &mut Routes<'a>,
-        team: &TeamName,
-        from: &MemberName,
-        letters: &[Letter],
-        options: SendOptions,
-    ) -> Result<Vec<Result<Sent, OfficeError>>, (usize, OfficeError)> {
-        if let Some(index) = repeated_id(team, letters) {
+        if let Some(index) = repeated_id(self.name(), letters) {
             let id = letters[index].id.clone().unwrap_or_default();
             return Err((index, OfficeError::RepeatedId { id }));
         }
@@ -218,36 +217,33 @@ impl Office {
             let why = format!("request {request} is decided twice");
             return Err((index, OfficeError::NotYours { who: from.to_string(), why }));
         }
-        let _turn = self.deciding(team, from, &contents).map_err(|error| (0, error))?;
+        let _turn = self.deciding(from, &contents).map_err(|error| (0, error))?;
+        let mut routes = Routes::from(self);
         let addressed = letters
             .iter()
             .zip(contents)
             .enumerate()
             .map(|(index, (letter, content))| {
-                self.address(routes, team, from, letter, content, options).map_err(|error| (index, error))
+                routes.address(from, letter, content, options).map_err(|error| (index, error))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(self.deliver(addressed, options.strict))
+        Ok(self.office().deliver(addressed, options.strict))
     }
 
     /// The sender's turn to decide, if one of these letters is a decision: two at once must not both find the request
     /// open.
-    fn deciding(
-        &self,
-        team: &TeamName,
-        from: &MemberName,
-        contents: &[Content],
-    ) -> Result<Option<Turn>, OfficeError> {
+    fn deciding(&self, from: &MemberName, contents: &[Content]) -> Result<Option<Turn>, OfficeError> {
         if !policy::has_decision(contents) {
             return Ok(None);
         }
-        Ok(Some(self.mailbox(team, from).deciding()?))
+        Ok(Some(self.mailbox(from).deciding()?))
     }
+}
 
-    pub(crate) fn address<'a>(
-        &'a self,
-        routes: &mut Routes<'a>,
-        team: &TeamName,
+impl<'a> Routes<'_, 'a> {
+    /// Finds the recipient of a letter, and makes of it what will be written.
+    pub(crate) fn address(
+        &mut self,
         from: &MemberName,
         letter: &Letter,
         content: Content,
@@ -257,16 +253,18 @@ impl Office {
             return Err(OfficeError::EmptyMessage);
         }
         metadata::check(&letter.metadata)?;
+        let (home, office) = (self.home, self.home.office());
+        let team = home.name();
         let target = letter.to.team.as_ref().unwrap_or(team);
-        let there = routes.team(target)?;
-        self.check_policy(team, from, (target, there.config()), &letter.to.name, &content)?;
+        let there = self.team(target)?;
+        home.check_policy(from, there, &letter.to.name, &content)?;
         if !options.force {
             check_payload(&content)?;
         }
-        let lead = self.lead_to_remember(target, there.config());
+        let lead = office.lead_to_remember(target, there.config());
+        let created_at = there.config().created_at;
         let mut warnings = Vec::new();
         let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
-        let home = routes.team(team)?;
         let sender = home.config().member(from.as_str());
         if sender.is_none() && from.as_str() != USER {
             if options.known_sender {
@@ -276,7 +274,7 @@ impl Office {
         }
         let hint =
             (letter.text.len() > LARGE).then_some(Hint::SendFile { kilobytes: letter.text.len() / 1024 });
-        let now = self.now();
+        let now = office.now();
         // With white space before it, it is words to those that read the file.
         let content = if letter.text.starts_with('{') { content } else { Content::Text };
         let is_protocol = content.is_protocol();
@@ -316,6 +314,7 @@ impl Office {
         };
         Ok(Addressed {
             lead,
+            created_at,
             team: target.clone(),
             draft,
             content,
@@ -340,21 +339,25 @@ fn check_payload(content: &Content) -> Result<(), OfficeError> {
 
 /// The teams that the letters of one call come from and go to, each loaded once.
 #[derive(Debug)]
-pub(crate) struct Routes<'a> {
-    office: &'a Office,
-    teams: HashMap<TeamName, Team<'a>>,
+pub(crate) struct Routes<'t, 'a> {
+    home: &'t Team<'a>,
+    others: HashMap<TeamName, Team<'a>>,
 }
 
-impl<'a> Routes<'a> {
-    pub(crate) fn new(office: &'a Office) -> Self {
-        Self { office, teams: HashMap::new() }
+impl<'t, 'a> Routes<'t, 'a> {
+    /// From this team.
+    pub(crate) fn from(home: &'t Team<'a>) -> Self {
+        Self { home, others: HashMap::new() }
     }
 
-    /// A team, loaded when it is first asked for.
-    pub(crate) fn team(&mut self, name: &TeamName) -> Result<&Team<'a>, OfficeError> {
-        Ok(match self.teams.entry(name.clone()) {
+    /// A team; another one than that of the sender is loaded when it is first asked for.
+    fn team(&mut self, name: &TeamName) -> Result<&Team<'a>, OfficeError> {
+        if name == self.home.name() {
+            return Ok(self.home);
+        }
+        Ok(match self.others.entry(name.clone()) {
             Entry::Occupied(loaded) => loaded.into_mut(),
-            Entry::Vacant(place) => place.insert(self.office.team(name)?),
+            Entry::Vacant(place) => place.insert(self.home.office().team(name)?),
         })
     }
 }

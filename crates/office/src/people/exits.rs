@@ -163,7 +163,7 @@ impl Team<'_> {
     pub fn report_state(&self, name: &MemberName, state: State, how: &str) {
         let detail = (state == State::Error).then_some(how);
         let office = self.office();
-        let _ = office.status_changed(self.name(), name, state, detail, office.now());
+        let _ = self.status_changed(name, state, detail, office.now());
     }
 
     /// The panes of the members that we started and have not seen end.

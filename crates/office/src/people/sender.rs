@@ -1,9 +1,9 @@
 //! Who may act in a team's name: somebody that it knows.
 
-use atm_wire::{MemberName, TeamName};
+use atm_wire::MemberName;
 
 use crate::error::OfficeError;
-use crate::office::{Office, USER};
+use crate::office::USER;
 use crate::team::Team;
 
 impl Team<'_> {
@@ -16,12 +16,5 @@ impl Team<'_> {
             || self.mailbox(from).exists()
             || self.agent_named(from).is_some();
         if is_known { Ok(()) } else { Err(self.office().no_sender(self.name(), self.config(), from)) }
-    }
-}
-
-impl Office {
-    /// Fails with the nearest names if nobody in the team knows `from`.
-    pub fn check_sender(&self, team: &TeamName, from: &MemberName) -> Result<(), OfficeError> {
-        self.team(team)?.check_sender(from)
     }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use atm_ledger::Recorded;
 use atm_store::fresh_id;
 use atm_wire::payload::{Content, HealthCheck, Heartbeat, Payload, StallAlert, classify};
-use atm_wire::{Address, MemberName, Stamp, TeamName};
+use atm_wire::{Address, MemberName, Stamp};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
-use crate::office::Office;
+use crate::team::Team;
 
 const CHECK: &str = "health_check";
 const HEARTBEAT: &str = "heartbeat";
@@ -34,37 +34,30 @@ pub struct Checked {
     pub id: String,
 }
 
-impl Office {
+impl Team<'_> {
     /// Asks a member whether it is alive: the check's id, and what became of its message.
-    pub fn ask_health(
-        &self,
-        team: &TeamName,
-        from: &MemberName,
-        name: &MemberName,
-    ) -> Result<(String, Sent), OfficeError> {
-        let config = self.folder(team)?.load()?;
-        self.member(team, &config, name)?;
+    pub fn ask_health(&self, from: &MemberName, name: &MemberName) -> Result<(String, Sent), OfficeError> {
+        self.member(name)?;
         let request = format!("hc-{}", fresh_id().simple());
         let payload = HealthCheck { request_id: Some(request.clone()) };
-        let sent = self.send_payload(team, from, name.clone(), payload)?;
+        let sent = self.send_payload(from, name.clone(), payload)?;
         Ok((request, sent))
     }
 
     /// Waits for the heartbeat that answers a check; file events wake it.
     pub fn wait_for_heartbeat(
-        &self,
-        team: &TeamName,
+        &mut self,
         name: &MemberName,
         request: &str,
         asked: Stamp,
         timeout: Duration,
     ) -> Result<Checked, OfficeError> {
-        let root = self.root_key();
-        let beat = self.wait_until(team, timeout, || {
+        let (office, team) = (self.office(), self.name().to_string());
+        let root = office.root_key();
+        let beat = self.wait_until(timeout, || {
             let since = asked.saturating_sub(Duration::from_secs(1)).as_millis();
-            let beats = self
-                .books
-                .with(|ledger| ledger.sent_by(&root, team.as_str(), name.as_str(), HEARTBEAT, since))?;
+            let beats =
+                office.books.with(|ledger| ledger.sent_by(&root, &team, name.as_str(), HEARTBEAT, since))?;
             // One that names another check answers that one.
             let answers = |m: &Recorded| {
                 Stamp::from_millis(m.sent_at).may_be_since(asked)
@@ -88,29 +81,23 @@ impl Office {
     /// Tells everybody but the lead itself that a member does not answer, and which tasks are free.
     pub fn stall_alert(
         &self,
-        team: &TeamName,
         from: &MemberName,
         stalled: &MemberName,
         released: &[String],
     ) -> Result<Vec<Result<Sent, OfficeError>>, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        self.member(team, &config, stalled)?;
+        self.member(stalled)?;
         let payload =
             StallAlert { stalled_agent: Some(stalled.to_string()), released_tasks: released.to_vec() };
         let to = Address { name: stalled.clone(), team: None };
         let letter = Letter::new(to, Payload::from(payload).to_text());
-        self.broadcast(team, from, &letter, None, SendOptions::default())
+        self.broadcast(from, &letter, None, SendOptions::default())
     }
 
     /// The health checks that somebody has not answered: id and asker, oldest first.
-    pub(crate) fn open_checks(
-        &self,
-        team: &TeamName,
-        who: &MemberName,
-    ) -> Result<Vec<(String, MemberName)>, OfficeError> {
-        self.look(team)?;
-        let inbox = self.inbox_key(team, who);
-        let open = self.books.with(|ledger| ledger.open_requests(&inbox, CHECK))?;
+    pub(crate) fn open_checks(&self, who: &MemberName) -> Result<Vec<(String, MemberName)>, OfficeError> {
+        self.catch_up()?;
+        let inbox = self.inbox_key(who);
+        let open = self.office().books.with(|ledger| ledger.open_requests(&inbox, CHECK))?;
         Ok(open
             .into_iter()
             .filter_map(|check| Some((check.request_id?, MemberName::parse(&check.sender).ok()?)))

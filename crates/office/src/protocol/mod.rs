@@ -14,30 +14,27 @@ pub mod stale;
 
 use atm_ledger::Recorded;
 use atm_wire::payload::Payload;
-use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
-use crate::office::Office;
+use crate::team::Team;
 
-impl Office {
-    /// Sends a payload from one name of a team to another.
+impl Team<'_> {
+    /// Sends a payload from one name of the team to another.
     pub(crate) fn send_payload(
         &self,
-        team: &TeamName,
         from: &MemberName,
         to: MemberName,
         payload: impl Into<Payload>,
     ) -> Result<Sent, OfficeError> {
         let letter = Letter::new(Address { name: to, team: None }, payload.into().to_text());
-        self.send(team, from, &letter, SendOptions::default())
+        self.send(from, &letter, SendOptions::default())
     }
 
     /// Answers who asked, also somebody who has no inbox yet: the name was taken from the request.
     pub(crate) fn answer_with(
         &self,
-        team: &TeamName,
         from: &MemberName,
         asked: &Recorded,
         payload: impl Into<Payload>,
@@ -45,16 +42,6 @@ impl Office {
         let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
         let letter = Letter::new(to, payload.into().to_text());
-        self.send(team, from, &letter, SendOptions { create: true, ..SendOptions::default() })
-    }
-
-    /// The member's entry, or an error with the nearest names.
-    pub(crate) fn member<'a>(
-        &self,
-        team: &TeamName,
-        config: &'a TeamConfig,
-        name: &MemberName,
-    ) -> Result<&'a Member, OfficeError> {
-        config.member(name.as_str()).ok_or_else(|| self.no_member(team, config, name.as_str()))
+        self.send(from, &letter, SendOptions { create: true, ..SendOptions::default() })
     }
 }

@@ -13,6 +13,7 @@ use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::mail::summary::summarize;
 use crate::office::Office;
 use crate::protocol::requests::{Asked, Decision};
+use crate::team::Team;
 
 const REQUEST: &str = "plan_approval_request";
 
@@ -89,11 +90,10 @@ impl PlanState {
     }
 }
 
-impl Office {
+impl Team<'_> {
     /// `who` asks its lead whether it may carry out a plan; with `wait`, waits for the decision.
     pub fn submit_plan(
-        &self,
-        team: &TeamName,
+        &mut self,
         who: &MemberName,
         plan: &Plan,
         wait: Option<Duration>,
@@ -101,53 +101,51 @@ impl Office {
         if plan.text.trim().is_empty() {
             return Err(OfficeError::EmptyMessage);
         }
-        let config = self.folder(team)?.load()?;
-        self.member(team, &config, who)?;
-        let lead = self.lead_of(team, &config)?;
+        self.member(who)?;
+        let lead = self.lead()?.clone();
         if lead == *who {
-            let why = format!("{who} leads team {team} and decides about plans itself");
+            let why = format!("{who} leads team {} and decides about plans itself", self.name());
             return Err(OfficeError::NotYours { who: who.to_string(), why });
         }
-        let request = self.request_id("plan", who)?;
+        let request = self.office().request_id("plan", who)?;
         let payload = PlanApprovalRequest {
             request_id: Some(request.clone()),
             from: Some(who.to_string()),
             plan: Some(plan.text.clone()),
             plan_file_path: plan.file.clone(),
             summary: Some(plan.summary.clone().unwrap_or_else(|| summarize(&plan.text))),
-            timestamp: Some(self.now()),
+            timestamp: Some(self.office().now()),
         };
         let to = Address { name: lead.clone(), team: None };
         let mut letter = Letter::new(to, Payload::from(payload).to_text());
         letter.priority = plan.priority;
-        let sent = self.send(team, who, &letter, SendOptions::default())?;
-        let answer =
-            wait.map(|timeout| self.wait_for_decision(team, &lead, &request, timeout)).transpose()?;
+        let sent = self.send(who, &letter, SendOptions::default())?;
+        let answer = wait.map(|timeout| self.wait_for_decision(&lead, &request, timeout)).transpose()?;
         Ok(Asked { request, sent, answer })
     }
 
     /// `who`, the lead, decides about a plan. Each plan is decided once.
     pub fn decide_plan(
         &self,
-        team: &TeamName,
         who: &MemberName,
         request: &str,
         answer: &PlanAnswer,
     ) -> Result<Sent, OfficeError> {
-        let asked = self.open_request(team, who, REQUEST, request)?;
-        let config = self.folder(team)?.load()?;
+        let asked = self.open_request(who, REQUEST, request)?;
         let payload = PlanApprovalResponse {
             request_id: Some(request.to_owned()),
             approved: Some(answer.approved),
             feedback: answer.feedback.clone(),
             permission_mode: answer.permission_mode.clone(),
-            timestamp: Some(self.now()),
+            timestamp: Some(self.office().now()),
         };
-        let mut sent = self.answer_with(team, who, &asked, payload)?;
-        sent.warnings.extend(self.signature_warning(team, &config));
+        let mut sent = self.answer_with(who, &asked, payload)?;
+        sent.warnings.extend(self.signature_warning());
         Ok(sent)
     }
+}
 
+impl Office {
     /// The plans of a team, oldest first.
     pub fn plans(&self, team: &TeamName) -> Result<Vec<PlanView>, OfficeError> {
         self.look(team)?;

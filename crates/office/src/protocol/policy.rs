@@ -6,14 +6,13 @@
 
 use std::collections::HashSet;
 
+use atm_wire::MemberName;
 use atm_wire::json::Object;
 use atm_wire::payload::{Content, Parsed, Payload, classify};
-use atm_wire::team::TeamConfig;
-use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::send::Letter;
-use crate::office::Office;
+use crate::team::Team;
 
 /// Who starts members.
 const SYSTEM: &str = "system";
@@ -93,29 +92,28 @@ pub(crate) fn decided_twice(contents: &[Content]) -> Option<(usize, String)> {
     })
 }
 
-impl Office {
-    /// Refuses who does not lead a team.
-    pub fn check_lead(&self, team: &TeamName, who: &MemberName, why: &str) -> Result<(), OfficeError> {
-        if self.leads(team, &self.folder(team)?.load()?, who) {
+impl Team<'_> {
+    /// Refuses who does not lead the team.
+    pub fn check_lead(&self, who: &MemberName, why: &str) -> Result<(), OfficeError> {
+        if self.is_led_by(who) {
             return Ok(());
         }
         Err(OfficeError::NotYours { who: who.to_string(), why: why.to_owned() })
     }
 
-    /// Refuses a payload that `from`, of `home`, may not send to somebody of `target`.
+    /// Refuses a payload that `from`, of this team, may not send to somebody of `target`.
     pub(crate) fn check_policy(
         &self,
-        home: &TeamName,
         from: &MemberName,
-        target: (&TeamName, &TeamConfig),
+        target: &Team<'_>,
         to: &MemberName,
         content: &Content,
     ) -> Result<(), OfficeError> {
         let Some((parsed, may)) = governed(content) else { return Ok(()) };
         let kind = parsed.payload.kind();
         let refuse = |why: String| Err(OfficeError::NotYours { who: from.to_string(), why });
-        let (team, config) = target;
-        let is_lead = home == team && self.leads(team, config, from);
+        let (home, team) = (self.name(), target.name());
+        let is_lead = home == team && target.is_led_by(from);
         if let Some(key) = repeated_key(parsed.raw()) {
             return refuse(format!("this {kind} says {key:?} twice"));
         }
@@ -125,8 +123,7 @@ impl Office {
         match may {
             May::Client => return refuse(format!("{kind} is between an agent's client and its lead's")),
             May::Lead | May::AskedLead(_) if !is_lead => {
-                let lead =
-                    self.lead_of(team, config).map_or_else(|_| String::new(), |lead| format!(", {lead}"));
+                let lead = target.lead().map_or_else(|_| String::new(), |lead| format!(", {lead}"));
                 return refuse(format!("{kind} is for the lead of team {team}{lead}, to send"));
             }
             May::Starter if !is_lead && from.as_str() != SYSTEM => {
@@ -138,7 +135,7 @@ impl Office {
         let Some(request) = parsed.request_id() else {
             return refuse(format!("this {kind} names no request"));
         };
-        let asked = self.open_request(home, from, request_kind, &request)?;
+        let asked = self.open_request(from, request_kind, &request)?;
         let asker_home = asked.origin.as_deref().unwrap_or(home.as_str());
         if asked.sender != to.as_str() || asker_home != team.as_str() {
             return refuse(format!("request {request} is from {}, and its answer is for them", asked.sender));

@@ -1,15 +1,15 @@
 //! What a member tells its lead about itself: idle, or alive and this far.
 
 use atm_store::Layout;
+use atm_wire::MemberName;
 use atm_wire::payload::{Heartbeat, IdleNotification};
 use atm_wire::status::State;
-use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::send::Sent;
-use crate::office::Office;
 use crate::tasks::TaskFilter;
+use crate::team::Team;
 
 /// Why a member has nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,18 +69,17 @@ pub struct Alive {
     pub request: Option<String>,
 }
 
-impl Office {
+impl Team<'_> {
     /// `who` tells its lead that it has nothing to do.
-    pub fn idle(&self, team: &TeamName, who: &MemberName, idle: &Idle) -> Result<Sent, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        self.member(team, &config, who)?;
-        let lead = self.lead_of(team, &config)?;
+    pub fn idle(&self, who: &MemberName, idle: &Idle) -> Result<Sent, OfficeError> {
+        self.member(who)?;
+        let lead = self.lead()?.clone();
         // Readers of the log layout use other keys than clients do.
-        let in_log = self.mailbox(team, &lead).layout() == Layout::Log;
+        let in_log = self.mailbox(&lead).layout() == Layout::Log;
         let completed = idle.task.clone().filter(|_| in_log && idle.reason.ends_a_task());
         let payload = IdleNotification {
             from: Some(who.to_string()),
-            timestamp: Some(self.now()),
+            timestamp: Some(self.office().now()),
             idle_reason: Some(idle.reason.as_str().to_owned()),
             summary: idle.summary.clone(),
             completed_task_id: idle.task.clone(),
@@ -88,32 +87,26 @@ impl Office {
             reason: in_log.then(|| idle.reason.as_str().to_owned()),
             ..IdleNotification::default()
         };
-        let mut sent = self.send_payload(team, who, lead, payload)?;
-        sent.warnings.extend(self.report_self(team, who, State::Idle));
+        let mut sent = self.send_payload(who, lead, payload)?;
+        sent.warnings.extend(self.report_self(who, State::Idle));
         Ok(sent)
     }
 
     /// Keeps the member's report of itself current. The message is sent, so what goes wrong here is told, not raised.
-    fn report_self(&self, team: &TeamName, who: &MemberName, state: State) -> Option<String> {
-        let reported = self.status_changed(team, who, state, None, self.now());
+    fn report_self(&self, who: &MemberName, state: State) -> Option<String> {
+        let reported = self.status_changed(who, state, None, self.office().now());
         reported.err().map(|error| format!("{who}'s report is not changed: {error}"))
     }
 
     /// `who` tells its lead that it is alive, and everybody else who had asked. The lead's answer stands first.
-    pub fn heartbeat(
-        &self,
-        team: &TeamName,
-        who: &MemberName,
-        alive: &Alive,
-    ) -> Result<Vec<Sent>, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        self.member(team, &config, who)?;
+    pub fn heartbeat(&self, who: &MemberName, alive: &Alive) -> Result<Vec<Sent>, OfficeError> {
+        self.member(who)?;
         let beat = |request: Option<String>| Heartbeat {
             task_id: alive.task.clone(),
             progress_percent: alive.progress,
             request_id: request,
         };
-        let mut open = self.open_checks(team, who)?;
+        let mut open = self.open_checks(who)?;
         if let Some(request) = &alive.request {
             open.retain(|(asked, _)| asked == request);
             if open.is_empty() {
@@ -121,7 +114,7 @@ impl Office {
                 return Err(OfficeError::NotYours { who: who.to_string(), why });
             }
         }
-        let lead = self.lead_of(team, &config)?;
+        let lead = self.lead()?.clone();
         let mut told: Vec<(MemberName, Option<String>)> = Vec::new();
         for (request, asker) in open {
             told.push((asker, Some(request)));
@@ -132,28 +125,28 @@ impl Office {
         told.sort_by_key(|(name, _)| *name != lead);
         let mut sent: Vec<Sent> = Vec::new();
         for (name, request) in told {
-            let one = self.send_payload(team, who, name, beat(request));
+            let one = self.send_payload(who, name, beat(request));
             sent.push(match sent.last() {
                 None => one?,
                 Some(before) => one.after(|| Done::Sent(format!("message {}", before.id)))?,
             });
         }
         if let Some(first) = sent.first_mut() {
-            first.warnings.extend(self.renew_claims(team, who, alive.task.as_deref()));
-            first.warnings.extend(self.report_self(team, who, State::Running));
+            first.warnings.extend(self.renew_claims(who, alive.task.as_deref()));
+            first.warnings.extend(self.report_self(who, State::Running));
         }
         Ok(sent)
     }
 
     /// Who is alive keeps its claims: that of the task it names, else all. What goes wrong is told, not raised.
-    fn renew_claims(&self, team: &TeamName, who: &MemberName, task: Option<&str>) -> Vec<String> {
+    fn renew_claims(&self, who: &MemberName, task: Option<&str>) -> Vec<String> {
         let renew = || -> Result<Vec<String>, OfficeError> {
-            let tasks = self.tasks(team)?;
+            let tasks = self.tasks();
             let filter = TaskFilter { owner: Some(who.to_string()), ..TaskFilter::default() };
             let mut claimed = tasks.list(&filter)?.tasks;
             claimed.retain(|claim| claim.lease.is_some());
             claimed.retain(|claim| task.is_none_or(|task| claim.id.to_string() == task));
-            let now = self.now();
+            let now = self.office().now();
             let failed = claimed.iter().filter_map(|claim| tasks.renew(who, claim.id, now).err());
             Ok(failed.map(|error| format!("the claim is not renewed: {error}")).collect())
         };

@@ -13,6 +13,7 @@ use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::send::Sent;
 use crate::office::Office;
+use crate::team::Team;
 
 /// A request with what became of its message.
 #[derive(Debug, Clone, Serialize)]
@@ -69,20 +70,20 @@ impl Decision {
     }
 }
 
-impl Office {
+impl Team<'_> {
     /// The open request of that type and id that was put to `who`; an error that says why there is none.
     pub(crate) fn open_request(
         &self,
-        team: &TeamName,
         who: &MemberName,
         kind: &str,
         request: &str,
     ) -> Result<Recorded, OfficeError> {
-        self.look(team)?;
-        let root = self.root_key();
-        let about = self.books.with(|ledger| ledger.request(&root, request))?;
+        self.catch_up()?;
+        let (office, team) = (self.office(), self.name().as_str());
+        let root = office.root_key();
+        let about = office.books.with(|ledger| ledger.request(&root, request))?;
         let refuse = |why: String| Err(OfficeError::NotYours { who: who.to_string(), why });
-        let Some(asked) = about.into_iter().find(|m| m.kind == kind && m.inbox.team == team.as_str()) else {
+        let Some(asked) = about.into_iter().find(|m| m.kind == kind && m.inbox.team == team) else {
             return refuse(format!("there is no {kind} {request:?}"));
         };
         if asked.inbox.name != who.as_str() {
@@ -98,23 +99,62 @@ impl Office {
     /// The request that is meant: the named one, else the newest that is open.
     pub(crate) fn which_request(
         &self,
-        team: &TeamName,
         who: &MemberName,
         kind: &str,
         named: Option<&str>,
     ) -> Result<Recorded, OfficeError> {
         if let Some(request) = named {
-            return self.open_request(team, who, kind, request);
+            return self.open_request(who, kind, request);
         }
-        self.look(team)?;
-        let inbox = self.inbox_key(team, who);
-        let open = self.books.with(|ledger| ledger.open_requests(&inbox, kind))?;
+        self.catch_up()?;
+        let inbox = self.inbox_key(who);
+        let open = self.office().books.with(|ledger| ledger.open_requests(&inbox, kind))?;
         open.into_iter().last().ok_or_else(|| OfficeError::NotYours {
             who: who.to_string(),
             why: format!("there is no open {kind} for {who}"),
         })
     }
 
+    /// Waits for the decision on a request; file events wake it. The answer stays unread.
+    pub(crate) fn wait_for_decision(
+        &mut self,
+        asked: &MemberName,
+        request: &str,
+        timeout: Duration,
+    ) -> Result<Decision, OfficeError> {
+        let office = self.office();
+        let root = office.root_key();
+        let decided = self.wait_until(timeout, || {
+            let about = office.books.with(|ledger| ledger.request(&root, request))?;
+            Ok(about.iter().filter(|message| message.sender == asked.as_str()).find_map(Decision::read))
+        });
+        let decided = decided.after(|| Done::Sent(format!("request {request}")))?;
+        decided.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })
+    }
+
+    /// Looks, brought up to date at each event in the team's mail, until there is something or the time is over.
+    pub(crate) fn wait_until<T>(
+        &mut self,
+        timeout: Duration,
+        mut look: impl FnMut() -> Result<Option<T>, OfficeError>,
+    ) -> Result<Option<T>, OfficeError> {
+        let deadline = Instant::now() + timeout;
+        let mut watch = self.office().mail_watch(self.name());
+        loop {
+            self.look()?;
+            if let Some(found) = look()? {
+                return Ok(Some(found));
+            }
+            if !watch.wait(Some(deadline)) {
+                return Ok(None);
+            }
+            // Members may have come meanwhile. A configuration that cannot be read now stays as it was.
+            let _ = self.reload();
+        }
+    }
+}
+
+impl Office {
     /// `<stem>-<milliseconds>@<name>`, as clients spell it, and one that is not in use.
     pub(crate) fn request_id(&self, stem: &str, name: &MemberName) -> Result<String, OfficeError> {
         let root = self.root_key();
@@ -125,43 +165,6 @@ impl Office {
                 return Ok(request);
             }
             milliseconds += 1;
-        }
-    }
-
-    /// Waits for the decision on a request; file events wake it. The answer stays unread.
-    pub(crate) fn wait_for_decision(
-        &self,
-        team: &TeamName,
-        asked: &MemberName,
-        request: &str,
-        timeout: Duration,
-    ) -> Result<Decision, OfficeError> {
-        let root = self.root_key();
-        let decided = self.wait_until(team, timeout, || {
-            let about = self.books.with(|ledger| ledger.request(&root, request))?;
-            Ok(about.iter().filter(|message| message.sender == asked.as_str()).find_map(Decision::read))
-        });
-        let decided = decided.after(|| Done::Sent(format!("request {request}")))?;
-        decided.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })
-    }
-
-    /// Looks, brought up to date at each event in the team's mail, until there is something or the time is over.
-    pub(crate) fn wait_until<T>(
-        &self,
-        team: &TeamName,
-        timeout: Duration,
-        mut look: impl FnMut() -> Result<Option<T>, OfficeError>,
-    ) -> Result<Option<T>, OfficeError> {
-        let deadline = Instant::now() + timeout;
-        let mut watch = self.mail_watch(team);
-        loop {
-            self.look(team)?;
-            if let Some(found) = look()? {
-                return Ok(Some(found));
-            }
-            if !watch.wait(Some(deadline)) {
-                return Ok(None);
-            }
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use atm_wire::MemberName;
 use atm_wire::payload::{Payload, ShutdownApproved, ShutdownRejected, ShutdownRequest, ShutdownResponse};
-use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::send::Sent;
-use crate::office::Office;
 use crate::people::members::MemberChange;
 use crate::protocol::requests::Asked;
+use crate::team::Team;
 
 pub(super) const REQUEST: &str = "shutdown_request";
 
@@ -23,58 +23,54 @@ pub enum Dialect {
     Response,
 }
 
-impl Office {
+impl Team<'_> {
     /// `from`, the lead, asks a member to end; with `wait`, waits for the decision.
     pub fn request_shutdown(
-        &self,
-        team: &TeamName,
+        &mut self,
         from: &MemberName,
         name: &MemberName,
         reason: Option<String>,
         wait: Option<Duration>,
     ) -> Result<Asked, OfficeError> {
-        let config = self.folder(team)?.load()?;
-        self.member(team, &config, name)?;
-        self.look(team)?;
-        let request = self.request_id("shutdown", name)?;
+        self.member(name)?;
+        self.look()?;
+        let request = self.office().request_id("shutdown", name)?;
         let payload = ShutdownRequest {
             request_id: Some(request.clone()),
             from: Some(from.to_string()),
             reason,
-            timestamp: Some(self.now()),
+            timestamp: Some(self.office().now()),
         };
-        let mut sent = self.send_payload(team, from, name.clone(), payload)?;
-        sent.warnings.extend(self.signature_warning(team, &config));
-        let answer = wait.map(|timeout| self.wait_for_decision(team, name, &request, timeout)).transpose()?;
+        let mut sent = self.send_payload(from, name.clone(), payload)?;
+        sent.warnings.extend(self.signature_warning());
+        let answer = wait.map(|timeout| self.wait_for_decision(name, &request, timeout)).transpose()?;
         Ok(Asked { request, sent, answer })
     }
 
     /// `who` ends: the named request, or the newest that is open, is approved, and the team is told that it is off.
     pub fn approve_shutdown(
         &self,
-        team: &TeamName,
         who: &MemberName,
         request: Option<&str>,
         dialect: Dialect,
     ) -> Result<Sent, OfficeError> {
-        let asked = self.which_request(team, who, REQUEST, request)?;
-        let config = self.folder(team)?.load()?;
-        let member = config.member(who.as_str());
+        let asked = self.which_request(who, REQUEST, request)?;
+        let member = self.config().member(who.as_str());
         let request_id = asked.request_id.clone();
         let payload = match dialect {
             Dialect::Client => Payload::from(ShutdownApproved {
                 request_id,
                 from: Some(who.to_string()),
-                timestamp: Some(self.now()),
+                timestamp: Some(self.office().now()),
                 pane_id: member.and_then(|member| member.tmux_pane_id.clone()),
                 backend_type: member.and_then(|member| member.backend_type.clone()),
             }),
             Dialect::Response => ShutdownResponse { request_id, approved: Some(true), content: None }.into(),
         };
-        let mut sent = self.answer_with(team, who, &asked, payload)?;
+        let mut sent = self.answer_with(who, &asked, payload)?;
         if member.is_some() {
             let off = MemberChange { active: Some(false), ..MemberChange::default() };
-            if let Err(error) = self.set_member(team, who, &off) {
+            if let Err(error) = self.office().set_member(self.name(), who, &off) {
                 sent.warnings.push(format!("{who} could not be recorded as offline: {error}"));
             }
         }
@@ -84,23 +80,22 @@ impl Office {
     /// `who` stays, and says why.
     pub fn reject_shutdown(
         &self,
-        team: &TeamName,
         who: &MemberName,
         request: Option<&str>,
         reason: String,
         dialect: Dialect,
     ) -> Result<Sent, OfficeError> {
-        let asked = self.which_request(team, who, REQUEST, request)?;
+        let asked = self.which_request(who, REQUEST, request)?;
         let (request_id, said) = (asked.request_id.clone(), Some(reason));
         let payload = match dialect {
             Dialect::Client => Payload::from(ShutdownRejected {
                 request_id,
                 from: Some(who.to_string()),
                 reason: said,
-                timestamp: Some(self.now()),
+                timestamp: Some(self.office().now()),
             }),
             Dialect::Response => ShutdownResponse { request_id, approved: Some(false), content: said }.into(),
         };
-        self.answer_with(team, who, &asked, payload)
+        self.answer_with(who, &asked, payload)
     }
 }

@@ -1,11 +1,8 @@
 //! Leads that sign their mail. We have no key of theirs and never forge: it is only told what that means.
 
+use atm_wire::Message;
 use atm_wire::json::Object;
-use atm_wire::team::TeamConfig;
-use atm_wire::{Message, TeamName};
 
-use crate::error::OfficeError;
-use crate::office::Office;
 use crate::team::Team;
 
 /// The fact, in the ledger, that somebody signs.
@@ -17,26 +14,20 @@ const KEYS: [&str; 2] = ["lead_sig", "leadSig"];
 pub const WARNING: &str = "this lead signs; unsigned mail in its name will be shown as unverified, and an unsigned \
                            shutdown request is refused by its members";
 
-impl Office {
-    /// Whether the team's lead signs its mail: by its configuration, or by a signed message that was seen.
-    pub fn lead_signs(&self, team: &TeamName) -> Result<bool, OfficeError> {
-        Ok(self.team(team)?.lead_signs())
-    }
-
-    /// What to tell who speaks for a lead that signs. The ledger must be up to date.
-    pub(crate) fn signature_warning(&self, team: &TeamName, config: &TeamConfig) -> Option<String> {
-        let seen = || {
-            let lead = self.lead_of(team, config).ok()?;
-            self.books.with(|ledger| ledger.fact(&self.inbox_key(team, &lead), SIGNS)).ok()?
-        };
-        (config.signed || seen().is_some()).then(|| WARNING.to_owned())
-    }
-}
-
 impl Team<'_> {
-    /// Whether its lead signs its mail.
+    /// Whether its lead signs its mail: by its configuration, or by a signed message that was seen. The ledger must be up to
+    /// date.
     pub fn lead_signs(&self) -> bool {
-        self.office().signature_warning(self.name(), self.config()).is_some()
+        let seen = || {
+            let lead = self.inbox_key(self.lead().ok()?);
+            self.office().books.with(|ledger| ledger.fact(&lead, SIGNS)).ok()?
+        };
+        self.config().signed || seen().is_some()
+    }
+
+    /// What to tell who speaks for a lead that signs.
+    pub(crate) fn signature_warning(&self) -> Option<String> {
+        self.lead_signs().then(|| WARNING.to_owned())
     }
 }
 

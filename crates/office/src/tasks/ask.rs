@@ -31,8 +31,7 @@ impl Tasks<'_> {
         let owner = MemberName::parse(&owner)?;
         let data = Map::from_iter([("taskId".to_owned(), Value::from(id.to_string()))]);
         let to = Address { name: owner.clone(), team: None };
-        let (request, sent) =
-            self.office.request(&self.team, who, to, REQUEST, data, SendOptions::default())?;
+        let (request, sent) = self.team.request(who, to, REQUEST, data, SendOptions::default())?;
         Ok((request, owner, sent))
     }
 
@@ -45,7 +44,7 @@ impl Tasks<'_> {
         };
         let status = progress.status.as_ref().unwrap_or(&task.status).to_string();
         let Some(request) = request else {
-            let lead = self.office.lead_of(&self.team, &self.config)?;
+            let lead = self.team.lead()?.clone();
             let response = TaskStatusResponse {
                 task_id: Some(id.to_string()),
                 status: Some(status),
@@ -53,7 +52,7 @@ impl Tasks<'_> {
                 eta: progress.eta.clone(),
                 ..TaskStatusResponse::default()
             };
-            return self.office.send_payload(&self.team, who, lead, response);
+            return self.team.send_payload(who, lead, response);
         };
         let mut data = Map::new();
         data.insert("taskId".to_owned(), id.to_string().into());
@@ -66,14 +65,14 @@ impl Tasks<'_> {
         if let Some(eta) = &progress.eta {
             data.insert("eta".to_owned(), eta.clone().into());
         }
-        self.office.respond(&self.team, who, &request, data, SendOptions::default())
+        self.team.respond(who, &request, data, SendOptions::default())
     }
 
     /// The newest question about a task that was put to `who` and has no answer.
     fn open_question(&self, who: &MemberName, id: TaskId) -> Result<Option<String>, OfficeError> {
-        self.office.look(&self.team)?;
-        let inbox = self.office.inbox_key(&self.team, who);
-        let open = self.office.books.with(|ledger| ledger.open_requests(&inbox, REQUEST))?;
+        self.team.catch_up()?;
+        let inbox = self.team.inbox_key(who);
+        let open = self.team.office().books.with(|ledger| ledger.open_requests(&inbox, REQUEST))?;
         let is_about = |text: &str| match classify(text, None) {
             Content::Protocol(parsed) => match parsed.payload {
                 Payload::TaskStatusRequest(asked) => asked.task_id == Some(id.to_string()),
@@ -86,6 +85,6 @@ impl Tasks<'_> {
 
     /// The team.
     pub fn team(&self) -> &TeamName {
-        &self.team
+        self.team.name()
     }
 }

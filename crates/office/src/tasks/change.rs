@@ -38,7 +38,7 @@ impl Tasks<'_> {
         }
         check_keys(change.metadata.iter().map(|(key, _)| key))?;
         if let Some(Some(owner)) = &change.owner {
-            self.office.known_mailbox(&self.team, owner)?;
+            self.team.known_mailbox(owner)?;
         }
         let (mut new_owner, mut completes) = (false, false);
         let task = self.update(id, |task| {

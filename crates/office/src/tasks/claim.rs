@@ -18,7 +18,7 @@ const RELEASED_FROM: &str = "released_from";
 impl Tasks<'_> {
     /// Claims a task for `who`: of any number who try, one gets it. Who has it already gets it for longer.
     pub fn claim(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Outcome, OfficeError> {
-        self.office.known_mailbox(&self.team, who)?;
+        self.team.known_mailbox(who)?;
         let listing = self.folder.list()?;
         self.find(id, &listing)?;
         let by = Graph::new(&listing).blockers(id);
@@ -30,7 +30,7 @@ impl Tasks<'_> {
 
     /// Claims the first task that can be had: one that is `who`'s already, else one that is nobody's.
     pub fn claim_next(&self, who: &MemberName, lease: Duration) -> Result<Outcome, OfficeError> {
-        self.office.known_mailbox(&self.team, who)?;
+        self.team.known_mailbox(who)?;
         let listing = self.folder.list()?;
         let (graph, now) = (Graph::new(&listing), self.now());
         let is_mine = |task: &Task| task.owner.as_deref() == Some(who.as_str());
@@ -48,7 +48,7 @@ impl Tasks<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(TaskError::NoneReady { team: self.team.clone() }.into())
+        Err(TaskError::NoneReady { team: self.team.name().clone() }.into())
     }
 
     fn take(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Outcome, OfficeError> {

@@ -41,7 +41,7 @@ impl Tasks<'_> {
         }
         check_keys(plan.metadata.iter().map(|(key, _)| key))?;
         if let Some(owner) = &plan.owner {
-            self.office.known_mailbox(&self.team, owner)?;
+            self.team.known_mailbox(owner)?;
         }
         let _turn = self.folder.link_turn()?;
         let listing = self.folder.list()?;

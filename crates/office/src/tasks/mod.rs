@@ -16,7 +16,6 @@ use atm_store::tasks::{Decision, TaskListing};
 use atm_wire::payload::Payload;
 use atm_wire::status::{News, State};
 use atm_wire::task::{Status, Task, TaskId};
-use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, Stamp, TeamName};
 
 pub use ask::Progress;
@@ -36,10 +35,8 @@ use crate::team::Team;
 /// The tasks of one team.
 #[derive(Debug)]
 pub struct Tasks<'a> {
-    office: &'a Office,
-    team: TeamName,
+    team: Team<'a>,
     folder: TaskFolder,
-    config: TeamConfig,
 }
 
 /// Which tasks are wanted.
@@ -89,7 +86,7 @@ impl<'a> Team<'a> {
     pub fn tasks(&self) -> Tasks<'a> {
         let office = self.office();
         let folder = TaskFolder::new(&office.root, self.name(), &office.state, office.times);
-        Tasks { office, team: self.name().clone(), folder, config: self.config().clone() }
+        Tasks { team: self.again(), folder }
     }
 }
 
@@ -97,7 +94,7 @@ impl Tasks<'_> {
     /// The tasks that are wanted.
     pub fn list(&self, filter: &TaskFilter) -> Result<TaskViews, OfficeError> {
         let listing = self.folder.list()?;
-        let (graph, now) = (Graph::new(&listing), self.office.now());
+        let (graph, now) = (Graph::new(&listing), self.team.office().now());
         let all = listing.tasks.iter().map(|(id, task)| TaskView::new(*id, task, &graph, now));
         Ok(TaskViews {
             tasks: all.filter(|task| filter.fits(task)).collect(),
@@ -112,7 +109,7 @@ impl Tasks<'_> {
 
     fn view(&self, id: TaskId, listing: &TaskListing) -> Result<TaskView, OfficeError> {
         let task = self.find(id, listing)?;
-        Ok(TaskView::new(id, task, &Graph::new(listing), self.office.now()))
+        Ok(TaskView::new(id, task, &Graph::new(listing), self.team.office().now()))
     }
 
     fn find<'l>(&self, id: TaskId, listing: &'l TaskListing) -> Result<&'l Task, OfficeError> {
@@ -126,7 +123,7 @@ impl Tasks<'_> {
     }
 
     fn no_task(&self, id: TaskId) -> OfficeError {
-        TaskError::NoTask { team: self.team.clone(), id }.into()
+        TaskError::NoTask { team: self.team.name().clone(), id }.into()
     }
 
     /// Looks at a task and changes it in one step, unless `decide` refuses.
@@ -145,7 +142,7 @@ impl Tasks<'_> {
 
     /// Refuses what only a task's owner, the lead, or the person at the keyboard may do.
     fn may_decide(&self, who: &MemberName, id: TaskId, task: &Task) -> Result<(), OfficeError> {
-        let decides = who.as_str() == USER || self.office.leads(&self.team, &self.config, who);
+        let decides = who.as_str() == USER || self.team.is_led_by(who);
         match task.owner.as_deref() {
             Some(owner) if owner != who.as_str() && !decides => {
                 let why = format!("task {id} is {owner}'s; only {owner} or the lead may do that");
@@ -157,7 +154,7 @@ impl Tasks<'_> {
 
     /// The lead, if there is one and it is not `who`.
     fn lead_beside(&self, who: &MemberName) -> Option<MemberName> {
-        self.office.lead_of(&self.team, &self.config).ok().filter(|lead| lead != who)
+        self.team.lead().ok().filter(|lead| *lead != who).cloned()
     }
 
     /// Tells somebody about a task. The task is changed already, so what goes wrong here is told, not raised.
@@ -169,7 +166,7 @@ impl Tasks<'_> {
         outcome: &mut Outcome,
     ) {
         let Some(to) = to else { return };
-        match self.office.send_payload(&self.team, from, to.clone(), about) {
+        match self.team.send_payload(from, to.clone(), about) {
             Ok(sent) => outcome.sent = Some(sent),
             Err(error) => {
                 outcome.warnings.push(format!("the task is changed, but {to} was not told: {error}"));
@@ -182,7 +179,7 @@ impl Tasks<'_> {
         if who.as_str() == USER {
             return;
         }
-        let agent_id = format!("{who}@{}", self.team);
+        let agent_id = format!("{who}@{}", self.team.name());
         let tasks = u64::from(state == State::Complete);
         let news = News {
             agent_id: &agent_id,
@@ -193,7 +190,7 @@ impl Tasks<'_> {
             tasks,
             response: None,
         };
-        match self.office.report(&self.team, who, &news) {
+        match self.team.report(who, &news) {
             // An owner who has left the team reports nothing.
             Ok(_) | Err(OfficeError::NoMember { .. }) => {}
             Err(error) => {
@@ -207,6 +204,6 @@ impl Tasks<'_> {
     }
 
     fn now(&self) -> Stamp {
-        self.office.now()
+        self.team.office().now()
     }
 }

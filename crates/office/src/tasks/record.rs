@@ -144,17 +144,17 @@ impl Office {
 impl Tasks<'_> {
     /// Records what we did to a task. Where that cannot be done now, or there is no ledger yet, the next look finds it.
     pub(super) fn record(&self, who: Option<&MemberName>, id: TaskId) {
-        if self.office.books.exist() {
+        if self.team.office().books.exist() {
             let _ = self.try_record(who, id);
         }
     }
 
     fn try_record(&self, who: Option<&MemberName>, id: TaskId) -> Result<(), OfficeError> {
-        let (root, team) = (self.office.root_key(), self.team.as_str());
+        let (root, team) = (self.team.office().root_key(), self.team.name().as_str());
         let evidence = Evidence::certain("changed by atm");
         let evidence = who.map_or(evidence.clone(), |who| evidence.by(who.as_str()));
         for _ in 0..ATTEMPTS {
-            let known = self.office.books.with(|ledger| ledger.known_tasks(&root, team))?;
+            let known = self.team.office().books.with(|ledger| ledger.known_tasks(&root, team))?;
             let now = self.folder.load(id)?.map(|task| TaskState::of(&task).to_json());
             let was = known.states.get(&id.to_string()).cloned();
             if was == now {
@@ -163,7 +163,8 @@ impl Tasks<'_> {
             let change = TaskChange { task: id.to_string(), was, now };
             let changes = [(change, self.now().as_millis(), evidence.clone())];
             let look = TaskLook { known: known.signature.as_deref(), changes: &changes, signature: None };
-            let recording = self.office.books.with(|ledger| ledger.record_tasks(&root, team, &look))?;
+            let recording =
+                self.team.office().books.with(|ledger| ledger.record_tasks(&root, team, &look))?;
             if recording == Recording::Done {
                 break;
             }

@@ -37,7 +37,7 @@ impl Office {
     pub fn archived(&self, team: &TeamName, who: &MemberName, filter: &Filter) -> Result<Look, OfficeError> {
         let archive = self.archive_of(team, who);
         let mailbox = if self.folder_of(team).exists() && !archive.exists() {
-            Some(self.known_mailbox(team, who)?)
+            Some(self.team(team)?.known_mailbox(who)?)
         } else {
             self.folder_of(team).exists().then(|| self.mailbox(team, who))
         };

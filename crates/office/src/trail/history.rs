@@ -128,7 +128,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    fn filter(&self, team: Option<&TeamName>) -> Filter {
+    pub(super) fn filter(&self, team: Option<&TeamName>) -> Filter {
         Filter {
             team: team.map(ToString::to_string),
             from: self.from.clone(),
@@ -151,10 +151,15 @@ pub(super) fn each(teams: &[TeamName]) -> Vec<Option<&TeamName>> {
 impl Office {
     /// Messages that fit, in the order of their times, after a look at what changed.
     pub fn trace(&self, trace: &Trace) -> Result<Vec<Remembered>, OfficeError> {
+        each(&trace.teams).into_iter().try_for_each(|team| self.catch_up(team))?;
+        self.trace_recorded(trace)
+    }
+
+    /// The same, as of the last look.
+    pub(super) fn trace_recorded(&self, trace: &Trace) -> Result<Vec<Remembered>, OfficeError> {
         let root = self.root_key();
         let mut found: Vec<Remembered> = Vec::new();
         for team in each(&trace.teams) {
-            self.catch_up(team)?;
             let of_team = self.books.with(|ledger| ledger.trace(&root, &trace.filter(team)))?;
             found.extend(of_team.into_iter().map(Remembered::from));
         }
@@ -178,9 +183,14 @@ impl Office {
 
     /// Searches everything ever sent or seen, the newest first.
     pub fn search(&self, search: &Search) -> Result<Vec<Remembered>, OfficeError> {
+        each(&search.teams).into_iter().try_for_each(|team| self.catch_up(team))?;
+        self.search_recorded(search)
+    }
+
+    /// The same, as of the last look.
+    pub(super) fn search_recorded(&self, search: &Search) -> Result<Vec<Remembered>, OfficeError> {
         let mut found: Vec<Remembered> = Vec::new();
         for team in each(&search.teams) {
-            self.catch_up(team)?;
             let query = Query {
                 words: search.words.clone(),
                 root: self.root_key(),
@@ -208,8 +218,24 @@ impl Office {
 
     /// The conversation that a message belongs to, oldest first.
     pub fn thread(&self, team: Option<&TeamName>, id: &str) -> Result<Vec<Remembered>, OfficeError> {
-        let message = self.recorded_after_look(team, id)?;
-        let thread = self.books.with(|ledger| ledger.thread(&message))?;
+        self.thread_of(&self.recorded_after_look(team, id)?)
+    }
+
+    /// The same, and the whole id, of the message that somebody means: by its id or a part of it, or by [`LAST`](super::track::LAST), the last that
+    /// somebody sent or got. One in these teams is preferred, if any is named.
+    pub fn thread_with(
+        &self,
+        teams: &[TeamName],
+        who: &MemberName,
+        what: &str,
+    ) -> Result<(String, Vec<Remembered>), OfficeError> {
+        let message = self.recorded_with(teams, who, what)?;
+        let thread = self.thread_of(&message)?;
+        Ok((message.id, thread))
+    }
+
+    fn thread_of(&self, message: &Recorded) -> Result<Vec<Remembered>, OfficeError> {
+        let thread = self.books.with(|ledger| ledger.thread(message))?;
         let mut thread: Vec<Remembered> = thread.into_iter().map(Into::into).collect();
         add_files(self, &mut thread);
         Ok(thread)

@@ -4,8 +4,8 @@
 //! it. What became of the former one's mail is found out first, since its conversations are still there.
 
 use atm_ledger::Bearer;
-use atm_wire::TeamName;
 use atm_wire::team::TeamConfig;
+use atm_wire::{Stamp, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
@@ -14,7 +14,12 @@ impl Office {
     /// Sees to it that what the ledger keeps under a team's name is about the team that has this configuration. Says whether
     /// another one had the name. What cannot be recorded now is for the next who loads the configuration.
     pub(crate) fn recognise(&self, team: &TeamName, config: &TeamConfig) -> bool {
-        let Some(created) = config.created_at else { return false };
+        self.recognise_by(team, config.created_at)
+    }
+
+    /// The same, by when its configuration says that it was made.
+    pub(crate) fn recognise_by(&self, team: &TeamName, created_at: Option<Stamp>) -> bool {
+        let Some(created) = created_at else { return false };
         self.books.exist() && self.try_to_recognise(team, created.as_millis()).unwrap_or(false)
     }
 

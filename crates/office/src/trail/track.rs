@@ -58,25 +58,24 @@ fn is_processed(stage: Stage, stages: &[TrackStage]) -> bool {
     stage.includes(Stage::Taken) && (stage > Stage::Taken || stages.iter().any(is_proof))
 }
 
-/// A message that somebody named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meant {
-    /// The team of its inbox.
-    pub team: TeamName,
-    /// Its whole id.
-    pub id: String,
-}
-
-impl Meant {
-    fn of(team: &str, id: String) -> Result<Self, OfficeError> {
-        Ok(Self { team: TeamName::parse(team)?, id })
-    }
-}
-
 impl Office {
     /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
     pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
-        let message = self.recorded_after_look(team, id)?;
+        self.tracked(self.recorded_after_look(team, id)?)
+    }
+
+    /// The same of the message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of which
+    /// the newest message counts. One in these teams is preferred, if any is named.
+    pub fn track_meant(
+        &self,
+        teams: &[TeamName],
+        sender: &MemberName,
+        what: &str,
+    ) -> Result<Track, OfficeError> {
+        self.tracked(self.recorded_meant(teams, sender, what)?)
+    }
+
+    fn tracked(&self, message: Recorded) -> Result<Track, OfficeError> {
         let records = self.books.with(|ledger| ledger.stages(&message))?;
         let stage_of = |record: StageRecord| TrackStage {
             stage: record.stage,
@@ -98,28 +97,27 @@ impl Office {
         })
     }
 
-    /// The message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of which the
-    /// newest message counts. One in these teams is preferred, if any is named.
-    pub fn message_meant(
+    fn recorded_meant(
         &self,
         teams: &[TeamName],
         sender: &MemberName,
         what: &str,
-    ) -> Result<Meant, OfficeError> {
+    ) -> Result<Recorded, OfficeError> {
         let unknown = match self.recorded_in_any(teams, what) {
-            Ok(message) => return Meant::of(&message.inbox.team, message.id),
+            Ok(message) => return Ok(message),
             Err(error @ (OfficeError::NotRecorded { .. } | OfficeError::WhichMessage { .. })) => error,
             Err(error) => return Err(error),
         };
         let teams = teams.to_vec();
         let newest = if what == LAST {
             let from = Some(sender.to_string());
-            self.trace(&Trace { teams, from, limit: 1, ..Trace::default() })?.pop()
+            self.trace_recorded(&Trace { teams, from, limit: 1, ..Trace::default() })?.pop()
         } else {
             let words = what.to_owned();
-            self.search(&Search { words, teams, limit: 1, ..Search::default() })?.pop()
+            self.search_recorded(&Search { words, teams, limit: 1, ..Search::default() })?.pop()
         };
-        newest.ok_or(unknown).and_then(|message| Meant::of(&message.team, message.id))
+        let newest = newest.ok_or(unknown)?;
+        self.recorded(Some(&TeamName::parse(&newest.team)?), &newest.id)
     }
 
     /// A message that somebody sent: by its id or a part of it, or [`LAST`].
@@ -138,15 +136,14 @@ impl Office {
 
     /// A message by its id or a part of it, or by [`LAST`], the last that somebody sent or got. One in these teams is
     /// preferred, if any is named.
-    pub fn message_with(
+    pub(super) fn recorded_with(
         &self,
         teams: &[TeamName],
         who: &MemberName,
         what: &str,
-    ) -> Result<Meant, OfficeError> {
+    ) -> Result<Recorded, OfficeError> {
         let with = Trace { with: Some(who.to_string()), ..Trace::default() };
-        let message = self.message_or_last(teams, what, with)?;
-        Meant::of(&message.inbox.team, message.id)
+        self.message_or_last(teams, what, with)
     }
 
     /// A message by its id or a part of it, or by [`LAST`]: the last one of a trace.
@@ -160,8 +157,17 @@ impl Office {
             Err(unknown @ OfficeError::NotRecorded { .. }) if what == LAST => unknown,
             recorded => return recorded,
         };
-        let last = self.trace(&Trace { teams: teams.to_vec(), limit: 1, ..trace })?.pop().ok_or(unknown)?;
-        self.recorded_after_look(Some(&TeamName::parse(&last.team)?), &last.id)
+        let trace = Trace { teams: teams.to_vec(), limit: 1, ..trace };
+        let last = self.trace_recorded(&trace)?.pop().ok_or(unknown)?;
+        self.recorded(Some(&TeamName::parse(&last.team)?), &last.id)
+    }
+
+    /// The last message of a trace in a team that was looked at just now.
+    pub(crate) fn last_recorded(&self, team: &TeamName, trace: Trace) -> Result<Recorded, OfficeError> {
+        let root = self.root_key();
+        let filter = Trace { limit: 1, ..trace }.filter(Some(team));
+        let last = self.books.with(|ledger| ledger.trace(&root, &filter))?.pop();
+        last.ok_or_else(|| OfficeError::NotRecorded { id: LAST.to_owned() })
     }
 
     /// A message as it is on record, after a look: in the first of the teams that tells which one it is.

@@ -77,8 +77,7 @@ impl Office {
         let members = handle.members();
         // Who has no inbox has no mail.
         let unread = Filter { unread: true, ..Filter::default() };
-        let inbox = self.inbox_of(team, who, handle.config(), &unread);
-        let for_you = inbox.map(|look| look.messages).unwrap_or_default();
+        let for_you = handle.inbox(who, &unread).map(|look| look.messages).unwrap_or_default();
         let listed = handle.tasks().list(&TaskFilter::default())?;
         Ok(TeamPicture {
             team: team.clone(),

@@ -1,6 +1,7 @@
 //! Mail as it comes. Watching consumes nothing.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use atm_store::Signature;
@@ -48,9 +49,13 @@ impl Office {
         backlog: bool,
         stop: &Stop,
     ) -> Result<MailStream, OfficeError> {
-        let mut boxes = Vec::new();
+        let (mut boxes, mut teams) = (Vec::new(), HashMap::new());
         for (team, name) in inboxes.iter().cloned() {
-            let mailbox = self.known_mailbox(&team, &name)?;
+            let handle = match teams.entry(team.clone()) {
+                Entry::Occupied(loaded) => loaded.into_mut(),
+                Entry::Vacant(place) => place.insert(self.team(&team)?),
+            };
+            let mailbox = handle.known_mailbox(&name)?;
             boxes.push(Watched { team, name, mailbox, signature: None, shown: HashSet::new() });
         }
         let folders = boxes.iter().filter_map(|b| b.mailbox.file().parent().map(ToOwned::to_owned));

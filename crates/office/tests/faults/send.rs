@@ -3,8 +3,8 @@
 use std::fs;
 
 use atm_ledger::{Recorded, Stage};
-use atm_office::OfficeError;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
+use atm_office::{OfficeError, Team};
 use atm_store::Layout;
 
 use crate::cases::{Ordeal, Trial};
@@ -189,7 +189,10 @@ fn batch(name: &str, layout: Layout) {
     let letters = [("bob", "first"), ("carol", "second"), ("bob", "third")];
     let command = || {
         let letters = letters.map(|(to, text)| Letter::new(to.parse().unwrap(), text));
-        let sent = world.office(0).send_all(&world.team, &who("team-lead"), &letters, SendOptions::default());
+        let office = world.office(0);
+        let team = office.team(&world.team).map_err(|error| (0, error));
+        let send = |team: Team<'_>| team.send_all(&who("team-lead"), &letters, SendOptions::default());
+        let sent = team.and_then(send);
         sent.map_or_else(|_| vec![Answer::Refused; 3], |sent| sent.iter().map(Answer::of).collect())
     };
     try_sending(Ordeal::Faults, name, &world, &letters, &command);

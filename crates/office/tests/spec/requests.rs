@@ -17,10 +17,19 @@ fn a_shutdown_request_in_words_is_approved_by_its_id_or_as_the_newest() {
     for named in [Some("req-end-1"), None] {
         let world = World::new(Layout::Array);
         world.others_write("bob", &[asked_in_words("team-lead")]);
-        world.office.approve_shutdown(world.team.name(), &who("bob"), named, Dialect::Client).unwrap();
+        world
+            .office
+            .team(world.team.name())
+            .unwrap()
+            .approve_shutdown(&who("bob"), named, Dialect::Client)
+            .unwrap();
         let told: Value = serde_json::from_str(&world.team.texts("team-lead")[0]).unwrap();
         assert_eq!((&told["type"], &told["requestId"]), (&json!("shutdown_approved"), &json!("req-end-1")));
-        let again = world.office.approve_shutdown(world.team.name(), &who("bob"), named, Dialect::Client);
+        let again = world.office.team(world.team.name()).unwrap().approve_shutdown(
+            &who("bob"),
+            named,
+            Dialect::Client,
+        );
         assert!(again.is_err(), "it has its answer");
     }
 }
@@ -31,7 +40,7 @@ fn whoever_asked_gets_the_answer_without_an_entry_or_an_inbox() {
     world.others_write("bob", &[asked_in_words("coordinator")]);
     let no = |dialect| {
         let why = "not yet".to_owned();
-        world.office.reject_shutdown(world.team.name(), &who("bob"), None, why, dialect)
+        world.office.team(world.team.name()).unwrap().reject_shutdown(&who("bob"), None, why, dialect)
     };
     no(Dialect::Response).unwrap();
     let told: Value = serde_json::from_str(&world.team.texts("coordinator")[0]).unwrap();

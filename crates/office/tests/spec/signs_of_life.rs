@@ -12,10 +12,14 @@ use super::{World, who};
 fn their_entries_carry_the_type_and_a_summary_outside_too() {
     let world = World::new(Layout::Array);
     let (team, office) = (world.team.name(), &world.office);
-    office.ask_health(team, &who("team-lead"), &who("bob")).unwrap();
+    office.team(team).unwrap().ask_health(&who("team-lead"), &who("bob")).unwrap();
     let alive = Alive { task: Some("5".into()), progress: Some(60.0), request: None };
-    office.heartbeat(team, &who("bob"), &alive).unwrap();
-    office.stall_alert(team, &who("team-lead"), &who("bob"), &["5".into(), "6".into()]).unwrap();
+    office.team(team).unwrap().heartbeat(&who("bob"), &alive).unwrap();
+    office
+        .team(team)
+        .unwrap()
+        .stall_alert(&who("team-lead"), &who("bob"), &["5".into(), "6".into()])
+        .unwrap();
 
     let outside = |to: &str, at: usize| {
         let entry = world.team.entries(to)[at].clone();
@@ -33,7 +37,7 @@ fn a_heartbeat_of_whole_seconds_answers_a_check_of_the_same_second() {
     for layout in [Layout::Array, Layout::Log] {
         let world = World::new(layout);
         let (team, office) = (world.team.name(), &world.office);
-        let (request, sent) = office.ask_health(team, &who("team-lead"), &who("bob")).unwrap();
+        let (request, sent) = office.team(team).unwrap().ask_health(&who("team-lead"), &who("bob")).unwrap();
         // Half a second before the check, as far as the spelling goes.
         let beat = match layout {
             Layout::Array => json!({"from": "bob", "type": "heartbeat", "text": "{\"task_id\":\"5\"}",
@@ -43,7 +47,11 @@ fn a_heartbeat_of_whole_seconds_answers_a_check_of_the_same_second() {
         };
         world.others_write("team-lead", &[beat]);
         let wait = Duration::from_millis(10);
-        let checked = office.wait_for_heartbeat(team, &who("bob"), &request, sent.timestamp, wait).unwrap();
+        let checked = office
+            .team(team)
+            .unwrap()
+            .wait_for_heartbeat(&who("bob"), &request, sent.timestamp, wait)
+            .unwrap();
         assert_eq!((checked.after_ms, checked.task.as_deref()), (0, Some("5")));
     }
 }
@@ -61,7 +69,7 @@ fn every_reason_to_be_idle_can_be_given() {
     ];
     for (at, (reason, word)) in all.into_iter().enumerate() {
         let idle = Idle { reason, task: Some("7".into()), summary: None };
-        office.idle(team, &who("bob"), &idle).unwrap();
+        office.team(team).unwrap().idle(&who("bob"), &idle).unwrap();
         let line = &world.team.entries("team-lead")[at];
         assert_eq!((&line["type"], &line["content"]["reason"]), (&json!("idle_notification"), &json!(word)));
         let names_task = matches!(reason, IdleReason::TaskComplete | IdleReason::NoAssignedTasks);

@@ -29,7 +29,8 @@ pub fn inboxes_meant(
     let mut names = names.to_vec();
     names.sort();
     names.dedup();
-    names.iter().try_for_each(|name| office.known_mailbox(team, name).map(drop))?;
+    let handle = office.team(team)?;
+    names.iter().try_for_each(|name| handle.known_mailbox(name).map(drop))?;
     Ok(names)
 }
 

@@ -80,7 +80,7 @@ impl Stage<'_> {
         let (request, from) = (plan.request.clone(), plan.from.clone());
         let feedback = Some("and a chimney, please".to_owned());
         let answer = PlanAnswer { approved: true, feedback, permission_mode: None };
-        self.office.decide_plan(&site.team, &site.lead, &request, &answer)?;
+        self.office.team(&site.team)?.decide_plan(&site.lead, &request, &answer)?;
         self.out.line(format!("  {} may go on: {}", safe::line(&from), safe::line(&request)))?;
         wait("the design is done", || self.is_done(site, "design the house"))
     }
@@ -88,15 +88,16 @@ impl Stage<'_> {
     fn bring_back_one_that_hangs(&mut self, site: &mut Site) -> Result<(), Failure> {
         self.say("Emil has a task and does not answer: atm health emil, task release, kill, respawn")?;
         let emil = name("emil")?;
-        let (request, sent) = self.office.ask_health(&site.team, &site.lead, &emil)?;
-        let beat = self.office.wait_for_heartbeat(&site.team, &emil, &request, sent.timestamp, HEALTH);
+        let mut team = self.office.team(&site.team)?;
+        let (request, sent) = team.ask_health(&site.lead, &emil)?;
+        let beat = team.wait_for_heartbeat(&emil, &request, sent.timestamp, HEALTH);
         let Err(OfficeError::NoAnswer { .. }) = beat else {
             return Err(failed("one that hangs has answered"));
         };
         self.out.line(format!("  no heartbeat within {} ms", HEALTH.as_millis()))?;
         let released = self.office.tasks(&site.team)?.release_all(&emil, self.office.now())?;
         let released: Vec<String> = released.iter().map(ToString::to_string).collect();
-        self.office.stall_alert(&site.team, &site.lead, &emil, &released)?;
+        team.stall_alert(&site.lead, &emil, &released)?;
         self.out.line(format!("  task {} is free again, and everybody knows", released.join(", ")))?;
         site.crew.kill(&emil)?;
         let letter = Letter::new(Address { name: emil.clone(), team: None }, "mind the roses");
@@ -124,8 +125,8 @@ impl Stage<'_> {
         self.say("The lead asks everybody to end, and they agree: atm shutdown request --wait")?;
         for who in ["dora", "emil", "fritz"] {
             let reason = Some("the house is built".to_owned());
-            let asked =
-                self.office.request_shutdown(&site.team, &site.lead, &name(who)?, reason, Some(PATIENCE))?;
+            let mut team = self.office.team(&site.team)?;
+            let asked = team.request_shutdown(&site.lead, &name(who)?, reason, Some(PATIENCE))?;
             let agreed = asked.answer.is_some_and(|answer| answer.approved);
             self.out.line(format!("  {who} {}", if agreed { "agrees" } else { "stays" }))?;
         }

@@ -54,7 +54,7 @@ impl Stage<'_> {
         self.say("Alice answers in the same thread: atm --as alice reply ID …")?;
         let letter = |to| Letter::new(to, "a race in the session store; the fix is on branch fix-login");
         let options = SendOptions::default();
-        self.office.reply(&self.team, &name("alice")?, &sent.id, letter, options)?;
+        self.office.team(&self.team)?.reply(&name("alice")?, &sent.id, letter, options)?;
         self.read("team-lead")?;
 
         self.say("What became of the first message, with the evidence: atm track ID")?;

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use atm_clients::AgentClient;
 use atm_clients::hook::{self, HookEvent, HookInput};
-use atm_office::mail::hook::{Caller, Conversation, Whose};
+use atm_office::Office;
+use atm_office::mail::hook::{Caller, Whose};
 use atm_store::{LockTimes, State, bounded_log};
 use clap::Args;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
@@ -61,12 +62,11 @@ impl Hook {
         let client = self.client.unwrap_or_else(|| hook::sender(&input, said));
         let Some(format) = &client.profile().hooks else { return Ok(0) };
         let Some(moment) = format.moment(event, &input) else { return Ok(0) };
-        let Some(Whose { team, who, .. }) = whose(context, &input)? else { return Ok(0) };
-        let session = input.session().to_owned();
         let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
         let office = context.office.clone().with_lock_times(times);
-        let hooked =
-            office.hook(&Conversation { team, who, session }, moment).map_err(|error| error.to_string())?;
+        let who = |whose: Whose<'_>| whose.team.hook(&whose.who, input.session(), moment);
+        let Some(hooked) = whose(context, &office, &input, who)? else { return Ok(0) };
+        let hooked = hooked.map_err(|error| error.to_string())?;
         for warning in hooked.warnings {
             log(context.office.state(), self.event.as_deref(), &warning);
         }
@@ -99,8 +99,13 @@ pub(crate) fn input() -> Result<HookInput, String> {
     input::read()
 }
 
-/// Whose conversation it is that a client's words are about.
-pub(crate) fn whose(context: &mut Context, input: &HookInput) -> Result<Option<Whose>, String> {
+/// Does what is to be done for the one whose conversation a client's words are about.
+pub(crate) fn whose<T>(
+    context: &mut Context,
+    office: &Office,
+    input: &HookInput,
+    work: impl FnOnce(Whose<'_>) -> T,
+) -> Result<Option<T>, String> {
     if let Some(folder) = input.cwd.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         context.cwd = folder;
     }
@@ -122,7 +127,7 @@ pub(crate) fn whose(context: &mut Context, input: &HookInput) -> Result<Option<W
         claimed: claimed.as_ref().map(|(team, who)| (team, who)),
         team: team.as_ref(),
     };
-    context.office.whose(&caller).map_err(|error| error.to_string())
+    office.whose(&caller).map(|found| found.map(work)).map_err(|error| error.to_string())
 }
 
 /// Whether the command line is meant for a client's hook, however wrong the rest of it is: to clients exit 2 is an order

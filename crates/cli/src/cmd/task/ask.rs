@@ -47,8 +47,9 @@ pub(crate) struct Status {
 
 impl StatusRequest {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.sender_in(team)?;
-        let (request, owner, sent) = context.office.tasks(team)?.ask(&who, self.id)?;
+        let handle = context.office.team(team)?;
+        let who = context.sender_in(&handle)?;
+        let (request, owner, sent) = handle.tasks().ask(&who, self.id)?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
         }
@@ -60,7 +61,7 @@ impl StatusRequest {
             }
             return Ok(());
         }
-        let answer = context.office.wait_for_answer(team, &who, &owner, &request, self.timeout)?;
+        let answer = handle.wait_for_answer(&who, &owner, &request, self.timeout)?;
         if context.out.json {
             context.out.document(&answer)?;
         } else {
@@ -72,14 +73,15 @@ impl StatusRequest {
 
 impl Status {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.member_in(team)?;
+        let handle = context.office.team(team)?;
+        let who = context.member_in(&handle)?;
         let progress = Progress {
             percent: self.progress,
             eta: self.eta,
             status: self.said.map(Into::into),
             request: self.request,
         };
-        let sent = context.office.tasks(team)?.answer(&who, self.id, &progress)?;
+        let sent = handle.tasks().answer(&who, self.id, &progress)?;
         tell(context, &sent)
     }
 }

@@ -43,8 +43,9 @@ pub(crate) struct Complete {
 
 impl Claim {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.member_in(team)?;
-        let (tasks, lease) = (context.office.tasks(team)?, self.lease.unwrap_or(DEFAULT_LEASE));
+        let handle = context.office.team(team)?;
+        let who = context.member_in(&handle)?;
+        let (tasks, lease) = (handle.tasks(), self.lease.unwrap_or(DEFAULT_LEASE));
         let outcome = match self.id {
             Some(id) => tasks.claim(&who, id, lease)?,
             None => tasks.claim_next(&who, lease)?,
@@ -60,8 +61,9 @@ impl Claim {
 impl Complete {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
         let how = Completion { hours: self.hours, notes: self.notes, tell: !self.no_message };
-        let who = context.sender_in(team)?;
-        let outcome = context.office.tasks(team)?.complete(&who, self.id, &how)?;
+        let handle = context.office.team(team)?;
+        let who = context.sender_in(&handle)?;
+        let outcome = handle.tasks().complete(&who, self.id, &how)?;
         tell(context, &outcome, &format!("completed task {}: {}", self.id, outcome.task.subject))
     }
 }

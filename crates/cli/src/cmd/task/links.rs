@@ -31,8 +31,9 @@ pub(crate) struct Unblock {
 
 impl Block {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let who = context.sender_in(team)?;
-        let outcome = context.office.tasks(team)?.block(&who, self.id, &self.by, self.reason.as_deref())?;
+        let handle = context.office.team(team)?;
+        let who = context.sender_in(&handle)?;
+        let outcome = handle.tasks().block(&who, self.id, &self.by, self.reason.as_deref())?;
         tell(context, &outcome, &format!("task {} waits for {}", self.id, ids(&outcome.task.waits_for)))
     }
 }
@@ -41,8 +42,9 @@ impl Unblock {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
         use atm_office::tasks::Unblock;
         let from = if self.from.is_empty() { Unblock::All } else { Unblock::From(self.from) };
-        let who = context.sender_in(team)?;
-        let outcome = context.office.tasks(team)?.unblock(&who, self.id, &from)?;
+        let handle = context.office.team(team)?;
+        let who = context.sender_in(&handle)?;
+        let outcome = handle.tasks().unblock(&who, self.id, &from)?;
         let left = match outcome.task.waits_for.as_slice() {
             [] => "nothing".to_owned(),
             left => ids(left),

@@ -124,8 +124,9 @@ impl Create {
             effort: self.effort.into(),
             metadata: self.metadata.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect(),
         };
-        let who = context.sender_in(team)?;
-        let outcome = context.office.tasks(team)?.create(&who, &plan)?;
+        let handle = context.office.team(team)?;
+        let who = context.sender_in(&handle)?;
+        let outcome = handle.tasks().create(&who, &plan)?;
         tell(context, &outcome, &format!("made task {}: {}", outcome.task.id, outcome.task.subject))?;
         if context.out.is_quiet() && !context.out.json {
             context.out.line(outcome.task.id.to_string())?;
@@ -145,8 +146,9 @@ impl Update {
             effort: self.effort.into(),
             metadata: self.metadata.into_iter().map(|pair| (pair.key, pair.value)).collect(),
         };
-        let who = context.sender_in(team)?;
-        let outcome = context.office.tasks(team)?.change(&who, self.id, &change)?;
+        let handle = context.office.team(team)?;
+        let who = context.sender_in(&handle)?;
+        let outcome = handle.tasks().change(&who, self.id, &change)?;
         tell(context, &outcome, &format!("changed task {}", self.id))
     }
 }

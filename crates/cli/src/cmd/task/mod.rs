@@ -79,22 +79,25 @@ impl Task {
             }
             Self::Update(update) => update.run(context, &team)?,
             Self::Assign { id, name } => {
+                let team = context.office.team(&team)?;
                 let who = context.sender_in(&team)?;
-                let outcome = context.office.tasks(&team)?.assign(&who, id, &name)?;
+                let outcome = team.tasks().assign(&who, id, &name)?;
                 tell(context, &outcome, &format!("task {id} is {name}'s"))?;
             }
             Self::Claim(claim) => claim.run(context, &team)?,
             Self::Release { id } => {
+                let team = context.office.team(&team)?;
                 let who = context.sender_in(&team)?;
-                let outcome = context.office.tasks(&team)?.release(&who, id)?;
+                let outcome = team.tasks().release(&who, id)?;
                 tell(context, &outcome, &format!("task {id} is free"))?;
             }
             Self::Complete(complete) => complete.run(context, &team)?,
             Self::Block(block) => block.run(context, &team)?,
             Self::Unblock(unblock) => unblock.run(context, &team)?,
             Self::Delete { id } => {
-                let who = context.sender_in(&team)?;
-                context.office.tasks(&team)?.delete(&who, id)?;
+                let handle = context.office.team(&team)?;
+                let who = context.sender_in(&handle)?;
+                handle.tasks().delete(&who, id)?;
                 if context.out.json {
                     context.out.document(&serde_json::json!({ "team": team, "id": id, "deleted": true }))?;
                 } else {

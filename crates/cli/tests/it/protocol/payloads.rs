@@ -103,7 +103,7 @@ fn two_requests_in_one_millisecond_have_two_ids() {
         .with_clock(atm_office::clock::FixedClock(atm_wire::Stamp::from_millis(1_794_768_102_564)));
     let ask = || {
         let (lead, bob) = (super::name("team-lead"), super::name("bob"));
-        office.request_shutdown(&super::dev(), &lead, &bob, None, None).unwrap().request
+        office.team(&super::dev()).unwrap().request_shutdown(&lead, &bob, None, None).unwrap().request
     };
     assert_eq!([ask(), ask()], ["shutdown-1794768102564@bob", "shutdown-1794768102565@bob"]);
 }

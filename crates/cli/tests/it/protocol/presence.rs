@@ -154,7 +154,7 @@ fn who_does_not_answer_a_check_is_stalled_until_it_is_heard_of() {
     let world = World::with_team();
     let early = atm_wire::Stamp::from_millis(world.office().now().as_millis() - 31_000);
     let office = world.office().with_clock(atm_office::clock::FixedClock(early));
-    office.ask_health(&super::dev(), &super::name("team-lead"), &super::name("bob")).unwrap();
+    office.team(&super::dev()).unwrap().ask_health(&super::name("team-lead"), &super::name("bob")).unwrap();
     assert_eq!(state(&world, "bob").0, "stalled");
     world.ok(&["--as", "bob", "heartbeat"]);
     assert_eq!(state(&world, "bob").0, "online");

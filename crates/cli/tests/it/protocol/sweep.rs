@@ -77,7 +77,7 @@ fn days_of_work_with_heartbeats_and_then_silence() {
     for _ in 0..4 * 24 {
         clock.forward(60 * 60 - 240);
         // An hour of silence is longer than the claim; a heartbeat before the sweep renews it.
-        office.heartbeat(&dev(), &name("bob"), &Alive::default()).unwrap();
+        office.team(&dev()).unwrap().heartbeat(&name("bob"), &Alive::default()).unwrap();
         clock.forward(240);
         assert_eq!(steps(&office), []);
     }
@@ -98,7 +98,7 @@ fn days_of_work_with_heartbeats_and_then_silence() {
     assert_eq!(freed.owner, None);
     assert_eq!(office.presence(&dev(), &name("bob")).unwrap().judgement.state.as_str(), "stalled");
 
-    office.heartbeat(&dev(), &name("bob"), &Alive::default()).unwrap();
+    office.team(&dev()).unwrap().heartbeat(&name("bob"), &Alive::default()).unwrap();
     assert_eq!(steps(&office), [Step::Recover]);
     assert_eq!(office.presence(&dev(), &name("bob")).unwrap().judgement.state.as_str(), "online");
     claims(&office);
@@ -117,7 +117,7 @@ fn a_heartbeat_that_answers_ends_it() {
     assert_eq!(steps(&office), [Step::Check]);
     clock.forward(20);
     let check = of_type(&world, "bob", "health_check")[0]["request_id"].clone();
-    office.heartbeat(&dev(), &name("bob"), &Alive::default()).unwrap();
+    office.team(&dev()).unwrap().heartbeat(&name("bob"), &Alive::default()).unwrap();
     assert_eq!(of_type(&world, "team-lead", "heartbeat")[0]["request_id"], check, "the lead has its answer");
     clock.forward(20);
     assert_eq!(steps(&office), [Step::Recover]);

@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use atm_ledger::{HealthRow, InboxKey, StepKey};
 use atm_wire::payload::{HealthCheck, Payload, StallAlert};
-use atm_wire::team::TeamConfig;
 use atm_wire::{Address, MemberName, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,6 +32,7 @@ use crate::mail::partly::{After, Done};
 use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
 use crate::people::presence::CHECK_PATIENCE;
+use crate::team::Team;
 
 /// How often a member should give a heartbeat while it works.
 pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(60);
@@ -142,9 +142,9 @@ impl Chore for Health {
             // It was done, to the last record of it.
             return Ok(Carried::Moot);
         }
-        let config = site.office.folder(site.team)?.load()?;
-        let lead = site.office.lead_of(site.team, &config)?;
-        let sweep = Sweep { site, config: &config, lead, key: step.key(site.office, site.team), planned };
+        let team = site.office.team(site.team)?;
+        let lead = team.lead()?.clone();
+        let sweep = Sweep { team: &team, lead, key: step.key(site.office, site.team), planned };
         // Tasks may be released and letters written by then; their ids are made of the step.
         Ok(match sweep.carry_out(&inbox) {
             Ok(swept) => Carried::Done(serde_json::to_value(swept).unwrap_or_default()),
@@ -156,11 +156,18 @@ impl Chore for Health {
 impl Office {
     /// Takes every step that is due in a team, in the lead's name; with `dry_run` only says which.
     pub fn sweep(&self, team: &TeamName, dry_run: bool) -> Result<Vec<Swept>, OfficeError> {
-        self.lead_of(team, &self.folder(team)?.load()?)?;
+        self.team(team)?.sweep(dry_run)
+    }
+}
+
+impl Team<'_> {
+    /// Takes every step that is due, in the lead's name; with `dry_run` only says which.
+    pub fn sweep(&mut self, dry_run: bool) -> Result<Vec<Swept>, OfficeError> {
+        self.lead()?;
         // If tmux cannot be asked, or nothing written, the file's word stands.
-        let _ = self.notice_exits(team);
+        let _ = self.notice_exits();
         let mut swept: Vec<Swept> = Vec::new();
-        for StepReport { step, outcome, error, .. } in self.tend_to(team, &[&Health], dry_run)?.steps {
+        for StepReport { step, outcome, error, .. } in self.tend_to(&[&Health], dry_run)?.steps {
             let before = || Done::Steps(swept.iter().map(Swept::words).collect());
             match error {
                 Some(error) if swept.is_empty() => return Err(error),
@@ -180,8 +187,7 @@ impl Office {
 
 /// A step with one member.
 struct Sweep<'a> {
-    site: &'a Site<'a>,
-    config: &'a TeamConfig,
+    team: &'a Team<'a>,
     lead: MemberName,
     key: StepKey,
     planned: Planned,
@@ -190,7 +196,7 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// Does what belongs to the step, and records it. Doing it twice changes nothing.
     fn carry_out(&self, inbox: &InboxKey) -> Result<Swept, OfficeError> {
-        let (office, team, planned) = (self.site.office, self.site.team, &self.planned);
+        let (office, team, planned) = (self.team.office(), self.team, &self.planned);
         let request =
             (planned.step == Step::Check).then(|| format!("hc-{}", step_id(&self.key, "request").simple()));
         let mut swept = planned.swept(request.clone());
@@ -198,19 +204,19 @@ impl Sweep<'_> {
             Step::Check => {
                 let asked = HealthCheck { request_id: request.clone() };
                 let letter = self.letter(planned.name.clone(), asked);
-                let sent = office.send(team, &self.lead, &letter, SendOptions::default())?;
+                let sent = team.send(&self.lead, &letter, SendOptions::default())?;
                 swept.warnings.extend(sent.warnings);
             }
             Step::Stall | Step::Unresponsive => {
-                office.tasks(team)?.release_all(&planned.name, office.now())?;
+                team.tasks().release_all(&planned.name, office.now())?;
                 let stalled = Some(planned.name.to_string());
                 let alert = StallAlert { stalled_agent: stalled, released_tasks: planned.tasks.clone() };
-                let others = self.config.members.iter().filter(|member| member.name != self.lead.as_str());
+                let others = team.config().members.iter().filter(|member| member.name != self.lead.as_str());
                 let letters: Vec<Letter> = others
                     .filter_map(|member| member.checked_name().ok())
                     .map(|to| self.letter(to, alert.clone()))
                     .collect();
-                let sent = office.send_all(team, &self.lead, &letters, SendOptions::default());
+                let sent = team.send_all(&self.lead, &letters, SendOptions::default());
                 let sent = sent.map_err(|(_, error)| error)?;
                 swept.warnings.extend(sent.into_iter().filter_map(|sent| Some(sent.err()?.to_string())));
             }

@@ -139,7 +139,9 @@ impl Office {
     ) -> Result<Vec<Retried>, OfficeError> {
         let chore = Retry(policies);
         let mut retried: Vec<Retried> = Vec::new();
-        for StepReport { step, outcome, error, .. } in self.tend_to(team, &[&chore], dry_run)?.steps {
+        for StepReport { step, outcome, error, .. } in
+            self.team_to_look_at(team)?.tend_to(&[&chore], dry_run)?.steps
+        {
             let before = || Done::Steps(retried.iter().map(Retried::words).collect());
             match error {
                 Some(error) if retried.is_empty() => return Err(error),

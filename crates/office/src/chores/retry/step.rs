@@ -6,8 +6,7 @@
 use atm_ledger::{Evidence, Kind, Recorded, Stage};
 use atm_store::StoreError;
 use atm_wire::payload::classify;
-use atm_wire::team::TeamConfig;
-use atm_wire::{Address, Draft, MemberName, Stamp, TeamName};
+use atm_wire::{Address, Draft, MemberName, Stamp};
 
 use super::{LEAD, Retried, Step};
 use crate::chores::{Attempt, Carried, Site};
@@ -17,6 +16,7 @@ use crate::mail::outbox::parse_draft;
 use crate::mail::send::{Letter, SendOptions};
 use crate::mail::tag;
 use crate::office::{Office, USER};
+use crate::team::Team;
 
 impl Office {
     /// Carries out a step with a message.
@@ -41,8 +41,7 @@ impl Office {
                 (Kind::Offered, evidence)
             }
             Step::Escalate { told } => {
-                let config = self.folder(team)?.load()?;
-                self.tell_somebody(team, &config, &recorded, told, number)?;
+                tell_somebody(&self.team(team)?, &recorded, told, number)?;
                 (Kind::Escalated, Evidence::certain(format!("told {told} that it waits")))
             }
             Step::Expire => (Kind::Expired, Evidence::certain("nobody acted on it in time")),
@@ -85,36 +84,29 @@ impl Office {
             Err(error) => Err(error.into()),
         }
     }
+}
 
-    /// Tells somebody else that a message waits; `number` counts how many were told.
-    fn tell_somebody(
-        &self,
-        team: &TeamName,
-        config: &TeamConfig,
-        message: &Recorded,
-        to: &str,
-        number: i64,
-    ) -> Result<(), OfficeError> {
-        // A team without a lead has only the person at the keyboard to turn to.
-        let to = match to {
-            LEAD => self.lead_of(team, config).or_else(|_| MemberName::parse(USER))?,
-            name => MemberName::parse(name)?,
-        };
-        let waited = self.now().since(Stamp::from_millis(message.sent_at)).as_secs() / 60;
-        let text = format!(
-            "Message {} from {} to {} waits for {waited} minutes and is not acted on: {}",
-            message.id,
-            message.sender,
-            message.inbox.name,
-            message.summary.as_deref().unwrap_or(&message.text)
-        );
-        let id = letter_id(&message.inbox, &message.id, &format!("escalation {number}"));
-        let to = Address { name: to, team: None };
-        let letter = Letter { id: Some(id), ..Letter::new(to, text) };
-        let options = SendOptions { create: true, ..SendOptions::default() };
-        self.send(team, &MemberName::parse(USER)?, &letter, options)?;
-        Ok(())
-    }
+/// Tells somebody else that a message waits; `number` counts how many were told.
+fn tell_somebody(team: &Team<'_>, message: &Recorded, to: &str, number: i64) -> Result<(), OfficeError> {
+    // A team without a lead has only the person at the keyboard to turn to.
+    let to = match to {
+        LEAD => team.lead().cloned().or_else(|_| MemberName::parse(USER))?,
+        name => MemberName::parse(name)?,
+    };
+    let waited = team.office().now().since(Stamp::from_millis(message.sent_at)).as_secs() / 60;
+    let text = format!(
+        "Message {} from {} to {} waits for {waited} minutes and is not acted on: {}",
+        message.id,
+        message.sender,
+        message.inbox.name,
+        message.summary.as_deref().unwrap_or(&message.text)
+    );
+    let id = letter_id(&message.inbox, &message.id, &format!("escalation {number}"));
+    let to = Address { name: to, team: None };
+    let letter = Letter { id: Some(id), ..Letter::new(to, text) };
+    let options = SendOptions { create: true, ..SendOptions::default() };
+    team.send(&MemberName::parse(USER)?, &letter, options)?;
+    Ok(())
 }
 
 /// The message again, with its number in the tag.

@@ -180,7 +180,8 @@ impl Office {
         deadline: Option<Instant>,
         is_heard: impl Fn() -> bool,
     ) -> Result<Option<String>, OfficeError> {
-        let mailbox = self.known_mailbox(team, name)?;
+        let handle = self.team(team)?;
+        let mailbox = handle.known_mailbox(name)?;
         let seat = Seat::take(&mailbox, &self.state)?;
         let folders = [mailbox.file().parent().map(ToOwned::to_owned), seat.folder().map(ToOwned::to_owned)];
         let mut watch = self.hub.folders(folders.into_iter().flatten());
@@ -189,7 +190,7 @@ impl Office {
             if !seat.is_ours() || !is_heard() {
                 return Ok(None);
             }
-            self.look_for(team, name);
+            handle.look_for(name);
             let now = mailbox.signature();
             if signature.as_ref() != Some(&now) {
                 mail = self.not_presented(&mailbox)?;

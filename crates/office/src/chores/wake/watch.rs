@@ -41,7 +41,7 @@ impl Office {
     ) -> Result<WakeWatch<'a>, OfficeError> {
         let names = match only {
             // Says so, with the nearest names, if there is nobody of that name.
-            Some(name) => vec![self.known_mailbox(team, name).map(|_| name.clone())?],
+            Some(name) => vec![self.team(team)?.known_mailbox(name).map(|_| name.clone())?],
             None => self.member_names(team)?,
         };
         let folders =

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::OfficeError;
 use crate::mail::tag::is_tagged;
 use crate::office::Office;
+use crate::team::Team;
 use crate::view::{MessageView, Viewer};
 use unread::Unread;
 
@@ -30,17 +31,6 @@ pub use whose::{Caller, Whose};
 /// How long a conversation without a word is remembered.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 const IDLE: &str = "idle_notification";
-
-/// Whose conversation, and which.
-#[derive(Debug, Clone)]
-pub struct Conversation {
-    /// The owner's team.
-    pub team: TeamName,
-    /// Its owner.
-    pub who: MemberName,
-    /// The client's name for it.
-    pub session: String,
-}
 
 /// What a moment came to.
 #[derive(Debug, Default)]
@@ -136,29 +126,29 @@ impl Record {
     }
 }
 
-impl Office {
-    /// A client's hook was called.
-    pub fn hook(&self, conversation: &Conversation, moment: Moment) -> Result<Hooked, OfficeError> {
-        let Conversation { team, who, session } = conversation;
-        let (mailbox, config) = self.mailbox_and_config(team, who)?;
-        let note = SessionNote::of(&mailbox, session, &self.state);
+impl Team<'_> {
+    /// A client's hook was called, in `who`'s conversation.
+    pub fn hook(&self, who: &MemberName, session: &str, moment: Moment) -> Result<Hooked, OfficeError> {
+        let (office, team) = (self.office(), self.name());
+        let mailbox = self.known_mailbox(who)?;
+        let note = SessionNote::of(&mailbox, session, &office.state);
         // Where a turn is on, or nobody is left to hear it, no hook of this client need wait to wake anybody.
         if !matches!(moment, Moment::Begins | Moment::Stops { .. }) {
-            Seat::clear(&mailbox, &self.state);
+            Seat::clear(&mailbox, &office.state);
         }
         if moment == Moment::Ends {
             note.remove()?;
             return Ok(Hooked::default());
         }
-        self.complete_for_hook(team, who);
+        office.complete_for_hook(team, who);
         let last = Record::read(&note)?;
         if last.as_ref().is_some_and(|record| record.is_idle(moment, &mailbox)) {
             return Ok(Hooked::default());
         }
         // An inbox that looks as it did has lost nothing, and the ledger need not be opened.
         if last.is_none_or(|record| !record.has_seen(&mailbox)) {
-            self.recognise(team, &config);
-            self.put_back_undone(team, who);
+            office.recognise(team, self.config());
+            self.put_back_undone(who);
         }
         let turn = mailbox.turn()?;
         // The previous holder of the lock may have presented it.
@@ -179,14 +169,14 @@ impl Office {
         }
         if let Moment::Stops { held_by } = moment {
             // What `atm read` or another front showed in this turn.
-            let (owed, settled) = self.split_owed(team, held_by, &record, owed);
+            let (owed, settled) = self.split_owed(held_by, &record, owed);
             if held_by != HeldBy::Nothing {
                 record.held.extend(settled.iter().map(receipt));
             }
             new.extend(owed);
             // Also what an earlier turn left that was broken off: it is still before the model.
-            let (owed, seen) = self.split_owed(team, held_by, &record, presented);
-            warnings = self.mark_presented(conversation, &mailbox, &seen)?;
+            let (owed, seen) = self.split_owed(held_by, &record, presented);
+            warnings = office.mark_presented(team, who, &mailbox, &seen)?;
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
         }
@@ -212,7 +202,7 @@ impl Office {
         }
         // What it is kept going for comes first: not everything may fit.
         new.sort_by_key(|message| !keeps_going.contains(&receipt(message)));
-        let viewer = Viewer::new(self, who, team);
+        let viewer = Viewer::new(office, who, team);
         let handover = Handover {
             messages: new.iter().map(|message| viewer.view(message)).collect(),
             receipts: new.iter().map(receipt).collect(),
@@ -226,6 +216,26 @@ impl Office {
         Ok(Hooked { handover: Some(handover), warnings })
     }
 
+    /// Of what was before the model: what still has to be acknowledged and has not kept the agent going, and the rest.
+    fn split_owed(
+        &self,
+        held_by: HeldBy,
+        record: &Record,
+        presented: Vec<Message>,
+    ) -> (Vec<Message>, Vec<Message>) {
+        let may =
+            |m: &Message| m.ack_id().is_some() && holds(held_by, m) && !record.held.contains(&receipt(m));
+        // The acknowledgment may be in the files and not recorded yet.
+        if presented.iter().any(may) {
+            // Without the ledger it is asked for once more than it need be.
+            let _ = self.catch_up();
+        }
+        let (office, team) = (self.office(), self.name());
+        presented.into_iter().partition(|message| may(message) && !office.is_acknowledged(team, message))
+    }
+}
+
+impl Office {
     /// Whether a conversation waits for its next turn, as far as its client's hooks tell.
     pub(crate) fn conversation_rests(&self, team: &TeamName, who: &MemberName, session: &str) -> bool {
         let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
@@ -239,24 +249,6 @@ impl Office {
         records.flat_map(|record| record.presented).collect()
     }
 
-    /// Of what was before the model: what still has to be acknowledged and has not kept the agent going, and the rest.
-    fn split_owed(
-        &self,
-        team: &TeamName,
-        held_by: HeldBy,
-        record: &Record,
-        presented: Vec<Message>,
-    ) -> (Vec<Message>, Vec<Message>) {
-        let may =
-            |m: &Message| m.ack_id().is_some() && holds(held_by, m) && !record.held.contains(&receipt(m));
-        // The acknowledgment may be in the files and not recorded yet.
-        if presented.iter().any(may) {
-            // Without the ledger it is asked for once more than it need be.
-            let _ = self.look(team);
-        }
-        presented.into_iter().partition(|message| may(message) && !self.is_acknowledged(team, message))
-    }
-
     fn is_acknowledged(&self, team: &TeamName, message: &Message) -> bool {
         self.recorded(Some(team), &message.id).is_ok_and(|recorded| recorded.stage >= Stage::Acked)
     }
@@ -264,7 +256,8 @@ impl Office {
     /// Marks as read what was before the model.
     fn mark_presented(
         &self,
-        conversation: &Conversation,
+        team: &TeamName,
+        who: &MemberName,
         mailbox: &Mailbox,
         seen: &[Message],
     ) -> Result<Vec<String>, OfficeError> {
@@ -273,7 +266,6 @@ impl Office {
         }
         let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
-        let Conversation { team, who, .. } = conversation;
         if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {
             warnings.push(format!("{error}; the mail is read without it"));
         }

@@ -226,26 +226,25 @@ impl Office {
         Ok(seen.unchanged)
     }
 
-    /// Looks for one reader, before its mail is listed: writes what was accepted for it, and puts back what was undone. Who
-    /// the mail is from, and what became of it otherwise, is left to a look at the team.
-    pub fn look_for(&self, team: &TeamName, who: &MemberName) {
+    /// As [`Team::look_for`], for who has looked at the team's configuration long ago: it is read if it matters.
+    pub(crate) fn look_for(&self, team: &TeamName, who: &MemberName) {
         self.complete_accepted(team, Some(who));
-        self.put_back_undone(team, who);
-    }
-
-    /// Puts back what was undone in an inbox. What cannot be put back now is for the next look.
-    pub(crate) fn put_back_undone(&self, team: &TeamName, who: &MemberName) {
         if self.books.exist() {
-            let _ = self.restore_undone(team, who);
+            let _ = self.restore_undone(team, who, None);
         }
     }
 
-    fn restore_undone(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+    fn restore_undone(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        config: Option<&TeamConfig>,
+    ) -> Result<(), OfficeError> {
         let known = self.known_inbox(team, name)?;
         let Some(known) = known.filter(|known| known.messages.iter().any(|message| message.ours)) else {
             return Ok(());
         };
-        let gathered = self.gather_inbox(team, name, None, known)?;
+        let gathered = self.gather_inbox(team, name, config, known)?;
         let findings = judge::judge_inbox(&gathered, self.now().as_millis());
         if !findings.undone.is_empty() {
             put_back(self, &gathered.key, &self.hurried().mailbox(team, name), &findings.undone)?;
@@ -301,6 +300,18 @@ impl Team<'_> {
         // A look may write mail, and finds out about old mail.
         self.digests = OnceLock::new();
         self.around.forget_mail();
+        let (looked, unchanged) = self.look_without_memory()?;
+        self.signatures = unchanged;
+        Ok(looked)
+    }
+
+    /// The same before the handle was asked about anybody's mail: there is nothing that it would have to forget.
+    pub(crate) fn catch_up(&self) -> Result<Looked, OfficeError> {
+        self.look_without_memory().map(|(looked, _)| looked)
+    }
+
+    /// Also says what the inboxes look like that did not change.
+    fn look_without_memory(&self) -> Result<(Looked, HashMap<String, Signature>), OfficeError> {
         let office = self.office();
         let from = office.end_of_log()?;
         // A ledger that was made just now does not know the team yet.
@@ -311,7 +322,20 @@ impl Team<'_> {
         let unchanged = office.look_into(&root, self.name(), self.folder(), Some(self.config()), &known)?;
         office.look_at_tasks(self.name())?;
         office.books.tidy();
-        self.signatures = unchanged;
-        office.looked(self.name(), from)
+        Ok((office.looked(self.name(), from)?, unchanged))
+    }
+
+    /// Looks for one reader, before its mail is listed: writes what was accepted for it, and puts back what was undone. Who
+    /// the mail is from, and what became of it otherwise, is left to a look at the team.
+    pub fn look_for(&self, who: &MemberName) {
+        self.office().complete_accepted(self.name(), Some(who));
+        self.put_back_undone(who);
+    }
+
+    /// Puts back what was undone in an inbox. What cannot be put back now is for the next look.
+    pub(crate) fn put_back_undone(&self, who: &MemberName) {
+        if self.office().books.exist() {
+            let _ = self.office().restore_undone(self.name(), who, Some(self.config()));
+        }
     }
 }
