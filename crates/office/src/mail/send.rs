@@ -163,7 +163,7 @@ impl Office {
     }
 }
 
-impl<'a> Team<'a> {
+impl Team<'_> {
     /// Sends one letter from `from`, a member or somebody outside.
     pub fn send(
         &self,
@@ -240,7 +240,7 @@ impl<'a> Team<'a> {
     }
 }
 
-impl<'a> Routes<'_, 'a> {
+impl Routes<'_, '_> {
     /// Finds the recipient of a letter, and makes of it what will be written.
     pub(crate) fn address(
         &mut self,

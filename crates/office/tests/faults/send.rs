@@ -191,8 +191,8 @@ fn batch(name: &str, layout: Layout) {
         let letters = letters.map(|(to, text)| Letter::new(to.parse().unwrap(), text));
         let office = world.office(0);
         let team = office.team(&world.team).map_err(|error| (0, error));
-        let send = |team: Team<'_>| team.send_all(&who("team-lead"), &letters, SendOptions::default());
-        let sent = team.and_then(send);
+        let batch = |team: Team<'_>| team.send_all(&who("team-lead"), &letters, SendOptions::default());
+        let sent = team.and_then(batch);
         sent.map_or_else(|_| vec![Answer::Refused; 3], |sent| sent.iter().map(Answer::of).collect())
     };
     try_sending(Ordeal::Faults, name, &world, &letters, &command);
