@@ -11,8 +11,6 @@ use crate::error::{IoContext, StoreError};
 use crate::files::read_small;
 use crate::paths::{create_private_folders, with_suffix};
 
-/// The most that a log holds: a line may be added to one that is full by a byte.
-const LARGEST: u64 = 2 * FULL;
 /// When a log is moved aside, in bytes; the one before it goes.
 const FULL: u64 = 64 * 1024;
 /// How much of one line is kept, in characters.
@@ -20,10 +18,15 @@ const LINE: usize = 1000;
 
 /// Adds a line. What it says may be from elsewhere: it stays one line, and nothing hides in it.
 pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {
+    note_within(path, line, FULL)
+}
+
+/// The same in a log that may become larger.
+pub fn note_within(path: &Path, line: &str, full: u64) -> Result<(), StoreError> {
     if let Some(folder) = path.parent() {
         create_private_folders(folder)?;
     }
-    if fs::metadata(path).is_ok_and(|found| found.len() > FULL) {
+    if fs::metadata(path).is_ok_and(|found| found.len() > full) {
         disk::rename(path, with_suffix(path, ".old")).doing("move aside", path)?;
     }
     let text = one_line(line) + "\n";
@@ -35,18 +38,28 @@ pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {
 /// Whether a line of the log says this.
 pub fn has(path: &Path, words: &str) -> bool {
     let words = one_line(words);
-    let text = read_small(path, LARGEST).ok().flatten().map(|file| file.bytes).unwrap_or_default();
+    let text = read(path, FULL);
     // A line begins with its time, and may have been cut.
     let start: String = words.chars().take(LINE / 2).collect();
-    String::from_utf8_lossy(&text).contains(&start)
+    text.contains(&start)
 }
 
 /// The last lines of the log, oldest first.
 pub fn last(path: &Path, count: usize) -> Vec<String> {
-    let text = read_small(path, LARGEST).ok().flatten().map(|file| file.bytes).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    last_within(path, count, FULL)
+}
+
+/// The same of a log that may become larger.
+pub fn last_within(path: &Path, count: usize, full: u64) -> Vec<String> {
+    let text = read(path, full);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].iter().map(ToString::to_string).collect()
+}
+
+/// All of it: a line may be added to one that is full by a byte.
+fn read(path: &Path, full: u64) -> String {
+    let bytes = read_small(path, 2 * full).ok().flatten().map(|file| file.bytes).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn one_line(text: &str) -> String {

@@ -177,6 +177,17 @@ impl State {
         self.path.join("ledger.still")
     }
 
+    /// What is the daemon's: its lock, its socket, its journal.
+    pub fn daemon(&self) -> PathBuf {
+        self.path.join("daemon")
+    }
+
+    /// The lock of the daemon, in a folder that is there.
+    pub fn daemon_lock(&self) -> Result<PathBuf, StoreError> {
+        create_private_folders(&self.daemon())?;
+        Ok(self.daemon().join("lock"))
+    }
+
     /// Where hooks say what went wrong: they have nobody else to tell.
     pub fn hook_log(&self) -> PathBuf {
         self.path.join("hook.log")

@@ -40,6 +40,16 @@ impl Scratch {
         Self { path: state.scratch(&root.teams().join(team.file_stem()), "mail") }
     }
 
+    /// What is known of the last daemon.
+    pub fn of_daemon(state: &State) -> Self {
+        Self { path: state.daemon().join("last.json") }
+    }
+
+    /// Something to write and read, to find out whether that works.
+    pub fn of_daemon_probe(state: &State) -> Self {
+        Self { path: state.daemon().join("probe") }
+    }
+
     /// What it says, if it is there and can be read.
     pub fn read(&self) -> Option<Vec<u8>> {
         disk::read(&self.path).ok()

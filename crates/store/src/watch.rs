@@ -1,15 +1,21 @@
 //! Waiting for files to change, by the system's events, with a slow look of our own in case one gets lost.
 
+mod many;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
 use std::mem;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::idle::Idle;
 use crate::interrupt::{self, Waiter};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+
+pub use many::{ManyWatch, Waker, Woken, has_events};
 
 /// Events get lost on network file systems and when the kernel's queue overflows.
 const SAFETY_LOOK: Duration = Duration::from_secs(3);
@@ -101,7 +107,12 @@ struct System {
 struct Watch {
     id: u64,
     users: usize,
+    /// The folder that it is of: another one may have its name by now.
+    of: Identity,
 }
+
+/// What tells a folder from a later one of the same name, which may have the same number.
+type Identity = (u64, u64, Option<SystemTime>);
 
 /// Somebody who waits for folders.
 #[derive(Debug)]
@@ -109,28 +120,37 @@ struct Subscriber {
     id: u64,
     folders: HashSet<PathBuf>,
     changed: BTreeSet<PathBuf>,
+    /// Events were lost: everything may have changed.
+    lost: bool,
     wake: Sender<()>,
 }
 
 impl Watcher {
     fn subscribe(&self, folders: HashSet<PathBuf>, wake: Sender<()>) -> u64 {
         let id = lock(&self.0.system).next_id();
-        lock(&self.0.subscribers).push(Subscriber { id, folders, changed: BTreeSet::new(), wake });
+        lock(&self.0.subscribers).push(Subscriber {
+            id,
+            folders,
+            changed: BTreeSet::new(),
+            lost: false,
+            wake,
+        });
         id
     }
 
     /// Sees that a folder is watched for somebody who has the watch `held` of it; gives the watch that it has now.
     fn hold(&self, folder: &Path, held: Option<u64>) -> Option<u64> {
         let mut system = lock(&self.0.system);
-        if !folder.exists() {
+        let identity = |found: fs::Metadata| (found.dev(), found.ino(), found.created().ok());
+        let found = fs::metadata(folder).ok().map(identity);
+        if system.watches.get(folder).is_some_and(|watch| Some(watch.of) != found) {
             // Its watch is gone with it, for everybody.
-            if system.watches.remove(folder).is_some()
-                && let Some(watcher) = system.watcher(&self.0.subscribers)
-            {
+            system.watches.remove(folder);
+            if let Some(watcher) = system.watcher(&self.0.subscribers) {
                 let _ = watcher.unwatch(folder);
             }
-            return None;
         }
+        let of = found?;
         match system.watches.get_mut(folder) {
             Some(watch) if held == Some(watch.id) => return held,
             Some(watch) => {
@@ -141,7 +161,7 @@ impl Watcher {
         }
         system.watcher(&self.0.subscribers)?.watch(folder, RecursiveMode::NonRecursive).ok()?;
         let id = system.next_id();
-        system.watches.insert(folder.to_owned(), Watch { id, users: 1 });
+        system.watches.insert(folder.to_owned(), Watch { id, users: 1, of });
         Some(id)
     }
 
@@ -190,6 +210,7 @@ impl Subscriber {
             folders.filter(|folder| self.folders.contains(*folder)).map(ToOwned::to_owned).collect();
         // An event without a path says that some were lost.
         if !ours.is_empty() || paths.is_empty() {
+            self.lost |= paths.is_empty();
             self.changed.extend(ours);
             let _ = self.wake.send(());
         }
@@ -333,7 +354,7 @@ impl FolderWatch {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, thread};
+    use std::thread;
 
     use super::*;
 

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atm_store::Idle;
-use atm_store::watch::{FolderWatch, Stop, Watcher};
+use atm_store::watch::{FolderWatch, ManyWatch, Stop, Watcher};
 use atm_wire::{Stamp, TeamName};
 
 use crate::books::Books;
 use crate::clock::Clock;
+use crate::error::OfficeError;
 use crate::office::Office;
 
 /// The words of so many messages are indexed at a time while somebody waits: that takes about a millisecond.
@@ -51,6 +52,13 @@ impl Hub {
         let either = self.stop.child();
         stop.also_stops(&either);
         FolderWatch::on(&self.watcher, folders, &either).with_idle(self.idle.clone())
+    }
+}
+
+impl Hub {
+    /// Waits for changes in folders that come and go.
+    pub fn many(&self) -> ManyWatch {
+        ManyWatch::on(&self.watcher, &self.stop, self.idle.clone())
     }
 }
 
@@ -99,6 +107,30 @@ impl Office {
         meaning.retain(|folder, _| folder.is_dir());
         let folders = self.hub.folders(meaning.keys().cloned());
         TeamsWatch { folders, meaning, clock: Arc::clone(&self.clock) }
+    }
+}
+
+impl Office {
+    /// The folders in which a team's mail, tasks and configuration change, and whether each is the team's own folder.
+    pub fn folders_of(&self, team: &TeamName) -> Vec<(PathBuf, bool)> {
+        let others = self.mail_folders(team).into_iter().chain([self.root.tasks(team)]);
+        let mut folders: Vec<(PathBuf, bool)> = others.map(|folder| (folder, false)).collect();
+        folders.push((self.root.team(team), true));
+        folders.retain(|(folder, _)| folder.is_dir());
+        folders
+    }
+
+    /// Whether the team's folder is there.
+    pub fn has_team(&self, team: &TeamName) -> bool {
+        self.folder_of(team).exists()
+    }
+
+    /// Asks the ledger for its end, to find out whether it can be asked. Makes none where there is none.
+    pub fn check_ledger(&self) -> Result<(), OfficeError> {
+        if self.books.exist() {
+            self.books.with(|ledger| ledger.cursor())?;
+        }
+        Ok(())
     }
 }
 

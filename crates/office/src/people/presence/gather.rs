@@ -29,8 +29,8 @@ pub(crate) struct Surroundings {
     lead: Option<String>,
     /// The panes to ask about, by the member's name.
     refs: Vec<(String, PaneRef)>,
-    /// What is known of panes, by the member's name.
-    panes: OnceLock<HashMap<String, Pane>>,
+    /// What is known of panes, by the member's name, and the process there.
+    panes: OnceLock<HashMap<String, (Pane, Option<u64>)>>,
     lead_process: OnceLock<Option<(Fate, u64)>>,
     /// Sessions that run.
     sessions: OnceLock<Vec<Session>>,
@@ -88,7 +88,7 @@ impl Surroundings {
                 "runs in pane {pane}, which atm did not open and cannot tell from others"
             )))
         };
-        asked.get(&member.name).cloned().or_else(foreign)
+        asked.get(&member.name).map(|(pane, _)| pane.clone()).or_else(foreign)
     }
 
     /// The lead's process: as the configuration records it, else as the sessions' registry proves that it has ended.
@@ -233,6 +233,27 @@ impl Office {
         }
     }
 
+    /// The processes that run for a member, as far as they were asked about.
+    pub(super) fn processes_of(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        member: &Member,
+        around: &Surroundings,
+    ) -> Vec<u64> {
+        let is_its_own = around.is_lead(member) || may_live_in_lead(member);
+        let recorded =
+            around.lead_process(self, config).filter(|(fate, _)| is_its_own && *fate == Fate::Runs);
+        let of_pane = || around.panes.get()?.get(&member.name)?.1;
+        let found = [
+            recorded.map(|(_, pid)| pid),
+            self.session_of(config, member, around).map(|session| session.pid),
+            self.agent_of(team, member, around),
+            of_pane(),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
     /// The process that runs as `name` of a team, whether that is a member or not.
     pub(crate) fn agent_named(&self, team: &TeamName, name: &str, around: &Surroundings) -> Option<u64> {
         let agents = around.agents.get_or_init(|| {
@@ -318,19 +339,27 @@ fn describe_agent(pid: u64) -> String {
 }
 
 /// What became of the panes that members run in: each server is asked once.
-fn ask_panes(host: &dyn PaneHost, refs: &[(String, PaneRef)]) -> HashMap<String, Pane> {
+fn ask_panes(host: &dyn PaneHost, refs: &[(String, PaneRef)]) -> HashMap<String, (Pane, Option<u64>)> {
     let panes: Vec<PaneRef> = refs.iter().map(|(_, pane)| pane.clone()).collect();
     if panes.is_empty() {
         return HashMap::new();
     }
     match host.lives(&panes) {
         Ok(lives) => {
-            refs.iter().zip(lives).map(|((name, pane), life)| (name.clone(), said(pane, &life))).collect()
+            let known = |pane: &PaneRef, life: &Life| (said(pane, life), process_in(life));
+            refs.iter().zip(lives).map(|((name, pane), life)| (name.clone(), known(pane, &life))).collect()
         }
         Err(error) => {
             let silent = |pane| Pane::Silent(format!("{pane} could not be asked: {error}"));
-            refs.iter().map(|(name, pane)| (name.clone(), silent(pane))).collect()
+            refs.iter().map(|(name, pane)| (name.clone(), (silent(pane), None))).collect()
         }
+    }
+}
+
+fn process_in(life: &Life) -> Option<u64> {
+    match life {
+        Life::Alive { pid, .. } => Some(u64::from(*pid)),
+        Life::Dead(_) | Life::NoServer => None,
     }
 }
 

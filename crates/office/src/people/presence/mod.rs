@@ -6,6 +6,7 @@
 
 mod gather;
 mod own;
+mod round;
 mod rules;
 mod transition;
 
@@ -18,6 +19,7 @@ use crate::office::Office;
 
 pub(crate) use gather::{Surroundings, detail, ended, is_chore};
 
+pub use round::Round;
 pub(crate) use rules::{CHECK_PATIENCE, judge};
 
 /// Whether somebody is there.

@@ -129,6 +129,25 @@ pub(crate) fn judge(signs: &Signs, now: Stamp) -> Judgement {
     Judgement { state, activity, evidence }
 }
 
+/// When the answer of [`judge`] may become another though nothing happens: the first time at which one of its rules looks at a
+/// trace that got too old.
+pub(crate) fn next_change(signs: &Signs, now: Stamp) -> Option<Stamp> {
+    let said = signs.word.as_ref().map(|word| word.at);
+    let heard = signs.last_heard();
+    let ends = [
+        (said, FRESH),
+        (said, RECENT),
+        (heard, RECENT),
+        (heard.map(|heard| Some(heard).max(signs.started).unwrap_or(heard)), FLAG_GOOD_FOR),
+        (signs.wrote, FRESH),
+        (signs.unanswered, CHECK_PATIENCE),
+    ];
+    let past = |(at, good_for): (Option<Stamp>, Duration)| {
+        Some(at?.saturating_add(good_for).saturating_add(Duration::from_millis(1)))
+    };
+    ends.into_iter().filter_map(past).filter(|at| *at > now).min()
+}
+
 impl By {
     /// A process that can be tied to the member, or the conversation that it writes.
     fn is_process(self) -> bool {

@@ -235,3 +235,42 @@ fn what_it_does_is_beside_the_state() {
         assert_eq!(judged.activity.as_deref(), activity, "{signs:?}");
     }
 }
+
+#[test]
+fn a_state_holds_until_the_time_that_is_named_for_its_next_change() {
+    let now = Stamp::from_millis(NOW);
+    let times = [None, ago(0), ago(1), ago(10), ago(60), ago(25 * 60)];
+    let mut changed = 0;
+    for (said, took) in times.iter().flat_map(|said| times.iter().map(move |took| (*said, *took))) {
+        for (wrote, unanswered) in [(None, None), (ago(1), None), (None, ago(0)), (ago(3), ago(0))] {
+            for is_active in [None, Some(true), Some(false)] {
+                for (ended, own) in [(None, None), (ago(5), None), (None, Some(Own::MayRun("it may".into())))]
+                {
+                    let word = said.map(|at| Word { at, kind: "message".into(), detail: None });
+                    let started = ago(30);
+                    let signs = Signs {
+                        is_active,
+                        started,
+                        ended,
+                        own,
+                        wrote,
+                        word,
+                        took,
+                        unanswered,
+                        ..Signs::default()
+                    };
+                    let before = judge(&signs, now).state;
+                    let Some(next) = next_change(&signs, now) else {
+                        let later = now.saturating_add(Duration::from_secs(90 * 24 * 60 * 60));
+                        assert_eq!(judge(&signs, later).state, before, "{signs:?}");
+                        continue;
+                    };
+                    let last = Stamp::from_millis(next.as_millis() - 1);
+                    assert_eq!(judge(&signs, last).state, before, "{signs:?}");
+                    changed += usize::from(judge(&signs, next).state != before);
+                }
+            }
+        }
+    }
+    assert!(changed > 100, "{changed}");
+}

@@ -1,0 +1,88 @@
+//! One daemon for each state folder: who holds the lock is it. The system takes the lock back when its process dies.
+
+use std::fs::{self, File, Metadata, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+
+use atm_store::State;
+
+use crate::error::{DaemonError, Doing};
+
+/// The lock, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+}
+
+/// Who has the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// Nobody: no daemon runs.
+    Nobody,
+    /// A daemon; 0 if its number cannot be told yet.
+    Process(u32),
+}
+
+impl Lock {
+    /// Takes it; an error that names the holder if there is one.
+    pub(crate) fn take(state: &State) -> Result<Self, DaemonError> {
+        let path = state.daemon_lock()?;
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .doing("open", &path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(DaemonError::Runs { pid: pid_in(&mut file) }),
+            Err(TryLockError::Error(cause)) => return Err(cause).doing("lock", &path),
+        }
+        file.set_len(0).doing("write", &path)?;
+        write!(file, "{}", std::process::id()).doing("write", &path)?;
+        Ok(Self { file })
+    }
+
+    /// Whether the file still stands in its place: if it was removed, another daemon may take a new one.
+    pub(crate) fn is_there(&self, state: &State) -> bool {
+        let identity = |found: std::io::Result<Metadata>| found.ok().map(|found| (found.dev(), found.ino()));
+        let there = identity(fs::metadata(state.daemon().join("lock")));
+        there.is_some() && there == identity(self.file.metadata())
+    }
+}
+
+/// Who runs, by the lock alone: also of one that hangs.
+pub fn holder(state: &State) -> Holder {
+    let path = state.daemon().join("lock");
+    let Ok(mut file) = File::open(path) else { return Holder::Nobody };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Holder::Process(pid_in(&mut file)),
+        Ok(()) | Err(TryLockError::Error(_)) => Holder::Nobody,
+    }
+}
+
+fn pid_in(file: &mut File) -> u32 {
+    let mut text = String::new();
+    let read = file.read_to_string(&mut text);
+    read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::new(folder.path().join("state"));
+        assert_eq!(holder(&state), Holder::Nobody);
+        let lock = Lock::take(&state).unwrap();
+        let ours = std::process::id();
+        assert!(matches!(Lock::take(&state), Err(DaemonError::Runs { pid }) if pid == ours));
+        assert_eq!(holder(&state), Holder::Process(ours));
+        drop(lock);
+        assert_eq!(holder(&state), Holder::Nobody);
+        Lock::take(&state).unwrap();
+    }
+}

@@ -1,0 +1,415 @@
+//! What to do next, and when: a pure function of what happened and the time.
+//!
+//! A change is looked at as soon as it is known, but in a team in which something changes all the time not more often than
+//! looking at it pays: it rests for twice as long as the last look took. Who is there is judged once a second at most, and
+//! chores follow a change after a moment, so that a burst is tended once. A team that fails rests for longer each time, and
+//! holds nobody up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use atm_wire::{Stamp, TeamName};
+
+/// Who is there is judged again after this time at the earliest.
+const PRESENCE_REST: Duration = Duration::from_secs(1);
+/// Chores follow a change after this long.
+const TEND_AFTER: Duration = Duration::from_millis(250);
+/// And each other.
+const TEND_REST: Duration = Duration::from_secs(1);
+/// A conversation goes on all the time while its agent works.
+const CONVERSATION_REST: Duration = Duration::from_millis(500);
+/// How long a team rests that failed, and how long at most.
+const FIRST_REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
+/// A clock that went back by more than this was set.
+const CLOCK_WAS_SET: Duration = Duration::from_secs(2);
+/// Teams in which something happened within this time are looked at when a conversation goes on.
+const ACTIVE_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// What happened in a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// Its files changed.
+    Files,
+    /// A conversation went on.
+    Conversation,
+    /// A process ended, or a session does something else.
+    People,
+}
+
+/// What to do with a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Which.
+    pub team: TeamName,
+    /// Look at its mail.
+    pub look: bool,
+    /// Judge who is there.
+    pub presence: bool,
+    /// Run its chores.
+    pub tend: bool,
+}
+
+/// What came of a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    /// How long it took.
+    pub took: Duration,
+    /// When who is there may change by the clock alone, if that was judged.
+    pub presence_next: Option<Stamp>,
+    /// When the next step may be due, if chores were run.
+    pub tend_next: Option<Stamp>,
+}
+
+/// One team's times. None: nothing is due.
+#[derive(Debug, Clone, Default)]
+struct Plan {
+    look: Option<Stamp>,
+    presence: Option<Stamp>,
+    tend: Option<Stamp>,
+    /// The first change that no look knows of.
+    changed: Option<Stamp>,
+    last_change: Option<Stamp>,
+    rests_until: Option<Stamp>,
+    presence_rests: Option<Stamp>,
+    tend_rests: Option<Stamp>,
+    failures: u32,
+}
+
+impl Plan {
+    fn at(&self, time: Option<Stamp>, rests: Option<Stamp>) -> Option<Stamp> {
+        let time = time?;
+        [Some(time), rests, self.rests_until].into_iter().flatten().max()
+    }
+
+    fn times(&self) -> [Option<Stamp>; 3] {
+        [
+            self.at(self.look, None),
+            self.at(self.presence, self.presence_rests),
+            self.at(self.tend, self.tend_rests),
+        ]
+    }
+
+    fn next(&self) -> Option<Stamp> {
+        self.times().into_iter().flatten().min()
+    }
+}
+
+/// The times of all teams.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    plans: BTreeMap<TeamName, Plan>,
+    /// The latest time that was seen.
+    now: Option<Stamp>,
+}
+
+impl Schedule {
+    /// These teams are there. Of new ones everything is due; so is a last look at those that are gone, after which they are
+    /// forgotten.
+    pub fn set_teams(&mut self, teams: &BTreeSet<TeamName>, now: Stamp) {
+        for team in teams.iter().filter(|team| !self.plans.contains_key(*team)).cloned().collect::<Vec<_>>() {
+            let due = Some(now);
+            let plan = Plan { look: due, presence: due, tend: due, changed: due, ..Plan::default() };
+            self.plans.insert(team, plan);
+        }
+        for (team, plan) in &mut self.plans {
+            if !teams.contains(team) && plan.look.is_none() {
+                *plan = Plan { look: Some(now), changed: Some(now), ..Plan::default() };
+            }
+        }
+    }
+
+    /// A team that is gone was looked at for the last time.
+    pub fn forget(&mut self, team: &TeamName) {
+        self.plans.remove(team);
+    }
+
+    /// How many teams there are.
+    pub fn teams(&self) -> usize {
+        self.plans.len()
+    }
+
+    /// Something happened.
+    pub fn happened(&mut self, team: &TeamName, news: News, now: Stamp) {
+        let Some(plan) = self.plans.get_mut(team) else { return };
+        let sooner = |time: Option<Stamp>, other: Stamp| Some(time.map_or(other, |time| time.min(other)));
+        plan.look = match news {
+            News::Files => sooner(plan.look, now),
+            News::Conversation => sooner(plan.look, now.saturating_add(CONVERSATION_REST)),
+            News::People => plan.look,
+        };
+        plan.presence = sooner(plan.presence, now);
+        if news == News::People {
+            // It is known what there is to see.
+            plan.presence_rests = None;
+        }
+        plan.tend = sooner(plan.tend, now.saturating_add(TEND_AFTER));
+        if news == News::Files {
+            plan.changed = plan.changed.or(Some(now));
+            plan.last_change = Some(now);
+        }
+    }
+
+    /// A conversation went on, and it is not known whose: all are meant in which something happened lately.
+    pub fn conversation_went_on(&mut self, now: Stamp) {
+        let active = |plan: &Plan| plan.last_change.is_some_and(|at| now.since(at) <= ACTIVE_FOR);
+        let teams: Vec<TeamName> =
+            self.plans.iter().filter(|(_, plan)| active(plan)).map(|(team, _)| team.clone()).collect();
+        teams.iter().for_each(|team| self.happened(team, News::Conversation, now));
+    }
+
+    /// Anything may have happened, everywhere.
+    pub fn everything_changed(&mut self, now: Stamp) {
+        for team in self.plans.keys().cloned().collect::<Vec<_>>() {
+            self.happened(&team, News::Files, now);
+        }
+    }
+
+    /// Chores are due now, in one team or in all.
+    pub fn tend_now(&mut self, team: Option<&TeamName>, now: Stamp) {
+        for (name, plan) in &mut self.plans {
+            if team.is_none_or(|team| team == name) {
+                (plan.tend, plan.tend_rests, plan.rests_until) = (Some(now), None, None);
+            }
+        }
+    }
+
+    /// What to do now: of the team that waits for the longest.
+    pub fn due(&mut self, now: Stamp) -> Option<Job> {
+        self.notice_clock(now);
+        let (_, team) = self
+            .plans
+            .iter()
+            .filter_map(|(team, plan)| Some((plan.next().filter(|at| *at <= now)?, team)))
+            .min()?;
+        let team = team.clone();
+        let plan = self.plans.get(&team)?;
+        let is_due = |time: Option<Stamp>| time.is_some_and(|time| time <= now);
+        let [look, presence, tend] = plan.times().map(is_due);
+        Some(Job { team, look, presence, tend })
+    }
+
+    /// A job begins: what happens from now on is for the next one.
+    pub fn begin(&mut self, job: &Job) {
+        let Some(plan) = self.plans.get_mut(&job.team) else { return };
+        if job.look {
+            (plan.look, plan.changed) = (None, None);
+        }
+        if job.presence {
+            plan.presence = None;
+        }
+        if job.tend {
+            plan.tend = None;
+        }
+    }
+
+    /// A job was done.
+    pub fn end(&mut self, job: &Job, done: &Done, now: Stamp) {
+        let Some(plan) = self.plans.get_mut(&job.team) else { return };
+        plan.failures = 0;
+        plan.rests_until = Some(now.saturating_add(done.took.saturating_mul(2)));
+        let sooner = |one: Option<Stamp>, other: Option<Stamp>| [one, other].into_iter().flatten().min();
+        if job.presence {
+            plan.presence_rests = Some(now.saturating_add(PRESENCE_REST));
+            plan.presence = sooner(plan.presence, done.presence_next);
+        }
+        if job.tend {
+            plan.tend_rests = Some(now.saturating_add(TEND_REST.max(done.took.saturating_mul(4))));
+            plan.tend = sooner(plan.tend, done.tend_next);
+        }
+    }
+
+    /// A job failed: all of it is due again, later each time.
+    pub fn fail(&mut self, job: &Job, now: Stamp) {
+        let Some(plan) = self.plans.get_mut(&job.team) else { return };
+        let rest = FIRST_REST.saturating_mul(1 << plan.failures.min(16)).min(LONGEST_REST);
+        plan.failures = plan.failures.saturating_add(1);
+        plan.rests_until = Some(now.saturating_add(rest));
+        for (was_due, time) in
+            [(job.look, &mut plan.look), (job.presence, &mut plan.presence), (job.tend, &mut plan.tend)]
+        {
+            if was_due {
+                *time = Some(time.map_or(now, |time| time.min(now)));
+            }
+        }
+    }
+
+    /// When something is due next, and where.
+    pub fn next(&self) -> Option<(Stamp, &TeamName)> {
+        self.plans.iter().filter_map(|(team, plan)| Some((plan.next()?, team))).min()
+    }
+
+    /// For how long the oldest change is there that no look knows of.
+    pub fn lag(&self, now: Stamp) -> Duration {
+        let oldest = self.plans.values().filter_map(|plan| plan.changed).min();
+        oldest.map_or(Duration::ZERO, |oldest| now.since(oldest))
+    }
+
+    /// Times that were set by a clock that was ahead lie too far away.
+    fn notice_clock(&mut self, now: Stamp) {
+        let was_set = self.now.is_some_and(|last| last.since(now) > CLOCK_WAS_SET);
+        self.now = Some(now);
+        if was_set {
+            for plan in self.plans.values_mut() {
+                let due = Some(now);
+                *plan = Plan {
+                    look: due,
+                    presence: due,
+                    tend: due,
+                    last_change: plan.last_change.map(|_| now),
+                    ..Plan::default()
+                };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Stamp {
+        Stamp::from_millis(1_794_768_000_000 + millis)
+    }
+
+    fn team(name: &str) -> TeamName {
+        TeamName::parse(name).unwrap()
+    }
+
+    fn quiet(names: &[&str]) -> Schedule {
+        let mut schedule = Schedule::default();
+        schedule.set_teams(&names.iter().map(|name| team(name)).collect(), at(-9_999));
+        while let Some(job) = schedule.due(at(-9_999)) {
+            schedule.begin(&job);
+            schedule.end(&job, &Done::default(), at(-9_999));
+        }
+        schedule
+    }
+
+    fn words(job: Option<Job>) -> String {
+        job.map_or("nothing".to_owned(), |job| {
+            let parts = [(job.look, "look"), (job.presence, "presence"), (job.tend, "tend")];
+            let parts: Vec<&str> =
+                parts.into_iter().filter_map(|(is_due, part)| is_due.then_some(part)).collect();
+            format!("{} {}", job.team, parts.join(" "))
+        })
+    }
+
+    #[test]
+    fn nothing_is_due_while_nothing_happens() {
+        let mut schedule = quiet(&["a", "b"]);
+        assert_eq!(schedule.due(at(99_999_999)), None);
+        assert_eq!(schedule.next(), None);
+        assert_eq!(schedule.lag(at(0)), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_change_is_looked_at_at_once_and_tended_after_a_moment() {
+        let mut schedule = quiet(&["a", "b"]);
+        schedule.happened(&team("b"), News::Files, at(0));
+        assert_eq!(schedule.lag(at(40)), Duration::from_millis(40));
+        let job = schedule.due(at(0)).unwrap();
+        assert_eq!(words(Some(job.clone())), "b look presence");
+        schedule.begin(&job);
+        schedule.end(&job, &Done { took: Duration::from_millis(3), ..Done::default() }, at(3));
+        assert_eq!(schedule.lag(at(40)), Duration::ZERO);
+        assert_eq!(words(schedule.due(at(249))), "nothing");
+        assert_eq!(words(schedule.due(at(250))), "b tend");
+    }
+
+    #[test]
+    fn what_happens_during_a_look_is_for_the_next_one_after_a_rest() {
+        let mut schedule = quiet(&["a"]);
+        schedule.happened(&team("a"), News::Files, at(0));
+        let job = schedule.due(at(0)).unwrap();
+        schedule.begin(&job);
+        schedule.happened(&team("a"), News::Files, at(5));
+        schedule.end(&job, &Done { took: Duration::from_millis(10), ..Done::default() }, at(10));
+        assert_eq!(words(schedule.due(at(29))), "nothing");
+        assert_eq!(words(schedule.due(at(30))), "a look", "who is there is judged once a second");
+        assert_eq!(schedule.next(), Some((at(30), &team("a"))));
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_judged_at_once() {
+        let mut schedule = quiet(&["a"]);
+        schedule.happened(&team("a"), News::Files, at(0));
+        let job = schedule.due(at(0)).unwrap();
+        schedule.begin(&job);
+        schedule.end(&job, &Done::default(), at(0));
+        schedule.happened(&team("a"), News::People, at(1));
+        assert_eq!(words(schedule.due(at(1))), "a presence");
+    }
+
+    #[test]
+    fn what_is_due_by_the_clock_comes_by_the_clock() {
+        let mut schedule = quiet(&["a"]);
+        schedule.happened(&team("a"), News::People, at(0));
+        for _ in 0..2 {
+            let now = schedule.next().unwrap().0;
+            let job = schedule.due(now).unwrap();
+            schedule.begin(&job);
+            let done =
+                Done { presence_next: Some(at(60_000)), tend_next: Some(at(90_000)), ..Done::default() };
+            schedule.end(&job, &done, now);
+        }
+        assert_eq!(schedule.next(), Some((at(60_000), &team("a"))));
+        assert_eq!(words(schedule.due(at(90_000))), "a presence tend");
+    }
+
+    #[test]
+    fn one_that_fails_rests_longer_each_time_and_holds_nobody_up() {
+        let mut schedule = quiet(&["a", "b"]);
+        schedule.happened(&team("a"), News::Files, at(0));
+        let mut now = at(0);
+        let mut rests = Vec::new();
+        for _ in 0..12 {
+            let job = schedule.due(now).unwrap();
+            schedule.begin(&job);
+            schedule.fail(&job, now);
+            assert_eq!(words(schedule.due(now)), "nothing");
+            let next = schedule.next().unwrap().0;
+            rests.push(next.since(now).as_secs());
+            now = next;
+        }
+        assert_eq!(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+        schedule.happened(&team("b"), News::Files, now);
+        schedule.happened(&team("a"), News::Files, now);
+        let job = schedule.due(now).unwrap();
+        schedule.begin(&job);
+        schedule.end(&job, &Done::default(), now);
+        assert_eq!(words(schedule.due(now)), "b look presence");
+    }
+
+    #[test]
+    fn one_that_is_gone_is_looked_at_once_more() {
+        let mut schedule = quiet(&["a", "b"]);
+        schedule.set_teams(&BTreeSet::from([team("b")]), at(0));
+        assert_eq!(words(schedule.due(at(0))), "a look");
+        schedule.forget(&team("a"));
+        assert_eq!((schedule.due(at(0)), schedule.teams()), (None, 1));
+    }
+
+    #[test]
+    fn a_conversation_concerns_those_in_which_something_happened() {
+        let mut schedule = quiet(&["a", "b"]);
+        schedule.happened(&team("a"), News::Files, at(0));
+        while let Some(job) = schedule.due(at(300)) {
+            schedule.begin(&job);
+            schedule.end(&job, &Done::default(), at(300));
+        }
+        schedule.conversation_went_on(at(2_000));
+        schedule.conversation_went_on(at(2_100));
+        assert_eq!(words(schedule.due(at(2_499))), "a presence tend");
+        let job = schedule.due(at(2_500)).unwrap();
+        assert!(job.look);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_everything_due() {
+        let mut schedule = quiet(&["a"]);
+        schedule.happened(&team("a"), News::Files, at(3_600_000));
+        assert!(schedule.due(at(3_600_000)).is_some());
+        assert_eq!(words(schedule.due(at(0))), "a look presence tend");
+    }
+}

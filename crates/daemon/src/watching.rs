@@ -1,0 +1,185 @@
+//! Which folders are watched, and what a change in each means.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use atm_office::Office;
+use atm_store::watch::{ManyWatch, Waker, Woken, has_events};
+use atm_wire::TeamName;
+
+/// Folders whose changes nobody tells of are looked at so often.
+pub(crate) const POLL_EVERY: Duration = Duration::from_secs(2);
+
+/// What a change in a folder means.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Meaning {
+    /// Teams may have come or gone.
+    Teams,
+    /// Mail, tasks or the configuration of a team. In its own folder, others may have come or gone, too.
+    Team { name: TeamName, is_its_folder: bool },
+    /// Sessions of clients.
+    Sessions,
+    /// Conversations.
+    Conversations,
+    /// The program's file.
+    Program,
+    /// The settings.
+    Settings,
+    /// Our own files.
+    State,
+}
+
+/// What a wait ended with.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Changes(BTreeSet<Meaning>),
+    /// Anything may have changed.
+    Everything,
+    Due,
+    Over,
+}
+
+/// All folders that are watched.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    watch: ManyWatch,
+    meanings: BTreeMap<PathBuf, Meaning>,
+    /// Folders without events, with what they looked like.
+    polled: BTreeMap<PathBuf, u64>,
+    has_events: bool,
+    next_poll: Option<Instant>,
+}
+
+impl Watching {
+    pub(crate) fn new(office: &Office) -> Self {
+        Self {
+            watch: office.hub().many(),
+            meanings: BTreeMap::new(),
+            polled: BTreeMap::new(),
+            has_events: has_events(office.root().path()),
+            next_poll: None,
+        }
+    }
+
+    pub(crate) fn waker(&self) -> Waker {
+        self.watch.waker()
+    }
+
+    /// Watches these teams, and what is not of any team.
+    pub(crate) fn set(&mut self, office: &Office, teams: &BTreeSet<TeamName>, others: &[(PathBuf, Meaning)]) {
+        let root = office.root();
+        let mut meanings: BTreeMap<PathBuf, Meaning> = others.iter().cloned().collect();
+        meanings.insert(root.path().to_owned(), Meaning::Teams);
+        meanings.insert(root.path().join("tasks"), Meaning::Teams);
+        meanings.insert(root.path().join("sessions"), Meaning::Sessions);
+        let projects = root.path().join("projects");
+        let conversations = folders_in(&projects).into_iter().chain([projects]);
+        meanings.extend(conversations.map(|folder| (folder, Meaning::Conversations)));
+        for team in teams {
+            for (folder, is_its_folder) in office.folders_of(team) {
+                meanings.insert(folder, Meaning::Team { name: team.clone(), is_its_folder });
+            }
+        }
+        meanings.insert(root.teams(), Meaning::Teams);
+        // One that is not there is seen to come by the folder above it.
+        meanings.retain(|folder, _| folder.is_dir());
+        self.watch.set(meanings.keys().cloned());
+        self.meanings = meanings;
+        let without: BTreeSet<PathBuf> = if self.has_events {
+            self.watch.unwatched().map(Path::to_owned).collect()
+        } else {
+            self.meanings.keys().cloned().collect()
+        };
+        self.polled.retain(|folder, _| without.contains(folder));
+        for folder in without {
+            let look = appearance(&folder);
+            self.polled.entry(folder).or_insert(look);
+        }
+        if self.polled.is_empty() {
+            self.next_poll = None;
+        } else if self.next_poll.is_none() {
+            self.next_poll = Some(Instant::now() + POLL_EVERY);
+        }
+    }
+
+    /// How many folders the system watches, and how many are looked at instead.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.watch.watched(), self.polled.len())
+    }
+
+    /// Waits until something changes or the time is over.
+    pub(crate) fn wait(&mut self, deadline: Option<Instant>) -> Heard {
+        let deadline = [deadline, self.next_poll].into_iter().flatten().min();
+        let woken = self.watch.wait(deadline);
+        let mut changed = match woken {
+            Woken::By(folders) => folders,
+            Woken::Due => BTreeSet::new(),
+            Woken::EventsLost => return Heard::Everything,
+            Woken::Over => return Heard::Over,
+        };
+        changed.extend(self.poll());
+        if changed.is_empty() {
+            return Heard::Due;
+        }
+        Heard::Changes(changed.iter().filter_map(|folder| self.meanings.get(folder)).cloned().collect())
+    }
+
+    /// The folders without events that look different now.
+    fn poll(&mut self) -> Vec<PathBuf> {
+        if self.next_poll.is_none_or(|at| Instant::now() < at) {
+            return Vec::new();
+        }
+        self.next_poll = Some(Instant::now() + POLL_EVERY);
+        let mut changed = Vec::new();
+        for (folder, known) in &mut self.polled {
+            let look = appearance(folder);
+            if look != *known {
+                *known = look;
+                changed.push(folder.clone());
+            }
+        }
+        changed
+    }
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// What a folder and the files in it look like from outside.
+fn appearance(folder: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut entries: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path()).collect();
+    entries.sort();
+    for path in entries {
+        let found = fs::metadata(&path).ok();
+        let look = found.map(|found| (found.ino(), found.len(), found.mtime(), found.mtime_nsec()));
+        (path, look).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_looks_different_after_every_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut looks = BTreeSet::from([appearance(folder.path())]);
+        let path = folder.path().join("bob.json");
+        fs::write(&path, "[]").unwrap();
+        assert!(looks.insert(appearance(folder.path())));
+        fs::write(&path, "[1]").unwrap();
+        assert!(looks.insert(appearance(folder.path())));
+        fs::rename(&path, folder.path().join("carol.json")).unwrap();
+        assert!(looks.insert(appearance(folder.path())));
+        assert!(!looks.insert(appearance(folder.path())), "and the same without one");
+    }
+}

@@ -1,0 +1,250 @@
+//! Waiting for changes in many folders that come and go. While nothing happens, nothing is done.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use super::{IDLE_PAUSE, Stop, Watcher, lock};
+use crate::idle::Idle;
+use crate::interrupt::{self, Waiter};
+
+/// Longer than anything waits: a deadline that nobody set.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Why a wait ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Woken {
+    /// Something changed in these folders, or was called for by a [`Waker`], if there are none.
+    By(BTreeSet<PathBuf>),
+    /// The system lost events: anything may have changed.
+    EventsLost,
+    /// The time is over.
+    Due,
+    /// Somebody said stop.
+    Over,
+}
+
+/// Ends a wait from another thread.
+#[derive(Debug, Clone)]
+pub struct Waker(Sender<()>);
+
+impl Waker {
+    /// Ends the wait that is under way, or the next one.
+    pub fn wake(&self) {
+        // Nobody waits any more: then there is nothing to end.
+        let _ = self.0.send(());
+    }
+}
+
+/// Waits for changes in folders, which can be changed meanwhile. Whoever uses it watches the folders above those that may
+/// come and go.
+#[derive(Debug)]
+pub struct ManyWatch {
+    watcher: Watcher,
+    id: u64,
+    events: Receiver<()>,
+    wake: Sender<()>,
+    /// Each with the watch that it has; none where the system gives none.
+    folders: BTreeMap<PathBuf, Option<u64>>,
+    stop: Stop,
+    idle: Option<Idle>,
+    _waiter: Waiter,
+}
+
+impl Drop for ManyWatch {
+    fn drop(&mut self) {
+        lock(&self.watcher.0.subscribers).retain(|subscriber| subscriber.id != self.id);
+        for (folder, held) in &self.folders {
+            if let Some(held) = held {
+                self.watcher.release(folder, *held);
+            }
+        }
+    }
+}
+
+impl ManyWatch {
+    /// Of no folder yet, until somebody says stop.
+    pub fn on(watcher: &Watcher, stop: &Stop, idle: Option<Idle>) -> Self {
+        let (wake, events) = mpsc::channel();
+        stop.wakes(&wake);
+        let waiter = Waiter::register(&wake);
+        let id = watcher.subscribe(HashSet::new(), wake.clone());
+        let (watcher, stop, folders) = (watcher.clone(), stop.clone(), BTreeMap::new());
+        Self { watcher, id, events, wake, folders, stop, idle, _waiter: waiter }
+    }
+
+    /// What ends its waits from another thread.
+    pub fn waker(&self) -> Waker {
+        Waker(self.wake.clone())
+    }
+
+    /// Watches exactly these folders from now on, as far as they are there. One that was removed and made again is watched
+    /// again.
+    pub fn set(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
+        let mut before = mem::take(&mut self.folders);
+        for folder in folders {
+            let held = before.remove(&folder).flatten();
+            self.folders.insert(folder, held);
+        }
+        for (folder, held) in before {
+            if let Some(held) = held {
+                self.watcher.release(&folder, held);
+            }
+        }
+        let wanted = self.folders.keys().cloned().collect();
+        let mut subscribers = lock(&self.watcher.0.subscribers);
+        if let Some(ours) = subscribers.iter_mut().find(|subscriber| subscriber.id == self.id) {
+            ours.folders = wanted;
+        }
+        drop(subscribers);
+        for (folder, held) in &mut self.folders {
+            *held = self.watcher.hold(folder, *held);
+        }
+    }
+
+    /// The folders that are there and that the system does not watch: it has no watches left.
+    pub fn unwatched(&self) -> impl Iterator<Item = &Path> {
+        let without = self.folders.iter().filter(|(folder, held)| held.is_none() && folder.is_dir());
+        without.map(|(folder, _)| folder.as_path())
+    }
+
+    /// How many folders the system watches.
+    pub fn watched(&self) -> usize {
+        self.folders.values().filter(|held| held.is_some()).count()
+    }
+
+    /// Waits until something changes, somebody calls, or the time is over. What changed since the last wait counts.
+    pub fn wait(&mut self, deadline: Option<Instant>) -> Woken {
+        let received = self.receive(deadline);
+        if self.stop.is_stopped() || interrupt::ends_wait() {
+            return Woken::Over;
+        }
+        while self.events.try_recv().is_ok() {}
+        let mut subscribers = lock(&self.watcher.0.subscribers);
+        let ours = subscribers.iter_mut().find(|subscriber| subscriber.id == self.id);
+        let (changed, lost) =
+            ours.map(|ours| (mem::take(&mut ours.changed), mem::take(&mut ours.lost))).unwrap_or_default();
+        match (lost, changed.is_empty()) {
+            (true, _) => Woken::EventsLost,
+            (false, true) if !received => Woken::Due,
+            (false, _) => Woken::By(changed),
+        }
+    }
+
+    /// Whether something came before the time was over.
+    fn receive(&self, deadline: Option<Instant>) -> bool {
+        let left =
+            || deadline.map_or(FOR_EVER, |deadline| deadline.saturating_duration_since(Instant::now()));
+        while let Some(idle) = &self.idle
+            && left() > IDLE_PAUSE * 2
+            && !self.stop.is_stopped()
+        {
+            if self.events.recv_timeout(IDLE_PAUSE).is_ok() {
+                return true;
+            }
+            if !idle.work() {
+                break;
+            }
+        }
+        if self.stop.is_stopped() {
+            return true;
+        }
+        self.events.recv_timeout(left()).is_ok()
+    }
+}
+
+/// Whether the system tells of changes that are made below this folder by others: not if they may be made on another machine.
+pub fn has_events(folder: &Path) -> bool {
+    remote::kind(folder).is_none()
+}
+
+#[cfg(target_os = "linux")]
+mod remote {
+    use std::path::Path;
+
+    /// The numbers by which the kernel knows file systems whose files change elsewhere: NFS, SMB in three generations, AFS,
+    /// 9P, Ceph, FUSE.
+    const KINDS: [(u64, &str); 8] = [
+        (0x6969, "nfs"),
+        (0x517B, "smb"),
+        (0xFF53_4D42, "cifs"),
+        (0xFE53_4D42, "smb2"),
+        (0x5346_414F, "afs"),
+        (0x0102_1997, "9p"),
+        (0x00C3_6400, "ceph"),
+        (0x6573_5546, "fuse"),
+    ];
+
+    /// The name of a file system whose files others may change without an event here.
+    pub(super) fn kind(folder: &Path) -> Option<&'static str> {
+        let found = u64::try_from(rustix::fs::statfs(folder).ok()?.f_type).ok()?;
+        KINDS.iter().find(|(number, _)| *number == found & 0xFFFF_FFFF).map(|(_, name)| *name)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod remote {
+    use std::path::Path;
+
+    /// Not asked here: the system's own events are trusted.
+    pub(super) fn kind(_: &Path) -> Option<&'static str> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread};
+
+    use super::*;
+
+    fn soon() -> Option<Instant> {
+        Some(Instant::now() + Duration::from_secs(30))
+    }
+
+    #[test]
+    fn folders_come_and_go() {
+        let top = tempfile::tempdir().unwrap();
+        let (one, two) = (top.path().join("one"), top.path().join("two"));
+        fs::create_dir(&one).unwrap();
+        let (watcher, stop) = (Watcher::default(), Stop::default());
+        let mut watch = ManyWatch::on(&watcher, &stop, None);
+        watch.set([top.path().to_owned(), one.clone(), two.clone()]);
+        assert_eq!((watch.watched(), watch.unwatched().count()), (2, 0));
+        fs::write(one.join("file"), "").unwrap();
+        assert_eq!(watch.wait(soon()), Woken::By(BTreeSet::from([one.clone()])));
+        fs::create_dir(&two).unwrap();
+        assert!(matches!(watch.wait(soon()), Woken::By(changed) if changed.contains(top.path())));
+        watch.set([top.path().to_owned(), two.clone()]);
+        fs::write(one.join("file"), "again").unwrap();
+        fs::write(two.join("file"), "").unwrap();
+        assert_eq!(watch.wait(soon()), Woken::By(BTreeSet::from([two.clone()])));
+        // Another folder of the same name is watched as well as the first.
+        fs::remove_dir_all(&two).unwrap();
+        fs::create_dir(&two).unwrap();
+        while watch.wait(Some(Instant::now() + Duration::from_millis(50))) != Woken::Due {}
+        watch.set([top.path().to_owned(), two.clone()]);
+        fs::write(two.join("file"), "").unwrap();
+        assert!(matches!(watch.wait(soon()), Woken::By(changed) if changed.contains(&two)));
+    }
+
+    #[test]
+    fn a_wait_ends_when_somebody_calls_or_says_stop_or_the_time_is_over() {
+        let stop = Stop::default();
+        let mut watch = ManyWatch::on(&Watcher::default(), &stop, None);
+        assert_eq!(watch.wait(Some(Instant::now())), Woken::Due);
+        let waker = watch.waker();
+        let caller = thread::spawn(move || waker.wake());
+        assert_eq!(watch.wait(soon()), Woken::By(BTreeSet::new()));
+        caller.join().unwrap();
+        stop.stop();
+        assert_eq!(watch.wait(None), Woken::Over);
+    }
+
+    #[test]
+    fn a_local_folder_has_events() {
+        assert!(has_events(&std::env::temp_dir()));
+    }
+}
