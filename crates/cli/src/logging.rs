@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use atm_daemon::journal::Journal;
+use atm_office::clock::{Clock as _, SystemClock};
 use tracing::field::{Field, Visit};
 use tracing::metadata::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -28,6 +30,19 @@ pub(crate) fn start() -> Option<String> {
         }
         Err(why) => Some(format!("ATM_LOG: {why}; nothing is logged")),
     }
+}
+
+/// Starts to log into the daemon's journal, and on stderr as well if somebody looks there.
+pub(crate) fn start_journal(journal: Journal, on_stderr: bool) {
+    let wanted = std::env::var("ATM_LOG").ok().and_then(|wanted| Filter::parse(&wanted).ok());
+    let filter = wanted.unwrap_or_else(|| Filter(vec![(String::new(), LevelFilter::INFO)]));
+    let log = Log { journal: Some(journal), on_stderr, ..Log::new(filter) };
+    let _ = tracing::subscriber::set_global_default(log);
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tracing::error!(%panic, "panic");
+        usual(panic);
+    }));
 }
 
 /// What is logged.
@@ -75,11 +90,23 @@ struct Log {
     filter: Filter,
     next: AtomicU64,
     open: Mutex<HashMap<u64, Open>>,
+    journal: Option<Journal>,
+    on_stderr: bool,
 }
 
 impl Log {
     fn new(filter: Filter) -> Self {
-        Self { filter, next: AtomicU64::new(1), open: Mutex::default() }
+        Self { filter, next: AtomicU64::new(1), open: Mutex::default(), journal: None, on_stderr: true }
+    }
+
+    fn say(&self, level: tracing::Level, target: &str, words: &str) {
+        if let Some(journal) = &self.journal {
+            journal.note(SystemClock.now(), level.as_str(), &format!("{target}: {words}"));
+        }
+        if self.on_stderr {
+            // If nobody listens there, the answer still counts.
+            let _ = writeln!(io::stderr(), "{level} {target}: {}", safe::line(words));
+        }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, Open>> {
@@ -99,11 +126,6 @@ impl Visit for Words {
             name => write!(self.0, "{space}{name}={value:?}"),
         };
     }
-}
-
-fn say(level: tracing::Level, target: &str, words: &str) {
-    // If nobody listens there, the answer still counts.
-    let _ = writeln!(io::stderr(), "{level} {target}: {}", safe::line(words));
 }
 
 impl Subscriber for Log {
@@ -133,7 +155,7 @@ impl Subscriber for Log {
     fn event(&self, event: &Event<'_>) {
         let mut words = Words::default();
         event.record(&mut words);
-        say(*event.metadata().level(), event.metadata().target(), &words.0);
+        self.say(*event.metadata().level(), event.metadata().target(), &words.0);
     }
 
     fn enter(&self, _: &Id) {}
@@ -158,7 +180,7 @@ impl Subscriber for Log {
         drop(all);
         if let Some(closed) = closed {
             let took = closed.begun.elapsed();
-            say(tracing::Level::DEBUG, closed.target, &format!("{} took {took:.1?}", closed.words));
+            self.say(tracing::Level::DEBUG, closed.target, &format!("{} took {took:.1?}", closed.words));
         }
         true
     }

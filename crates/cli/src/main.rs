@@ -1,6 +1,7 @@
 //! `atm`: durable mail for teams of coding agents.
 
 mod args;
+mod chores;
 mod client_arg;
 mod cmd;
 mod complete;
@@ -58,7 +59,8 @@ fn main() {
     if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
     }
-    if let Some(warning) = logging::start().filter(|_| !for_a_hook) {
+    let is_daemon = matches!(&command, Command::Daemon(daemon) if daemon.is_one());
+    if let Some(warning) = (!is_daemon).then(logging::start).flatten().filter(|_| !for_a_hook) {
         eprintln!("{} {}", output::paint::of_stderr().attention("warning:"), output::safe::line(&warning));
     }
     let json = global.json;
@@ -96,10 +98,14 @@ fn run(global: &Global, command: Command, for_a_hook: bool) -> Result<i32, Failu
             _ => context.out.warn(&warning)?,
         }
     }
+    let is_about_daemon = matches!(&command, Command::Daemon(_));
     let done = cmd::run(command, &mut context);
     // The answer first: what is left to do for the ledger is nobody's to wait for.
     let finished = context.out.finish();
     context.office.leave();
+    if !is_about_daemon && !for_a_hook {
+        cmd::daemon::start_if_wanted(&context);
+    }
     finished?;
     stop::conclude(done)
 }

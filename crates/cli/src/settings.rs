@@ -27,6 +27,8 @@ use crate::failure::Failure;
 use crate::output::brief::Budget;
 use file::{File, TAKE_MAIL, parse_color};
 
+pub(crate) use file::Autostart;
+
 pub(crate) use edit::edit;
 pub(crate) use file::trouble_in;
 pub(crate) use keys::{KEYS, shape_of};
@@ -77,6 +79,8 @@ pub(crate) struct Settings {
     pub(crate) unread_after: Setting<Duration>,
     /// How much mail goes into a prompt.
     pub(crate) budget: Setting<Budget>,
+    /// When a daemon is started without anybody asking.
+    pub(crate) autostart: Setting<Autostart>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -106,6 +110,11 @@ impl Settings {
     pub(crate) fn places(cwd: &Path) -> Result<Vec<PathBuf>, Failure> {
         let (_, user) = Self::defaults()?;
         Ok([user, source::project_file(cwd)].into_iter().filter(|path| path.exists()).collect())
+    }
+
+    /// The user's own settings file, whether it is there or not.
+    pub(crate) fn user_file() -> Result<PathBuf, Failure> {
+        Ok(Self::defaults()?.1)
     }
 
     fn read(global: &Global, cwd: Option<&Path>) -> Result<Self, Failure> {
@@ -138,6 +147,7 @@ impl Settings {
             ladder: default(Ladder::default()),
             unread_after: default(UNREAD_AFTER),
             budget: default(Budget::DEFAULT),
+            autostart: default(Autostart::Never),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -177,6 +187,7 @@ impl Settings {
         if let Some(context) = &file.context {
             put(&mut self.budget, context.budget()?, origin());
         }
+        put(&mut self.autostart, file.daemon.and_then(|daemon| daemon.autostart), origin());
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atm_office::Deliveries;
+use atm_office::watch::Hub;
 use atm_store::interrupt::{self, Progress};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -23,6 +24,8 @@ use crate::output::waiting;
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The deliveries of the command's office: a signal's thread has to know of them.
 static DELIVERIES: OnceLock<Deliveries> = OnceLock::new();
+/// What a daemon waits in: its end is an orderly one.
+static WAITS: OnceLock<Hub> = OnceLock::new();
 /// Whether a pager shows the answer: Ctrl-C is for it.
 static IS_PAGING: AtomicBool = AtomicBool::new(false);
 /// How long a server's last deliveries may take.
@@ -44,6 +47,11 @@ pub(crate) fn listen(is_server: bool) {
 /// Tells the signals' thread what the command sends.
 pub(crate) fn answer_for(deliveries: &Deliveries) {
     let _ = DELIVERIES.set(deliveries.clone());
+}
+
+/// The first signal ends these waits, and nothing else: who waits there ends by itself.
+pub(crate) fn end_in_order(waits: &Hub) {
+    let _ = WAITS.set(waits.clone());
 }
 
 /// A pager is on the terminal for as long as this lives.
@@ -72,6 +80,10 @@ fn receive(signal: i32, is_server: bool) {
         return;
     }
     let is_first = SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    if let Some(waits) = WAITS.get().filter(|_| is_first) {
+        waits.shut_down();
+        return;
+    }
     if demo::abandon() {
         waiting::clear();
         process::exit(exit_code());

@@ -12,6 +12,13 @@ pub(crate) fn answer(words: &[String]) -> Option<String> {
     asked.then(|| if words.iter().any(is_verbose) { text() } else { short() })
 }
 
+/// Which build this is, to tell it from another of the same version.
+pub(crate) fn build() -> String {
+    let commit = env!("ATM_BUILD_COMMIT");
+    let commit = if commit.is_empty() { "unknown" } else { commit };
+    format!("{} {commit} {}", env!("CARGO_PKG_VERSION"), env!("ATM_BUILD_PROFILE"))
+}
+
 fn short() -> String {
     format!("atm {}\n", env!("CARGO_PKG_VERSION"))
 }

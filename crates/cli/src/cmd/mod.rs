@@ -8,6 +8,7 @@ mod broadcast;
 mod clean;
 mod completions;
 mod config;
+pub(crate) mod daemon;
 pub(crate) mod demo;
 mod doctor;
 mod duration;
@@ -119,6 +120,9 @@ lazy::commands! {
     Retry(retry::Retry),
     /// Do what is due by the clock: offer mail again, wake, check who is silent, archive
     Tend(tend::Tend),
+    /// Have all that done as it comes, in the background
+    #[command(subcommand)]
+    Daemon(daemon::Daemon),
     /// Search everything ever sent or seen
     Search(search::Search),
     /// Show a conversation
@@ -197,6 +201,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Pending(pending) => pending.run(context),
         Command::Retry(retry) => retry.run(context),
         Command::Tend(tend) => tend.run(context),
+        Command::Daemon(daemon) => daemon.run(context),
         Command::Search(search) => search.run(context),
         Command::Thread(thread) => thread.run(context),
         Command::Log(log) => log.run(context),

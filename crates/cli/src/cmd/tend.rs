@@ -5,16 +5,13 @@ mod units;
 use std::env;
 use std::time::Duration;
 
-use atm_office::chores::health::Health;
-use atm_office::chores::retry::Retry;
-use atm_office::chores::wake::Waking;
-use atm_office::chores::{Chore, Leases, Outcome, StepReport, TeamPass};
+use atm_office::chores::{Outcome, StepReport, TeamPass};
 use atm_office::watch::Wake;
-use atm_upkeep::archive::Archiving;
 use atm_wire::{Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
+use crate::chores::Chores;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -128,10 +125,8 @@ impl Tend {
 
     /// Tends all teams. One that fails does not keep the others from being tended.
     fn pass(&self, context: &mut Context) -> Result<Passes, Failure> {
-        let settings = &context.settings;
-        let (retry, waking) = (Retry(&settings.policies.value), Waking(&settings.ladder.value));
-        let archiving = Archiving(&settings.upkeep.value);
-        let chores: [&dyn Chore; 5] = [&Health, &Leases, &retry, &waking, &archiving];
+        let all = Chores::of(&context.settings);
+        let chores = all.list();
         let mut passes = Passes::default();
         let mut warnings = Vec::new();
         let identity = context.identity()?;

@@ -32,6 +32,7 @@ pub(super) struct File {
     pub(super) wake: Option<Wake>,
     pub(super) pending: Option<Pending>,
     pub(super) context: Option<InPrompts>,
+    pub(super) daemon: Option<Daemon>,
 }
 
 impl File {
@@ -54,6 +55,7 @@ impl File {
     /// |---|---|
     /// | `root` | whose mail is put before the model, and where mail is written |
     /// | `state` | where the texts of all mail are kept, and what is known of it |
+    /// | `[daemon]` | what runs without anybody asking |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
     /// | `delivery.retry_after`, if it is shorter or has more steps | how often a member is disturbed |
@@ -66,6 +68,7 @@ impl File {
         let taken = [
             (self.root.take().is_some(), "root"),
             (self.state.take().is_some(), "state"),
+            (self.daemon.take().is_some(), "daemon"),
             (self.who.is_some(), TAKE_MAIL),
             (taken.retries, "delivery.retry_after"),
             (taken.escalates, "delivery.escalate_to"),
@@ -87,6 +90,7 @@ impl File {
             (self.wake.is_some(), "wake"),
             (self.pending.is_some(), "pending"),
             (self.context.is_some(), "context"),
+            (self.daemon.is_some(), "daemon"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -122,6 +126,35 @@ impl Pending {
         let after = self.unread_after.as_ref().map(|after| parse_duration(after));
         after.transpose().map_err(|error| format!("[pending]: {error}"))
     }
+}
+
+/// When a daemon is started without anybody asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Autostart {
+    /// Never.
+    Never,
+    /// With what shows all teams for longer.
+    WithUi,
+    /// With every command that finds none.
+    Always,
+}
+
+impl Autostart {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::WithUi => "with-ui",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// The daemon.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Daemon {
+    pub(super) autostart: Option<Autostart>,
 }
 
 /// What goes into a prompt.

@@ -30,6 +30,7 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("archive.compress_after", Shape::Text, "7d"),
     ("archive.rotate_over", Shape::Text, "10MB"),
     ("wake.after", Shape::List, "0s,2m,10m"),
+    ("daemon.autostart", Shape::Text, "never"),
     ("pending.unread_after", Shape::Text, "10m"),
 ];
 

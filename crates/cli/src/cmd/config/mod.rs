@@ -84,6 +84,7 @@ impl Config {
         let lines = lines.chain([
             line("wake.after", &settings.ladder, |ladder| Some(spans(&ladder.0))),
             line("pending.unread_after", &settings.unread_after, |after| Some(spans(&[*after]))),
+            line("daemon.autostart", &settings.autostart, |when| Some(when.as_str().to_owned())),
             line("context.budget", &settings.budget, |budget| Some(format!("{} tokens", budget.0))),
         ]);
         let lines: Vec<Line> = lines.collect();

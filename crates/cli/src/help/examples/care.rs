@@ -12,6 +12,15 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm tend --print cron         # or systemd, launchd",
         ],
     ),
+    (
+        "daemon",
+        &[
+            "atm daemon start",
+            "atm daemon status",
+            "atm daemon logs --follow",
+            "atm daemon install --dry-run",
+        ],
+    ),
     ("retry", &["atm retry --dry-run", "atm retry"]),
     (
         "doctor",

@@ -1,0 +1,101 @@
+//! `atm daemon logs`
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+
+use atm_daemon::journal::Journal;
+use atm_store::watch::FolderWatch;
+use clap::Args;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::safe;
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    /// Go on: show lines as they come, until you stop it
+    #[arg(long, short)]
+    follow: bool,
+    /// So many of the last lines
+    #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 50)]
+    lines: usize,
+}
+
+impl Logs {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let journal = Journal::of(context.office.state());
+        // The end is noted before the lines are read: a line that comes in between is shown by one of the two.
+        let mut place = Place::end_of(&journal);
+        for line in journal.last(self.lines) {
+            show(context, &line)?;
+        }
+        if !self.follow {
+            if !journal.path().exists() {
+                context.out.note("no daemon has run here")?;
+            }
+            return Ok(0);
+        }
+        context.out.finish()?;
+        let folder = context.office.state().daemon();
+        let mut watch = FolderWatch::new([folder]);
+        loop {
+            for line in place.read(&journal) {
+                show(context, &line)?;
+            }
+            context.out.finish()?;
+            if !watch.wait(None) {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+fn show(context: &mut Context, line: &str) -> Result<(), Failure> {
+    if context.out.json {
+        return Ok(context.out.raw(format!("{}\n", safe::json_line(line)).as_bytes())?);
+    }
+    let parsed: Value = serde_json::from_str(line).unwrap_or_default();
+    let text = |key: &str| parsed[key].as_str().unwrap_or_default().to_owned();
+    let words = match parsed.is_object() {
+        true => format!("{}  {:<5} {}", text("at"), text("level"), text("what")),
+        false => line.to_owned(),
+    };
+    Ok(context.out.line(safe::line(&words))?)
+}
+
+/// How far the journal was shown.
+#[derive(Debug, Default)]
+struct Place {
+    inode: u64,
+    length: u64,
+}
+
+impl Place {
+    fn end_of(journal: &Journal) -> Self {
+        std::fs::metadata(journal.path())
+            .map_or(Self::default(), |found| Self { inode: found.ino(), length: found.len() })
+    }
+
+    /// The lines that came since. Those between the last look and a rotation are in the file beside it.
+    fn read(&mut self, journal: &Journal) -> Vec<String> {
+        let Ok(mut file) = File::open(journal.path()) else { return Vec::new() };
+        let Ok(found) = file.metadata() else { return Vec::new() };
+        if found.ino() != self.inode || found.len() < self.length {
+            *self = Self { inode: found.ino(), length: 0 };
+        }
+        if file.seek(SeekFrom::Start(self.length)).is_err() {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        let mut reader = BufReader::new(file);
+        let mut line = String::new();
+        while reader.read_line(&mut line).is_ok_and(|read| read > 0) && line.ends_with('\n') {
+            self.length += line.len() as u64;
+            lines.push(line.trim_end().to_owned());
+            line.clear();
+        }
+        lines
+    }
+}

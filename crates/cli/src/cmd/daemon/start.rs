@@ -1,0 +1,102 @@
+//! `atm daemon start`
+
+use std::env;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atm_daemon::control::Client;
+use atm_daemon::{DaemonError, Holder, holder};
+use atm_store::State;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::settings::Autostart;
+use crate::version;
+
+/// How long a daemon may take until it serves.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it is looked whether it does.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+pub(super) fn run(context: &mut Context) -> Result<i32, Failure> {
+    let state = context.office.state().clone();
+    if let Holder::Process(pid) = holder(&state) {
+        return tell(context, pid, false);
+    }
+    let waiting = context.out.waiting("waiting for the daemon to serve");
+    let mut child = spawn(context, &state)?;
+    let build = version::build();
+    let client = Client::new(&state, &build);
+    let deadline = Instant::now() + PATIENCE;
+    let pid = loop {
+        if let Holder::Process(_) = holder(&state)
+            && let Ok(status) = client.status()
+        {
+            break status.pid;
+        }
+        let ended = child.try_wait().ok().flatten();
+        if let (Some(ended), Holder::Nobody) = (ended, holder(&state)) {
+            return Err(DaemonError::DidNotStart(why(&state, &ended.to_string())).into());
+        }
+        if Instant::now() > deadline {
+            return Err(DaemonError::Silent { pid: child.id() }.into());
+        }
+        thread::sleep(LOOK_EVERY);
+    };
+    drop(waiting);
+    tell(context, pid, true)
+}
+
+fn tell(context: &mut Context, pid: u32, started: bool) -> Result<i32, Failure> {
+    if context.out.json {
+        context.out.document(&json!({ "pid": pid, "started": started }))?;
+    } else if started {
+        context.out.note(format!("the daemon runs (process {pid})"))?;
+    } else {
+        context.out.note(format!("the daemon runs already (process {pid})"))?;
+    }
+    Ok(0)
+}
+
+/// Starts one if the settings want that and none runs. Nobody waits for it, and nobody hears of it if that fails.
+pub(crate) fn start_if_wanted(context: &Context) {
+    let state = context.office.state();
+    if context.settings.autostart.value == Autostart::Always
+        && state.path().is_dir()
+        && holder(state) == Holder::Nobody
+    {
+        let _ = spawn(context, state);
+    }
+}
+
+fn spawn(context: &Context, state: &State) -> Result<Child, Failure> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        Failure::new(ExitCode::Io, "daemon_start", format!("cannot {what}: {error}"))
+    };
+    let program = env::current_exe().map_err(|error| failed("find this program", &error))?;
+    state.daemon_lock().map_err(|error| Failure::from(DaemonError::from(error)))?;
+    let last_words = last_words(state);
+    let words = fs::File::create(&last_words).map_err(|error| failed("write its last words", &error))?;
+    let mut command = Command::new(program);
+    command.arg("--root").arg(context.office.root().path()).arg("--state").arg(state.path());
+    command.args(["daemon", "run", "--detached"]);
+    // Who asks and in which team is no business of one that is there for all.
+    command.env_remove("ATM_TEAM").env_remove("ATM_AS");
+    command.current_dir(state.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(words);
+    command.spawn().map_err(|error| failed("start it", &error))
+}
+
+/// What a daemon said before it could write its journal, or when it panicked.
+fn last_words(state: &State) -> std::path::PathBuf {
+    state.daemon().join("stderr.log")
+}
+
+fn why(state: &State, ended: &str) -> String {
+    let words = fs::read_to_string(last_words(state)).unwrap_or_default();
+    let words = words.trim().trim_start_matches("error: ");
+    if words.is_empty() { ended.to_owned() } else { words.to_owned() }
+}

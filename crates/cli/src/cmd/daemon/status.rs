@@ -1,0 +1,117 @@
+//! `atm daemon status`
+
+use atm_daemon::control::Client;
+use atm_daemon::{Check, DaemonError, LastRun, Status};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::output::safe;
+use crate::version;
+
+pub(super) fn run(context: &mut Context) -> Result<i32, Failure> {
+    let build = version::build();
+    let state = context.office.state().clone();
+    match Client::new(&state, &build).status() {
+        Ok(status) => {
+            if context.out.json {
+                let mut document = serde_json::to_value(&status).unwrap_or_default();
+                document["running"] = json!(true);
+                document["sameBuild"] = json!(status.build == build);
+                context.out.document(&document)?;
+            } else {
+                show(context, &status, &build)?;
+            }
+            Ok(if status.store.ok && status.ledger.ok { 0 } else { i32::from(ExitCode::Io) })
+        }
+        Err(DaemonError::NotRunning) => {
+            let last = LastRun::read(&state);
+            if context.out.json {
+                context.out.document(&json!({ "running": false, "last": last }))?;
+            } else {
+                context.out.line(not_running(last.as_ref()))?;
+            }
+            Ok(i32::from(ExitCode::NotFound))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn not_running(last: Option<&LastRun>) -> String {
+    match last {
+        None => "no daemon runs, and none has run here".to_owned(),
+        Some(LastRun { stopped: Some(stopped), .. }) => {
+            format!("no daemon runs; the last one ended at {}: {}", stopped.at, safe::line(&stopped.why))
+        }
+        Some(last) => format!(
+            "no daemon runs; the last one (process {}, since {}) crashed: `atm daemon logs` shows how far it came",
+            last.pid, last.started
+        ),
+    }
+}
+
+fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failure> {
+    let now = context.office.now();
+    let since =
+        status.since.map_or_else(String::new, |since| format!(", up {}", span(now.since(since).as_secs())));
+    let out = &mut context.out;
+    out.line(format!("runs (process {}{since}), version {}", status.pid, safe::line(&status.version)))?;
+    if status.build != build {
+        out.warn(&format!(
+            "it is another build than this program: {} and {build}",
+            safe::line(&status.build)
+        ))?;
+    }
+    out.line(format!(
+        "watches {} teams: {} folders, {} processes",
+        status.teams, status.watches, status.processes
+    ))?;
+    if status.polled > 0 {
+        out.line(format!(
+            "{} folders have no events (the system's watches are used up, or the files are on another machine): looked at every 2 s",
+            status.polled
+        ))?;
+    }
+    out.line(match status.lag_ms {
+        0 => "nothing is behind".to_owned(),
+        lag => format!("behind the files by {lag} ms"),
+    })?;
+    if let Some(busy) = &status.busy {
+        out.line(format!("now: {}", safe::line(busy)))?;
+    }
+    let next =
+        status.next.map(|at| (span(at.since(now).as_secs()), status.next_team.as_deref().unwrap_or("-")));
+    out.line(match next {
+        Some((span, team)) => format!("next: team {}, in {span}", safe::line(team)),
+        None => "nothing is due".to_owned(),
+    })?;
+    out.line(format!("so far: {} looks, {} steps of chores", status.looks, status.steps))?;
+    out.line(format!("files {}; ledger {}", check(&status.store), check(&status.ledger)))?;
+    if status.replaced {
+        out.line("its program was replaced: it ends when it has nothing to do")?;
+    }
+    for trouble in &status.troubles {
+        let team =
+            trouble.team.as_deref().map_or_else(String::new, |team| format!("team {}: ", safe::line(team)));
+        let times = if trouble.times > 1 { format!(" ({} times)", trouble.times) } else { String::new() };
+        out.hanging("", &format!("{} {team}{}{times}", trouble.at, safe::line(&trouble.what)))?;
+    }
+    Ok(())
+}
+
+fn check(check: &Check) -> String {
+    match &check.error {
+        None => format!("ok ({} µs)", check.micros),
+        Some(error) => format!("FAILED: {}", safe::line(error)),
+    }
+}
+
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
