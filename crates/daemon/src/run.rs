@@ -150,6 +150,7 @@ struct Loop<'a> {
     /// Processes that the system does not watch for us.
     unwatched: BTreeSet<u64>,
     list_at: Option<Instant>,
+    listed: Option<Instant>,
     is_replaced: bool,
 }
 
@@ -171,6 +172,7 @@ impl<'a> Loop<'a> {
             troubles: Troubles::default(),
             unwatched: BTreeSet::new(),
             list_at: Some(Instant::now()),
+            listed: None,
             is_replaced: false,
         })
     }
@@ -219,6 +221,7 @@ impl<'a> Loop<'a> {
     /// Lists teams and folders anew.
     fn list(&mut self) {
         self.list_at = None;
+        self.listed = Some(Instant::now());
         let office = &self.daemon.office;
         let teams: BTreeSet<TeamName> = match TeamFolder::list(office.root()) {
             Ok(teams) => teams.into_iter().collect(),
@@ -230,7 +233,9 @@ impl<'a> Loop<'a> {
         let mut others: Vec<(PathBuf, Meaning)> = vec![(office.state().daemon(), Meaning::State)];
         let program = self.daemon.program.as_ref().and_then(Program::folder);
         others.extend(program.map(|folder| (folder.to_owned(), Meaning::Program)));
-        let folders = self.settings.files.iter().filter_map(|file| file.parent());
+        // Where the folder is not there yet, the one above it sees it come.
+        let folders =
+            self.settings.files.iter().filter_map(|file| file.ancestors().skip(1).find(|at| at.is_dir()));
         others.extend(folders.map(|folder| (folder.to_owned(), Meaning::Settings)));
         self.watching.set(office, &teams, &others);
         self.schedule.set_teams(&teams, office.now());
@@ -266,15 +271,16 @@ impl<'a> Loop<'a> {
                 Meaning::State if !self.daemon.lock.is_there(self.daemon.office.state()) => {
                     return Some(Ended::StateGone);
                 }
-                Meaning::Settings | Meaning::State => {}
+                Meaning::Settings => self.list_soon(),
+                Meaning::State => {}
             }
         }
         None
     }
 
+    /// At once, or if that was done just now, after a rest.
     fn list_soon(&mut self) {
-        let soon = Instant::now() + LIST_REST;
-        self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+        self.list_at = Some(self.listed.map_or_else(Instant::now, |listed| listed + LIST_REST));
     }
 
     /// Processes that ended.

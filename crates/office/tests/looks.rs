@@ -9,6 +9,7 @@ use std::thread;
 
 use atm_ledger::Stage;
 use atm_office::Office;
+use atm_office::clock::FixedClock;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_store::Layout;
 use atm_support::{TestEnv, TestTeam};
@@ -65,4 +66,36 @@ fn each_occurrence_proves_one_message_whoever_looks() {
         ids.iter().map(|id| sender.track(Some(team.name()), id).unwrap().stage).collect();
     let expected = [[Stage::Seen; SHOWN].as_slice(), &[Stage::Taken; SENT - SHOWN]].concat();
     assert_eq!(stages, expected);
+}
+
+#[test]
+fn a_team_that_is_deleted_file_by_file_while_somebody_looks_has_not_taken_its_mail() {
+    for layout in [Layout::Array, Layout::Log] {
+        let team = TestEnv::new().team("demo", layout, &["lead", "bob"]);
+        let office = office(&team);
+        let user = MemberName::parse("user").unwrap();
+        let letter = Letter::new("bob".parse().unwrap(), "hello");
+        let sent = office.send(team.name(), &user, &letter, SendOptions::default()).unwrap();
+        office.look(team.name()).unwrap();
+        fs::remove_file(team.inbox("bob")).unwrap();
+        office.look(team.name()).unwrap();
+        assert_eq!(office.track(Some(team.name()), &sent.id).unwrap().stage, Stage::Written);
+        fs::remove_dir_all(team.folder()).unwrap();
+        office.look(team.name()).unwrap();
+        let track = office.track(Some(team.name()), &sent.id).unwrap();
+        assert_eq!(track.stage, Stage::Failed, "{track:?}");
+    }
+}
+
+#[test]
+fn an_inbox_that_stays_away_was_taken_by_somebody() {
+    let team = TestEnv::new().team("demo", Layout::Array, &["lead", "bob"]);
+    let office = office(&team);
+    let letter = Letter::new("bob".parse().unwrap(), "hello");
+    let sent = office.send(team.name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
+    fs::remove_file(team.inbox("bob")).unwrap();
+    let later = Stamp::from_millis(office.now().as_millis() + 10_000);
+    let later = office.clone().with_clock(FixedClock(later));
+    later.look(team.name()).unwrap();
+    assert_eq!(office.track(Some(team.name()), &sent.id).unwrap().stage, Stage::Taken);
 }

@@ -15,6 +15,7 @@ mod commands;
 mod completion;
 mod convert;
 mod crowd;
+mod daemon;
 mod demo;
 mod disk;
 mod doctor;

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant};
 
 use atm_daemon::journal::Journal;
 use atm_store::watch::FolderWatch;
 use clap::Args;
 use serde_json::Value;
 
+use super::super::duration::duration;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::safe;
@@ -18,6 +20,9 @@ pub(crate) struct Logs {
     /// Go on: show lines as they come, until you stop it
     #[arg(long, short)]
     follow: bool,
+    /// With --follow: stop after this long: 30s, 10m
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, requires = "follow")]
+    patience: Option<Duration>,
     /// So many of the last lines
     #[arg(long, short = 'n', value_name = "COUNT", default_value_t = 50)]
     lines: usize,
@@ -40,12 +45,13 @@ impl Logs {
         context.out.finish()?;
         let folder = context.office.state().daemon();
         let mut watch = FolderWatch::new([folder]);
+        let deadline = self.patience.map(|patience| Instant::now() + patience);
         loop {
             for line in place.read(&journal) {
                 show(context, &line)?;
             }
             context.out.finish()?;
-            if !watch.wait(None) {
+            if !watch.wait(deadline) {
                 return Ok(0);
             }
         }

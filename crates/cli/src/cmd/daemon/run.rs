@@ -1,9 +1,13 @@
 //! `atm daemon run`
 
+use std::thread;
+use std::time::Duration;
+
 use atm_daemon::journal::Journal;
 use atm_daemon::{Daemon, Ended, Settings as DaemonSettings};
 use clap::Args;
 
+use super::super::duration::duration;
 use crate::chores::Chores;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -12,6 +16,9 @@ use crate::{logging, stop, version};
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
+    /// Stop after this long: 30s, 10m
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    patience: Option<Duration>,
     /// Leave the terminal: for `atm daemon start`
     #[arg(long, hide = true)]
     detached: bool,
@@ -27,6 +34,13 @@ impl Run {
         let listener = atm_daemon::control::inherited();
         let office = context.office.clone();
         stop::end_in_order(office.hub());
+        if let Some(patience) = self.patience {
+            let waits = office.hub().clone();
+            thread::spawn(move || {
+                thread::sleep(patience);
+                waits.shut_down();
+            });
+        }
         let mut daemon = Daemon::begin(office, env!("CARGO_PKG_VERSION"), &version::build(), listener)?;
         if !self.detached {
             context

@@ -12,15 +12,24 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm tend --print cron         # or systemd, launchd",
         ],
     ),
+    ("daemon", &["atm daemon start", "atm daemon status", "atm daemon stop"]),
     (
-        "daemon",
+        "daemon run",
+        &["atm daemon run --for 8h", "ATM_LOG=debug atm daemon run --for 10m      # say all that it does"],
+    ),
+    ("daemon start", &["atm daemon start", "atm --json daemon start"]),
+    ("daemon stop", &["atm daemon stop", "atm --json daemon stop"]),
+    ("daemon status", &["atm daemon status", "atm --json daemon status | jq .lag_ms"]),
+    ("daemon logs", &["atm daemon logs -n 20", "atm daemon logs --follow --for 10m"]),
+    (
+        "daemon install",
         &[
-            "atm daemon start",
-            "atm daemon status",
-            "atm daemon logs --follow",
             "atm daemon install --dry-run",
+            "atm daemon install --manager launchd --dry-run",
+            "atm daemon install",
         ],
     ),
+    ("daemon uninstall", &["atm daemon uninstall --dry-run", "atm daemon uninstall"]),
     ("retry", &["atm retry --dry-run", "atm retry"]),
     (
         "doctor",

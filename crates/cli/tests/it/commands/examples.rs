@@ -22,6 +22,13 @@ fn examples(page: &str) -> Vec<String> {
     lines.map(|line| line.trim_start().to_owned()).collect()
 }
 
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // An example may have started one; of most there is none.
+        let _ = self.stage.world.command(&["daemon", "stop"]).output();
+    }
+}
+
 /// The names of the commands that a help page lists.
 fn below(page: &str) -> Vec<String> {
     let Some((_, rest)) = page.split_once("\nCommands:\n") else { return Vec::new() };
@@ -59,6 +66,7 @@ impl Scene {
             ["task", "release" | "complete"] => {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);
             }
+            ["daemon", "status" | "stop" | "logs"] => lines.push("daemon start"),
             ["artifacts", "get"] => lines.push("--as bob artifacts put report.md"),
             _ => {}
         }

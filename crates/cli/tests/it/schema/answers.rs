@@ -125,6 +125,12 @@ fn mail(all: &mut Holder) {
     all.run("config-set", "config set color never");
     all.run("config-set", "config set color --unset");
     all.run("tend-print", "tend --print cron");
+    all.run("daemon-started", "daemon start");
+    all.run("daemon-status", "daemon status");
+    all.run("daemon-log", "daemon logs -n 1");
+    all.run("daemon-stopped", "daemon stop");
+    all.run("daemon-installed", "daemon install --dry-run");
+    all.run("daemon-installed", "daemon uninstall");
     fs::write(all.world.home().join(".atm.toml"), "color = \"never\"\n").unwrap();
     all.run("trust", "config trust");
     all.run("trusted", "config trust --list");

@@ -2,12 +2,14 @@
 //! while a file is read.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use atm_ledger::{InboxKey, Known, Observed, Stage};
 use atm_store::Warning;
 use atm_wire::team::TeamConfig;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MemberName, Stamp, TeamName};
 
 use super::judge::Reader;
 use crate::error::OfficeError;
@@ -43,7 +45,8 @@ pub(super) struct GatheredInbox {
     pub(super) messages: Vec<Outline>,
     /// There is such a file. Who drains one leaves an empty one.
     pub(super) exists: bool,
-    /// It was neither broken nor replaced while it was read. Otherwise it does not show what is gone.
+    /// It was neither broken nor replaced while it was read, nor did it vanish just now. Otherwise it does not show what is
+    /// gone.
     pub(super) is_whole: bool,
     pub(super) signature: String,
     /// When it was last written, in milliseconds since the epoch.
@@ -101,6 +104,8 @@ impl Office {
                 .load()
                 .map_or(Reader::OneByOne, |config| Reader::of(&config, name.as_str())),
         };
+        let exists = mailbox.exists();
+        let is_settled = exists || !changed_lately(&mailbox.file(), self.now());
         Ok(GatheredInbox {
             key,
             known_signature: known.signature,
@@ -108,8 +113,8 @@ impl Office {
             on_offer: known.on_offer,
             restored,
             archived,
-            exists: mailbox.exists(),
-            is_whole: !is_broken && signature.to_string() == known.looks_like,
+            exists,
+            is_whole: !is_broken && is_settled && signature.to_string() == known.looks_like,
             signature: known.looks_like,
             changed_at: signature.changed_at(),
             file: mailbox.file(),
@@ -117,4 +122,16 @@ impl Office {
             messages,
         })
     }
+}
+
+/// A team is deleted file by file, its inboxes first. So where a file vanished, it is waited for so long whether the team's
+/// folder goes, too: who drains an inbox leaves an empty file.
+const DELETED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Whether something changed lately where a file stood.
+fn changed_lately(file: &Path, now: Stamp) -> bool {
+    let place = file.ancestors().skip(1).find_map(|folder| fs::metadata(folder).ok());
+    let changed = place.and_then(|place| place.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+    let changed = changed.and_then(|changed| i64::try_from(changed.as_millis()).ok()).map(Stamp::from_millis);
+    changed.is_some_and(|changed| changed.since(now).max(now.since(changed)) < DELETED_WITHIN)
 }

@@ -1,0 +1,155 @@
+//! How a daemon begins and ends, and what others see of that.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+
+use atm_support::wait_until;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::Watched;
+use crate::scene::{ATM, World};
+
+#[test]
+fn it_starts_once_serves_and_stops() {
+    let world = World::with_team();
+    let none = world.atm(&["--json", "daemon", "status"]);
+    let said: Value = serde_json::from_str(&none.stdout).unwrap();
+    assert_eq!((none.code, said), (Some(3), json!({ "running": false, "last": null })));
+    assert_eq!(world.json(&["daemon", "stop"]), json!({ "stopped": false }));
+
+    let watched = Watched::new(world);
+    let status = watched.status();
+    assert_eq!((&status["running"], &status["sameBuild"]), (&json!(true), &json!(true)));
+    assert_eq!((&status["store"]["ok"], &status["ledger"]["ok"]), (&json!(true), &json!(true)));
+    let again = watched.start();
+    assert_eq!((&again["started"], &again["pid"]), (&json!(false), &status["pid"]));
+    let second = watched.world.atm(&["--json", "daemon", "run"]);
+    assert_eq!((second.code, second.error()["code"].as_str()), (Some(5), Some("daemon_runs")));
+    let mode = fs::metadata(watched.folder().join("socket")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    assert_eq!(watched.world.json(&["daemon", "stop"]), json!({ "stopped": true }));
+    let after = watched.world.atm(&["daemon", "status"]);
+    assert_eq!(after.code, Some(3));
+    assert!(after.stdout.contains("it was told to stop"), "{}", after.shown());
+}
+
+#[test]
+fn a_crash_is_told_from_a_stop_and_the_next_one_serves() {
+    let watched = Watched::new(World::with_team());
+    watched.signal(Signal::KILL);
+    wait_until("it is gone", || watched.world.atm(&["daemon", "status"]).code == Some(3));
+    let said = watched.world.atm(&["daemon", "status"]);
+    assert!(said.stdout.contains("crashed"), "{}", said.shown());
+    assert_eq!(watched.start()["started"], true);
+    let log = watched.world.ok(&["daemon", "logs"]);
+    assert!(log.contains("crashed"), "{log}");
+}
+
+#[test]
+fn a_signal_ends_one_in_the_foreground_in_order() {
+    let world = World::with_team();
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut daemon = world.start(&["daemon", "run"]);
+        wait_until("it serves", || world.atm(&["daemon", "status"]).code == Some(0));
+        daemon.signal(signal);
+        let answer = daemon.finish();
+        assert_eq!(answer.code, Some(0), "{}", answer.shown());
+        let said = world.atm(&["daemon", "status"]);
+        assert!(said.stdout.contains("it was told to stop"), "{}", said.shown());
+    }
+}
+
+#[test]
+fn no_command_is_held_up_by_one_that_hangs_or_speaks_of_it() {
+    let watched = Watched::new(World::with_team());
+    watched.wait_until_it_rests();
+    watched.signal(Signal::STOP);
+    for line in ["send bob hello", "inbox bob", "status", "members", "pending", "tend"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let answer = watched.world.atm(&words);
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{line}: {}", answer.shown());
+    }
+    let silent = watched.world.atm(&["--json", "daemon", "status"]);
+    assert_eq!((silent.code, silent.error()["code"].as_str()), (Some(5), Some("daemon_silent")));
+    watched.signal(Signal::CONT);
+    wait_until("it goes on", || watched.world.atm(&["daemon", "status"]).code == Some(0));
+}
+
+#[test]
+fn it_ends_when_its_program_is_replaced_or_gone() {
+    for is_replaced in [true, false] {
+        let world = World::with_team();
+        let program = world.home().join("atm");
+        fs::copy(ATM, &program).unwrap();
+        let watched = Watched { world };
+        let mut start = watched.world.program(program.to_str().unwrap());
+        assert!(start.args(["daemon", "start"]).status().unwrap().success());
+        if is_replaced {
+            let newer = watched.world.home().join("newer");
+            fs::copy(ATM, &newer).unwrap();
+            fs::rename(&newer, &program).unwrap();
+        } else {
+            fs::remove_file(&program).unwrap();
+        }
+        wait_until("it has ended", || watched.world.atm(&["daemon", "status"]).code == Some(3));
+        assert_eq!(watched.last_words()["stopped"]["why"], "its program was replaced");
+    }
+}
+
+#[test]
+fn it_ends_when_its_state_is_gone_and_makes_none() {
+    let watched = Watched::new(World::with_team());
+    watched.wait_until_it_rests();
+    let pid = watched.pid().unwrap();
+    fs::remove_dir_all(watched.world.state()).unwrap();
+    wait_until("it has ended", || {
+        rustix::process::test_kill_process(pid).is_err() || is_zombie(pid.as_raw_pid())
+    });
+    assert!(!watched.world.state().join("daemon").exists());
+}
+
+fn is_zombie(pid: i32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+}
+
+#[test]
+fn clients_of_other_versions_are_understood_and_nonsense_is_answered() {
+    let watched = Watched::new(World::with_team());
+    watched.wait_until_it_rests();
+    let ask = |line: &str| -> Value {
+        let mut stream = UnixStream::connect(watched.folder().join("socket")).unwrap();
+        stream.write_all(line.as_bytes()).unwrap();
+        let mut answer = String::new();
+        BufReader::new(stream).read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    };
+    let later = ask("{\"atm\":99,\"build\":\"9.0 later\",\"ask\":\"status\",\"more\":{\"a\":1}}\n");
+    assert_eq!(
+        (&later["atm"], &later["answer"]["teams"], &later["error"]),
+        (&json!(1), &json!(1), &Value::Null)
+    );
+    for nonsense in ["{\"atm\":1,\"ask\":\"dance\"}\n", "hello\n", "\n", "{}\n"] {
+        let answer = ask(nonsense);
+        assert!(answer["error"].as_str().unwrap().contains("no question"), "{answer}");
+    }
+    let huge = ask(&format!("{{\"atm\":1,\"ask\":\"{}", "x".repeat(70_000)));
+    assert!(huge["error"].is_string(), "{huge}");
+    assert_eq!(ask("{\"atm\":1,\"ask\":\"stop\"}\n")["answer"], json!({ "stopping": true }));
+    wait_until("it has ended", || watched.world.atm(&["daemon", "status"]).code == Some(3));
+}
+
+#[test]
+fn it_is_started_by_commands_only_if_the_settings_say_so() {
+    let watched = Watched { world: World::with_team() };
+    watched.world.ok(&["status"]);
+    assert!(!watched.folder().exists());
+    watched.world.ok(&["config", "set", "daemon.autostart", "always"]);
+    watched.world.ok(&["status"]);
+    wait_until("it serves", || watched.world.atm(&["daemon", "status"]).code == Some(0));
+    watched.world.ok(&["daemon", "stop"]);
+    assert_eq!(watched.world.atm(&["daemon", "status"]).code, Some(3), "asking about it starts none");
+}

@@ -1,0 +1,86 @@
+//! The daemon: a real one, beside real commands and other programs.
+
+mod lifecycle;
+mod service;
+mod watching;
+
+use std::path::PathBuf;
+
+use atm_ledger::{Cursor, Event, Feed, Ledger};
+use atm_support::wait_until;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::scene::World;
+
+/// A world with a daemon, which is stopped at the end.
+struct Watched {
+    world: World,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::CONT);
+        }
+        let _ = self.world.command(&["daemon", "stop"]).output();
+    }
+}
+
+impl Watched {
+    fn new(world: World) -> Self {
+        let watched = Self { world };
+        watched.start();
+        watched
+    }
+
+    fn start(&self) -> Value {
+        self.world.json(&["daemon", "start"])
+    }
+
+    fn status(&self) -> Value {
+        self.world.json(&["daemon", "status"])
+    }
+
+    /// The number in the lock.
+    fn pid(&self) -> Option<Pid> {
+        let text = std::fs::read_to_string(self.folder().join("lock")).ok()?;
+        Pid::from_raw(text.trim().parse().ok()?)
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.world.state().join("daemon")
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(self.pid().unwrap(), signal).unwrap();
+    }
+
+    /// The word that the last daemon left.
+    fn last_words(&self) -> Value {
+        let text = std::fs::read_to_string(self.folder().join("last.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Waits until it has looked at all that changed.
+    fn wait_until_it_rests(&self) {
+        wait_until("the daemon rests", || {
+            let status = self.status();
+            status["lag_ms"] == 0 && status["busy"].is_null() && status["looks"].as_u64() > Some(0)
+        });
+    }
+
+    /// What is in the log, without a look of our own.
+    fn events(&self) -> Vec<Event> {
+        let Ok(ledger) = Ledger::open(&self.world.state().join("log.db")) else { return Vec::new() };
+        let start: Cursor = ledger.start().unwrap();
+        match ledger.events_since(&start, 10_000).unwrap() {
+            Feed::Events { events, .. } => events,
+            Feed::Reset { .. } => panic!("a log has no start"),
+        }
+    }
+
+    fn has_event(&self, what: &str, is_it: impl Fn(&Event) -> bool) {
+        wait_until(what, || self.events().iter().any(&is_it));
+    }
+}

@@ -1,0 +1,90 @@
+//! What a daemon sees and does without anybody asking.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use atm_ledger::{Change, Stage};
+use atm_store::Layout;
+use atm_support::wait_until;
+use rstest::rstest;
+use serde_json::json;
+
+use super::Watched;
+use crate::scene::{World, foreign_team};
+
+#[rstest]
+fn what_a_client_writes_outlives_its_team(#[values(Layout::Array, Layout::Log)] layout: Layout) {
+    let (world, team) = foreign_team(layout);
+    let watched = Watched::new(world);
+    watched.wait_until_it_rests();
+    let line = json!({ "from": "alice", "text": "the build is green", "timestamp": "2026-11-17T06:00:00.000Z", "read": false });
+    match layout {
+        Layout::Array => team.write_inbox("bob", format!("[{line}]")),
+        Layout::Log => team.write_inbox("bob", format!("{line}\n")),
+    }
+    watched.has_event("the message is in the log", |event| {
+        event.new.as_ref().is_some_and(|new| new.text == "the build is green")
+    });
+    fs::remove_dir_all(team.folder()).unwrap();
+    watched.has_event("its end is recorded", |event| event.kind.stage() == Some(Stage::Failed));
+    let found = watched.world.json(&["search", "green"]);
+    assert_eq!(found[0]["text"], "the build is green", "{found}");
+}
+
+#[test]
+fn teams_that_come_are_watched_and_a_broken_one_holds_nobody_up() {
+    let watched = Watched::new(World::with_team());
+    let broken = watched.world.root().join("teams/broken");
+    fs::create_dir_all(broken.join("inboxes")).unwrap();
+    fs::write(broken.join("config.json"), "{").unwrap();
+    wait_until("it tells of the broken one", || {
+        watched.status()["troubles"].as_array().unwrap().iter().any(|trouble| trouble["team"] == "broken")
+    });
+    watched.world.ok(&["team", "create", "later"]);
+    watched.world.ok(&["-t", "later", "member", "add", "carol"]);
+    let inbox = watched.world.root().join("teams/later/inboxes/carol.json");
+    let entry =
+        json!([{ "from": "x", "text": "for carol", "timestamp": "2026-11-17T06:00:00.000Z", "read": false }]);
+    fs::write(&inbox, entry.to_string()).unwrap();
+    watched.has_event("the message is in the log", |event| {
+        event.new.as_ref().is_some_and(|new| new.text == "for carol")
+    });
+    fs::write(broken.join("config.json"), "{\"name\":\"broken\",\"members\":[]}").unwrap();
+    wait_until("the trouble is over", || watched.status()["troubles"] == json!([]));
+}
+
+#[test]
+fn a_member_that_is_killed_is_offline_soon() {
+    let watched = Watched::new(World::with_team());
+    let mut member = Command::new("sh")
+        .args(["-c", "read -r line", "member", "--agent-id", "bob@dev"])
+        .arg0("claude")
+        .env("CLAUDE_CONFIG_DIR", watched.world.root())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    watched.world.ok(&["member", "set", "bob", "--active", "true"]);
+    wait_until("it watches the process", || watched.status()["processes"] == 1);
+    member.kill().unwrap();
+    member.wait().unwrap();
+    watched.has_event("bob is offline", |event| {
+        let is_bob = event.inbox.as_ref().is_some_and(|inbox| inbox.name == "bob");
+        is_bob && matches!(&event.change, Some(Change::Presence { state, .. }) if state == "offline")
+    });
+}
+
+#[test]
+fn what_is_due_is_done_and_new_settings_count_at_once() {
+    let watched = Watched::new(World::with_team());
+    let world = &watched.world;
+    world.ok(&["member", "set", "bob", "--active", "false"]);
+    world.ok(&["send", "bob", "later"]);
+    watched.wait_until_it_rests();
+    let is_expired = |event: &atm_ledger::Event| event.kind.stage() == Some(Stage::Expired);
+    assert!(!watched.events().iter().any(is_expired));
+    let settings = world.home().join(".config/atm");
+    fs::create_dir_all(&settings).unwrap();
+    fs::write(settings.join("config.toml"), "[delivery]\nexpire_after = \"1ms\"\n").unwrap();
+    watched.has_event("it is expired", is_expired);
+}
