@@ -47,7 +47,8 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) struct Watching {
     watch: ManyWatch,
-    meanings: BTreeMap<PathBuf, Meaning>,
+    /// A folder may mean several things.
+    meanings: BTreeMap<PathBuf, BTreeSet<Meaning>>,
     /// Folders without events, with what they looked like.
     polled: BTreeMap<PathBuf, u64>,
     has_events: bool,
@@ -72,19 +73,25 @@ impl Watching {
     /// Watches these teams, and what is not of any team.
     pub(crate) fn set(&mut self, office: &Office, teams: &BTreeSet<TeamName>, others: &[(PathBuf, Meaning)]) {
         let root = office.root();
-        let mut meanings: BTreeMap<PathBuf, Meaning> = others.iter().cloned().collect();
-        meanings.insert(root.path().to_owned(), Meaning::Teams);
-        meanings.insert(root.path().join("tasks"), Meaning::Teams);
-        meanings.insert(root.path().join("sessions"), Meaning::Sessions);
+        let mut meanings: BTreeMap<PathBuf, BTreeSet<Meaning>> = BTreeMap::new();
+        let mut add = |folder: PathBuf, meaning: Meaning| {
+            meanings.entry(folder).or_default().insert(meaning);
+        };
+        others.iter().cloned().for_each(|(folder, meaning)| add(folder, meaning));
+        add(root.path().to_owned(), Meaning::Teams);
+        add(root.path().join("tasks"), Meaning::Teams);
+        add(root.teams(), Meaning::Teams);
+        add(root.path().join("sessions"), Meaning::Sessions);
         let projects = root.path().join("projects");
-        let conversations = folders_in(&projects).into_iter().chain([projects]);
-        meanings.extend(conversations.map(|folder| (folder, Meaning::Conversations)));
+        folders_in(&projects)
+            .into_iter()
+            .chain([projects])
+            .for_each(|folder| add(folder, Meaning::Conversations));
         for team in teams {
             for (folder, is_its_folder) in office.folders_of(team) {
-                meanings.insert(folder, Meaning::Team { name: team.clone(), is_its_folder });
+                add(folder, Meaning::Team { name: team.clone(), is_its_folder });
             }
         }
-        meanings.insert(root.teams(), Meaning::Teams);
         // One that is not there is seen to come by the folder above it.
         meanings.retain(|folder, _| folder.is_dir());
         self.watch.set(meanings.keys().cloned());
@@ -125,7 +132,9 @@ impl Watching {
         if changed.is_empty() {
             return Heard::Due;
         }
-        Heard::Changes(changed.iter().filter_map(|folder| self.meanings.get(folder)).cloned().collect())
+        Heard::Changes(
+            changed.iter().filter_map(|folder| self.meanings.get(folder)).flatten().cloned().collect(),
+        )
     }
 
     /// The folders without events that look different now.
