@@ -182,6 +182,10 @@ impl<'a> Loop<'a> {
         loop {
             if self.list_at.is_some_and(|at| Instant::now() >= at) {
                 self.list();
+                // A file may have come with its folder, before that was watched.
+                if self.has_other_settings() {
+                    return Ok(Ended::SettingsChanged);
+                }
             }
             if let Some(ended) = self.obey() {
                 return Ok(ended);
@@ -265,7 +269,7 @@ impl<'a> Loop<'a> {
                 Meaning::Program => {
                     self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
                 }
-                Meaning::Settings if read_all(&self.settings.files) != self.settings_before => {
+                Meaning::Settings if self.has_other_settings() => {
                     return Some(Ended::SettingsChanged);
                 }
                 Meaning::State if !self.daemon.lock.is_there(self.daemon.office.state()) => {
@@ -276,6 +280,10 @@ impl<'a> Loop<'a> {
             }
         }
         None
+    }
+
+    fn has_other_settings(&self) -> bool {
+        read_all(&self.settings.files) != self.settings_before
     }
 
     /// At once, or if that was done just now, after a rest.

@@ -38,6 +38,7 @@ fn without_any_setting_everything_is_below_home() {
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
+    daemon.autostart  never  default
     context.budget  2000 tokens  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
@@ -85,6 +86,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
+    daemon.autostart  never  default
     context.budget  2000 tokens  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/.atm.toml (not there)
@@ -157,6 +159,7 @@ fn an_empty_variable_counts_as_not_set() {
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
+    daemon.autostart  never  default
     context.budget  2000 tokens  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
@@ -188,15 +191,15 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = "dev
     2>   |            ^
     2> invalid basic string, expected `"`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 2, column 1
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
-    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context]
+    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 1, column 8
@@ -204,14 +207,14 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = 7
     2>   |        ^
     2> invalid type: integer `7`, expected a string
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: color = "green": must be auto, always or never
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
     [exit 6]
     $ atm members --json
-    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context]"}}
+    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]"}}
     [exit 6]
     "#);
     assert_eq!(fs::read(world.root().join("teams/dev/inboxes/bob.json")).unwrap(), b"[]");
@@ -307,6 +310,11 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "pending.unread_after",
           "value": "10 min"
+        },
+        {
+          "from": "default",
+          "key": "daemon.autostart",
+          "value": "never"
         },
         {
           "from": "default",

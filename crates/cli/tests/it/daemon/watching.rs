@@ -80,6 +80,7 @@ fn what_is_due_is_done_and_new_settings_count_at_once() {
     let world = &watched.world;
     world.ok(&["member", "set", "bob", "--active", "false"]);
     world.ok(&["send", "bob", "later"]);
+    world.ok(&["member", "set", "bob", "--active", "true"]);
     watched.wait_until_it_rests();
     let is_expired = |event: &atm_ledger::Event| event.kind.stage() == Some(Stage::Expired);
     assert!(!watched.events().iter().any(is_expired));
