@@ -13,6 +13,7 @@ mod hint;
 mod logging;
 mod output;
 mod schemas;
+mod service_words;
 mod settings;
 mod signals;
 mod size;

@@ -250,7 +250,6 @@ impl<'a> Loop<'a> {
         let now = self.daemon.office.now();
         for change in changes {
             match change {
-                Meaning::Teams => self.list_soon(),
                 Meaning::Team { name, is_its_folder } => {
                     if *is_its_folder {
                         self.list_soon();
@@ -258,8 +257,8 @@ impl<'a> Loop<'a> {
                     self.schedule.happened(name, News::Files, now);
                 }
                 Meaning::Sessions => {
-                    let changed = self.registry.changes(&self.daemon.office);
-                    for team in self.concerned.by_session(&changed) {
+                    let sessions = self.registry.changes(&self.daemon.office);
+                    for team in self.concerned.by_session(&sessions) {
                         self.schedule.happened(&team, News::People, now);
                     }
                 }
@@ -275,7 +274,7 @@ impl<'a> Loop<'a> {
                 Meaning::State if !self.daemon.lock.is_there(self.daemon.office.state()) => {
                     return Some(Ended::StateGone);
                 }
-                Meaning::Settings => self.list_soon(),
+                Meaning::Teams | Meaning::Settings => self.list_soon(),
                 Meaning::State => {}
             }
         }

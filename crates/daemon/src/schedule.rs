@@ -155,7 +155,9 @@ impl Schedule {
         let active = |plan: &Plan| plan.last_change.is_some_and(|at| now.since(at) <= ACTIVE_FOR);
         let teams: Vec<TeamName> =
             self.plans.iter().filter(|(_, plan)| active(plan)).map(|(team, _)| team.clone()).collect();
-        teams.iter().for_each(|team| self.happened(team, News::Conversation, now));
+        for team in &teams {
+            self.happened(team, News::Conversation, now);
+        }
     }
 
     /// Anything may have happened, everywhere.

@@ -64,9 +64,10 @@ fn show(context: &mut Context, line: &str) -> Result<(), Failure> {
     }
     let parsed: Value = serde_json::from_str(line).unwrap_or_default();
     let text = |key: &str| parsed[key].as_str().unwrap_or_default().to_owned();
-    let words = match parsed.is_object() {
-        true => format!("{}  {:<5} {}", text("at"), text("level"), text("what")),
-        false => line.to_owned(),
+    let words = if parsed.is_object() {
+        format!("{}  {:<5} {}", text("at"), text("level"), text("what"))
+    } else {
+        line.to_owned()
     };
     Ok(context.out.line(safe::line(&words))?)
 }

@@ -59,7 +59,7 @@ impl Run {
                     Ok(changed) => settings = changed,
                     // Those before stay in force until the file can be read.
                     Err(Failure::Told(told)) => {
-                        tracing::error!(error = told.message, "the settings cannot be used")
+                        tracing::error!(error = told.message, "the settings cannot be used");
                     }
                     Err(failure) => return Err(failure),
                 },

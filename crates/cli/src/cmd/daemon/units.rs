@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::service_words;
+
 /// The names of the files for systemd.
 pub(super) const SERVICE: &str = "atm-daemon.service";
 pub(super) const SOCKET: &str = "atm-daemon.socket";
@@ -10,7 +12,7 @@ pub(super) const LABEL: &str = "atm.daemon";
 
 /// The service: `command` is the program and its arguments.
 pub(super) fn service(command: &[String]) -> String {
-    let command = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let command = service_words::systemd(command);
     format!(
         "\
 [Unit]
@@ -56,9 +58,7 @@ WantedBy=sockets.target
 
 /// The same for launchd.
 pub(super) fn plist(command: &[String]) -> String {
-    let escape = |word: &String| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let words: String =
-        command.iter().map(|word| format!("    <string>{}</string>\n", escape(word))).collect();
+    let words = service_words::launchd(command);
     format!(
         "\
 <?xml version=\"1.0\" encoding=\"UTF-8\"?>
@@ -83,10 +83,4 @@ pub(super) fn plist(command: &[String]) -> String {
 </plist>
 "
     )
-}
-
-fn quoted(word: &str) -> String {
-    let word = word.replace('%', "%%").replace('$', "$$");
-    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.=%$:".contains(c));
-    if is_plain { word } else { format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")) }
 }

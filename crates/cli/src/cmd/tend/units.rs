@@ -3,6 +3,8 @@
 use atm_clients::shell;
 use clap::ValueEnum;
 
+use crate::service_words;
+
 /// Who is to run it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Scheduler {
@@ -34,12 +36,7 @@ impl Scheduler {
 }
 
 fn systemd(command: &[String]) -> String {
-    let quote = |word: &String| {
-        let word = word.replace('%', "%%").replace('$', "$$");
-        let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/-_.=%$:".contains(c));
-        if is_plain { word } else { format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")) }
-    };
-    let command = command.iter().map(quote).collect::<Vec<_>>().join(" ");
+    let command = service_words::systemd(command);
     format!(
         "\
 # ~/.config/systemd/user/atm-tend.service
@@ -68,9 +65,6 @@ WantedBy=timers.target
 }
 
 fn launchd(command: &[String]) -> String {
-    let escape = |word: &String| word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let words: Vec<String> =
-        command.iter().map(|word| format!("    <string>{}</string>\n", escape(word))).collect();
     format!(
         "\
 <?xml version=\"1.0\" encoding=\"UTF-8\"?>
@@ -88,7 +82,7 @@ fn launchd(command: &[String]) -> String {
 </dict>
 </plist>
 ",
-        words.concat()
+        service_words::launchd(command)
     )
 }
 

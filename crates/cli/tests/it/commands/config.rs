@@ -221,6 +221,7 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "the document has a line for each setting")]
 fn the_document_names_values_and_files() {
     let world = World::with_team();
     assert_snapshot!(world.session("atm config --json"), @r#"
