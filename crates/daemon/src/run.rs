@@ -241,6 +241,10 @@ impl<'a> Loop<'a> {
         let folders =
             self.settings.files.iter().filter_map(|file| file.ancestors().skip(1).find(|at| at.is_dir()));
         others.extend(folders.map(|folder| (folder.to_owned(), Meaning::Settings)));
+        if self.daemon.board.has_subscribers() {
+            // What other processes record is news, too.
+            others.push((office.state().path().to_owned(), Meaning::Log));
+        }
         self.watching.set(office, &teams, &others);
         self.schedule.set_teams(&teams, office.now());
     }
@@ -274,6 +278,7 @@ impl<'a> Loop<'a> {
                 Meaning::State if !self.daemon.lock.is_there(self.daemon.office.state()) => {
                     return Some(Ended::StateGone);
                 }
+                Meaning::Log => self.daemon.board.publish(),
                 Meaning::Teams | Meaning::Settings => self.list_soon(),
                 Meaning::State => {}
             }
@@ -307,6 +312,7 @@ impl<'a> Loop<'a> {
         for order in self.daemon.board.take_orders() {
             match order {
                 Order::Stop => return Some(Ended::Asked),
+                Order::Listen => self.list_at = Some(Instant::now()),
                 Order::Tend(team) => self.schedule.tend_now(team.as_ref(), self.daemon.office.now()),
             }
         }
@@ -332,6 +338,7 @@ impl<'a> Loop<'a> {
                 self.trouble(Some(&job.team), error);
             }
         }
+        self.daemon.board.publish();
         self.daemon.board.write(|status| {
             status.busy = None;
             status.looks += u64::from(job.look);

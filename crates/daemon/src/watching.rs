@@ -31,6 +31,8 @@ pub(crate) enum Meaning {
     Settings,
     /// Our own files.
     State,
+    /// The log of the ledger.
+    Log,
 }
 
 /// What a wait ended with.

@@ -20,6 +20,7 @@ settings count:
   [archive]
   keep = 1000             # the newest of each inbox stay
   older_than = \"7d\"       # and so does what is younger; not set at first
+  shrink_over = \"1MB\"     # `atm tend`: in a larger inbox less stays, however young
   compress_after = \"7d\"   # the archive is packed when its oldest message came so long ago,
   rotate_over = \"10MB\"    # or when it has grown so large
 With --over, only inboxes that have grown larger than that are made small again: an array inbox gives all that was

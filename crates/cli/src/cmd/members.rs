@@ -76,7 +76,7 @@ fn row(out: &Out, member: &MemberView) -> Vec<Cell> {
     let (word, style) = state(member.state);
     vec![
         Cell::styled(&format!("{}{lead}", member.name), Paint::of_member(member.color.as_deref())),
-        Cell::styled(&doing(word, member), style),
+        Cell::styled(&format!("{}{}", doing(word, member), out.times.for_a_while(member.since)), style),
         Cell::styled(
             &member.unread.to_string(),
             if member.unread > 0 { Paint::ATTENTION } else { Style::new() },

@@ -40,6 +40,12 @@ impl Times {
         }
     }
 
+    /// For how long something has been so, in brackets; nothing if that is not long.
+    pub(crate) fn for_a_while(&self, since: Option<Stamp>) -> String {
+        let elapsed = since.map_or(0, |since| self.elapsed(since));
+        if elapsed < MINUTE { String::new() } else { format!(", {}", span(elapsed)) }
+    }
+
     /// The same, of something that may never have been.
     pub(crate) fn ago_or_never(&self, at: Option<Stamp>) -> String {
         at.map_or_else(|| "-".to_owned(), |at| self.ago(at))

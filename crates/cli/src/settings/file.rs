@@ -178,6 +178,7 @@ pub(super) struct Archive {
     keep: Option<usize>,
     older_than: Option<String>,
     compress_after: Option<String>,
+    shrink_over: Option<String>,
     rotate_over: Option<String>,
 }
 
@@ -191,6 +192,9 @@ impl Archive {
         }
         if let Some(after) = &self.compress_after {
             upkeep.compress_after = span(after)?;
+        }
+        if let Some(over) = &self.shrink_over {
+            upkeep.shrink_over = size::parse(over)?;
         }
         if let Some(over) = &self.rotate_over {
             upkeep.rotate_over = size::parse(over)?;

@@ -28,6 +28,7 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("archive.keep", Shape::Number, "1000"),
     ("archive.older_than", Shape::Text, "7d"),
     ("archive.compress_after", Shape::Text, "7d"),
+    ("archive.shrink_over", Shape::Text, "1MB"),
     ("archive.rotate_over", Shape::Text, "10MB"),
     ("wake.after", Shape::List, "0s,2m,10m"),
     ("daemon.autostart", Shape::Text, "never"),

@@ -42,6 +42,13 @@ pub enum Ask {
     Status,
     /// That it ends.
     Stop,
+    /// What happens in all teams, an event a line, until one of the two hangs up. The first line is the answer, with the place
+    /// at which it begins.
+    Events {
+        /// Behind this place of the log; from now on if none is given.
+        #[serde(default)]
+        since: Option<String>,
+    },
     /// That it runs the chores of a team, or of all, now.
     Tend {
         /// The team; all if none is named.

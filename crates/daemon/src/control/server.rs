@@ -4,13 +4,15 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use atm_office::Office;
+use atm_office::watch::Since;
 use atm_store::watch::Waker;
 use atm_wire::TeamName;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Answer, Ask, LONGEST, PROTOCOL, Question};
@@ -28,12 +30,16 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub(crate) enum Order {
     Stop,
     Tend(Option<TeamName>),
+    /// Somebody began or ceased to listen to events.
+    Listen,
 }
 
 /// What the loop and those who answer share.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
     state: Mutex<BoardState>,
+    /// Told when there may be news in the log.
+    news: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +47,9 @@ struct BoardState {
     status: Status,
     orders: Vec<Order>,
     waker: Option<Waker>,
+    /// How often there may have been news in the log.
+    editions: u64,
+    subscribers: usize,
 }
 
 impl Board {
@@ -65,6 +74,30 @@ impl Board {
     /// What was ordered since the last question.
     pub(crate) fn take_orders(&self) -> Vec<Order> {
         std::mem::take(&mut self.lock().orders)
+    }
+
+    /// There may be news in the log.
+    pub(crate) fn publish(&self) {
+        self.lock().editions += 1;
+        self.news.notify_all();
+    }
+
+    /// Whether somebody wants to hear of news in the log.
+    pub(crate) fn has_subscribers(&self) -> bool {
+        self.lock().subscribers > 0
+    }
+
+    fn subscribe(&self, by: isize) {
+        let mut state = self.lock();
+        state.subscribers = state.subscribers.saturating_add_signed(by);
+        drop(state);
+        self.order(Order::Listen);
+    }
+
+    /// Waits for an edition after this one, for a while; gives the newest.
+    fn edition_after(&self, seen: u64) -> u64 {
+        let wait = self.news.wait_timeout_while(self.lock(), PATIENCE, |state| state.editions == seen);
+        wait.unwrap_or_else(PoisonError::into_inner).0.editions
     }
 
     pub(crate) fn order(&self, order: Order) {
@@ -112,17 +145,84 @@ fn talk(stream: &UnixStream, office: &Office, board: &Board) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(Read::take(stream, LONGEST)).read_line(&mut line)?;
     let (answer, error) = match serde_json::from_str::<Question>(&line) {
+        Ok(Question { ask: Ask::Events { since }, .. }) => {
+            return tell(stream, office, board, since.as_deref());
+        }
         Ok(question) => {
             tracing::debug!(ask = ?question.ask, build = question.build, "asked");
             (answer(question.ask, office, board), None)
         }
         Err(error) => (Value::Null, Some(format!("that is no question of this version: {error}"))),
     };
+    say(stream, &Answer { atm: PROTOCOL, build: board.status().build, answer, error })
+}
+
+fn say(mut stream: &UnixStream, line: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string(line)? + "\n";
+    stream.write_all(text.as_bytes())
+}
+
+/// Tells what happens, for as long as the other side listens.
+fn tell(stream: &UnixStream, office: &Office, board: &Board, since: Option<&str>) -> io::Result<()> {
     let build = board.status().build;
-    let text = serde_json::to_string(&Answer { atm: PROTOCOL, build, answer, error })?;
-    let mut stream = stream;
-    stream.write_all(text.as_bytes())?;
-    stream.write_all(b"\n")
+    let refuse = |what: String| {
+        let error = Some(what);
+        say(stream, &Answer { atm: PROTOCOL, build: build.clone(), answer: Value::Null, error })
+    };
+    let since = match since.map(str::parse).transpose() {
+        Ok(since) => since.map_or(Since::Now, Since::Cursor),
+        Err(error) => return refuse(format!("that is no place in the log: {error}")),
+    };
+    let subscription = Subscription::new(board);
+    let (mut events, mut cursor) = match office.events_after(&since) {
+        Ok(first) => first,
+        Err(error) => return refuse(error.to_string()),
+    };
+    let begins = if let Since::Cursor(begins) = &since { begins } else { &cursor };
+    let begins = json!({ "cursor": begins.to_string() });
+    say(stream, &Answer { atm: PROTOCOL, build: build.clone(), answer: begins, error: None })?;
+    let mut edition = 0;
+    loop {
+        for event in &events {
+            say(stream, event)?;
+        }
+        if events.is_empty() {
+            edition = subscription.board.edition_after(edition);
+            if has_hung_up(stream) {
+                return Ok(());
+            }
+        }
+        match office.events_after(&Since::Cursor(cursor)) {
+            Ok(next) => (events, cursor) = next,
+            Err(error) => return refuse(error.to_string()),
+        }
+    }
+}
+
+/// Somebody listens, for as long as it lives.
+struct Subscription<'a> {
+    board: &'a Board,
+}
+
+impl<'a> Subscription<'a> {
+    fn new(board: &'a Board) -> Self {
+        board.subscribe(1);
+        Self { board }
+    }
+}
+
+impl Drop for Subscription<'_> {
+    fn drop(&mut self) {
+        self.board.subscribe(-1);
+    }
+}
+
+/// Whether the other side is gone: it says nothing more after its question.
+fn has_hung_up(mut stream: &UnixStream) -> bool {
+    let set = stream.set_nonblocking(true);
+    let read = stream.read(&mut [0; 1]);
+    let _ = stream.set_nonblocking(false);
+    set.is_err() || matches!(read, Ok(0))
 }
 
 fn answer(ask: Ask, office: &Office, board: &Board) -> Value {
@@ -133,6 +233,7 @@ fn answer(ask: Ask, office: &Office, board: &Board) -> Value {
             status.ledger = Check::ledger(office);
             serde_json::to_value(status).unwrap_or_default()
         }
+        Ask::Events { .. } => Value::Null,
         Ask::Stop => {
             board.order(Order::Stop);
             json!({ "stopping": true })

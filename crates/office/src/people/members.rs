@@ -147,6 +147,8 @@ pub struct MemberView {
     pub state: Presence,
     /// Why we say so, what decides first.
     pub evidence: Vec<String>,
+    /// Since when it is in this state, as far as that was recorded.
+    pub since: Option<Stamp>,
     /// What decides.
     #[serde(skip)]
     pub why: String,
@@ -271,6 +273,8 @@ impl Team<'_> {
             let leads = lead == Some(member.name.as_str());
             let judged = judge(&signs, now);
             let mut view = member_view(self.name(), member, leads, judged.clone(), signs.last_heard());
+            let before = known.get(&member.name).filter(|before| before.state == judged.state.as_str());
+            view.since = before.map(|before| Stamp::from_millis(before.at));
             match inboxes.get(&member.name) {
                 Some(Ok(digest)) => view.count(digest, member.shutdown_at),
                 Some(Err(error)) => view.warnings.push(error.to_string()),
@@ -317,6 +321,7 @@ fn member_view(
         name: member.name.clone(),
         agent_id: member.agent_id.clone().unwrap_or_else(|| format!("{}@{team}", member.name)),
         state: judged.state,
+        since: None,
         why: judged.why(),
         activity: judged.activity,
         evidence: judged.evidence.into_iter().map(|trace| trace.what).collect(),

@@ -142,11 +142,7 @@ impl Office {
         since: &Since,
         stop: &Stop,
     ) -> Result<EventStream, OfficeError> {
-        let cursor = match since {
-            Since::Start => self.books.with(|ledger| ledger.start())?,
-            Since::Now => self.books.with(|ledger| ledger.cursor())?,
-            Since::Cursor(cursor) => cursor.clone(),
-        };
+        let cursor = self.place(since)?;
         let watch = self.hub.folders_until(teams.iter().flat_map(|team| self.folders_to_follow(team)), stop);
         Ok(EventStream {
             office: self.clone(),
@@ -155,6 +151,27 @@ impl Office {
             cursor,
             watch,
             looked_around: None,
+        })
+    }
+
+    /// What is in the log behind a place, of all teams of this root, and the place behind that. Records nothing: for who has
+    /// somebody else look.
+    pub fn events_after(&self, since: &Since) -> Result<(Vec<EventView>, Cursor), OfficeError> {
+        let cursor = self.place(since)?;
+        let root = self.root_key();
+        Ok(match self.books.with(|ledger| ledger.events_since(&cursor, PAGE))? {
+            Feed::Reset { cursor } => (vec![reset(&cursor, String::new(), self.now())], cursor),
+            Feed::Events { events, cursor } => {
+                (events.into_iter().filter_map(|event| view(event, &root, |_| true)).collect(), cursor)
+            }
+        })
+    }
+
+    fn place(&self, since: &Since) -> Result<Cursor, OfficeError> {
+        Ok(match since {
+            Since::Start => self.books.with(|ledger| ledger.start())?,
+            Since::Now => self.books.with(|ledger| ledger.cursor())?,
+            Since::Cursor(cursor) => cursor.clone(),
         })
     }
 
@@ -221,21 +238,16 @@ impl EventStream {
             match office.books.with(|ledger| ledger.events_since(cursor, PAGE))? {
                 Feed::Reset { cursor: end } => {
                     *cursor = end;
-                    let reset = |team: &TeamName| EventView {
-                        cursor: cursor.to_string(),
-                        at: Some(office.now()),
-                        team: team.to_string(),
-                        what: Happening::Reset,
-                        evidence: None,
-                    };
-                    return Ok(self.teams.iter().map(reset).collect());
+                    let resets = self.teams.iter().map(|team| reset(cursor, team.to_string(), office.now()));
+                    return Ok(resets.collect());
                 }
                 Feed::Events { events, cursor: end } => {
                     if events.is_empty() {
                         return Ok(Vec::new());
                     }
                     *cursor = end;
-                    let views = events.into_iter().filter_map(|event| view(event, &root, &self.teams));
+                    let is_asked_for = |team: &str| self.teams.iter().any(|name| name.as_str() == team);
+                    let views = events.into_iter().filter_map(|event| view(event, &root, is_asked_for));
                     let views: Vec<EventView> =
                         views.filter(|view| view.what.concerns(&self.names)).collect();
                     if !views.is_empty() {
@@ -263,10 +275,13 @@ impl Happening {
     }
 }
 
-/// An event of one of these teams, as others see it. What only serves the bookkeeping is not shown.
-fn view(event: Event, root: &str, teams: &[TeamName]) -> Option<EventView> {
-    let is_theirs = |team: &str| teams.iter().any(|name| name.as_str() == team);
-    let inbox = event.inbox.filter(|inbox| inbox.root == root && is_theirs(&inbox.team))?;
+fn reset(cursor: &Cursor, team: String, at: Stamp) -> EventView {
+    EventView { cursor: cursor.to_string(), at: Some(at), team, what: Happening::Reset, evidence: None }
+}
+
+/// An event of a team that is asked for, as others see it. What only serves the bookkeeping is not shown.
+fn view(event: Event, root: &str, is_asked_for: impl Fn(&str) -> bool) -> Option<EventView> {
+    let inbox = event.inbox.filter(|inbox| inbox.root == root && is_asked_for(&inbox.team))?;
     let (team, to) = (inbox.team, inbox.name);
     let what = match (event.change, event.new, event.message) {
         (Some(Change::Presence { state, was }), ..) => Happening::Presence { member: to, state, was },

@@ -3,20 +3,34 @@
 
 use atm_office::OfficeError;
 use atm_office::chores::{Carried, Chore, Effect, Parts, Site, Snapshot, Step, soonest};
-use atm_wire::{MemberName, Stamp};
+use atm_wire::{MemberName, Message, Stamp};
 use serde_json::Value;
 
 use super::{Rule, Upkeep, archive};
 
 const NAME: &str = "archive";
+/// About what an entry has beside its text, in bytes.
+const OVERHEAD: usize = 400;
 
 /// Archiving what the settings say.
 #[derive(Debug)]
 pub struct Archiving<'a>(pub &'a Upkeep);
 
 impl Archiving<'_> {
-    fn rule(&self) -> Rule {
-        Rule { keep: self.0.keep, older_than: self.0.older_than, force: false }
+    /// In an inbox that got too large, less stays than in others, however young it is.
+    fn rule(&self, messages: &[Message]) -> Rule {
+        let rule = Rule { keep: self.0.keep, older_than: self.0.older_than, force: false };
+        let size = |message: &Message| (message.text.len() + OVERHEAD) as u64;
+        if messages.iter().map(size).sum::<u64>() <= self.0.shrink_over {
+            return rule;
+        }
+        let mut left = self.0.shrink_over / 2;
+        let stays = messages.iter().rev().take_while(|message| {
+            let fits = size(message) <= left;
+            left = left.saturating_sub(size(message));
+            fits
+        });
+        Rule { keep: stays.count().min(rule.keep), older_than: None, ..rule }
     }
 }
 
@@ -30,8 +44,8 @@ impl Chore for Archiving<'_> {
     }
 
     fn due(&self, snapshot: &Snapshot, now: Stamp) -> Vec<Step> {
-        let step = |(name, messages): (&MemberName, &Vec<atm_wire::Message>)| {
-            let chosen = self.rule().chosen(messages, now);
+        let step = |(name, messages): (&MemberName, &Vec<Message>)| {
+            let chosen = self.rule(messages).chosen(messages, now);
             let newest = &messages[*chosen.last()?];
             let what = format!("archive {} messages of {name}", chosen.len());
             let details = serde_json::json!({ "name": name, "archived": chosen.len() });
@@ -42,7 +56,7 @@ impl Chore for Archiving<'_> {
 
     fn next(&self, snapshot: &Snapshot, now: Stamp) -> Option<Stamp> {
         let older_than = self.0.older_than?;
-        let of_one = |messages: &Vec<atm_wire::Message>| {
+        let of_one = |messages: &Vec<Message>| {
             let candidates = messages.len().saturating_sub(self.0.keep);
             let read = messages.iter().take(candidates).filter(|message| message.read);
             let over = |at: Stamp| at.saturating_add(older_than + std::time::Duration::from_millis(1));
@@ -56,7 +70,11 @@ impl Chore for Archiving<'_> {
             Ok(name) => name,
             Err(_) => return Ok(Carried::Moot),
         };
-        let done = archive(site.office, site.team, &name, &self.rule(), self.0, &mut |_, _| {})?;
+        // An error here is its reader's, too.
+        let listing = site.office.mailbox(site.team, &name).list();
+        let messages = listing.map(|listing| listing.messages).unwrap_or_default();
+        let rule = self.rule(&messages);
+        let done = archive(site.office, site.team, &name, &rule, self.0, &mut |_, _| {})?;
         Ok(Carried::Done(serde_json::to_value(done).unwrap_or_default()))
     }
 }
@@ -64,8 +82,6 @@ impl Chore for Archiving<'_> {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use atm_wire::Message;
 
     use super::*;
 
@@ -109,6 +125,17 @@ mod tests {
                 next,
                 "keep {keep}, older than {older_than:?}"
             );
+        }
+    }
+
+    #[test]
+    fn an_inbox_that_is_too_large_gives_what_was_read_however_young() {
+        let upkeep = Upkeep { shrink_over: 2_000, ..Upkeep::default() };
+        for (count, read, expected) in [(4, true, 0), (9, true, 7), (9, false, 0)] {
+            let mail: Vec<Message> = (0..count).map(|n| message(&format!("m{n}"), 0, read)).collect();
+            let now = Stamp::from_millis(NOW);
+            let archiving = Archiving(&upkeep);
+            assert_eq!(archiving.rule(&mail).chosen(&mail, now).len(), expected, "{count} {read}");
         }
     }
 }

@@ -18,13 +18,21 @@ pub struct Upkeep {
     pub older_than: Option<Duration>,
     /// How long the archive takes messages in before it is packed.
     pub compress_after: Duration,
+    /// An inbox that is larger, in bytes, gives away what was read: clients read all of it each time.
+    pub shrink_over: u64,
     /// How large an inbox, and the part of the archive that grows, may get, in bytes.
     pub rotate_over: u64,
 }
 
 impl Default for Upkeep {
     fn default() -> Self {
-        Self { keep: 1000, older_than: None, compress_after: 7 * DAY, rotate_over: 10 << 20 }
+        Self {
+            keep: 1000,
+            older_than: None,
+            compress_after: 7 * DAY,
+            shrink_over: 1 << 20,
+            rotate_over: 10 << 20,
+        }
     }
 }
 

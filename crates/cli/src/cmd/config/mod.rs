@@ -79,6 +79,7 @@ impl Config {
             line("archive.keep", upkeep, |upkeep| Some(upkeep.keep.to_string())),
             line("archive.older_than", upkeep, |upkeep| upkeep.older_than.map(|after| spans(&[after]))),
             line("archive.compress_after", upkeep, |upkeep| Some(spans(&[upkeep.compress_after]))),
+            line("archive.shrink_over", upkeep, |upkeep| Some(size::show(upkeep.shrink_over))),
             line("archive.rotate_over", upkeep, |upkeep| Some(size::show(upkeep.rotate_over))),
         ]);
         let lines = lines.chain([

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use atm_support::wait_until;
 use rustix::process::Signal;
@@ -140,6 +141,45 @@ fn clients_of_other_versions_are_understood_and_nonsense_is_answered() {
     assert!(huge["error"].is_string(), "{huge}");
     assert_eq!(ask("{\"atm\":1,\"ask\":\"stop\"}\n")["answer"], json!({ "stopping": true }));
     wait_until("it has ended", || watched.world.atm(&["daemon", "status"]).code == Some(3));
+}
+
+#[test]
+fn who_listens_hears_of_everything_once_from_its_place_on() {
+    let watched = Watched::new(World::with_team());
+    watched.wait_until_it_rests();
+    let listen = |since: Option<&str>| {
+        let mut stream = UnixStream::connect(watched.folder().join("socket")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let question = json!({ "atm": 1, "ask": "events", "since": since });
+        stream.write_all(format!("{question}\n").as_bytes()).unwrap();
+        BufReader::new(stream).lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap())
+    };
+    let mut heard = listen(None);
+    let begins = heard.next().unwrap()["answer"]["cursor"].as_str().unwrap().to_owned();
+    // By another process, and by another program.
+    watched.world.ok(&["send", "bob", "one"]);
+    let texts = |events: &mut dyn Iterator<Item = Value>, wanted: &str| {
+        let messages = events.filter(|event| event["event"] == "message");
+        let mut texts = Vec::new();
+        for text in messages.map(|event| event["text"].as_str().unwrap().to_owned()) {
+            texts.push(text.clone());
+            if text == wanted {
+                break;
+            }
+        }
+        texts
+    };
+    assert_eq!(texts(&mut heard, "one"), ["one"]);
+    let inbox = watched.world.root().join("teams/dev/inboxes/alice.json");
+    let entry =
+        json!([{ "from": "x", "text": "two", "timestamp": "2026-11-17T06:00:00.000Z", "read": false }]);
+    fs::write(&inbox, entry.to_string()).unwrap();
+    assert_eq!(texts(&mut heard, "two"), ["two"]);
+    let mut again = listen(Some(&begins));
+    again.next().unwrap();
+    assert_eq!(texts(&mut again, "two"), ["one", "two"]);
+    let refused = listen(Some("nonsense")).next().unwrap();
+    assert!(refused["error"].as_str().unwrap().contains("no place"), "{refused}");
 }
 
 #[test]
