@@ -152,10 +152,18 @@ fn check_no_other(team: &Team, name: &MemberName) -> Result<(), OfficeError> {
 }
 
 /// Mail, then the program. If that fails, the member is there, off, with its mail.
-fn go(team: &Team, plan: &SpawnPlan, candidate: &Candidate, pane: &PaneRef) -> Result<Started, OfficeError> {
+fn go(
+    team: &mut Team,
+    plan: &SpawnPlan,
+    candidate: &Candidate,
+    pane: &PaneRef,
+) -> Result<Started, OfficeError> {
     let name = &candidate.name;
     let prompt = candidate.prompt.as_deref().map(|text| Prompt { text, is_known: candidate.knows_prompt });
-    let started = team.write_first_words(name, prompt).and_then(|words| {
+    // It is entered as on since the handle was made.
+    let entered = team.reload();
+    let team: &Team = team;
+    let started = entered.and_then(|()| team.write_first_words(name, prompt)).and_then(|words| {
         points::reached("mailed");
         let mut warnings = words.warnings;
         let log = team.office().artifact_folder(team.name(), name).log_to_add_to();

@@ -18,7 +18,14 @@ pub fn respawn(team: &mut Team, plan: &SpawnPlan) -> Result<Started, OfficeError
     let office = team.office();
     let _turn = team.folder().turn(office.state(), office.lock_times())?;
     team.record_exits()?;
-    let (team, config) = (&*team, team.config());
+    let (candidate, pane) = enter(team, plan)?;
+    points::reached("registered");
+    go(team, plan, &candidate, &pane)
+}
+
+/// Opens the pane, and enters the member as on.
+fn enter(team: &Team, plan: &SpawnPlan) -> Result<(Candidate, PaneRef), OfficeError> {
+    let (office, config) = (team.office(), team.config());
     let wanted = &plan.member.name;
     let member = config.member(wanted).ok_or_else(|| office.no_member(team.name(), config, wanted))?;
     // One that said it is off may still be at it: two of one name would read each other's mail.
@@ -67,6 +74,5 @@ pub fn respawn(team: &mut Team, plan: &SpawnPlan) -> Result<Started, OfficeError
         close(team, &pane);
         return Err(error.into());
     }
-    points::reached("registered");
-    go(team, plan, &candidate, &pane)
+    Ok((candidate, pane))
 }

@@ -35,6 +35,7 @@ fn without_any_setting_everything_is_below_home() {
     archive.keep  1000  default
     archive.older_than  -  default
     archive.compress_after  7 d  default
+    archive.shrink_over  1 MB  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
@@ -83,6 +84,7 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.keep  1000  default
     archive.older_than  -  default
     archive.compress_after  7 d  default
+    archive.shrink_over  1 MB  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
@@ -156,6 +158,7 @@ fn an_empty_variable_counts_as_not_set() {
     archive.keep  1000  default
     archive.older_than  -  default
     archive.compress_after  7 d  default
+    archive.shrink_over  1 MB  default
     archive.rotate_over  10 MB  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
@@ -296,6 +299,11 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "archive.compress_after",
           "value": "7 d"
+        },
+        {
+          "from": "default",
+          "key": "archive.shrink_over",
+          "value": "1 MB"
         },
         {
           "from": "default",

@@ -170,6 +170,7 @@ fn what_waits_for_whom_is_counted() {
           "isActive is true in config.json",
           "never heard from"
         ],
+        "since": null,
         "unread": 0,
         "pending": 0,
         "oldestPending": null,
@@ -188,6 +189,7 @@ fn what_waits_for_whom_is_counted() {
           "isActive is true in config.json",
           "took mail at [.........TIME.........]"
         ],
+        "since": null,
         "unread": 0,
         "pending": 0,
         "oldestPending": null,
@@ -206,6 +208,7 @@ fn what_waits_for_whom_is_counted() {
           "isActive is false in config.json",
           "shutdownAt is [.........TIME.........]"
         ],
+        "since": null,
         "unread": 2,
         "pending": 1,
         "oldestPending": "[.........TIME.........]",

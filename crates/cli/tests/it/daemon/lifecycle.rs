@@ -106,7 +106,11 @@ fn it_ends_when_its_state_is_gone_and_makes_none() {
     let watched = Watched::new(World::with_team());
     watched.wait_until_it_rests();
     let pid = watched.pid().unwrap();
-    fs::remove_dir_all(watched.world.state()).unwrap();
+    // It may write something while that goes on.
+    wait_until("its state is gone", || {
+        let _ = fs::remove_dir_all(watched.world.state());
+        !watched.world.state().exists()
+    });
     wait_until("it has ended", || {
         rustix::process::test_kill_process(pid).is_err() || is_zombie(pid.as_raw_pid())
     });
