@@ -56,6 +56,8 @@ fn a_command_leads_to_the_schema_of_its_answer() {
         "plan",
         "shutdown",
         "artifacts",
+        "daemon",
+        "daemon run",
         "completions",
         "man",
         "help",

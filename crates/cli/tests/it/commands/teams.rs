@@ -376,6 +376,7 @@ fn answers_are_documents_when_asked_for() {
           "name": "team-lead",
           "oldestPending": null,
           "pending": 0,
+          "since": null,
           "state": "online",
           "unread": 0
         }
