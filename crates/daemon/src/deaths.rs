@@ -19,7 +19,7 @@ mod system {
     use std::thread;
 
     use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use rustix::process::{Pid, PidfdFlags, Resource, getrlimit, pidfd_open};
 
     use super::{BTreeSet, MOST, Waker};
 
@@ -29,11 +29,14 @@ mod system {
         shared: Arc<Mutex<Shared>>,
         /// Tells the thread that the list is another, and by its end that nobody listens.
         bell: UnixStream,
+        most: usize,
     }
 
     #[derive(Debug, Default)]
     struct Shared {
         watched: BTreeMap<u64, Arc<OwnedFd>>,
+        /// Those that ended and that somebody still wants watched: told once, and not again and again.
+        told: BTreeSet<u64>,
         died: BTreeSet<u64>,
     }
 
@@ -45,7 +48,9 @@ mod system {
             let shared = Arc::<Mutex<Shared>>::default();
             let theirs = Arc::clone(&shared);
             thread::Builder::new().name("deaths".to_owned()).spawn(move || listen(&theirs, ear, &waker))?;
-            Ok(Self { shared, bell })
+            // Files have to be opened, too.
+            let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok());
+            Ok(Self { shared, bell, most: files.map_or(MOST, |files| MOST.min(files / 4)) })
         }
 
         /// Watches these from now on, and no others; gives those that cannot be watched.
@@ -54,13 +59,14 @@ mod system {
             let before = shared.watched.len();
             shared.watched.retain(|pid, _| wanted.contains(pid));
             let mut is_changed = shared.watched.len() != before;
+            shared.told.retain(|pid| wanted.contains(pid));
             let mut others = BTreeSet::new();
             for pid in wanted {
                 if shared.watched.contains_key(pid) {
                     continue;
                 }
-                let opened =
-                    i32::try_from(*pid).ok().and_then(Pid::from_raw).filter(|_| shared.watched.len() < MOST);
+                let has_room = shared.watched.len() < self.most && !shared.told.contains(pid);
+                let opened = i32::try_from(*pid).ok().and_then(Pid::from_raw).filter(|_| has_room);
                 match opened.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
                     Some(Ok(opened)) => {
                         shared.watched.insert(*pid, Arc::new(opened));
@@ -69,6 +75,7 @@ mod system {
                     // It has ended since somebody saw it run.
                     Some(Err(rustix::io::Errno::SRCH)) => {
                         shared.died.insert(*pid);
+                        shared.told.insert(*pid);
                     }
                     Some(Err(_)) | None => {
                         others.insert(*pid);
@@ -126,6 +133,7 @@ mod system {
                 for pid in died {
                     shared.watched.remove(&pid);
                     shared.died.insert(pid);
+                    shared.told.insert(pid);
                 }
                 drop(shared);
                 waker.wake();
@@ -185,7 +193,11 @@ mod tests {
         assert!(matches!(woken, Woken::By(_)), "{woken:?}");
         assert_eq!(deaths.take(), BTreeSet::from([pid]));
         child.wait().unwrap();
+        // It is told once, as long as somebody takes it for one that runs.
+        assert_eq!(deaths.watch(&BTreeSet::from([pid])), BTreeSet::from([pid]));
+        assert_eq!((deaths.take(), deaths.count()), (BTreeSet::new(), 0));
         // One that has ended before somebody asks is told at once.
+        deaths.watch(&BTreeSet::new());
         deaths.watch(&BTreeSet::from([pid]));
         assert_eq!((deaths.take(), deaths.count()), (BTreeSet::from([pid]), 0));
     }

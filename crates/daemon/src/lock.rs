@@ -3,10 +3,15 @@
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use atm_store::State;
 
 use crate::error::{DaemonError, Doing};
+
+/// Who asks for the holder has the lock for a moment, if there is none: that is no daemon.
+const PEEK: Duration = Duration::from_millis(100);
 
 /// The lock, for as long as it lives.
 #[derive(Debug)]
@@ -34,10 +39,14 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .doing("open", &path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(DaemonError::Runs { pid: pid_in(&mut file) }),
-            Err(TryLockError::Error(cause)) => return Err(cause).doing("lock", &path),
+        let deadline = Instant::now() + PEEK;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PEEK / 50),
+                Err(TryLockError::WouldBlock) => return Err(DaemonError::Runs { pid: pid_in(&mut file) }),
+                Err(TryLockError::Error(cause)) => return Err(cause).doing("lock", &path),
+            }
         }
         file.set_len(0).doing("write", &path)?;
         write!(file, "{}", std::process::id()).doing("write", &path)?;
@@ -84,5 +93,25 @@ mod tests {
         drop(lock);
         assert_eq!(holder(&state), Holder::Nobody);
         Lock::take(&state).unwrap();
+    }
+
+    #[test]
+    fn who_asks_for_the_holder_is_not_taken_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::new(folder.path().join("state"));
+        drop(Lock::take(&state).unwrap());
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                        holder(&state);
+                    }
+                });
+            }
+            let taken: Vec<bool> = (0..500).map(|_| Lock::take(&state).is_ok()).collect();
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(taken.iter().all(|taken| *taken), "{taken:?}");
+        });
     }
 }

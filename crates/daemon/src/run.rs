@@ -23,10 +23,12 @@ use crate::registry::Registry;
 use crate::schedule::{Job, News, Schedule};
 use crate::status::{Status, Troubles};
 use crate::visit::{Concerned, Visited, visit};
-use crate::watching::{Heard, Meaning, Watching};
+use crate::watching::{Heard, Meaning, Watching, above};
 
-/// Folders are listed anew after this time at the earliest.
-const LIST_REST: Duration = Duration::from_millis(200);
+/// Folders are listed anew after this many times the time that it took, so that it costs little.
+const LIST_REST: u32 = 8;
+/// After a list that failed.
+const LIST_AGAIN: Duration = Duration::from_secs(5);
 /// Processes that cannot be watched are looked at so often.
 const PROCESS_LOOK: Duration = Duration::from_secs(30);
 /// While something is due later, the clock is looked at so often: it may have been set, or the machine have slept.
@@ -150,7 +152,11 @@ struct Loop<'a> {
     /// Processes that the system does not watch for us.
     unwatched: BTreeSet<u64>,
     list_at: Option<Instant>,
-    listed: Option<Instant>,
+    /// The next list is not before this time.
+    list_rests: Instant,
+    teams: BTreeSet<TeamName>,
+    /// The folders in which the settings would come.
+    settings_folders: BTreeSet<PathBuf>,
     is_replaced: bool,
 }
 
@@ -172,7 +178,9 @@ impl<'a> Loop<'a> {
             troubles: Troubles::default(),
             unwatched: BTreeSet::new(),
             list_at: Some(Instant::now()),
-            listed: None,
+            list_rests: Instant::now(),
+            teams: BTreeSet::new(),
+            settings_folders: BTreeSet::new(),
             is_replaced: false,
         })
     }
@@ -205,8 +213,9 @@ impl<'a> Loop<'a> {
                 }
                 Heard::Everything => {
                     tracing::warn!("events were lost: everything is looked at");
-                    self.list_at = Some(Instant::now());
-                    self.schedule.everything_changed(self.daemon.office.now());
+                    if let Some(ended) = self.look_at_everything() {
+                        return Ok(ended);
+                    }
                 }
                 Heard::Due => {}
                 Heard::Over => return Ok(Ended::Asked),
@@ -224,29 +233,37 @@ impl<'a> Loop<'a> {
 
     /// Lists teams and folders anew.
     fn list(&mut self) {
+        let begun = Instant::now();
         self.list_at = None;
-        self.listed = Some(Instant::now());
         let office = &self.daemon.office;
-        let teams: BTreeSet<TeamName> = match TeamFolder::list(office.root()) {
-            Ok(teams) => teams.into_iter().collect(),
+        match TeamFolder::list(office.root()) {
+            Ok(teams) => self.teams = teams.into_iter().collect(),
+            // Those that were known are watched on.
             Err(error) => {
+                self.list_at = Some(begun + LIST_AGAIN);
                 self.trouble(None, error.to_string());
-                BTreeSet::new()
             }
-        };
+        }
         let mut others: Vec<(PathBuf, Meaning)> = vec![(office.state().daemon(), Meaning::State)];
         let program = self.daemon.program.as_ref().and_then(Program::folder);
         others.extend(program.map(|folder| (folder.to_owned(), Meaning::Program)));
         // Where the folder is not there yet, the one above it sees it come.
-        let folders =
-            self.settings.files.iter().filter_map(|file| file.ancestors().skip(1).find(|at| at.is_dir()));
-        others.extend(folders.map(|folder| (folder.to_owned(), Meaning::Settings)));
+        self.settings_folders = self.settings.files.iter().map(|file| above(file)).collect();
+        others.extend(self.settings_folders.iter().map(|folder| (folder.clone(), Meaning::Settings)));
         if self.daemon.board.has_subscribers() {
             // What other processes record is news, too.
             others.push((office.state().path().to_owned(), Meaning::Log));
         }
-        self.watching.set(office, &teams, &others);
-        self.schedule.set_teams(&teams, office.now());
+        let (others, is_settled) = self.watching.set(office, &self.teams, &others);
+        self.schedule.set_teams(&self.teams, office.now());
+        for team in &others {
+            self.schedule.happened(team, News::Files, office.now());
+        }
+        self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
+        self.list_rests = Instant::now() + begun.elapsed() * LIST_REST;
+        if !is_settled {
+            self.list_soon();
+        }
     }
 
     /// What changes mean.
@@ -255,7 +272,7 @@ impl<'a> Loop<'a> {
         for change in changes {
             match change {
                 Meaning::Team { name, is_its_folder } => {
-                    if *is_its_folder {
+                    if *is_its_folder && self.watching.has_other_folders(&self.daemon.office, name) {
                         self.list_soon();
                     }
                     self.schedule.happened(name, News::Files, now);
@@ -266,7 +283,9 @@ impl<'a> Loop<'a> {
                         self.schedule.happened(&team, News::People, now);
                     }
                 }
-                Meaning::Conversations => {
+                Meaning::Conversations => self.schedule.conversation_went_on(now),
+                Meaning::Projects => {
+                    self.list_soon();
                     self.schedule.conversation_went_on(now);
                 }
                 Meaning::Program => {
@@ -279,20 +298,36 @@ impl<'a> Loop<'a> {
                     return Some(Ended::StateGone);
                 }
                 Meaning::Log => self.daemon.board.publish(),
-                Meaning::Teams | Meaning::Settings => self.list_soon(),
-                Meaning::State => {}
+                Meaning::Teams => self.list_soon(),
+                // Others write into these folders, too.
+                Meaning::Root if self.watching.has_other_holders(&self.daemon.office) => self.list_soon(),
+                Meaning::Settings if self.has_other_settings_folders() => self.list_soon(),
+                Meaning::Root | Meaning::Settings | Meaning::State => {}
             }
         }
         None
+    }
+
+    /// Anything may have changed; also what is of no team.
+    fn look_at_everything(&mut self) -> Option<Ended> {
+        self.list_soon();
+        self.daemon.machine.forget();
+        self.schedule.everything_changed(self.daemon.office.now());
+        self.hear(&BTreeSet::from([Meaning::State, Meaning::Settings, Meaning::Program, Meaning::Sessions]))
     }
 
     fn has_other_settings(&self) -> bool {
         read_all(&self.settings.files) != self.settings_before
     }
 
+    fn has_other_settings_folders(&self) -> bool {
+        self.settings.files.iter().map(|file| above(file)).collect::<BTreeSet<_>>() != self.settings_folders
+    }
+
     /// At once, or if that was done just now, after a rest.
     fn list_soon(&mut self) {
-        self.list_at = Some(self.listed.map_or_else(Instant::now, |listed| listed + LIST_REST));
+        let soon = self.list_rests.max(Instant::now());
+        self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
     }
 
     /// Processes that ended.
@@ -326,6 +361,8 @@ impl<'a> Loop<'a> {
             let what: Vec<&str> =
                 parts.into_iter().filter_map(|(is_due, what)| is_due.then_some(what)).collect();
             status.busy = Some(format!("{} team {} since {}", what.join(", "), job.team, office.now()));
+            // What it looks at now is not known yet.
+            status.behind_since = self.schedule.behind_since();
         });
         self.schedule.begin(job);
         let visited = visit(office, self.settings.chores, job);
@@ -350,6 +387,7 @@ impl<'a> Loop<'a> {
             tracing::info!(team = %job.team, "is gone");
             self.schedule.forget(&job.team);
             self.concerned.forget(&job.team);
+            self.troubles.clear(job.team.as_str());
             self.list_soon();
             return;
         }
@@ -377,14 +415,13 @@ impl<'a> Loop<'a> {
 
     /// Writes down how it does.
     fn report(&self) {
-        let now = self.daemon.office.now();
         let (watches, polled) = self.watching.counts();
         let next = self.schedule.next().map(|(at, team)| (at, team.to_string()));
         self.daemon.board.write(|status| {
             status.teams = self.schedule.teams();
             (status.watches, status.polled) = (watches, polled);
             status.processes = self.deaths.count();
-            status.lag_ms = u64::try_from(self.schedule.lag(now).as_millis()).unwrap_or(u64::MAX);
+            status.behind_since = self.schedule.behind_since();
             (status.next, status.next_team) = next.unzip();
             status.replaced = self.is_replaced;
             status.troubles = self.troubles.list();

@@ -21,6 +21,8 @@ const CONVERSATION_REST: Duration = Duration::from_millis(500);
 /// How long a team rests that failed, and how long at most.
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
+/// Judging and chores wait for looks at other teams for so long.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// A clock that went back by more than this was set.
 const CLOCK_WAS_SET: Duration = Duration::from_secs(2);
 /// Teams in which something happened within this time are looked at when a conversation goes on.
@@ -176,19 +178,33 @@ impl Schedule {
         }
     }
 
-    /// What to do now: of the team that waits for the longest.
+    /// What to do now: of the team that waits for the longest. Mail may be gone in a moment, so while a look is due
+    /// somewhere else, the rest waits, though not for long.
     pub fn due(&mut self, now: Stamp) -> Option<Job> {
         self.notice_clock(now);
-        let (_, team) = self
-            .plans
-            .iter()
-            .filter_map(|(team, plan)| Some((plan.next().filter(|at| *at <= now)?, team)))
-            .min()?;
-        let team = team.clone();
-        let plan = self.plans.get(&team)?;
-        let is_due = |time: Option<Stamp>| time.is_some_and(|time| time <= now);
-        let [look, presence, tend] = plan.times().map(is_due);
-        Some(Job { team, look, presence, tend })
+        let is_due = |time: &Stamp| *time <= now;
+        let waits_for_long = |time: Stamp| now.since(time) > LONGEST_WAIT;
+        let mut looks = 0;
+        let mut first: Option<(bool, Stamp, &TeamName, [Option<Stamp>; 3])> = None;
+        for (team, plan) in &self.plans {
+            let times @ [look, presence, tend] = plan.times().map(|time| time.filter(is_due));
+            let Some(waits_since) = times.into_iter().flatten().min() else { continue };
+            let is_late = [presence, tend].into_iter().flatten().any(waits_for_long);
+            looks += usize::from(look.is_some());
+            let this = (look.is_none() && !is_late, waits_since, team, times);
+            if first.as_ref().is_none_or(|first| this < *first) {
+                first = Some(this);
+            }
+        }
+        let (_, _, team, [look, presence, tend]) = first?;
+        let is_alone = looks <= usize::from(look.is_some());
+        let now_too = |time: Option<Stamp>| time.is_some_and(|time| is_alone || waits_for_long(time));
+        Some(Job {
+            team: team.clone(),
+            look: look.is_some(),
+            presence: now_too(presence),
+            tend: now_too(tend),
+        })
     }
 
     /// A job begins: what happens from now on is for the next one.
@@ -241,10 +257,9 @@ impl Schedule {
         self.plans.iter().filter_map(|(team, plan)| Some((plan.next()?, team))).min()
     }
 
-    /// For how long the oldest change is there that no look knows of.
-    pub fn lag(&self, now: Stamp) -> Duration {
-        let oldest = self.plans.values().filter_map(|plan| plan.changed).min();
-        oldest.map_or(Duration::ZERO, |oldest| now.since(oldest))
+    /// Since when the oldest change is there that no look knows of.
+    pub fn behind_since(&self) -> Option<Stamp> {
+        self.plans.values().filter_map(|plan| plan.changed).min()
     }
 
     /// Times that were set by a clock that was ahead lie too far away.
@@ -302,19 +317,19 @@ mod tests {
         let mut schedule = quiet(&["a", "b"]);
         assert_eq!(schedule.due(at(99_999_999)), None);
         assert_eq!(schedule.next(), None);
-        assert_eq!(schedule.lag(at(0)), Duration::ZERO);
+        assert_eq!(schedule.behind_since(), None);
     }
 
     #[test]
     fn a_change_is_looked_at_at_once_and_tended_after_a_moment() {
         let mut schedule = quiet(&["a", "b"]);
         schedule.happened(&team("b"), News::Files, at(0));
-        assert_eq!(schedule.lag(at(40)), Duration::from_millis(40));
+        assert_eq!(schedule.behind_since(), Some(at(0)));
         let job = schedule.due(at(0)).unwrap();
         assert_eq!(words(Some(job.clone())), "b look presence");
         schedule.begin(&job);
         schedule.end(&job, &Done { took: Duration::from_millis(3), ..Done::default() }, at(3));
-        assert_eq!(schedule.lag(at(40)), Duration::ZERO);
+        assert_eq!(schedule.behind_since(), None);
         assert_eq!(words(schedule.due(at(249))), "nothing");
         assert_eq!(words(schedule.due(at(250))), "b tend");
     }
@@ -341,6 +356,20 @@ mod tests {
         schedule.end(&job, &Done::default(), at(0));
         schedule.happened(&team("a"), News::People, at(1));
         assert_eq!(words(schedule.due(at(1))), "a presence");
+    }
+
+    #[test]
+    fn looks_come_before_all_else_but_nothing_waits_for_long() {
+        let mut schedule = quiet(&["a", "b", "c"]);
+        schedule.happened(&team("a"), News::People, at(0));
+        schedule.happened(&team("b"), News::Files, at(100));
+        schedule.happened(&team("c"), News::Files, at(200));
+        assert_eq!(words(schedule.due(at(200))), "b look");
+        let job = schedule.due(at(200)).unwrap();
+        schedule.begin(&job);
+        schedule.end(&job, &Done::default(), at(200));
+        assert_eq!(words(schedule.due(at(200))), "c look presence");
+        assert_eq!(words(schedule.due(at(5_001))), "a presence", "late is late");
     }
 
     #[test]

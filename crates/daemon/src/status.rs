@@ -32,6 +32,9 @@ pub struct Status {
     pub processes: usize,
     /// For how long the oldest change is there that it has not looked at, in milliseconds.
     pub lag_ms: u64,
+    /// Since when.
+    #[serde(skip)]
+    pub(crate) behind_since: Option<Stamp>,
     /// What it does now, and since when, if it does something.
     pub busy: Option<String>,
     /// When something is due next.

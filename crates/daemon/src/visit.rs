@@ -28,7 +28,11 @@ pub(crate) struct Visited {
 /// Does what is due. An error is the whole team's; also a panic, which must not end the others' daemon.
 pub(crate) fn visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visited, String> {
     let begun = Instant::now();
-    let visited = catch_unwind(AssertUnwindSafe(|| try_visit(office, chores, job)));
+    let visited = catch_unwind(AssertUnwindSafe(|| match try_visit(office, chores, job) {
+        // It went while it was visited: that is no trouble, and there is a last look.
+        Err(_) if !office.has_team(&job.team) => try_visit(office, chores, job),
+        visited => visited,
+    }));
     match visited {
         Ok(Ok(mut visited)) => {
             visited.done.took = begun.elapsed();

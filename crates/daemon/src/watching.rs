@@ -5,7 +5,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use atm_office::Office;
 use atm_store::watch::{ManyWatch, Waker, Woken, has_events};
@@ -17,6 +17,8 @@ pub(crate) const POLL_EVERY: Duration = Duration::from_secs(2);
 /// What a change in a folder means.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Meaning {
+    /// Folders that hold all else may have come or gone.
+    Root,
     /// Teams may have come or gone.
     Teams,
     /// Mail, tasks or the configuration of a team. In its own folder, others may have come or gone, too.
@@ -25,6 +27,8 @@ pub(crate) enum Meaning {
     Sessions,
     /// Conversations.
     Conversations,
+    /// Folders of conversations may have come or gone.
+    Projects,
     /// The program's file.
     Program,
     /// The settings.
@@ -55,7 +59,16 @@ pub(crate) struct Watching {
     polled: BTreeMap<PathBuf, u64>,
     has_events: bool,
     next_poll: Option<Instant>,
+    /// The folders that hold all else, and what stands there.
+    holders: Vec<(PathBuf, Option<Identity>)>,
+    /// The folders of each team.
+    by_team: BTreeMap<TeamName, Vec<Stands>>,
 }
+
+/// What tells a folder from a later one of the same name.
+type Identity = (u64, u64, Option<SystemTime>);
+/// A folder that is there.
+type Stands = (PathBuf, Identity);
 
 impl Watching {
     pub(crate) fn new(office: &Office) -> Self {
@@ -65,6 +78,8 @@ impl Watching {
             polled: BTreeMap::new(),
             has_events: has_events(office.root().path()),
             next_poll: None,
+            holders: Vec::new(),
+            by_team: BTreeMap::new(),
         }
     }
 
@@ -72,32 +87,66 @@ impl Watching {
         self.watch.waker()
     }
 
-    /// Watches these teams, and what is not of any team.
-    pub(crate) fn set(&mut self, office: &Office, teams: &BTreeSet<TeamName>, others: &[(PathBuf, Meaning)]) {
+    /// Watches these teams, and what is not of any team. Gives the teams of which other folders are watched than before:
+    /// something may have happened there already. Says whether all is as it was found: if not, something came or went before
+    /// it was watched, and it has to be looked for once more.
+    pub(crate) fn set(
+        &mut self,
+        office: &Office,
+        teams: &BTreeSet<TeamName>,
+        others: &[(PathBuf, Meaning)],
+    ) -> (Vec<TeamName>, bool) {
         let root = office.root();
         let mut meanings: BTreeMap<PathBuf, BTreeSet<Meaning>> = BTreeMap::new();
         let mut add = |folder: PathBuf, meaning: Meaning| {
             meanings.entry(folder).or_default().insert(meaning);
         };
         others.iter().cloned().for_each(|(folder, meaning)| add(folder, meaning));
-        add(root.path().to_owned(), Meaning::Teams);
+        self.holders = holders(office);
+        // One that is not there is seen to come by the folder above it.
+        add(above(root.path()), Meaning::Root);
+        add(root.path().to_owned(), Meaning::Root);
         add(root.path().join("tasks"), Meaning::Teams);
         add(root.teams(), Meaning::Teams);
         add(root.path().join("sessions"), Meaning::Sessions);
         let projects = root.path().join("projects");
-        folders_in(&projects)
-            .into_iter()
-            .chain([projects])
-            .for_each(|folder| add(folder, Meaning::Conversations));
-        for team in teams {
-            for (folder, is_its_folder) in office.folders_of(team) {
-                add(folder, Meaning::Team { name: team.clone(), is_its_folder });
-            }
-        }
-        // One that is not there is seen to come by the folder above it.
+        folders_in(&projects).into_iter().for_each(|folder| add(folder, Meaning::Conversations));
+        add(projects, Meaning::Projects);
         meanings.retain(|folder, _| folder.is_dir());
+        let mut by_team = BTreeMap::new();
+        let mut new = Vec::new();
+        for team in teams {
+            let folders = folders_of(office, team);
+            for (folder, _) in &folders {
+                let is_its_folder = *folder == root.team(team);
+                let meaning = Meaning::Team { name: team.clone(), is_its_folder };
+                meanings.entry(folder.clone()).or_default().insert(meaning);
+            }
+            if self.by_team.get(team) != Some(&folders) {
+                new.push(team.clone());
+            }
+            by_team.insert(team.clone(), folders);
+        }
+        self.by_team = by_team;
         self.watch.set(meanings.keys().cloned());
         self.meanings = meanings;
+        self.set_polled();
+        let is_settled =
+            !self.has_other_holders(office) && !new.iter().any(|team| self.has_other_folders(office, team));
+        (new, is_settled)
+    }
+
+    /// Whether others stand in the places of the folders that hold all else.
+    pub(crate) fn has_other_holders(&self, office: &Office) -> bool {
+        self.holders != holders(office)
+    }
+
+    /// Whether the folders of a team are others than those that are watched.
+    pub(crate) fn has_other_folders(&self, office: &Office, team: &TeamName) -> bool {
+        self.by_team.get(team) != Some(&folders_of(office, team))
+    }
+
+    fn set_polled(&mut self) {
         let without: BTreeSet<PathBuf> = if self.has_events {
             self.watch.unwatched().map(Path::to_owned).collect()
         } else {
@@ -155,6 +204,28 @@ impl Watching {
         }
         changed
     }
+}
+
+fn identity(folder: &Path) -> Option<Identity> {
+    let found = fs::metadata(folder).ok().filter(fs::Metadata::is_dir)?;
+    Some((found.dev(), found.ino(), found.created().ok()))
+}
+
+fn folders_of(office: &Office, team: &TeamName) -> Vec<Stands> {
+    let folders = office.folders_of(team).into_iter();
+    folders.filter_map(|(folder, _)| identity(&folder).map(|identity| (folder, identity))).collect()
+}
+
+fn holders(office: &Office) -> Vec<(PathBuf, Option<Identity>)> {
+    let root = office.root().path();
+    let below = ["teams", "tasks", "sessions", "projects"].map(|name| root.join(name));
+    let all = [root.to_owned(), above(root)].into_iter().chain(below);
+    all.map(|folder| (identity(&folder), folder)).map(|(identity, folder)| (folder, identity)).collect()
+}
+
+/// The nearest folder above that is there.
+pub(crate) fn above(path: &Path) -> PathBuf {
+    path.ancestors().skip(1).find(|at| at.is_dir()).unwrap_or(Path::new("/")).to_owned()
 }
 
 fn folders_in(folder: &Path) -> Vec<PathBuf> {

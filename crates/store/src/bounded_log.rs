@@ -14,7 +14,7 @@ use crate::paths::{create_private_folders, with_suffix};
 /// When a log is moved aside, in bytes; the one before it goes.
 const FULL: u64 = 64 * 1024;
 /// How much of one line is kept, in characters.
-const LINE: usize = 1000;
+pub const LINE: usize = 1000;
 
 /// Adds a line. What it says may be from elsewhere: it stays one line, and nothing hides in it.
 pub fn note(path: &Path, line: &str) -> Result<(), StoreError> {

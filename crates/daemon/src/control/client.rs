@@ -75,15 +75,21 @@ impl<'a> Client<'a> {
     }
 }
 
+/// Asks until there is an answer: it may have the lock and not listen yet, and one that is flooded may close a line.
 fn call(state: &State, text: &str) -> std::io::Result<String> {
     let deadline = Instant::now() + PATIENCE;
-    let mut stream = loop {
-        match socket::connect(state) {
-            // It has the lock, and does not listen yet.
-            Err(_) if Instant::now() < deadline => thread::sleep(LOOK_EVERY),
-            connected => break connected?,
+    loop {
+        match call_once(state, text) {
+            Ok(line) if !line.is_empty() => return Ok(line),
+            // It ended: there will be no answer.
+            answer if Instant::now() >= deadline || holder(state) == Holder::Nobody => return answer,
+            _ => thread::sleep(LOOK_EVERY),
         }
-    };
+    }
+}
+
+fn call_once(state: &State, text: &str) -> std::io::Result<String> {
+    let mut stream = socket::connect(state)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.write_all(text.as_bytes())?;

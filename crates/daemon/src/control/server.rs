@@ -1,10 +1,11 @@
 //! Answering. Each question is answered in a thread of its own, from what the loop last wrote down, so that one that is
 //! busy answers, too.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -115,25 +116,28 @@ impl Board {
 pub(crate) fn serve(listener: UnixListener, office: Office, board: Arc<Board>) -> io::Result<()> {
     listener.set_nonblocking(false)?;
     let answer_all = move || {
-        let busy = Arc::new(AtomicUsize::new(0));
+        let mut talks: VecDeque<Weak<UnixStream>> = VecDeque::new();
         loop {
             let Ok((stream, _)) = listener.accept() else {
                 thread::sleep(PAUSE);
                 continue;
             };
-            if busy.fetch_add(1, Ordering::SeqCst) >= AT_ONCE {
-                busy.fetch_sub(1, Ordering::SeqCst);
-                continue;
+            talks.retain(|talk| talk.strong_count() > 0);
+            if talks.len() >= AT_ONCE
+                && let Some(oldest) = talks.pop_front().and_then(|oldest| oldest.upgrade())
+            {
+                // Who asks has asked long ago; who only holds the line holds nobody up.
+                let _ = oldest.shutdown(Shutdown::Both);
             }
-            let (office, board, done) = (office.clone(), Arc::clone(&board), Arc::clone(&busy));
+            let stream = Arc::new(stream);
+            talks.push_back(Arc::downgrade(&stream));
+            let (office, board) = (office.clone(), Arc::clone(&board));
             let talk = move || {
                 // One that asks nothing, or does not listen, gets nothing.
                 let _ = talk(&stream, &office, &board);
-                done.fetch_sub(1, Ordering::SeqCst);
             };
-            if thread::Builder::new().name("answer".to_owned()).spawn(talk).is_err() {
-                busy.fetch_sub(1, Ordering::SeqCst);
-            }
+            // Where there is no thread for it, the line is closed.
+            let _ = thread::Builder::new().name("answer".to_owned()).spawn(talk);
         }
     };
     thread::Builder::new().name("control".to_owned()).spawn(answer_all).map(drop)
@@ -229,6 +233,9 @@ fn answer(ask: Ask, office: &Office, board: &Board) -> Value {
     match ask {
         Ask::Status => {
             let mut status = board.status();
+            // It grows while the loop is busy, and cannot say so.
+            let behind = status.behind_since.map(|since| office.now().since(since).as_millis());
+            status.lag_ms = behind.map_or(0, |millis| u64::try_from(millis).unwrap_or(u64::MAX));
             status.store = Check::store(office.state());
             status.ledger = Check::ledger(office);
             serde_json::to_value(status).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -62,6 +62,32 @@ pub fn inherited() -> Option<UnixListener> {
     let is_socket = rustix::fs::fstat(input.as_fd()).is_ok_and(|found| {
         rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::Socket
     });
-    let owned = is_socket.then(|| input.as_fd().try_clone_to_owned().ok()).flatten()?;
-    Some(UnixListener::from(owned))
+    listening(is_socket.then(|| input.as_fd().try_clone_to_owned().ok()).flatten()?)
+}
+
+/// Many programs give those that they start one end of a pair of sockets to read from: that one listens for nobody.
+fn listening(socket: OwnedFd) -> Option<UnixListener> {
+    let socket = UnixStream::from(socket);
+    let is_named = socket.local_addr().is_ok_and(|address| address.as_pathname().is_some());
+    let is_connected = socket.peer_addr().is_ok();
+    (is_named && !is_connected).then(|| UnixListener::from(OwnedFd::from(socket)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_socket_that_listens_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = UnixStream::connect(&path).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let (one, other) = UnixStream::pair().unwrap();
+        for socket in [client, accepted, one, other] {
+            assert!(listening(socket.into()).is_none());
+        }
+        assert!(listening(listener.into()).is_some());
+    }
 }

@@ -1,6 +1,6 @@
 //! `atm daemon logs`
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
@@ -85,17 +85,31 @@ impl Place {
             .map_or(Self::default(), |found| Self { inode: found.ino(), length: found.len() })
     }
 
-    /// The lines that came since. Those between the last look and a rotation are in the file beside it.
+    /// The lines that came since, also those that came before the journal was moved aside.
     fn read(&mut self, journal: &Journal) -> Vec<String> {
-        let Ok(mut file) = File::open(journal.path()) else { return Vec::new() };
-        let Ok(found) = file.metadata() else { return Vec::new() };
-        if found.ino() != self.inode || found.len() < self.length {
+        let mut lines = Vec::new();
+        let is_another =
+            |found: &Metadata, place: &Self| found.ino() != place.inode || found.len() < place.length;
+        let Ok(mut file) = File::open(journal.path()) else { return lines };
+        let Ok(found) = file.metadata() else { return lines };
+        if is_another(&found, self) {
+            // Opened after the new one was seen: it is complete by now.
+            if let Ok(mut old) = File::open(journal.old())
+                && old.metadata().is_ok_and(|found| !is_another(&found, self))
+            {
+                lines = self.read_on(&mut old);
+            }
             *self = Self { inode: found.ino(), length: 0 };
         }
-        if file.seek(SeekFrom::Start(self.length)).is_err() {
-            return Vec::new();
-        }
+        lines.append(&mut self.read_on(&mut file));
+        lines
+    }
+
+    fn read_on(&mut self, file: &mut File) -> Vec<String> {
         let mut lines = Vec::new();
+        if file.seek(SeekFrom::Start(self.length)).is_err() {
+            return lines;
+        }
         let mut reader = BufReader::new(file);
         let mut line = String::new();
         while reader.read_line(&mut line).is_ok_and(|read| read > 0) && line.ends_with('\n') {
@@ -104,5 +118,46 @@ impl Place {
             line.clear();
         }
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atm_store::State;
+    use atm_wire::Stamp;
+
+    use super::*;
+
+    #[test]
+    fn no_line_is_lost_when_the_journal_is_moved_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::of(&State::new(folder.path().to_owned()));
+        let mut place = Place::end_of(&journal);
+        let mut shown = Vec::new();
+        let count = 4000;
+        for number in 0..count {
+            let words = format!("{number} {}", "x".repeat(800));
+            journal.note(Stamp::from_millis(0), "INFO", &words);
+            // Two looks for each time that it is moved aside.
+            if number % 700 == 0 {
+                shown.append(&mut place.read(&journal));
+            }
+        }
+        shown.append(&mut place.read(&journal));
+        let numbers: Vec<usize> = shown
+            .iter()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["what"].as_str().unwrap().to_owned())
+            .map(|what| what.split(' ').next().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(numbers, (0..count).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_long_line_is_cut_where_it_is_still_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::of(&State::new(folder.path().to_owned()));
+        journal.note(Stamp::from_millis(0), "WARN", &"\"é\u{202e}".repeat(3000));
+        let line: Value = serde_json::from_str(&journal.last(1)[0]).unwrap();
+        assert_eq!(line["level"], "warn");
     }
 }

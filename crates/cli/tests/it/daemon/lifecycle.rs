@@ -197,3 +197,32 @@ fn it_is_started_by_commands_only_if_the_settings_say_so() {
     watched.world.ok(&["daemon", "stop"]);
     assert_eq!(watched.world.atm(&["daemon", "status"]).code, Some(3), "asking about it starts none");
 }
+
+#[test]
+fn those_who_hold_the_line_hold_nobody_up() {
+    let watched = Watched::new(World::with_team());
+    let lines: Vec<UnixStream> =
+        (0..200).map(|_| UnixStream::connect(watched.folder().join("socket")).unwrap()).collect();
+    assert_eq!(watched.status()["running"], true);
+    assert_eq!(watched.world.json(&["daemon", "stop"]), json!({ "stopped": true }));
+    drop(lines);
+}
+
+#[test]
+fn it_serves_where_its_input_is_some_socket() {
+    let watched = Watched { world: World::with_team() };
+    let (input, _other) = UnixStream::pair().unwrap();
+    let mut command = watched.world.command(&["daemon", "run"]);
+    let output = std::process::Stdio::null;
+    let mut daemon = command
+        .stdin(std::process::Stdio::from(std::os::fd::OwnedFd::from(input)))
+        .stdout(output())
+        .stderr(output())
+        .spawn()
+        .unwrap();
+    wait_until("it has the lock", || watched.pid().is_some());
+    let status = watched.world.atm(&["daemon", "status"]);
+    watched.world.ok(&["daemon", "stop"]);
+    daemon.wait().unwrap();
+    assert_eq!(status.code, Some(0), "{}", status.shown());
+}

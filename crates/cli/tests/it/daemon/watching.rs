@@ -52,6 +52,30 @@ fn teams_that_come_are_watched_and_a_broken_one_holds_nobody_up() {
     });
     fs::write(broken.join("config.json"), "{\"name\":\"broken\",\"members\":[]}").unwrap();
     wait_until("the trouble is over", || watched.status()["troubles"] == json!([]));
+    fs::write(broken.join("config.json"), "{").unwrap();
+    wait_until("it tells of it again", || watched.status()["troubles"] != json!([]));
+    fs::remove_dir_all(&broken).unwrap();
+    wait_until("one that is gone is no trouble", || watched.status()["troubles"] == json!([]));
+}
+
+#[test]
+fn folders_that_come_later_are_watched() {
+    let world = World::with_team();
+    let (root, aside) = (world.root(), world.home().join("aside/far"));
+    fs::create_dir_all(aside.parent().unwrap()).unwrap();
+    fs::rename(&root, &aside).unwrap();
+    fs::create_dir_all(root.parent().unwrap()).unwrap();
+    let watched = Watched::new(world);
+    wait_until("it serves", || watched.status()["watches"].as_u64() > Some(0));
+    assert_eq!(watched.status()["teams"], 0);
+    fs::rename(&aside, &root).unwrap();
+    wait_until("the team is known", || watched.status()["teams"] == 1);
+    watched.wait_until_it_rests();
+    let before = watched.status()["watches"].as_u64();
+    fs::create_dir_all(root.join("projects/one")).unwrap();
+    wait_until("conversations are watched", || watched.status()["watches"].as_u64() == before.map(|n| n + 2));
+    fs::create_dir(root.join("projects/two")).unwrap();
+    wait_until("later ones, too", || watched.status()["watches"].as_u64() == before.map(|n| n + 3));
 }
 
 #[test]
