@@ -14,10 +14,11 @@ use crate::error::LedgerError;
 use crate::log::append::{append, find_or_make_root, incarnation, root_id};
 use crate::log::equals::{Span, remember};
 use crate::log::event::{Key, Kind, NewEvent};
+use crate::lookup::text_of;
 use crate::observe::{Observed, append_look, find_signature, set_signature};
 use crate::open::Ledger;
 use crate::record::{find_message, find_team};
-use crate::row::InboxKey;
+use crate::row::{InboxKey, NewMessage};
 use crate::seam::{Connection, Transaction};
 use crate::stage::Evidence;
 
@@ -103,17 +104,18 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
-    /// Which occurrences of these entries have proved something, by whichever source.
-    pub fn used_entries(&self, entries: &[&str]) -> Result<HashSet<String>, LedgerError> {
-        let query = || -> rusqlite::Result<HashSet<String>> {
+    /// Which occurrences of these entries have proved something, by whichever source, and which message each of them did.
+    pub fn used_entries(&self, entries: &[&str]) -> Result<HashMap<String, NewMessage>, LedgerError> {
+        let query = || -> rusqlite::Result<HashMap<String, NewMessage>> {
+            let log = &self.log.db;
             let mut find =
-                self.log.db.prepare_cached("SELECT entry FROM proofs WHERE entry >= ?1 AND entry < ?2")?;
-            let mut used = HashSet::new();
+                log.prepare_cached("SELECT entry, message FROM proofs WHERE entry >= ?1 AND entry < ?2")?;
+            let mut used = HashMap::new();
             for entry in entries {
                 // All that begins with the entry and a slash, which `0` follows.
-                let found = find.query_map([format!("{entry}/"), format!("{entry}0")], |row| row.get(0))?;
-                for name in found {
-                    used.insert(name?);
+                let mut rows = find.query([format!("{entry}/"), format!("{entry}0")])?;
+                while let Some(row) = rows.next()? {
+                    used.insert(row.get(0)?, text_of(log, row.get(1)?)?);
                 }
             }
             Ok(used)
