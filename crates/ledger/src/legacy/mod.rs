@@ -1,7 +1,8 @@
 //! Taking over `ledger.db`, the ledger of older versions.
 //!
 //! First it is sealed: its tables get other names and it says that it is of a version that no older `atm` knows, so that
-//! processes that still run fail loudly instead of writing what nobody reads. In the transaction that makes the log, all
+//! processes that still run fail loudly instead of writing what nobody reads. A log that is made where there was none gets an
+//! empty sealed one beside it, for the same reason. In the transaction that makes the log, all
 //! that decisions rest on is copied. Its messages follow in parts, brought by those who ask for history, while mail goes
 //! on; each part is one transaction, and the last number in the log says where the next part begins.
 
@@ -19,6 +20,7 @@ use rusqlite::{ErrorCode, OptionalExtension, TransactionBehavior};
 use crate::database::{Database, turn_wal_on, version};
 use crate::error::LedgerError;
 use crate::index::Amount;
+use crate::open::Ledger;
 use crate::seam::{Connection, Transaction};
 
 use history::End;
@@ -41,6 +43,37 @@ fn path_beside(log: &Path) -> PathBuf {
     log.with_file_name("ledger.db")
 }
 
+/// Seals the older ledger beside a log that is made now, and gives it if there is one. Where there is none, an empty sealed one
+/// takes its place: an older `atm` that comes later would make its own, and nobody would read what it writes there.
+pub(crate) fn seal_beside_new(log: &Path) -> Result<Option<Database>, LedgerError> {
+    let path = path_beside(log);
+    if path == log {
+        return Ok(None);
+    }
+    if !path.exists() {
+        let empty = Database::open(&path)?;
+        let fail = |source| empty.failed(source);
+        // Nothing rests on it, so it is not worth the time that it takes to bring it to the disk.
+        empty.db.pragma_update(None, "synchronous", "OFF").map_err(fail)?;
+        put_seal(&empty.db).map_err(fail)?;
+    }
+    // An older process may have made it at the same moment.
+    seal(log)
+}
+
+impl Ledger {
+    /// Whether an older `atm` has written a ledger of its own beside this one, which nobody reads: it is not sealed.
+    pub fn is_written_beside(&self) -> Result<bool, LedgerError> {
+        let path = path_beside(&self.log.path);
+        if path == self.log.path || !path.exists() {
+            return Ok(false);
+        }
+        let old = Database::open_existing(&path)?;
+        let found = old.version().map_err(|source| old.failed(source))?;
+        Ok((1..SEALED).contains(&found))
+    }
+}
+
 /// Seals the older ledger beside a log, if there is one. It may be sealed already, by a process that died then. The seal
 /// survives a power cut before anything is taken: else the log would have it, and older processes would write on.
 pub(crate) fn seal(log: &Path) -> Result<Option<Database>, LedgerError> {
@@ -54,7 +87,7 @@ pub(crate) fn seal(log: &Path) -> Result<Option<Database>, LedgerError> {
     if found > SEALED {
         return Err(LedgerError::TooNew { path, found, known: SEALED });
     }
-    if found == 0 {
+    if found == 0 || (found == SEALED && is_empty(&old.db).map_err(fail)?) {
         // A file that nobody made a ledger of.
         return Ok(None);
     }
@@ -156,6 +189,11 @@ fn has_table(db: &Connection, table: &str) -> rusqlite::Result<bool> {
         })
         .optional()?;
     Ok(found.is_some())
+}
+
+fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(tables == 0)
 }
 
 fn has_column(db: &Connection, table: &str, column: &str) -> rusqlite::Result<bool> {

@@ -229,6 +229,32 @@ fn an_older_process_that_still_runs_fails_loudly() {
     assert!(version > 100, "one that opens it finds a version that it does not know");
 }
 
+/// It made a ledger of its own, and what it wrote there was in no history.
+#[test]
+fn an_older_process_that_comes_after_the_log_fails_loudly() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.db");
+    let version = |name: &str| -> i64 {
+        let db = Connection::open(folder.path().join(name)).unwrap();
+        db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    };
+    drop(Ledger::open(&log).unwrap());
+    assert_eq!(version("ledger.db"), super::SEALED, "older versions refuse it");
+    // There is nothing in it that could be taken over, or be lost.
+    for name in ["log.db", "log.db-wal", "log.db-shm"] {
+        let _ = std::fs::remove_file(folder.path().join(name));
+    }
+    let ledger = Ledger::open(&log).unwrap();
+    assert_eq!((ledger.count().unwrap(), ledger.has_lost_history().unwrap()), (0, false));
+    assert!(!ledger.is_written_beside().unwrap());
+    // Beside a log that was made without a seal, it is noticed at least.
+    std::fs::remove_file(folder.path().join("ledger.db")).unwrap();
+    assert!(!ledger.is_written_beside().unwrap());
+    let old = Connection::open(folder.path().join("ledger.db")).unwrap();
+    old.pragma_update(None, "user_version", 9).unwrap();
+    assert!(ledger.is_written_beside().unwrap());
+}
+
 #[test]
 fn a_takeover_goes_on_where_it_was_killed_while_mail_flows() {
     let desk = Desk::with(STEPS.len(), 5_000);

@@ -162,7 +162,7 @@ fn bring_up_to_date(log: &Database) -> Result<(), LedgerError> {
     }
     let mut sealed = None;
     if found == 0 {
-        sealed = legacy::seal(&log.path)?;
+        sealed = legacy::seal_beside_new(&log.path)?;
         begin(&transaction, sealed.is_some()).map_err(fail)?;
         if let Some(old) = &sealed {
             legacy::take_over_state(old, &transaction).map_err(fail)?;

@@ -26,6 +26,11 @@ impl Office {
         Ok(self.books.with(|ledger| ledger.has_lost_history())?)
     }
 
+    /// Whether an older `atm` has written a ledger of its own beside ours.
+    pub fn is_ledger_written_beside(&self) -> Result<bool, OfficeError> {
+        Ok(self.books.with(|ledger| ledger.is_written_beside())?)
+    }
+
     /// How many messages the ledger knows.
     pub fn count_recorded(&self) -> Result<u64, OfficeError> {
         Ok(self.books.with(|ledger| ledger.count())?)

@@ -246,7 +246,8 @@ mod tests {
         let mut used = Used::default();
         let mut first = vec![Candidate::new("t", "eve", trick, SENT, false)];
         assert_eq!(judge_seen(&shown, &mut first, &mut used, (NOW, NOW)).seen.len(), 1);
-        let again = |mut used: Used| judge_seen(&shown, &mut vec![message("a", "hello")], &mut used, (NOW, NOW));
+        let again =
+            |mut used: Used| judge_seen(&shown, &mut vec![message("a", "hello")], &mut used, (NOW, NOW));
         assert_eq!(again(used), Verdict::default(), "by the same process");
         let start = framed("eve", trick).find('x').unwrap_or_default();
         let mut used = Used::default();

@@ -64,6 +64,11 @@ pub fn check_ledger(office: &Office, fix: bool) -> Result<Checkup, OfficeError> 
                 "the ledger of an older version, ledger.db, is damaged: its history was taken over in part";
             checkup.warnings.push(lost.to_owned());
         }
+        if office.is_ledger_written_beside()? {
+            let beside = "an older version of atm writes a ledger of its own, ledger.db, which nobody reads: \
+                          end its processes, then delete that file";
+            checkup.warnings.push(beside.to_owned());
+        }
     }
     Ok(checkup)
 }
