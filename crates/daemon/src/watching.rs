@@ -110,7 +110,9 @@ impl Watching {
         add(root.teams(), Meaning::Teams);
         add(root.path().join("sessions"), Meaning::Sessions);
         let projects = root.path().join("projects");
-        folders_in(&projects).into_iter().for_each(|folder| add(folder, Meaning::Conversations));
+        for folder in folders_in(&projects) {
+            add(folder, Meaning::Conversations);
+        }
         add(projects, Meaning::Projects);
         meanings.retain(|folder, _| folder.is_dir());
         let mut by_team = BTreeMap::new();

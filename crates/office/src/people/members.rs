@@ -147,8 +147,6 @@ pub struct MemberView {
     pub state: Presence,
     /// Why we say so, what decides first.
     pub evidence: Vec<String>,
-    /// Since when it is in this state, as far as that was recorded.
-    pub since: Option<Stamp>,
     /// What decides.
     #[serde(skip)]
     pub why: String,
@@ -176,6 +174,8 @@ pub struct MemberView {
     pub has_entry: bool,
     /// What it does, where its client says so.
     pub activity: Option<String>,
+    /// Since when it is in this state, as far as that was recorded.
+    pub since: Option<Stamp>,
     /// What its people put into its entry, beside ours.
     #[serde(skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
