@@ -37,6 +37,10 @@ impl Journal {
 
     /// Adds a line. One that is too long for the log is cut here, where it can still be read afterwards.
     pub fn note(&self, at: Stamp, level: &str, what: &str) {
+        // Its folder comes with the lock. Where somebody removed it, none is made.
+        if !self.path.parent().is_some_and(Path::is_dir) {
+            return;
+        }
         let what = visible::line(what);
         let line = |length: usize| {
             let what: String = what.chars().take(length).collect();

@@ -261,7 +261,10 @@ impl<'a> Loop<'a> {
         }
         self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
         self.list_rests = Instant::now() + begun.elapsed() * LIST_REST;
-        if !is_settled {
+        // One that came before its folder was watched gave no event.
+        let has_others = TeamFolder::list(office.root())
+            .is_ok_and(|teams| teams.into_iter().collect::<BTreeSet<_>>() != self.teams);
+        if has_others || !is_settled {
             self.list_soon();
         }
     }

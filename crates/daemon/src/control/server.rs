@@ -148,17 +148,24 @@ fn talk(stream: &UnixStream, office: &Office, board: &Board) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(Read::take(stream, LONGEST)).read_line(&mut line)?;
+    let mut order = None;
     let (answer, error) = match serde_json::from_str::<Question>(&line) {
         Ok(Question { ask: Ask::Events { since }, .. }) => {
             return tell(stream, office, board, since.as_deref());
         }
         Ok(question) => {
             tracing::debug!(ask = ?question.ask, build = question.build, "asked");
+            order = (question.ask == Ask::Stop).then_some(Order::Stop);
             (answer(question.ask, office, board), None)
         }
         Err(error) => (Value::Null, Some(format!("that is no question of this version: {error}"))),
     };
-    say(stream, &Answer { atm: PROTOCOL, build: board.status().build, answer, error })
+    let said = say(stream, &Answer { atm: PROTOCOL, build: board.status().build, answer, error });
+    // The answer first: the process may end as soon as it is told to.
+    if let Some(order) = order {
+        board.order(order);
+    }
+    said
 }
 
 fn say(mut stream: &UnixStream, line: &impl Serialize) -> io::Result<()> {
@@ -241,10 +248,7 @@ fn answer(ask: Ask, office: &Office, board: &Board) -> Value {
             serde_json::to_value(status).unwrap_or_default()
         }
         Ask::Events { .. } => Value::Null,
-        Ask::Stop => {
-            board.order(Order::Stop);
-            json!({ "stopping": true })
-        }
+        Ask::Stop => json!({ "stopping": true }),
         Ask::Tend { team } => {
             board.order(Order::Tend(team));
             json!({ "ordered": true })

@@ -131,7 +131,9 @@ mod tests {
     #[test]
     fn no_line_is_lost_when_the_journal_is_moved_aside() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::of(&State::new(folder.path().to_owned()));
+        let state = State::new(folder.path().to_owned());
+        state.daemon_lock().unwrap();
+        let journal = Journal::of(&state);
         let mut place = Place::end_of(&journal);
         let mut shown = Vec::new();
         let count = 4000;
@@ -155,7 +157,9 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_where_it_is_still_one() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = Journal::of(&State::new(folder.path().to_owned()));
+        let state = State::new(folder.path().to_owned());
+        state.daemon_lock().unwrap();
+        let journal = Journal::of(&state);
         journal.note(Stamp::from_millis(0), "WARN", &"\"é\u{202e}".repeat(3000));
         let line: Value = serde_json::from_str(&journal.last(1)[0]).unwrap();
         assert_eq!(line["level"], "warn");

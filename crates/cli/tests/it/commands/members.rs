@@ -170,7 +170,6 @@ fn what_waits_for_whom_is_counted() {
           "isActive is true in config.json",
           "never heard from"
         ],
-        "since": null,
         "unread": 0,
         "pending": 0,
         "oldestPending": null,
@@ -179,7 +178,8 @@ fn what_waits_for_whom_is_counted() {
         "model": "sonnet",
         "color": "yellow",
         "lead": true,
-        "activity": null
+        "activity": null,
+        "since": null
       },
       {
         "name": "alice",
@@ -189,7 +189,6 @@ fn what_waits_for_whom_is_counted() {
           "isActive is true in config.json",
           "took mail at [.........TIME.........]"
         ],
-        "since": null,
         "unread": 0,
         "pending": 0,
         "oldestPending": null,
@@ -198,7 +197,8 @@ fn what_waits_for_whom_is_counted() {
         "model": "sonnet",
         "color": "blue",
         "lead": false,
-        "activity": null
+        "activity": null,
+        "since": null
       },
       {
         "name": "bob",
@@ -208,7 +208,6 @@ fn what_waits_for_whom_is_counted() {
           "isActive is false in config.json",
           "shutdownAt is [.........TIME.........]"
         ],
-        "since": null,
         "unread": 2,
         "pending": 1,
         "oldestPending": "[.........TIME.........]",
@@ -217,7 +216,8 @@ fn what_waits_for_whom_is_counted() {
         "model": "sonnet",
         "color": "green",
         "lead": false,
-        "activity": null
+        "activity": null,
+        "since": null
       }
     ]
     "#);

@@ -13,6 +13,15 @@ use serde_json::Value;
 
 use crate::scene::World;
 
+/// What is in a log.
+fn events(ledger: &Ledger) -> Vec<Event> {
+    let start: Cursor = ledger.start().unwrap();
+    match ledger.events_since(&start, 10_000).unwrap() {
+        Feed::Events { events, .. } => events,
+        Feed::Reset { .. } => panic!("a log has no start"),
+    }
+}
+
 /// A world with a daemon, which is stopped at the end.
 struct Watched {
     world: World,
@@ -70,17 +79,16 @@ impl Watched {
         });
     }
 
-    /// What is in the log, without a look of our own.
-    fn events(&self) -> Vec<Event> {
-        let Ok(ledger) = Ledger::open(&self.world.state().join("log.db")) else { return Vec::new() };
-        let start: Cursor = ledger.start().unwrap();
-        match ledger.events_since(&start, 10_000).unwrap() {
-            Feed::Events { events, .. } => events,
-            Feed::Reset { .. } => panic!("a log has no start"),
-        }
+    /// The log, once there is one. It is opened once: opening it writes.
+    fn ledger(&self) -> Ledger {
+        let path = self.world.state().join("log.db");
+        wait_until("there is a log", || path.exists());
+        Ledger::open(&path).unwrap()
     }
 
+    /// Waits for something in the log, without a look of our own.
     fn has_event(&self, what: &str, is_it: impl Fn(&Event) -> bool) {
-        wait_until(what, || self.events().iter().any(&is_it));
+        let ledger = self.ledger();
+        wait_until(what, || events(&ledger).iter().any(&is_it));
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use atm_ledger::{Change, Stage};
 use atm_store::Layout;
@@ -59,6 +60,23 @@ fn teams_that_come_are_watched_and_a_broken_one_holds_nobody_up() {
 }
 
 #[test]
+fn teams_that_come_while_it_begins_are_not_missed() {
+    let world = World::with_team();
+    let teams = world.root().join("teams");
+    let watched = Watched { world };
+    let maker = thread::spawn(move || {
+        for number in 0..200 {
+            let team = teams.join(format!("t{number}"));
+            fs::create_dir_all(team.join("inboxes")).unwrap();
+            fs::write(team.join("config.json"), "{\"members\":[]}").unwrap();
+        }
+    });
+    watched.start();
+    maker.join().unwrap();
+    wait_until("all are known", || watched.status()["teams"] == 201);
+}
+
+#[test]
 fn folders_that_come_later_are_watched() {
     let world = World::with_team();
     let (root, aside) = (world.root(), world.home().join("aside/far"));
@@ -107,7 +125,7 @@ fn what_is_due_is_done_and_new_settings_count_at_once() {
     world.ok(&["member", "set", "bob", "--active", "true"]);
     watched.wait_until_it_rests();
     let is_expired = |event: &atm_ledger::Event| event.kind.stage() == Some(Stage::Expired);
-    assert!(!watched.events().iter().any(is_expired));
+    assert!(!super::events(&watched.ledger()).iter().any(is_expired));
     let settings = world.home().join(".config/atm");
     fs::create_dir_all(&settings).unwrap();
     fs::write(settings.join("config.toml"), "[delivery]\nexpire_after = \"1ms\"\n").unwrap();
