@@ -215,7 +215,7 @@ fn fill_inbox(world: &World, messages: usize) {
 #[test]
 fn the_first_look_at_much_mail_shows_how_far_it_is_and_leaves_nothing_behind() {
     let world = World::with_team();
-    fill_inbox(&world, 5_000);
+    fill_inbox(&world, 20_000);
     let terminal = Terminal::new(world, 100, 20);
     let recorded = terminal.record();
     terminal.enter("clear; atm search 'message 7'; echo code $?.");
@@ -223,7 +223,7 @@ fn the_first_look_at_much_mail_shows_how_far_it_is_and_leaves_nothing_behind() {
     let recorded = fs::read_to_string(recorded).unwrap();
     let bars: Vec<&str> =
         recorded.split('\r').filter(|line| line.contains("taking in mail for bob@dev [")).collect();
-    assert!(bars.len() > 1 && bars.iter().all(|bar| bar.contains('%')), "{recorded}");
+    assert!(!bars.is_empty() && bars.iter().all(|bar| bar.contains('%')), "{recorded}");
     assert!(!terminal.screen().contains("taking in"), "{}", terminal.screen());
     // All is known now: there is nothing to wait for.
     let recorded = terminal.record();
