@@ -15,6 +15,16 @@ pub enum DaemonError {
         /// Its process.
         pid: u32,
     },
+    /// There is one, and it watches another tree.
+    #[error("a daemon runs already (process {pid}) and watches {}, not {}", watches.display(), wanted.display())]
+    OtherRoot {
+        /// Its process.
+        pid: u32,
+        /// The root that it was started with.
+        watches: PathBuf,
+        /// The root that was asked for.
+        wanted: PathBuf,
+    },
     /// There is none.
     #[error("no daemon runs")]
     NotRunning,

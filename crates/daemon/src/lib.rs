@@ -6,7 +6,9 @@
 //!
 //! [`schedule`] decides what to do next, as a pure function of what happened; [`Daemon::run`] is the loop around it.
 
+mod concerned;
 pub mod control;
+mod daemon;
 mod deaths;
 mod error;
 pub mod journal;
@@ -17,12 +19,15 @@ mod program;
 mod registry;
 mod run;
 pub mod schedule;
+mod settings;
 mod status;
 mod visit;
 mod watching;
+mod workers;
 
+pub use daemon::{Chores, Daemon, Ended, Settings};
 pub use error::DaemonError;
 pub use last::{LastRun, Stopped};
 pub use lock::{Holder, holder};
-pub use run::{Daemon, Ended, Settings};
+pub use settings::SettingsFiles;
 pub use status::{Check, Status, Trouble};

@@ -1,29 +1,25 @@
 //! The loop.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atm_office::Office;
-use atm_office::chores::Chore;
 use atm_store::TeamFolder;
 use atm_wire::{Stamp, TeamName};
 
-use crate::control::{Board, Order, bind, serve};
+use crate::concerned::Concerned;
+use crate::control::Order;
+use crate::daemon::{Daemon, Ended, Settings};
 use crate::deaths::Deaths;
 use crate::error::{DaemonError, Doing};
-use crate::last::{LastRun, Stopped};
-use crate::lock::Lock;
-use crate::machine::Machine;
 use crate::program::Program;
 use crate::registry::Registry;
 use crate::schedule::{Job, News, Schedule};
-use crate::status::{Status, Troubles};
-use crate::visit::{Concerned, Visited, visit};
-use crate::watching::{Heard, Meaning, Watching, above};
+use crate::status::Troubles;
+use crate::visit::Visited;
+use crate::watching::{Heard, Meaning, Watching};
+use crate::workers::{Errand, Finished, Workers};
 
 /// Folders are listed anew after this many times the time that it took, so that it costs little.
 const LIST_REST: u32 = 8;
@@ -31,126 +27,26 @@ const LIST_REST: u32 = 8;
 const LIST_AGAIN: Duration = Duration::from_secs(5);
 /// Processes that cannot be watched are looked at so often.
 const PROCESS_LOOK: Duration = Duration::from_secs(30);
+/// What is of no team is done this long after the start, when there is less to do, and so often.
+const HOUSE_AFTER: Duration = Duration::from_secs(60);
+const HOUSE_EVERY: Duration = Duration::from_secs(6 * 60 * 60);
 /// While something is due later, the clock is looked at so often: it may have been set, or the machine have slept.
 const CLOCK_LOOK: Duration = Duration::from_secs(60);
 
-/// What a daemon works by, and what it is to watch for changes of that.
-#[derive(Debug)]
-pub struct Settings<'a> {
-    /// What happens by the clock.
-    pub chores: &'a [&'a dyn Chore],
-    /// The files that the settings are from, whether they are there or not.
-    pub files: Vec<PathBuf>,
-}
-
-/// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// Somebody said so.
-    Asked,
-    /// Another program stands in the place of this one, or none.
-    Replaced,
-    /// Its lock is gone: the state folder was removed.
-    StateGone,
-    /// The settings are others: it has to be run again with them.
-    SettingsChanged,
-}
-
-impl Ended {
-    /// In words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "it was told to stop",
-            Self::Replaced => "its program was replaced",
-            Self::StateGone => "its state folder is gone",
-            Self::SettingsChanged => "its settings changed",
-        }
-    }
-}
-
-/// A daemon that holds the lock and answers.
-#[derive(Debug)]
-pub struct Daemon {
-    office: Office,
-    machine: Machine,
-    board: Arc<Board>,
-    program: Option<Program>,
-    last: LastRun,
-    lock: Lock,
-}
-
-impl Daemon {
-    /// Takes the lock and begins to answer; `listener` is the socket of a service manager, if it has one.
-    pub fn begin(
-        office: Office,
-        version: &str,
-        build: &str,
-        listener: Option<UnixListener>,
-    ) -> Result<Self, DaemonError> {
-        let lock = Lock::take(office.state())?;
-        let machine = Machine::default();
-        let office = office.with_probe(machine.clone());
-        let last = LastRun {
-            pid: std::process::id(),
-            version: version.to_owned(),
-            build: build.to_owned(),
-            started: office.now(),
-            stopped: None,
-        };
-        if let Some(before) = LastRun::read(office.state()).filter(|before| before.stopped.is_none()) {
-            tracing::warn!(pid = before.pid, "the daemon before this one crashed");
-        }
-        last.write(office.state())?;
-        let board = Arc::<Board>::default();
-        board.write(|status| {
-            *status = Status {
-                pid: last.pid,
-                version: version.to_owned(),
-                build: build.to_owned(),
-                since: Some(last.started),
-                root: office.root().path().to_owned(),
-                ..Status::default()
-            };
-        });
-        let listener = listener.map_or_else(|| bind(office.state()), Ok)?;
-        serve(listener, office.clone(), Arc::clone(&board)).doing("listen at", office.state().daemon())?;
-        tracing::info!(version, build, root = %office.root().path().display(), "began");
-        Ok(Self { office, machine, board, program: Program::of_process(), last, lock })
-    }
-
-    /// Works until it has to end. After [`Ended::SettingsChanged`] it can be run again.
-    pub fn run(&mut self, settings: &Settings) -> Result<Ended, DaemonError> {
-        let mut round = Loop::new(self, settings)?;
-        let ended = round.run()?;
-        tracing::info!(why = ended.as_str(), "ends");
-        Ok(ended)
-    }
-
-    /// Leaves a word that it ended as it should.
-    pub fn end(mut self, why: Ended) {
-        self.last.stopped = Some(Stopped { at: self.office.now(), why: why.as_str().to_owned() });
-        if why != Ended::StateGone {
-            // Without the word it looks like a crash, which it then nearly is.
-            if let Err(error) = self.last.write(self.office.state()) {
-                tracing::error!(%error, "cannot record the end");
-            }
-        }
-    }
-}
-
 /// The loop's own state: all of it can be found out again.
-struct Loop<'a> {
+pub(crate) struct Loop<'a> {
     daemon: &'a Daemon,
-    settings: &'a Settings<'a>,
-    settings_before: Vec<Option<Vec<u8>>>,
+    settings: &'a Settings,
     watching: Watching,
     deaths: Deaths,
     schedule: Schedule,
+    workers: Workers,
     registry: Registry,
     concerned: Concerned,
     troubles: Troubles,
     /// Processes that the system does not watch for us.
     unwatched: BTreeSet<u64>,
+    keep_house_at: Instant,
     list_at: Option<Instant>,
     /// The next list is not before this time.
     list_rests: Instant,
@@ -161,22 +57,24 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(daemon: &'a Daemon, settings: &'a Settings<'a>) -> Result<Self, DaemonError> {
+    pub(crate) fn new(daemon: &'a Daemon, settings: &'a Settings) -> Result<Self, DaemonError> {
         let watching = Watching::new(&daemon.office);
         daemon.board.set_waker(watching.waker());
         let deaths =
             Deaths::new(watching.waker()).doing("watch processes for", daemon.office.state().daemon())?;
+        let workers = Workers::new(daemon.office.clone(), Arc::clone(&settings.chores), watching.waker());
         Ok(Self {
             daemon,
             settings,
-            settings_before: read_all(&settings.files),
             watching,
             deaths,
             schedule: Schedule::default(),
+            workers,
             registry: Registry::default(),
             concerned: Concerned::default(),
             troubles: Troubles::default(),
             unwatched: BTreeSet::new(),
+            keep_house_at: Instant::now() + HOUSE_AFTER,
             list_at: Some(Instant::now()),
             list_rests: Instant::now(),
             teams: BTreeSet::new(),
@@ -185,23 +83,28 @@ impl<'a> Loop<'a> {
         })
     }
 
-    fn run(&mut self) -> Result<Ended, DaemonError> {
+    /// Works until it has to end.
+    pub(crate) fn run(mut self) -> Result<Ended, DaemonError> {
+        let ended = self.work();
+        self.workers.end();
+        ended
+    }
+
+    fn work(&mut self) -> Result<Ended, DaemonError> {
         self.registry.changes(&self.daemon.office);
         loop {
             if self.list_at.is_some_and(|at| Instant::now() >= at) {
                 self.list();
                 // A file may have come with its folder, before that was watched.
-                if self.has_other_settings() {
+                if self.settings.files.have_changed() {
                     return Ok(Ended::SettingsChanged);
                 }
             }
             if let Some(ended) = self.obey() {
                 return Ok(ended);
             }
-            let now = self.daemon.office.now();
-            if let Some(job) = self.schedule.due(now) {
-                self.carry_out(&job);
-            } else if self.is_replaced {
+            self.begin_all_due()?;
+            if self.is_replaced && self.workers.is_idle() {
                 return Ok(Ended::Replaced);
             }
             self.report();
@@ -220,6 +123,16 @@ impl<'a> Loop<'a> {
                 Heard::Due => {}
                 Heard::Over => return Ok(Ended::Asked),
             }
+            for ended in self.workers.take() {
+                match ended {
+                    Finished::Visited(job, visited) => self.finish(&job, visited),
+                    Finished::HouseKept(troubles) => {
+                        for what in troubles {
+                            self.trouble(None, what);
+                        }
+                    }
+                }
+            }
             self.mourn();
         }
     }
@@ -227,8 +140,10 @@ impl<'a> Loop<'a> {
     /// Until when there is nothing to do.
     fn deadline(&self) -> Option<Instant> {
         let now = self.daemon.office.now();
-        let due = self.schedule.next().map(|(at, _)| Instant::now() + at.since(now).min(CLOCK_LOOK));
-        [due, self.list_at].into_iter().flatten().min()
+        let next = self.schedule.next().filter(|_| self.workers.has_free());
+        let due = next.map(|(at, _)| Instant::now() + at.since(now).min(CLOCK_LOOK));
+        let house = self.workers.has_free().then_some(self.keep_house_at);
+        [due, house, self.list_at].into_iter().flatten().min()
     }
 
     /// Lists teams and folders anew.
@@ -247,8 +162,7 @@ impl<'a> Loop<'a> {
         let mut others: Vec<(PathBuf, Meaning)> = vec![(office.state().daemon(), Meaning::State)];
         let program = self.daemon.program.as_ref().and_then(Program::folder);
         others.extend(program.map(|folder| (folder.to_owned(), Meaning::Program)));
-        // Where the folder is not there yet, the one above it sees it come.
-        self.settings_folders = self.settings.files.iter().map(|file| above(file)).collect();
+        self.settings_folders = self.settings.files.folders();
         others.extend(self.settings_folders.iter().map(|folder| (folder.clone(), Meaning::Settings)));
         if self.daemon.board.has_subscribers() {
             // What other processes record is news, too.
@@ -259,12 +173,13 @@ impl<'a> Loop<'a> {
         for team in &others {
             self.schedule.happened(team, News::Files, office.now());
         }
-        self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
+        self.notice_replacement();
         self.list_rests = Instant::now() + begun.elapsed() * LIST_REST;
         // One that came before its folder was watched gave no event.
         let has_others = TeamFolder::list(office.root())
             .is_ok_and(|teams| teams.into_iter().collect::<BTreeSet<_>>() != self.teams);
-        if has_others || !is_settled {
+        let has_other_settings = self.settings.files.folders() != self.settings_folders;
+        if has_others || has_other_settings || !is_settled {
             self.list_soon();
         }
     }
@@ -274,8 +189,8 @@ impl<'a> Loop<'a> {
         let now = self.daemon.office.now();
         for change in changes {
             match change {
-                Meaning::Team { name, is_its_folder } => {
-                    if *is_its_folder && self.watching.has_other_folders(&self.daemon.office, name) {
+                Meaning::Team { name, holds_others } => {
+                    if *holds_others && self.watching.has_other_folders(&self.daemon.office, name) {
                         self.list_soon();
                     }
                     self.schedule.happened(name, News::Files, now);
@@ -291,10 +206,8 @@ impl<'a> Loop<'a> {
                     self.list_soon();
                     self.schedule.conversation_went_on(now);
                 }
-                Meaning::Program => {
-                    self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
-                }
-                Meaning::Settings if self.has_other_settings() => {
+                Meaning::Program => self.notice_replacement(),
+                Meaning::Settings if self.settings.files.have_changed() => {
                     return Some(Ended::SettingsChanged);
                 }
                 Meaning::State if !self.daemon.lock.is_there(self.daemon.office.state()) => {
@@ -302,10 +215,13 @@ impl<'a> Loop<'a> {
                 }
                 Meaning::Log => self.daemon.board.publish(),
                 Meaning::Teams => self.list_soon(),
+                Meaning::NoTeam(name) if self.daemon.office.has_team(name) => self.list_soon(),
                 // Others write into these folders, too.
                 Meaning::Root if self.watching.has_other_holders(&self.daemon.office) => self.list_soon(),
-                Meaning::Settings if self.has_other_settings_folders() => self.list_soon(),
-                Meaning::Root | Meaning::Settings | Meaning::State => {}
+                Meaning::Settings if self.settings.files.folders() != self.settings_folders => {
+                    self.list_soon();
+                }
+                Meaning::Root | Meaning::Settings | Meaning::State | Meaning::NoTeam(_) => {}
             }
         }
         None
@@ -319,18 +235,14 @@ impl<'a> Loop<'a> {
         self.hear(&BTreeSet::from([Meaning::State, Meaning::Settings, Meaning::Program, Meaning::Sessions]))
     }
 
-    fn has_other_settings(&self) -> bool {
-        read_all(&self.settings.files) != self.settings_before
-    }
-
-    fn has_other_settings_folders(&self) -> bool {
-        self.settings.files.iter().map(|file| above(file)).collect::<BTreeSet<_>>() != self.settings_folders
-    }
-
     /// At once, or if that was done just now, after a rest.
     fn list_soon(&mut self) {
         let soon = self.list_rests.max(Instant::now());
         self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+    }
+
+    fn notice_replacement(&mut self) {
+        self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
     }
 
     /// Processes that ended.
@@ -351,25 +263,39 @@ impl<'a> Loop<'a> {
             match order {
                 Order::Stop => return Some(Ended::Asked),
                 Order::Listen => self.list_at = Some(Instant::now()),
-                Order::Tend(team) => self.schedule.tend_now(team.as_ref(), self.daemon.office.now()),
+                Order::Tend(team) => {
+                    // Who asks may know of a process that nobody has seen yet.
+                    self.daemon.machine.forget();
+                    self.schedule.tend_now(team.as_ref(), self.daemon.office.now());
+                    if team.is_none() {
+                        self.keep_house_at = Instant::now();
+                    }
+                }
             }
         }
         None
     }
 
-    fn carry_out(&mut self, job: &Job) {
-        let office = &self.daemon.office;
-        self.daemon.board.write(|status| {
-            let parts = [(job.look, "looks at"), (job.presence, "judges"), (job.tend, "tends")];
-            let what: Vec<&str> =
-                parts.into_iter().filter_map(|(is_due, what)| is_due.then_some(what)).collect();
-            status.busy = Some(format!("{} team {} since {}", what.join(", "), job.team, office.now()));
-            // What it looks at now is not known yet.
-            status.behind_since = self.schedule.behind_since();
-        });
-        self.schedule.begin(job);
-        let visited = visit(office, self.settings.chores, job);
-        let now = office.now();
+    fn begin_all_due(&mut self) -> Result<(), DaemonError> {
+        while self.workers.has_free()
+            && let Some(job) = self.schedule.due(self.daemon.office.now())
+        {
+            self.schedule.begin(&job);
+            self.begin(Errand::Visit(job))?;
+        }
+        if self.workers.has_free() && Instant::now() >= self.keep_house_at {
+            self.keep_house_at = Instant::now() + HOUSE_EVERY;
+            self.begin(Errand::KeepHouse)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, errand: Errand) -> Result<(), DaemonError> {
+        self.workers.begin(errand).doing("begin a thread for", self.daemon.office.state().daemon())
+    }
+
+    fn finish(&mut self, job: &Job, visited: Result<Visited, String>) {
+        let now = self.daemon.office.now();
         match visited {
             Ok(visited) => self.learn(job, visited, now),
             Err(error) => {
@@ -379,10 +305,7 @@ impl<'a> Loop<'a> {
             }
         }
         self.daemon.board.publish();
-        self.daemon.board.write(|status| {
-            status.busy = None;
-            status.looks += u64::from(job.look);
-        });
+        self.daemon.board.write(|status| status.looks += u64::from(job.look));
     }
 
     fn learn(&mut self, job: &Job, mut visited: Visited, now: Stamp) {
@@ -424,14 +347,11 @@ impl<'a> Loop<'a> {
             status.teams = self.schedule.teams();
             (status.watches, status.polled) = (watches, polled);
             status.processes = self.deaths.count();
+            status.busy = self.workers.words();
             status.behind_since = self.schedule.behind_since();
             (status.next, status.next_team) = next.unzip();
             status.replaced = self.is_replaced;
             status.troubles = self.troubles.list();
         });
     }
-}
-
-fn read_all(files: &[PathBuf]) -> Vec<Option<Vec<u8>>> {
-    files.iter().map(|file| fs::read(file).ok()).collect()
 }

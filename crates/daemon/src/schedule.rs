@@ -5,6 +5,9 @@
 //! chores follow a change after a moment, so that a burst is tended once. A team that fails rests for longer each time, and
 //! holds nobody up.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -21,6 +24,8 @@ const CONVERSATION_REST: Duration = Duration::from_millis(500);
 /// How long a team rests that failed, and how long at most.
 const FIRST_REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(5 * 60);
+/// How long at most once its files changed: somebody may have mended it.
+const CHANGED_REST: Duration = Duration::from_secs(5);
 /// Judging and chores wait for looks at other teams for so long.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// A clock that went back by more than this was set.
@@ -63,14 +68,23 @@ pub struct Done {
     pub tend_next: Option<Stamp>,
 }
 
+/// A job that has begun and not ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct UnderWay {
+    /// The first change that it looks at.
+    changed: Option<Stamp>,
+}
+
 /// One team's times. None: nothing is due.
 #[derive(Debug, Clone, Default)]
 struct Plan {
     look: Option<Stamp>,
     presence: Option<Stamp>,
     tend: Option<Stamp>,
-    /// The first change that no look knows of.
+    /// The first change for which no look has begun.
     changed: Option<Stamp>,
+    /// Somebody is at it.
+    under_way: Option<UnderWay>,
     last_change: Option<Stamp>,
     rests_until: Option<Stamp>,
     presence_rests: Option<Stamp>,
@@ -92,8 +106,18 @@ impl Plan {
         ]
     }
 
+    /// When something is due, if nobody is at it.
     fn next(&self) -> Option<Stamp> {
+        if self.under_way.is_some() {
+            return None;
+        }
         self.times().into_iter().flatten().min()
+    }
+
+    /// All of it is due.
+    fn all_due(now: Stamp) -> Self {
+        let due = Some(now);
+        Self { look: due, presence: due, tend: due, ..Self::default() }
     }
 }
 
@@ -110,13 +134,12 @@ impl Schedule {
     /// forgotten.
     pub fn set_teams(&mut self, teams: &BTreeSet<TeamName>, now: Stamp) {
         for team in teams.iter().filter(|team| !self.plans.contains_key(*team)).cloned().collect::<Vec<_>>() {
-            let due = Some(now);
-            let plan = Plan { look: due, presence: due, tend: due, changed: due, ..Plan::default() };
-            self.plans.insert(team, plan);
+            self.plans.insert(team, Plan { changed: Some(now), ..Plan::all_due(now) });
         }
         for (team, plan) in &mut self.plans {
             if !teams.contains(team) && plan.look.is_none() {
-                *plan = Plan { look: Some(now), changed: Some(now), ..Plan::default() };
+                let (under_way, due) = (plan.under_way, Some(now));
+                *plan = Plan { look: due, changed: due, under_way, ..Plan::default() };
             }
         }
     }
@@ -149,6 +172,9 @@ impl Schedule {
         if news == News::Files {
             plan.changed = plan.changed.or(Some(now));
             plan.last_change = Some(now);
+            if plan.failures > 0 {
+                plan.rests_until = plan.rests_until.map(|until| until.min(now.saturating_add(CHANGED_REST)));
+            }
         }
     }
 
@@ -186,7 +212,7 @@ impl Schedule {
         let waits_for_long = |time: Stamp| now.since(time) > LONGEST_WAIT;
         let mut looks = 0;
         let mut first: Option<(bool, Stamp, &TeamName, [Option<Stamp>; 3])> = None;
-        for (team, plan) in &self.plans {
+        for (team, plan) in self.plans.iter().filter(|(_, plan)| plan.under_way.is_none()) {
             let times @ [look, presence, tend] = plan.times().map(|time| time.filter(is_due));
             let Some(waits_since) = times.into_iter().flatten().min() else { continue };
             let is_late = [presence, tend].into_iter().flatten().any(waits_for_long);
@@ -210,8 +236,10 @@ impl Schedule {
     /// A job begins: what happens from now on is for the next one.
     pub fn begin(&mut self, job: &Job) {
         let Some(plan) = self.plans.get_mut(&job.team) else { return };
+        plan.under_way = Some(UnderWay::default());
         if job.look {
-            (plan.look, plan.changed) = (None, None);
+            plan.look = None;
+            plan.under_way = Some(UnderWay { changed: plan.changed.take() });
         }
         if job.presence {
             plan.presence = None;
@@ -224,6 +252,7 @@ impl Schedule {
     /// A job was done.
     pub fn end(&mut self, job: &Job, done: &Done, now: Stamp) {
         let Some(plan) = self.plans.get_mut(&job.team) else { return };
+        plan.under_way = None;
         plan.failures = 0;
         plan.rests_until = Some(now.saturating_add(done.took.saturating_mul(2)));
         let sooner = |one: Option<Stamp>, other: Option<Stamp>| [one, other].into_iter().flatten().min();
@@ -242,6 +271,7 @@ impl Schedule {
         let Some(plan) = self.plans.get_mut(&job.team) else { return };
         let rest = FIRST_REST.saturating_mul(1 << plan.failures.min(16)).min(LONGEST_REST);
         plan.failures = plan.failures.saturating_add(1);
+        plan.changed = plan.under_way.take().and_then(|under_way| under_way.changed).or(plan.changed);
         plan.rests_until = Some(now.saturating_add(rest));
         for (was_due, time) in
             [(job.look, &mut plan.look), (job.presence, &mut plan.presence), (job.tend, &mut plan.tend)]
@@ -259,7 +289,8 @@ impl Schedule {
 
     /// Since when the oldest change is there that no look knows of.
     pub fn behind_since(&self) -> Option<Stamp> {
-        self.plans.values().filter_map(|plan| plan.changed).min()
+        let begun = |plan: &Plan| plan.under_way.and_then(|under_way| under_way.changed);
+        self.plans.values().flat_map(|plan| [plan.changed, begun(plan)]).flatten().min()
     }
 
     /// Times that were set by a clock that was ahead lie too far away.
@@ -268,179 +299,9 @@ impl Schedule {
         self.now = Some(now);
         if was_set {
             for plan in self.plans.values_mut() {
-                let due = Some(now);
-                *plan = Plan {
-                    look: due,
-                    presence: due,
-                    tend: due,
-                    last_change: plan.last_change.map(|_| now),
-                    ..Plan::default()
-                };
+                let last_change = plan.last_change.map(|_| now);
+                *plan = Plan { last_change, under_way: plan.under_way, ..Plan::all_due(now) };
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(millis: i64) -> Stamp {
-        Stamp::from_millis(1_794_768_000_000 + millis)
-    }
-
-    fn team(name: &str) -> TeamName {
-        TeamName::parse(name).unwrap()
-    }
-
-    fn quiet(names: &[&str]) -> Schedule {
-        let mut schedule = Schedule::default();
-        schedule.set_teams(&names.iter().map(|name| team(name)).collect(), at(-9_999));
-        while let Some(job) = schedule.due(at(-9_999)) {
-            schedule.begin(&job);
-            schedule.end(&job, &Done::default(), at(-9_999));
-        }
-        schedule
-    }
-
-    fn words(job: Option<Job>) -> String {
-        job.map_or("nothing".to_owned(), |job| {
-            let parts = [(job.look, "look"), (job.presence, "presence"), (job.tend, "tend")];
-            let parts: Vec<&str> =
-                parts.into_iter().filter_map(|(is_due, part)| is_due.then_some(part)).collect();
-            format!("{} {}", job.team, parts.join(" "))
-        })
-    }
-
-    #[test]
-    fn nothing_is_due_while_nothing_happens() {
-        let mut schedule = quiet(&["a", "b"]);
-        assert_eq!(schedule.due(at(99_999_999)), None);
-        assert_eq!(schedule.next(), None);
-        assert_eq!(schedule.behind_since(), None);
-    }
-
-    #[test]
-    fn a_change_is_looked_at_at_once_and_tended_after_a_moment() {
-        let mut schedule = quiet(&["a", "b"]);
-        schedule.happened(&team("b"), News::Files, at(0));
-        assert_eq!(schedule.behind_since(), Some(at(0)));
-        let job = schedule.due(at(0)).unwrap();
-        assert_eq!(words(Some(job.clone())), "b look presence");
-        schedule.begin(&job);
-        schedule.end(&job, &Done { took: Duration::from_millis(3), ..Done::default() }, at(3));
-        assert_eq!(schedule.behind_since(), None);
-        assert_eq!(words(schedule.due(at(249))), "nothing");
-        assert_eq!(words(schedule.due(at(250))), "b tend");
-    }
-
-    #[test]
-    fn what_happens_during_a_look_is_for_the_next_one_after_a_rest() {
-        let mut schedule = quiet(&["a"]);
-        schedule.happened(&team("a"), News::Files, at(0));
-        let job = schedule.due(at(0)).unwrap();
-        schedule.begin(&job);
-        schedule.happened(&team("a"), News::Files, at(5));
-        schedule.end(&job, &Done { took: Duration::from_millis(10), ..Done::default() }, at(10));
-        assert_eq!(words(schedule.due(at(29))), "nothing");
-        assert_eq!(words(schedule.due(at(30))), "a look", "who is there is judged once a second");
-        assert_eq!(schedule.next(), Some((at(30), &team("a"))));
-    }
-
-    #[test]
-    fn the_end_of_a_process_is_judged_at_once() {
-        let mut schedule = quiet(&["a"]);
-        schedule.happened(&team("a"), News::Files, at(0));
-        let job = schedule.due(at(0)).unwrap();
-        schedule.begin(&job);
-        schedule.end(&job, &Done::default(), at(0));
-        schedule.happened(&team("a"), News::People, at(1));
-        assert_eq!(words(schedule.due(at(1))), "a presence");
-    }
-
-    #[test]
-    fn looks_come_before_all_else_but_nothing_waits_for_long() {
-        let mut schedule = quiet(&["a", "b", "c"]);
-        schedule.happened(&team("a"), News::People, at(0));
-        schedule.happened(&team("b"), News::Files, at(100));
-        schedule.happened(&team("c"), News::Files, at(200));
-        assert_eq!(words(schedule.due(at(200))), "b look");
-        let job = schedule.due(at(200)).unwrap();
-        schedule.begin(&job);
-        schedule.end(&job, &Done::default(), at(200));
-        assert_eq!(words(schedule.due(at(200))), "c look presence");
-        assert_eq!(words(schedule.due(at(5_001))), "a presence", "late is late");
-    }
-
-    #[test]
-    fn what_is_due_by_the_clock_comes_by_the_clock() {
-        let mut schedule = quiet(&["a"]);
-        schedule.happened(&team("a"), News::People, at(0));
-        for _ in 0..2 {
-            let now = schedule.next().unwrap().0;
-            let job = schedule.due(now).unwrap();
-            schedule.begin(&job);
-            let done =
-                Done { presence_next: Some(at(60_000)), tend_next: Some(at(90_000)), ..Done::default() };
-            schedule.end(&job, &done, now);
-        }
-        assert_eq!(schedule.next(), Some((at(60_000), &team("a"))));
-        assert_eq!(words(schedule.due(at(90_000))), "a presence tend");
-    }
-
-    #[test]
-    fn one_that_fails_rests_longer_each_time_and_holds_nobody_up() {
-        let mut schedule = quiet(&["a", "b"]);
-        schedule.happened(&team("a"), News::Files, at(0));
-        let mut now = at(0);
-        let mut rests = Vec::new();
-        for _ in 0..12 {
-            let job = schedule.due(now).unwrap();
-            schedule.begin(&job);
-            schedule.fail(&job, now);
-            assert_eq!(words(schedule.due(now)), "nothing");
-            let next = schedule.next().unwrap().0;
-            rests.push(next.since(now).as_secs());
-            now = next;
-        }
-        assert_eq!(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
-        schedule.happened(&team("b"), News::Files, now);
-        schedule.happened(&team("a"), News::Files, now);
-        let job = schedule.due(now).unwrap();
-        schedule.begin(&job);
-        schedule.end(&job, &Done::default(), now);
-        assert_eq!(words(schedule.due(now)), "b look presence");
-    }
-
-    #[test]
-    fn one_that_is_gone_is_looked_at_once_more() {
-        let mut schedule = quiet(&["a", "b"]);
-        schedule.set_teams(&BTreeSet::from([team("b")]), at(0));
-        assert_eq!(words(schedule.due(at(0))), "a look");
-        schedule.forget(&team("a"));
-        assert_eq!((schedule.due(at(0)), schedule.teams()), (None, 1));
-    }
-
-    #[test]
-    fn a_conversation_concerns_those_in_which_something_happened() {
-        let mut schedule = quiet(&["a", "b"]);
-        schedule.happened(&team("a"), News::Files, at(0));
-        while let Some(job) = schedule.due(at(300)) {
-            schedule.begin(&job);
-            schedule.end(&job, &Done::default(), at(300));
-        }
-        schedule.conversation_went_on(at(2_000));
-        schedule.conversation_went_on(at(2_100));
-        assert_eq!(words(schedule.due(at(2_499))), "a presence tend");
-        let job = schedule.due(at(2_500)).unwrap();
-        assert!(job.look);
-    }
-
-    #[test]
-    fn a_clock_that_was_set_back_makes_everything_due() {
-        let mut schedule = quiet(&["a"]);
-        schedule.happened(&team("a"), News::Files, at(3_600_000));
-        assert!(schedule.due(at(3_600_000)).is_some());
-        assert_eq!(words(schedule.due(at(0))), "a look presence tend");
     }
 }

@@ -1,12 +1,12 @@
 //! Doing what is due in one team. What goes wrong there stays there.
 
 use std::any::Any;
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use atm_office::chores::{Chore, Outcome};
 use atm_office::people::presence::Round;
+use atm_office::trail::look::Looked;
 use atm_office::{Office, OfficeError};
 
 use crate::schedule::{Done, Job};
@@ -28,19 +28,20 @@ pub(crate) struct Visited {
 /// Does what is due. An error is the whole team's; also a panic, which must not end the others' daemon.
 pub(crate) fn visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visited, String> {
     let begun = Instant::now();
-    let visited = catch_unwind(AssertUnwindSafe(|| match try_visit(office, chores, job) {
+    let visited = unless_it_panics(|| match try_visit(office, chores, job) {
         // It went while it was visited: that is no trouble, and there is a last look.
         Err(_) if !office.has_team(&job.team) => try_visit(office, chores, job),
         visited => visited,
-    }));
-    match visited {
-        Ok(Ok(mut visited)) => {
-            visited.done.took = begun.elapsed();
-            Ok(visited)
-        }
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(panic) => Err(format!("it panicked: {}", words_of(panic.as_ref()))),
-    }
+    })?;
+    let mut visited = visited.map_err(|error| error.to_string())?;
+    visited.done.took = begun.elapsed();
+    Ok(visited)
+}
+
+/// Does something whose panic is only an error.
+pub(crate) fn unless_it_panics<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+    let done = catch_unwind(AssertUnwindSafe(act));
+    done.map_err(|panic| format!("it panicked: {}", words_of(panic.as_ref())))
 }
 
 fn try_visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visited, OfficeError> {
@@ -57,7 +58,7 @@ fn try_visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visite
     if job.look || job.presence {
         match office.team(&job.team) {
             Ok(mut team) => {
-                team.look()?;
+                report(&team.look()?);
                 if job.presence {
                     if let Err(error) = team.notice_exits() {
                         visited.troubles.push(error.to_string());
@@ -69,7 +70,7 @@ fn try_visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visite
             }
             // Its configuration cannot be read now; its inboxes can.
             Err(error) => {
-                office.look(&job.team)?;
+                report(&office.look(&job.team)?);
                 return Err(error);
             }
         }
@@ -88,37 +89,18 @@ fn try_visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visite
     Ok(visited)
 }
 
+/// Logs what a look recorded. It is read from the ledger only where somebody wants it.
+fn report(looked: &Looked) {
+    if !tracing::enabled!(tracing::Level::DEBUG) {
+        return;
+    }
+    for event in looked.events().unwrap_or_default() {
+        let who = event.inbox.map(|inbox| format!("{}@{}", inbox.name, inbox.team));
+        tracing::debug!(kind = ?event.kind, who, message = event.message, "recorded");
+    }
+}
+
 fn words_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
-}
-
-/// The processes and sessions of each team, and who is concerned by one.
-#[derive(Debug, Default)]
-pub(crate) struct Concerned(std::collections::BTreeMap<atm_wire::TeamName, Round>);
-
-impl Concerned {
-    pub(crate) fn set(&mut self, team: &atm_wire::TeamName, round: Round) {
-        self.0.insert(team.clone(), round);
-    }
-
-    pub(crate) fn forget(&mut self, team: &atm_wire::TeamName) {
-        self.0.remove(team);
-    }
-
-    pub(crate) fn processes(&self) -> BTreeSet<u64> {
-        self.0.values().flat_map(|round| round.processes.iter().copied()).collect()
-    }
-
-    pub(crate) fn by_process(&self, died: &BTreeSet<u64>) -> Vec<atm_wire::TeamName> {
-        self.teams(|round| !round.processes.is_disjoint(died))
-    }
-
-    pub(crate) fn by_session(&self, changed: &BTreeSet<String>) -> Vec<atm_wire::TeamName> {
-        self.teams(|round| !round.sessions.is_disjoint(changed))
-    }
-
-    fn teams(&self, is_concerned: impl Fn(&Round) -> bool) -> Vec<atm_wire::TeamName> {
-        self.0.iter().filter(|(_, round)| is_concerned(round)).map(|(team, _)| team.clone()).collect()
-    }
 }

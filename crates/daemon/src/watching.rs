@@ -5,10 +5,10 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use atm_office::Office;
-use atm_store::watch::{ManyWatch, Waker, Woken, has_events};
+use atm_store::watch::{Identity, ManyWatch, Waker, Woken, has_events, identity};
 use atm_wire::TeamName;
 
 /// Folders whose changes nobody tells of are looked at so often.
@@ -21,8 +21,10 @@ pub(crate) enum Meaning {
     Root,
     /// Teams may have come or gone.
     Teams,
-    /// Mail, tasks or the configuration of a team. In its own folder, others may have come or gone, too.
-    Team { name: TeamName, is_its_folder: bool },
+    /// Mail, tasks or the configuration of a team. In some of its folders, others may have come or gone, too.
+    Team { name: TeamName, holds_others: bool },
+    /// A folder that may become a team: clients make it first, and what makes it a team later.
+    NoTeam(TeamName),
     /// Sessions of clients.
     Sessions,
     /// Conversations.
@@ -63,12 +65,12 @@ pub(crate) struct Watching {
     holders: Vec<(PathBuf, Option<Identity>)>,
     /// The folders of each team.
     by_team: BTreeMap<TeamName, Vec<Stands>>,
+    /// The folders beside them that are no teams.
+    no_teams: BTreeSet<TeamName>,
 }
 
-/// What tells a folder from a later one of the same name.
-type Identity = (u64, u64, Option<SystemTime>);
-/// A folder that is there.
-type Stands = (PathBuf, Identity);
+/// A folder that is there, and whether it holds others that are watched.
+type Stands = (PathBuf, bool, Identity);
 
 impl Watching {
     pub(crate) fn new(office: &Office) -> Self {
@@ -80,6 +82,7 @@ impl Watching {
             next_poll: None,
             holders: Vec::new(),
             by_team: BTreeMap::new(),
+            no_teams: BTreeSet::new(),
         }
     }
 
@@ -119,9 +122,8 @@ impl Watching {
         let mut new = Vec::new();
         for team in teams {
             let folders = folders_of(office, team);
-            for (folder, _) in &folders {
-                let is_its_folder = *folder == root.team(team);
-                let meaning = Meaning::Team { name: team.clone(), is_its_folder };
+            for (folder, holds_others, _) in &folders {
+                let meaning = Meaning::Team { name: team.clone(), holds_others: *holds_others };
                 meanings.entry(folder.clone()).or_default().insert(meaning);
             }
             if self.by_team.get(team) != Some(&folders) {
@@ -130,11 +132,16 @@ impl Watching {
             by_team.insert(team.clone(), folders);
         }
         self.by_team = by_team;
+        self.no_teams = no_teams(office, teams);
+        for name in &self.no_teams {
+            meanings.entry(root.team(name)).or_default().insert(Meaning::NoTeam(name.clone()));
+        }
         self.watch.set(meanings.keys().cloned());
         self.meanings = meanings;
         self.set_polled();
-        let is_settled =
-            !self.has_other_holders(office) && !new.iter().any(|team| self.has_other_folders(office, team));
+        let is_settled = !self.has_other_holders(office)
+            && self.no_teams == no_teams(office, teams)
+            && !new.iter().any(|team| self.has_other_folders(office, team));
         (new, is_settled)
     }
 
@@ -208,14 +215,20 @@ impl Watching {
     }
 }
 
-fn identity(folder: &Path) -> Option<Identity> {
-    let found = fs::metadata(folder).ok().filter(fs::Metadata::is_dir)?;
-    Some((found.dev(), found.ino(), found.created().ok()))
-}
-
 fn folders_of(office: &Office, team: &TeamName) -> Vec<Stands> {
     let folders = office.folders_of(team).into_iter();
-    folders.filter_map(|(folder, _)| identity(&folder).map(|identity| (folder, identity))).collect()
+    folders
+        .filter_map(|(folder, holds_others)| {
+            identity(&folder).map(|identity| (folder, holds_others, identity))
+        })
+        .collect()
+}
+
+/// The folders beside the teams that are none.
+fn no_teams(office: &Office, teams: &BTreeSet<TeamName>) -> BTreeSet<TeamName> {
+    let folders = folders_in(&office.root().teams());
+    let names = folders.iter().filter_map(|folder| TeamName::parse(folder.file_name()?.to_str()?).ok());
+    names.filter(|name| !teams.contains(name)).collect()
 }
 
 fn holders(office: &Office) -> Vec<(PathBuf, Option<Identity>)> {

@@ -182,6 +182,11 @@ impl State {
         self.path.join("daemon")
     }
 
+    /// Of which conditions people were told that belong to no team.
+    pub(crate) fn notified(&self) -> PathBuf {
+        self.path.join("notified")
+    }
+
     /// The lock of the daemon, in a folder that is there.
     pub fn daemon_lock(&self) -> Result<PathBuf, StoreError> {
         create_private_folders(&self.daemon())?;

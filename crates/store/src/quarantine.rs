@@ -1,6 +1,8 @@
 //! Where things go that cannot stay and must not be lost.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -52,6 +54,25 @@ impl Quarantine {
         Ok(place)
     }
 
+    /// Removes what came before a time, and says how many that were.
+    pub fn remove_before(&self, time: Stamp) -> Result<usize, StoreError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            entries => entries.doing("list", &self.folder)?,
+        };
+        let mut removed = 0;
+        for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+            // A file that was moved here has the time of its last change; the system knows when its name changed.
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            let came = found.ctime().saturating_mul(1_000);
+            if found.is_file() && came < time.as_millis() {
+                disk::remove_file(&path).doing("remove", &path)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
     fn place_for(&self, origin: &Path, why: &str) -> Result<PathBuf, StoreError> {
         create_private_folders(&self.folder)?;
         let parts: Vec<_> = origin.iter().rev().take(3).map(|part| part.to_string_lossy()).collect();
@@ -69,4 +90,28 @@ impl Quarantine {
 fn now() -> Stamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Stamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_came_before_a_time_is_removed_whenever_it_was_last_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let quarantine = Quarantine::new(folder.path().join("quarantine"));
+        assert_eq!(quarantine.remove_before(now()).unwrap(), 0, "there is none");
+        let origin = folder.path().join("bob.json");
+        fs::write(&origin, "{").unwrap();
+        let old = SystemTime::now() - Duration::from_secs(900_000);
+        fs::File::open(&origin).unwrap().set_modified(old).unwrap();
+        let place = quarantine.move_in(&origin, "damaged").unwrap();
+        let minute = Duration::from_secs(60);
+        assert_eq!(quarantine.remove_before(now().saturating_sub(minute)).unwrap(), 0, "it came just now");
+        assert!(place.exists());
+        assert_eq!(quarantine.remove_before(now().saturating_add(minute)).unwrap(), 1);
+        assert!(!place.exists());
+    }
 }

@@ -1,6 +1,7 @@
 //! A team's folder and its `config.json`.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use atm_wire::json::{self, Object, Style};
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::commit::{Content, Plan, SharedFile};
@@ -77,16 +79,31 @@ impl TeamFolder {
 
     /// The team's members and more. A team that has mail but no `config.json` is an empty one.
     pub fn load(&self) -> Result<TeamConfig, StoreError> {
+        Ok(self.load_with(TeamConfig::parse)?.unwrap_or_default())
+    }
+
+    /// All that stands in `config.json`, known to us or not; nothing where there is none.
+    pub fn load_whole(&self) -> Result<Option<Value>, StoreError> {
+        self.load_with(|text| {
+            TeamConfig::parse(text).map_err(|error| error.to_string())?;
+            serde_json::from_str(text).map_err(|error| error.to_string())
+        })
+    }
+
+    fn load_with<T, E: Display>(
+        &self,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, StoreError> {
         let target = resolve(self.config.path())?;
         let config = read_patiently(&target, |seen, is_last| {
-            let Some(bytes) = seen.bytes() else { return Some(Ok(TeamConfig::default())) };
-            match TeamConfig::parse(&String::from_utf8_lossy(bytes)) {
-                Ok(config) => Some(Ok(config)),
+            let Some(bytes) = seen.bytes() else { return Some(Ok(None)) };
+            match parse(&String::from_utf8_lossy(bytes)) {
+                Ok(config) => Some(Ok(Some(config))),
                 Err(_) if !is_last => None,
                 Err(error) => Some(Err(StoreError::bad(self.config.path(), error.to_string()))),
             }
         })?;
-        config.unwrap_or_else(|| Ok(TeamConfig::default()))
+        config.unwrap_or(Ok(None))
     }
 
     /// Makes the team: its folder, its `config.json`, and the folder that its mail is kept in.

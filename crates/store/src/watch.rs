@@ -1,21 +1,22 @@
 //! Waiting for files to change, by the system's events, with a slow look of our own in case one gets lost.
 
 mod many;
+mod stop;
+mod watcher;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
-use std::mem;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use watcher::Subscription;
 
 use crate::idle::Idle;
 use crate::interrupt::{self, Waiter};
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
 pub use many::{ManyWatch, Waker, Woken, has_events};
+pub use stop::Stop;
+pub use watcher::{Identity, Watcher, identity};
 
 /// Events get lost on network file systems and when the kernel's queue overflows.
 const SAFETY_LOOK: Duration = Duration::from_secs(3);
@@ -24,225 +25,14 @@ const IDLE_PAUSE: Duration = Duration::from_millis(25);
 /// While a folder that we were asked to watch is not there.
 const MISSING_LOOK: Duration = Duration::from_millis(250);
 
-/// Ends waiting from another thread, for good.
-#[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Mutex<Stopping>>);
-
-#[derive(Debug, Default)]
-struct Stopping {
-    stopped: bool,
-    waiting: Vec<Sender<()>>,
-    children: Vec<Weak<Mutex<Stopping>>>,
-}
-
-impl Stop {
-    /// Wakes all that wait with this, now and later.
-    pub fn stop(&self) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.stopped = true;
-        for waiting in state.waiting.drain(..) {
-            let _ = waiting.send(());
-        }
-        for child in state.children.drain(..).filter_map(|child| child.upgrade()) {
-            Self(child).stop();
-        }
-    }
-
-    /// One that can be stopped by itself, and stops with this one.
-    #[must_use]
-    pub fn child(&self) -> Self {
-        let child = Self::default();
-        self.also_stops(&child);
-        child
-    }
-
-    /// Lets another one stop with this one, too.
-    pub fn also_stops(&self, other: &Self) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.stopped {
-            other.stop();
-        } else {
-            state.children.retain(|child| child.strong_count() > 0);
-            state.children.push(Arc::downgrade(&other.0));
-        }
-    }
-
-    /// Whether somebody has said so.
-    pub fn is_stopped(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).stopped
-    }
-
-    fn wakes(&self, waiting: &Sender<()>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.stopped {
-            let _ = waiting.send(());
-        } else {
-            state.waiting.push(waiting.clone());
-        }
-    }
-}
-
-/// The system's file events for all that wait in one process: one watch for each folder, however many wait for it.
-#[derive(Debug, Clone, Default)]
-pub struct Watcher(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    system: Mutex<System>,
-    /// Locked inside the system's own thread, so never while the system is asked for something.
-    subscribers: Arc<Mutex<Vec<Subscriber>>>,
-}
-
-#[derive(Debug, Default)]
-struct System {
-    /// Made when it is first needed.
-    watcher: Option<RecommendedWatcher>,
-    /// The system has none left.
-    has_none: bool,
-    watches: HashMap<PathBuf, Watch>,
-    next: u64,
-}
-
-#[derive(Debug)]
-struct Watch {
-    id: u64,
-    users: usize,
-    /// The folder that it is of: another one may have its name by now.
-    of: Identity,
-}
-
-/// What tells a folder from a later one of the same name, which may have the same number.
-type Identity = (u64, u64, Option<SystemTime>);
-
-/// Somebody who waits for folders.
-#[derive(Debug)]
-struct Subscriber {
-    id: u64,
-    folders: HashSet<PathBuf>,
-    changed: BTreeSet<PathBuf>,
-    /// Events were lost: everything may have changed.
-    lost: bool,
-    wake: Sender<()>,
-}
-
-impl Watcher {
-    fn subscribe(&self, folders: HashSet<PathBuf>, wake: Sender<()>) -> u64 {
-        let id = lock(&self.0.system).next_id();
-        lock(&self.0.subscribers).push(Subscriber {
-            id,
-            folders,
-            changed: BTreeSet::new(),
-            lost: false,
-            wake,
-        });
-        id
-    }
-
-    /// Sees that a folder is watched for somebody who has the watch `held` of it; gives the watch that it has now.
-    fn hold(&self, folder: &Path, held: Option<u64>) -> Option<u64> {
-        let mut system = lock(&self.0.system);
-        let identity = |found: fs::Metadata| (found.dev(), found.ino(), found.created().ok());
-        let found = fs::metadata(folder).ok().map(identity);
-        if system.watches.get(folder).is_some_and(|watch| Some(watch.of) != found) {
-            // Its watch is gone with it, for everybody.
-            system.watches.remove(folder);
-            if let Some(watcher) = system.watcher(&self.0.subscribers) {
-                let _ = watcher.unwatch(folder);
-            }
-        }
-        let of = found?;
-        match system.watches.get_mut(folder) {
-            Some(watch) if held == Some(watch.id) => return held,
-            Some(watch) => {
-                watch.users += 1;
-                return Some(watch.id);
-            }
-            None => {}
-        }
-        system.watcher(&self.0.subscribers)?.watch(folder, RecursiveMode::NonRecursive).ok()?;
-        let id = system.next_id();
-        system.watches.insert(folder.to_owned(), Watch { id, users: 1, of });
-        Some(id)
-    }
-
-    fn release(&self, folder: &Path, held: u64) {
-        let mut system = lock(&self.0.system);
-        let Some(watch) = system.watches.get_mut(folder).filter(|watch| watch.id == held) else { return };
-        watch.users -= 1;
-        if watch.users == 0 {
-            system.watches.remove(folder);
-            if let Some(watcher) = system.watcher(&self.0.subscribers) {
-                let _ = watcher.unwatch(folder);
-            }
-        }
-    }
-}
-
-impl System {
-    fn next_id(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
-
-    fn watcher(&mut self, subscribers: &Arc<Mutex<Vec<Subscriber>>>) -> Option<&mut RecommendedWatcher> {
-        let make = || {
-            let subscribers = Arc::clone(subscribers);
-            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                if let Ok(event) = event
-                    && !event.kind.is_access()
-                {
-                    lock(&subscribers).iter_mut().for_each(|subscriber| subscriber.tell(&event.paths));
-                }
-            })
-        };
-        if self.watcher.is_none() && !self.has_none {
-            self.watcher = make().ok();
-            self.has_none = self.watcher.is_none();
-        }
-        self.watcher.as_mut()
-    }
-}
-
-impl Subscriber {
-    fn tell(&mut self, paths: &[PathBuf]) {
-        let folders = paths.iter().flat_map(|path| [Some(path.as_path()), path.parent()]).flatten();
-        let ours: Vec<PathBuf> =
-            folders.filter(|folder| self.folders.contains(*folder)).map(ToOwned::to_owned).collect();
-        // An event without a path says that some were lost.
-        if !ours.is_empty() || paths.is_empty() {
-            self.lost |= paths.is_empty();
-            self.changed.extend(ours);
-            let _ = self.wake.send(());
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Waits for changes in folders. A file's own watch would die with the first rename, so folders it is.
 #[derive(Debug)]
 pub struct FolderWatch {
-    watcher: Watcher,
-    id: u64,
+    folders: Subscription,
     events: Receiver<()>,
-    /// Each with the watch that it has.
-    folders: Vec<(PathBuf, Option<u64>)>,
     stop: Stop,
     idle: Option<Idle>,
     _waiter: Waiter,
-}
-
-impl Drop for FolderWatch {
-    fn drop(&mut self) {
-        lock(&self.watcher.0.subscribers).retain(|subscriber| subscriber.id != self.id);
-        for (folder, held) in &self.folders {
-            if let Some(held) = held {
-                self.watcher.release(folder, *held);
-            }
-        }
-    }
 }
 
 impl FolderWatch {
@@ -262,13 +52,9 @@ impl FolderWatch {
         let (send, events) = mpsc::channel();
         stop.wakes(&send);
         let waiter = Waiter::register(&send);
-        let folders: BTreeSet<PathBuf> = folders.into_iter().collect();
-        let id = watcher.subscribe(folders.iter().cloned().collect(), send);
-        let folders = folders.into_iter().map(|folder| (folder, None)).collect();
-        let (watcher, stop) = (watcher.clone(), stop.clone());
-        let mut watch = Self { watcher, id, events, folders, stop, idle: None, _waiter: waiter };
-        watch.attach();
-        watch
+        let mut subscription = Subscription::new(watcher, send);
+        subscription.set(folders);
+        Self { folders: subscription, events, stop: stop.clone(), idle: None, _waiter: waiter }
     }
 
     /// With something to do while nothing happens.
@@ -299,9 +85,7 @@ impl FolderWatch {
 
     /// The folders in which something changed since the last time.
     pub fn take_changed(&mut self) -> BTreeSet<PathBuf> {
-        let mut subscribers = lock(&self.watcher.0.subscribers);
-        let ours = subscribers.iter_mut().find(|subscriber| subscriber.id == self.id);
-        ours.map(|ours| mem::take(&mut ours.changed)).unwrap_or_default()
+        self.folders.take().folders
     }
 
     /// Waits until something may have changed, or `deadline` is over; says whether it is not over yet. It is over when
@@ -309,9 +93,8 @@ impl FolderWatch {
     ///
     /// Look at the files before the first call: what happened before the watch began gives no event.
     pub fn wait(&mut self, deadline: Option<Instant>) -> bool {
-        self.attach();
-        let look =
-            if self.folders.iter().all(|(_, watch)| watch.is_some()) { SAFETY_LOOK } else { MISSING_LOOK };
+        self.folders.attach();
+        let look = if self.folders.has_all() { SAFETY_LOOK } else { MISSING_LOOK };
         let left = deadline.map_or(look, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() || self.is_over() {
             return false;
@@ -328,7 +111,7 @@ impl FolderWatch {
     /// does not end for a slow look of our own: the caller sets a deadline for that.
     pub fn wait_for_change(&mut self, deadline: Option<Instant>) -> bool {
         loop {
-            self.attach();
+            self.folders.attach();
             let left = deadline.map_or(SAFETY_LOOK, |at| at.saturating_duration_since(Instant::now()));
             if left.is_zero() || self.is_over() {
                 return false;
@@ -344,17 +127,11 @@ impl FolderWatch {
     pub fn is_over(&self) -> bool {
         self.stop.is_stopped() || interrupt::ends_wait()
     }
-
-    fn attach(&mut self) {
-        for (folder, held) in &mut self.folders {
-            *held = self.watcher.hold(folder, *held);
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::{fs, thread};
 
     use super::*;
 

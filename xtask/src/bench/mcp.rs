@@ -182,10 +182,7 @@ impl Client {
 
     /// A number of the kernel's, in kB where it is memory.
     fn status(&self, key: &str) -> Result<u32> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix(key)).context("the kernel tells it")?;
-        let number = line.trim_start_matches(':').split_whitespace().next().context("a number")?;
-        Ok(number.parse()?)
+        measure::kernel_says(self.child.id(), key)
     }
 }
 

@@ -71,6 +71,14 @@ pub(super) fn percentile(times: &[Duration], percent: usize) -> Duration {
     times.get(rank.saturating_sub(1)).copied().unwrap_or_default()
 }
 
+/// A number that the kernel tells of a process; memory is in kilobytes.
+pub(super) fn kernel_says(pid: u32, key: &str) -> Result<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key)).context("the kernel tells it")?;
+    let number = line.trim_start_matches(':').split_whitespace().next().context("a number")?;
+    Ok(number.parse()?)
+}
+
 fn cpu_of_children() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("the system does not tell CPU times")?;
     Ok(duration(usage.user_time()) + duration(usage.system_time()))

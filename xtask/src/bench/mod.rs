@@ -5,6 +5,7 @@
 mod archive;
 mod before;
 mod corpus;
+mod daemon;
 mod hook;
 mod install;
 mod ledger;
@@ -72,6 +73,8 @@ enum Scenario {
     Archive,
     /// The MCP server: its start, its memory, a waiting call
     Mcp,
+    /// The daemon beside 1,000 teams
+    Daemon,
     /// What mail costs in tokens on a scripted day
     Tokens,
     /// From a package to a finished demonstration
@@ -91,6 +94,7 @@ impl Scenario {
             Self::Scale => scale::run(bench),
             Self::Archive => archive::run(bench),
             Self::Mcp => mcp::run(bench),
+            Self::Daemon => daemon::run(bench),
             Self::Tokens => tokens::run(bench),
             Self::Install => install::run(bench),
         }

@@ -1,7 +1,9 @@
 //! `cargo xtask soak`: every kind of writer and reader at once on a throw-away tree, with kills and a disk that fills up. It
-//! ends with a table of what was sent, what was answered, and what was lost, doubled, torn or told wrongly.
+//! ends with a table of what was sent, what was answered, and what was lost, doubled, torn or told wrongly. Then the same for a
+//! daemon that is killed again and again.
 
 mod account;
+mod daemon;
 mod foreign;
 mod ours;
 mod room;
@@ -16,6 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum as _;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use self::account::{Journal, Table};
@@ -29,11 +32,23 @@ const EVERY: Duration = Duration::from_secs(5);
 /// The disk that fills up.
 const SMALL: &str = "size=16m";
 
+/// A part of it.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Mail that is sent, read and undone.
+    Mail,
+    /// A daemon that is killed and started again.
+    Daemon,
+}
+
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// For how long
+    /// For how long each part
     #[arg(long, value_name = "N", default_value_t = 2.0)]
     minutes: f64,
+    /// Only this part
+    #[arg(long, value_enum)]
+    part: Option<Part>,
     /// Where random choices begin
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
@@ -46,8 +61,12 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn for_minutes(minutes: f64) -> Self {
-        Self { minutes, seed: None, binary: None, inside: None }
+    pub(crate) fn of(part: Part, minutes: f64) -> Self {
+        Self { minutes, part: Some(part), seed: None, binary: None, inside: None }
+    }
+
+    fn has(&self, part: Part) -> bool {
+        self.part.is_none_or(|only| only == part)
     }
 }
 
@@ -87,24 +106,43 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let seed = args.seed.unwrap_or_else(random::seed);
     println!("soak: {} minutes, seed {seed}", args.minutes);
     let scratch = tempfile::Builder::new().prefix("soak-").tempdir_in(repo::target()?)?;
-    let storm = Storm { node_modules, seed, stop: AtomicBool::new(false), journal: Journal::default() };
-    let crowded = crowded_world(&atm, &scratch.path().join("crowded"))?;
-    let small = small_world(&atm, &scratch.path().join("small"))?;
     let limit = Duration::from_secs_f64(args.minutes * 60.0);
+    let storm = || Storm {
+        node_modules: node_modules.clone(),
+        seed,
+        stop: AtomicBool::new(false),
+        journal: Journal::default(),
+    };
+    let mut wrong = 0;
+    if args.has(Part::Mail) {
+        wrong += mail(&storm(), &atm, scratch.path(), limit)?;
+    }
+    if args.has(Part::Daemon) {
+        wrong += daemon::run(&storm(), &atm, &scratch.path().join("daemon"), limit)?;
+    }
+    if wrong > 0 {
+        let kept = scratch.keep();
+        bail!("{wrong} wrong; everything is still in {} (seed {seed})", kept.display());
+    }
+    Ok(())
+}
+
+/// The storm of mail; gives the number of what is wrong.
+fn mail(storm: &Storm, atm: &Path, scratch: &Path, limit: Duration) -> Result<usize> {
+    let crowded = crowded_world(atm, &scratch.join("crowded"))?;
+    let small = small_world(atm, &scratch.join("small"))?;
     thread::scope(|scope| -> Result<()> {
         let mut workers = Vec::new();
         for room in &ROOMS {
             for actor in room.actors() {
-                let (storm, world) = (&storm, &crowded);
+                let world = &crowded;
                 workers.push(scope.spawn(move || actor.run(storm, world, room)));
             }
         }
         if let Some(world) = &small {
             for actor in Room::SMALL.actors() {
-                let storm = &storm;
                 workers.push(scope.spawn(move || actor.run(storm, world, &Room::SMALL)));
             }
-            let storm = &storm;
             workers.push(scope.spawn(move || ours::fill_and_free(storm, world)));
         }
         let start = Instant::now();
@@ -125,14 +163,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     table.settle(&crowded, &ROOMS, &storm.journal)?;
     if let Some(world) = &small {
         table.settle(world, std::slice::from_ref(&Room::SMALL), &storm.journal)?;
-        faults::unmount(&scratch.path().join("small"));
+        faults::unmount(&scratch.join("small"));
     }
-    let wrong = table.print(&storm.journal);
-    if wrong > 0 {
-        let kept = scratch.keep();
-        bail!("{wrong} wrong; everything is still in {} (seed {seed})", kept.display());
-    }
-    Ok(())
+    Ok(table.print(&storm.journal))
 }
 
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -158,6 +191,9 @@ fn run_inside(args: &Args, atm: &Path) -> Result<()> {
     again.arg("--inside").arg(&tools.node_modules);
     if let Some(seed) = args.seed {
         again.args(["--seed", &seed.to_string()]);
+    }
+    if let Some(part) = args.part.and_then(|part| part.to_possible_value()) {
+        again.args(["--part", part.get_name()]);
     }
     repo::run(&mut again)
 }

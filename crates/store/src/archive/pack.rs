@@ -15,7 +15,7 @@ use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
 use super::index::{self, Block};
-use super::{PACKED, PLAIN, Part, Writer};
+use super::{Archive, PACKED, PLAIN, Part, Whence, Writer};
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::{Staged, in_real_folder, sync_folder};
@@ -35,11 +35,11 @@ pub struct Packed {
     pub after: u64,
 }
 
-impl Writer {
+impl Archive {
     /// Whether the part that grows is to be closed: it is larger than `over`, or its first message has been in it for
     /// longer than `after`.
     pub fn is_due(&self, now: Stamp, over: u64, after: Duration) -> Result<bool, StoreError> {
-        let path = self.archive.file();
+        let path = self.file();
         let Ok(file) = disk::open_to_read(&path) else { return Ok(false) };
         let length = file.metadata().doing("look at", &path)?.len();
         if length == 0 || length > over {
@@ -58,6 +58,34 @@ impl Writer {
             Ok(())
         })?;
         Ok(is_old)
+    }
+
+    /// Closes the part that grows, if that is due, and packs what is closed.
+    pub fn pack_if_due(&self, now: Stamp, over: u64, after: Duration) -> Result<Packed, StoreError> {
+        let has_closed = || Ok(self.parts()?.iter().any(|part| !part.is_packed && part.label.is_some()));
+        let is_due = self.is_due(now, over, after)?;
+        if !is_due && !has_closed()? {
+            return Ok(Packed::default());
+        }
+        // Nothing is put into it here.
+        let whence = Whence { root: String::new(), team: String::new(), to: String::new(), at: now };
+        self.writer(whence)?.pack_if_due(now, over, after, &mut |_, _| {})
+    }
+}
+
+impl Writer {
+    /// Closes the part that grows, if that is due, and packs what is closed.
+    pub fn pack_if_due(
+        &self,
+        now: Stamp,
+        over: u64,
+        after: Duration,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Packed, StoreError> {
+        if self.archive.is_due(now, over, after)? {
+            self.close()?;
+        }
+        self.pack(progress)
     }
 
     /// Closes the part that grows, if there is anything in it.

@@ -1,12 +1,12 @@
 //! Waiting for changes in many folders that come and go. While nothing happens, nothing is done.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::mem;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use super::{IDLE_PAUSE, Stop, Watcher, lock};
+use super::watcher::{Changes, Subscription};
+use super::{IDLE_PAUSE, Stop, Watcher};
 use crate::idle::Idle;
 use crate::interrupt::{self, Waiter};
 
@@ -42,26 +42,12 @@ impl Waker {
 /// come and go.
 #[derive(Debug)]
 pub struct ManyWatch {
-    watcher: Watcher,
-    id: u64,
+    folders: Subscription,
     events: Receiver<()>,
     wake: Sender<()>,
-    /// Each with the watch that it has; none where the system gives none.
-    folders: BTreeMap<PathBuf, Option<u64>>,
     stop: Stop,
     idle: Option<Idle>,
     _waiter: Waiter,
-}
-
-impl Drop for ManyWatch {
-    fn drop(&mut self) {
-        lock(&self.watcher.0.subscribers).retain(|subscriber| subscriber.id != self.id);
-        for (folder, held) in &self.folders {
-            if let Some(held) = held {
-                self.watcher.release(folder, *held);
-            }
-        }
-    }
 }
 
 impl ManyWatch {
@@ -70,9 +56,8 @@ impl ManyWatch {
         let (wake, events) = mpsc::channel();
         stop.wakes(&wake);
         let waiter = Waiter::register(&wake);
-        let id = watcher.subscribe(HashSet::new(), wake.clone());
-        let (watcher, stop, folders) = (watcher.clone(), stop.clone(), BTreeMap::new());
-        Self { watcher, id, events, wake, folders, stop, idle, _waiter: waiter }
+        let folders = Subscription::new(watcher, wake.clone());
+        Self { folders, events, wake, stop: stop.clone(), idle, _waiter: waiter }
     }
 
     /// What ends its waits from another thread.
@@ -83,36 +68,17 @@ impl ManyWatch {
     /// Watches exactly these folders from now on, as far as they are there. One that was removed and made again is watched
     /// again.
     pub fn set(&mut self, folders: impl IntoIterator<Item = PathBuf>) {
-        let mut before = mem::take(&mut self.folders);
-        for folder in folders {
-            let held = before.remove(&folder).flatten();
-            self.folders.insert(folder, held);
-        }
-        for (folder, held) in before {
-            if let Some(held) = held {
-                self.watcher.release(&folder, held);
-            }
-        }
-        let wanted = self.folders.keys().cloned().collect();
-        let mut subscribers = lock(&self.watcher.0.subscribers);
-        if let Some(ours) = subscribers.iter_mut().find(|subscriber| subscriber.id == self.id) {
-            ours.folders = wanted;
-        }
-        drop(subscribers);
-        for (folder, held) in &mut self.folders {
-            *held = self.watcher.hold(folder, *held);
-        }
+        self.folders.set(folders);
     }
 
     /// The folders that are there and that the system does not watch: it has no watches left.
     pub fn unwatched(&self) -> impl Iterator<Item = &Path> {
-        let without = self.folders.iter().filter(|(folder, held)| held.is_none() && folder.is_dir());
-        without.map(|(folder, _)| folder.as_path())
+        self.folders.unwatched().filter(|folder| folder.is_dir())
     }
 
     /// How many folders the system watches.
     pub fn watched(&self) -> usize {
-        self.folders.values().filter(|held| held.is_some()).count()
+        self.folders.watched()
     }
 
     /// Waits until something changes, somebody calls, or the time is over. What changed since the last wait counts.
@@ -122,10 +88,7 @@ impl ManyWatch {
             return Woken::Over;
         }
         while self.events.try_recv().is_ok() {}
-        let mut subscribers = lock(&self.watcher.0.subscribers);
-        let ours = subscribers.iter_mut().find(|subscriber| subscriber.id == self.id);
-        let (changed, lost) =
-            ours.map(|ours| (mem::take(&mut ours.changed), mem::take(&mut ours.lost))).unwrap_or_default();
+        let Changes { folders: changed, lost } = self.folders.take();
         match (lost, changed.is_empty()) {
             (true, _) => Woken::EventsLost,
             (false, true) if !received => Woken::Due,
@@ -228,6 +191,34 @@ mod tests {
         watch.set([top.path().to_owned(), two.clone()]);
         fs::write(two.join("file"), "").unwrap();
         assert!(matches!(watch.wait(Some(soon())), Woken::By(changed) if changed.contains(&two)));
+    }
+
+    /// News of the first folder's end may come after the second is watched.
+    #[test]
+    fn a_folder_that_is_made_again_at_once_is_watched() {
+        let top = tempfile::tempdir().unwrap();
+        let one = top.path().join("one");
+        fs::create_dir(&one).unwrap();
+        let mut watch = ManyWatch::on(&Watcher::default(), &Stop::default(), None);
+        let folders = [top.path().to_owned(), one.clone()];
+        watch.set(folders.clone());
+        for _ in 0..50 {
+            let again = one.clone();
+            let maker = thread::spawn(move || {
+                for _ in 0..20 {
+                    fs::remove_dir_all(&again).unwrap();
+                    fs::create_dir(&again).unwrap();
+                }
+            });
+            while !maker.is_finished() {
+                watch.set(folders.clone());
+            }
+            maker.join().unwrap();
+            watch.set(folders.clone());
+            while watch.wait(Some(Instant::now() + Duration::from_millis(5))) != Woken::Due {}
+            fs::write(one.join("file"), "").unwrap();
+            assert!(matches!(watch.wait(Some(soon())), Woken::By(changed) if changed.contains(&one)));
+        }
     }
 
     #[test]

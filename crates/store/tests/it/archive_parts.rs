@@ -208,14 +208,29 @@ fn the_growing_part_is_due_by_size_or_by_age() {
     let team = array_team();
     let day = Duration::from_secs(86_400);
     let later = |days: u32| whence(&team).at.saturating_add(day * days);
-    let writer = archive_of(&team).writer(whence(&team)).unwrap();
-    assert!(!writer.is_due(later(99), 0, day).unwrap(), "there is none");
-    drop(writer);
+    let archive = archive_of(&team);
+    assert!(!archive.is_due(later(99), 0, day).unwrap(), "there is none");
     fill(&team, 0, 2);
-    let writer = archive_of(&team).writer(whence(&team)).unwrap();
-    assert!(!writer.is_due(later(1), 1 << 20, day).unwrap());
-    assert!(writer.is_due(later(2), 1 << 20, day).unwrap());
-    assert!(writer.is_due(later(0), 100, day).unwrap());
+    assert!(!archive.is_due(later(1), 1 << 20, day).unwrap());
+    assert!(archive.is_due(later(2), 1 << 20, day).unwrap());
+    assert!(archive.is_due(later(0), 100, day).unwrap());
+}
+
+#[test]
+fn an_archive_is_packed_when_that_is_due_whatever_became_of_its_inbox() {
+    let team = array_team();
+    let day = Duration::from_secs(86_400);
+    let later = |days: u32| whence(&team).at.saturating_add(day * days);
+    let archive = archive_of(&team);
+    fill(&team, 0, 2);
+    fs::remove_dir_all(team.folder()).unwrap();
+    let before = files(&archive);
+    assert_eq!(archive.pack_if_due(later(1), 1 << 20, day).unwrap().parts, 0);
+    assert_eq!(files(&archive), before);
+    assert_eq!(archive.pack_if_due(later(2), 1 << 20, day).unwrap().parts, 1);
+    assert!(files(&archive).iter().any(|file| file.contains(".zst")), "{:?}", files(&archive));
+    assert_eq!(texts(&archive.view(ALWAYS).unwrap()).0.len(), 2);
+    assert_eq!(archive.pack_if_due(later(9), 1 << 20, day).unwrap().parts, 0, "once");
 }
 
 #[test]

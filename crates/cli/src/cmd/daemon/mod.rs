@@ -91,6 +91,10 @@ impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
         let (exit, code, hint) = match &error {
             DaemonError::Runs { .. } => (ExitCode::Busy, "daemon_runs", Some("atm daemon status".to_owned())),
+            DaemonError::OtherRoot { .. } => {
+                let hint = "one runs for each state folder: `atm daemon stop` first, or give this root a state folder of its own with --state";
+                (ExitCode::Busy, "daemon_other_root", Some(hint.to_owned()))
+            }
             DaemonError::NotRunning => (ExitCode::NotFound, "no_daemon", Some("atm daemon start".to_owned())),
             DaemonError::Silent { pid } => {
                 let hint = format!(
@@ -103,7 +107,10 @@ impl From<DaemonError> for Failure {
                 (ExitCode::BadData, "daemon_answer", Some(hint.to_owned()))
             }
             DaemonError::DidNotStart(_) => (ExitCode::Io, "daemon_start", Some("atm daemon logs".to_owned())),
-            DaemonError::Io { .. } => (ExitCode::Io, "io", None),
+            DaemonError::Io { .. } => {
+                let hint = "see disk space and permissions. Mail does not need the daemon";
+                (ExitCode::Io, "io", Some(hint.to_owned()))
+            }
             DaemonError::Store(_) | DaemonError::Office(_) => (ExitCode::Io, "daemon", None),
         };
         match error {

@@ -1,14 +1,18 @@
 //! `atm daemon run`
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use atm_daemon::journal::Journal;
-use atm_daemon::{Daemon, Ended, Settings as DaemonSettings};
+use atm_daemon::{Daemon, Ended, Settings as DaemonSettings, SettingsFiles};
+use atm_notify::Notifier;
+use atm_office::Office;
+use atm_office::chores::Chore;
 use clap::Args;
 
 use super::super::duration::duration;
-use crate::chores::Chores;
+use crate::chores::{Chores, notifier_in_background};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -49,25 +53,53 @@ impl Run {
             context.out.finish()?;
         }
         // No project has a say in what is done for all.
-        let mut settings = Settings::of_user(&context.global)?;
+        let file = Settings::user_file()?;
+        let mut files = SettingsFiles::read([file.clone()]);
+        let mut chores = Arc::new(UserChores::new(Settings::of_user(&context.global)?, &context.office));
         loop {
-            let chores = Chores::of(&settings);
-            let list = chores.list();
-            let run = DaemonSettings { chores: &list, files: vec![Settings::user_file()?] };
-            match daemon.run(&run)? {
-                Ended::SettingsChanged => match Settings::of_user(&context.global) {
-                    Ok(changed) => settings = changed,
-                    // Those before stay in force until the file can be read.
-                    Err(Failure::Told(told)) => {
-                        tracing::error!(error = told.message, "the settings cannot be used");
+            match daemon.run(&DaemonSettings { chores: Arc::<UserChores>::clone(&chores), files })? {
+                Ended::SettingsChanged => {
+                    files = SettingsFiles::read([file.clone()]);
+                    match Settings::of_user(&context.global) {
+                        Ok(changed) => chores = Arc::new(UserChores::new(changed, &context.office)),
+                        // Those before stay in force until the file can be read.
+                        Err(Failure::Told(told)) => {
+                            tracing::error!(error = told.message, "the settings cannot be used");
+                        }
+                        Err(failure) => return Err(failure),
                     }
-                    Err(failure) => return Err(failure),
-                },
+                }
                 ended => {
                     daemon.end(ended);
                     return Ok(0);
                 }
             }
         }
+    }
+}
+
+/// The chores, by the user's settings.
+#[derive(Debug)]
+struct UserChores {
+    settings: Settings,
+    notifier: Option<Notifier>,
+}
+
+impl UserChores {
+    fn new(settings: Settings, office: &Office) -> Self {
+        let notifier = notifier_in_background(&settings.notifications.value, office);
+        Self { settings, notifier }
+    }
+}
+
+impl atm_daemon::Chores for UserChores {
+    fn lend(&self, act: &mut dyn FnMut(&[&dyn Chore])) {
+        act(&Chores::of(&self.settings, self.notifier.as_ref()).list());
+    }
+
+    fn keep_house(&self, office: &Office) -> Vec<String> {
+        let house = atm_upkeep::house::keep(office, &self.settings.upkeep.value);
+        tracing::info!(packed = house.packed, removed = house.removed, "kept house");
+        house.troubles
     }
 }

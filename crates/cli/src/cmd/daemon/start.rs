@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,8 +25,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 pub(super) fn run(context: &mut Context) -> Result<i32, Failure> {
     let state = context.office.state().clone();
-    if let Holder::Process(pid) = holder(&state) {
-        return tell(context, pid, false);
+    if let Holder::Process(pid) = holder(&state)
+        && let Some(code) = found(context, &state, pid)?
+    {
+        return Ok(code);
     }
     let waiting = context.out.waiting("waiting for the daemon to serve");
     let mut child = spawn(context, &state)?;
@@ -49,6 +52,27 @@ pub(super) fn run(context: &mut Context) -> Result<i32, Failure> {
     };
     drop(waiting);
     tell(context, pid, true)
+}
+
+/// The answer if a daemon holds the lock, or none if it ended meanwhile: a killed process holds its lock for a moment. It is
+/// the one that is wanted only if it watches the same tree.
+fn found(context: &mut Context, state: &State, pid: u32) -> Result<Option<i32>, Failure> {
+    let build = version::build();
+    let wanted = context.office.root().path().to_owned();
+    match Client::new(state, &build).status() {
+        Ok(status) if !is_same_place(&status.root, &wanted) => {
+            Err(DaemonError::OtherRoot { pid: status.pid, watches: status.root, wanted }.into())
+        }
+        Ok(status) => tell(context, status.pid, false).map(Some),
+        Err(DaemonError::NotRunning) => Ok(None),
+        // One that hangs has the lock all the same, and `status` says that it does not answer.
+        Err(_) => tell(context, pid, false).map(Some),
+    }
+}
+
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    one == other || real(one) == real(other)
 }
 
 fn tell(context: &mut Context, pid: u32, started: bool) -> Result<i32, Failure> {
@@ -80,7 +104,9 @@ fn spawn(context: &Context, state: &State) -> Result<Child, Failure> {
     let program = env::current_exe().map_err(|error| failed("find this program", &error))?;
     state.daemon_lock().map_err(|error| Failure::from(DaemonError::from(error)))?;
     let last_words = last_words(state);
-    let words = fs::File::create(&last_words).map_err(|error| failed("write its last words", &error))?;
+    let words = fs::File::create(&last_words).map_err(|cause| {
+        Failure::from(DaemonError::Io { doing: "write", path: last_words.clone(), cause })
+    })?;
     let mut command = Command::new(program);
     command.arg("--root").arg(context.office.root().path()).arg("--state").arg(state.path());
     command.args(["daemon", "run", "--detached"]);

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;
+use crate::output::times::span;
 use crate::version;
 
 pub(super) fn run(context: &mut Context) -> Result<i32, Failure> {
@@ -23,7 +24,8 @@ pub(super) fn run(context: &mut Context) -> Result<i32, Failure> {
             } else {
                 show(context, &status, &build)?;
             }
-            Ok(if status.store.ok && status.ledger.ok { 0 } else { i32::from(ExitCode::Io) })
+            let has_failed = [&status.store, &status.ledger].into_iter().any(|check| check.error.is_some());
+            Ok(if has_failed { i32::from(ExitCode::Io) } else { 0 })
         }
         Err(DaemonError::NotRunning) => {
             let last = LastRun::read(&state);
@@ -53,8 +55,9 @@ fn not_running(last: Option<&LastRun>) -> String {
 
 fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failure> {
     let now = context.office.now();
-    let since =
-        status.since.map_or_else(String::new, |since| format!(", up {}", span(now.since(since).as_secs())));
+    let since = status
+        .since
+        .map_or_else(String::new, |since| format!(", up {}", span(now.as_millis() - since.as_millis())));
     let out = &mut context.out;
     out.line(format!("runs (process {}{since}), version {}", status.pid, safe::line(&status.version)))?;
     if status.build != build {
@@ -64,8 +67,11 @@ fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failu
         ))?;
     }
     out.line(format!(
-        "watches {} teams: {} folders, {} processes",
-        status.teams, status.watches, status.processes
+        "watches {} teams below {}: {} folders, {} processes",
+        status.teams,
+        safe::line(&status.root.display().to_string()),
+        status.watches,
+        status.processes
     ))?;
     if status.polled > 0 {
         out.line(format!(
@@ -80,8 +86,9 @@ fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failu
     if let Some(busy) = &status.busy {
         out.line(format!("now: {}", safe::line(busy)))?;
     }
-    let next =
-        status.next.map(|at| (span(at.since(now).as_secs()), status.next_team.as_deref().unwrap_or("-")));
+    let next = status.next.map(|at| {
+        (span((at.as_millis() - now.as_millis()).max(0)), status.next_team.as_deref().unwrap_or("-"))
+    });
     out.line(match next {
         Some((span, team)) => format!("next: team {}, in {span}", safe::line(team)),
         None => "nothing is due".to_owned(),
@@ -102,16 +109,9 @@ fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failu
 
 fn check(check: &Check) -> String {
     match &check.error {
-        None => format!("ok ({} µs)", check.micros),
         Some(error) => format!("FAILED: {}", safe::line(error)),
-    }
-}
-
-fn span(seconds: u64) -> String {
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+        None if check.ok => format!("ok ({} µs)", check.micros),
+        // One of another version may not.
+        None => "not tried".to_owned(),
     }
 }

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::Watched;
-use crate::scene::{ATM, World};
+use crate::scene::{ATM, Answer, World};
 
 #[test]
 fn it_starts_once_serves_and_stops() {
@@ -36,6 +36,30 @@ fn it_starts_once_serves_and_stops() {
     let after = watched.world.atm(&["daemon", "status"]);
     assert_eq!(after.code, Some(3));
     assert!(after.stdout.contains("it was told to stop"), "{}", after.shown());
+}
+
+#[test]
+fn one_for_another_root_is_named_and_not_taken_for_the_one_that_is_wanted() {
+    let watched = Watched::new(World::with_team());
+    let other = watched.world.home().join("other");
+    fs::create_dir(&other).unwrap();
+    let at = |root: &std::path::Path, args: &[&str]| {
+        let mut command = watched.world.command(args);
+        Answer::of(&watched.world, &command.env("ATM_ROOT", root).output().unwrap())
+    };
+    let answer = at(&other, &["--json", "daemon", "start"]);
+    assert_eq!((answer.code, answer.error()["code"].as_str()), (Some(5), Some("daemon_other_root")));
+    let answer = at(&other, &["daemon", "start"]);
+    for word in [watched.world.root(), other.clone(), "atm daemon stop".into(), "--state".into()] {
+        assert!(answer.stderr.contains(word.to_str().unwrap()), "{answer:?}");
+    }
+    let link = watched.world.home().join("link");
+    std::os::unix::fs::symlink(watched.world.root(), &link).unwrap();
+    assert_eq!(at(&link, &["daemon", "start"]).code, Some(0), "the same place by another name");
+    let status = watched.world.ok(&["daemon", "status"]);
+    assert!(status.contains(watched.world.root().to_str().unwrap()), "{status}");
+    watched.world.ok(&["daemon", "stop"]);
+    assert_eq!(at(&other, &["daemon", "start"]).code, Some(0));
 }
 
 #[test]
@@ -69,14 +93,48 @@ fn no_command_is_held_up_by_one_that_hangs_or_speaks_of_it() {
     let watched = Watched::new(World::with_team());
     watched.wait_until_it_rests();
     watched.signal(Signal::STOP);
-    for line in ["send bob hello", "inbox bob", "status", "members", "pending", "tend"] {
+    for line in [
+        "send bob hello",
+        "inbox bob",
+        "--as bob read",
+        "--as bob reply last thanks",
+        "--as team-lead broadcast hello",
+        "task create build",
+        "task list",
+        "status",
+        "members",
+        "status bob --history",
+        "pending",
+        "log",
+        "search hello",
+        "stats",
+        "tend",
+        "retry",
+        "watch --for 1ms",
+        "archive bob",
+        "doctor",
+        "team create later",
+        "team delete later --force",
+    ] {
         let words: Vec<&str> = line.split(' ').collect();
         let answer = watched.world.atm(&words);
-        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{line}: {}", answer.shown());
+        assert_eq!((answer.code, answer.stderr.contains("daemon")), (Some(0), false), "{line}: {answer:?}");
     }
+    let hooked = watched.world.pipe(
+        &["--as", "bob", "hook", "--client", "claude"],
+        json!({ "session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "go on" }).to_string(),
+    );
+    assert_eq!(hooked.code, Some(0), "{hooked:?}");
     let silent = watched.world.atm(&["--json", "daemon", "status"]);
     assert_eq!((silent.code, silent.error()["code"].as_str()), (Some(5), Some("daemon_silent")));
+    let inbox = watched.world.root().join("teams/dev/inboxes/alice.json");
+    let entry =
+        json!([{ "from": "x", "text": "meanwhile", "timestamp": "2026-11-17T06:00:00.000Z", "read": false }]);
+    fs::write(&inbox, entry.to_string()).unwrap();
     watched.signal(Signal::CONT);
+    watched.has_event("what came meanwhile is known", |event| {
+        event.new.as_ref().is_some_and(|new| new.text == "meanwhile")
+    });
     wait_until("it goes on", || watched.world.atm(&["daemon", "status"]).code == Some(0));
 }
 

@@ -1,10 +1,15 @@
 //! The daemon: a real one, beside real commands and other programs.
 
+mod control;
+mod disk;
 mod lifecycle;
+mod limits;
 mod service;
 mod watching;
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 use atm_ledger::{Cursor, Event, Feed, Ledger};
 use atm_support::wait_until;
@@ -23,8 +28,8 @@ fn events(ledger: &Ledger) -> Vec<Event> {
 }
 
 /// A world with a daemon, which is stopped at the end.
-struct Watched {
-    world: World,
+pub(crate) struct Watched {
+    pub(crate) world: World,
 }
 
 impl Drop for Watched {
@@ -37,17 +42,17 @@ impl Drop for Watched {
 }
 
 impl Watched {
-    fn new(world: World) -> Self {
+    pub(crate) fn new(world: World) -> Self {
         let watched = Self { world };
         watched.start();
         watched
     }
 
-    fn start(&self) -> Value {
+    pub(crate) fn start(&self) -> Value {
         self.world.json(&["daemon", "start"])
     }
 
-    fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         self.world.json(&["daemon", "status"])
     }
 
@@ -71,8 +76,22 @@ impl Watched {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
+    /// A process that looks like bob's client, which the daemon watches when this returns.
+    pub(crate) fn start_bob(&self) -> Child {
+        let member = Command::new("sh")
+            .args(["-c", "read -r line", "member", "--agent-id", "bob@dev"])
+            .arg0("claude")
+            .env("CLAUDE_CONFIG_DIR", self.world.root())
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        self.world.ok(&["member", "set", "bob", "--active", "true"]);
+        wait_until("it watches the process", || self.status()["processes"] == 1);
+        member
+    }
+
     /// Waits until it has looked at all that changed.
-    fn wait_until_it_rests(&self) {
+    pub(crate) fn wait_until_it_rests(&self) {
         wait_until("the daemon rests", || {
             let status = self.status();
             status["lag_ms"] == 0 && status["busy"].is_null() && status["looks"].as_u64() > Some(0)
@@ -87,7 +106,7 @@ impl Watched {
     }
 
     /// Waits for something in the log, without a look of our own.
-    fn has_event(&self, what: &str, is_it: impl Fn(&Event) -> bool) {
+    pub(crate) fn has_event(&self, what: &str, is_it: impl Fn(&Event) -> bool) {
         let ledger = self.ledger();
         wait_until(what, || events(&ledger).iter().any(&is_it));
     }

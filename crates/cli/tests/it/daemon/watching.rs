@@ -1,8 +1,6 @@
 //! What a daemon sees and does without anybody asking.
 
 use std::fs;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::thread;
 
 use atm_ledger::{Change, Stage};
@@ -96,18 +94,40 @@ fn folders_that_come_later_are_watched() {
     wait_until("later ones, too", || watched.status()["watches"].as_u64() == before.map(|n| n + 3));
 }
 
+/// A client makes a folder first and its configuration a moment later.
+#[test]
+fn a_folder_that_becomes_a_team_later_is_watched() {
+    let watched = Watched::new(World::with_team());
+    watched.wait_until_it_rests();
+    let before = watched.status()["watches"].as_u64();
+    let later = watched.world.root().join("teams/later");
+    fs::create_dir(&later).unwrap();
+    wait_until("the folder is watched", || watched.status()["watches"].as_u64() == before.map(|n| n + 1));
+    assert_eq!(watched.status()["teams"], 1);
+    fs::write(later.join("config.json"), "{\"members\":[]}").unwrap();
+    wait_until("the team is known", || watched.status()["teams"] == 2);
+}
+
+#[test]
+fn members_that_come_with_folders_of_their_own_are_watched() {
+    let (world, team) = foreign_team(Layout::Log);
+    let watched = Watched::new(world);
+    watched.wait_until_it_rests();
+    let before = watched.status()["watches"].as_u64();
+    let folder = team.folder().join("members/carol");
+    fs::create_dir(&folder).unwrap();
+    wait_until("the folder is watched", || watched.status()["watches"].as_u64() == before.map(|n| n + 1));
+    let line = json!({ "from": "alice", "text": "for carol", "timestamp": "2026-11-17T06:00:00.000Z" });
+    fs::write(folder.join("inbox"), format!("{line}\n")).unwrap();
+    watched.has_event("the message is in the log", |event| {
+        event.new.as_ref().is_some_and(|new| new.text == "for carol")
+    });
+}
+
 #[test]
 fn a_member_that_is_killed_is_offline_soon() {
     let watched = Watched::new(World::with_team());
-    let mut member = Command::new("sh")
-        .args(["-c", "read -r line", "member", "--agent-id", "bob@dev"])
-        .arg0("claude")
-        .env("CLAUDE_CONFIG_DIR", watched.world.root())
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
-    watched.world.ok(&["member", "set", "bob", "--active", "true"]);
-    wait_until("it watches the process", || watched.status()["processes"] == 1);
+    let mut member = watched.start_bob();
     member.kill().unwrap();
     member.wait().unwrap();
     watched.has_event("bob is offline", |event| {
