@@ -13,7 +13,7 @@ use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
 
 /// A message as the ledger has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Recorded {
     pub(crate) seq: i64,
     /// For whom.

@@ -8,6 +8,7 @@ use crate::index::View;
 use crate::index::apply::number_of;
 use crate::log::append::{Appender, append, incarnation, root_id};
 use crate::log::event::{Key, Kind, NewEvent};
+use crate::lookup::Recorded;
 use crate::open::Ledger;
 use crate::row::InboxKey;
 use crate::seam::Connection;
@@ -81,6 +82,29 @@ impl Ledger {
         self.note(inbox, id, Kind::from(stage), at, evidence)
     }
 
+    /// Records how far messages came, all of them or none, and does not ask the index. What was found in an earlier team of the
+    /// same name, or in a ledger that was replaced since, is passed over.
+    pub fn advance_all(
+        &mut self,
+        reached: &[(Recorded, Stage, Evidence)],
+        at: i64,
+    ) -> Result<(), LedgerError> {
+        if reached.is_empty() {
+            return Ok(());
+        }
+        self.append(|log| {
+            for (message, stage, evidence) in reached {
+                let (kind, evidence) = (Kind::from(*stage), evidence.to_json());
+                if let Some(key) = message.inbox.key(log)?
+                    && is_of(log, message, key)?
+                {
+                    append(log, &NewEvent::of(kind, at, key, &message.id).evidence(&evidence))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Records something that happened to a message, if there is such a message.
     pub fn note(
         &mut self,
@@ -99,6 +123,12 @@ impl Ledger {
             append(log, &NewEvent::of(kind, at, key, id).evidence(&evidence)).map(drop)
         })
     }
+}
+
+/// Whether the log has a message that was found, as one of the team that has its name now.
+fn is_of(log: &Connection, message: &Recorded, key: Key<'_>) -> rusqlite::Result<bool> {
+    log.prepare_cached("SELECT 1 FROM events WHERE seq = ?1 AND message = ?2 AND incarnation IS ?3")?
+        .exists(params![message.seq, message.id, key.incarnation.text()])
 }
 
 /// Appends that a message reached a stage.

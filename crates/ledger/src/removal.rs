@@ -41,12 +41,24 @@ impl Ledger {
         now: i64,
         evidence: &Evidence,
     ) -> Result<(), LedgerError> {
+        self.end_all(inbox, ids.iter().map(String::as_str), Kind::Recalled, now, evidence)
+    }
+
+    /// Records what was the end of messages: what waited for being written waits no more. All of it at once.
+    pub(crate) fn end_all<'i>(
+        &mut self,
+        inbox: &InboxKey,
+        ids: impl Iterator<Item = &'i str>,
+        kind: Kind,
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
         let evidence = evidence.to_json();
         self.append(|log| {
             let Some(key) = inbox.key(log)? else { return Ok(()) };
             let waiting = waiting_numbers(log, key)?;
             for id in ids {
-                append(log, &NewEvent::of(Kind::Recalled, now, key, id).evidence(&evidence))?;
+                append(log, &NewEvent::of(kind, now, key, id).evidence(&evidence))?;
                 if let Some(number) = waiting.get(id) {
                     stop_waiting(log, *number)?;
                 }

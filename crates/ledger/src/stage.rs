@@ -6,10 +6,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A stage of a message. A later one of the main line implies the earlier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// We have it, durably, and will write it.
+    #[default]
     Accepted,
     /// It is in the recipient's inbox file.
     Written,

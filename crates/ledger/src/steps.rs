@@ -195,6 +195,26 @@ impl Ledger {
         query().map_err(|source| self.failed(source))
     }
 
+    /// A chore's steps in a team that somebody took, whatever became of them: subject, number, and the step as it was
+    /// recorded.
+    pub fn steps_taken(
+        &self,
+        root: &str,
+        team: &str,
+        chore: &str,
+    ) -> Result<Vec<(String, i64, String)>, LedgerError> {
+        let query = || -> rusqlite::Result<Vec<(String, i64, String)>> {
+            self.log
+                .db
+                .prepare_cached(&format!(
+                    "SELECT subject, number, what FROM steps WHERE {OF_TEAM} AND chore = ?3"
+                ))?
+                .query_map(params![root, team, chore], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+                .collect()
+        };
+        query().map_err(|source| self.failed(source))
+    }
+
     /// Forgets a team's steps that ended before a time, in milliseconds since the epoch.
     pub fn forget_steps(&mut self, root: &str, team: &str, before: i64) -> Result<usize, LedgerError> {
         let write = || {

@@ -87,20 +87,7 @@ impl Ledger {
         now: i64,
         evidence: &Evidence,
     ) -> Result<(), LedgerError> {
-        let evidence = evidence.to_json();
-        self.append(|log| {
-            let Some(key) = inbox.key(log)? else { return Ok(()) };
-            for id in ids {
-                append(log, &NewEvent::of(Kind::Failed, now, key, id).evidence(&evidence))?;
-            }
-            let mut forget = log.prepare_cached(
-                "DELETE FROM waiting WHERE root = ?1 AND team = ?2 AND member = ?3 AND message = ?4",
-            )?;
-            for id in ids {
-                forget.execute(params![key.root, key.team, key.member, id])?;
-            }
-            Ok(())
-        })
+        self.end_all(inbox, ids.iter().copied(), Kind::Failed, now, evidence)
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::LedgerError;
 use crate::log::append::{append, find_or_make_root, incarnation, root_id};
 use crate::log::event::{Key, Kind, NewEvent};
 use crate::open::Ledger;
+use crate::record::find_team;
 use crate::stage::Evidence;
 
 /// The state that a member was last recorded in, in the office's own word.
@@ -81,30 +82,28 @@ impl Ledger {
         member: &str,
         most: usize,
     ) -> Result<Vec<PastState>, LedgerError> {
-        let query = || -> rusqlite::Result<Vec<PastState>> {
-            let Some(root) = root_id(&self.log.db, root)? else { return Ok(Vec::new()) };
-            let now = incarnation(&self.log.db, root, team)?;
-            self.log
-                .db
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.read(|view| {
+            let Some(team) = find_team(view, root, team)? else { return Ok(Vec::new()) };
+            let events: Vec<i64> = view
+                .index
                 .prepare_cached(
-                    "SELECT at, body, evidence FROM events
-                     WHERE kind = ?1 AND root = ?2 AND team = ?3 AND coalesce(incarnation, 0) = ?4 AND member = ?5
-                     ORDER BY seq DESC LIMIT ?6",
+                    "SELECT event FROM states WHERE team = ?1 AND member = ?2 ORDER BY event DESC LIMIT ?3",
                 )?
-                .query_map(
-                    params![Kind::Presence.code(), root, team, now.0, member, i64::try_from(most).unwrap_or(i64::MAX)],
-                    |row| {
-                        let (at, body, evidence): (i64, String, Option<String>) =
-                            (row.get(0)?, row.get(1)?, row.get(2)?);
-                        let change = serde_json::from_str::<StateChange>(&body).ok();
-                        let evidence = evidence.as_deref().map(Evidence::from_json);
-                        Ok(change.map(|change| PastState { at, state: change.state, evidence }))
-                    },
-                )?
-                .filter_map(Result::transpose)
-                .collect()
-        };
-        query().map_err(|source| self.failed(source))
+                .query_map(params![team, member, most], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let mut of_event =
+                view.log.prepare_cached("SELECT at, body, evidence FROM events WHERE seq = ?1")?;
+            let mut past = Vec::new();
+            for event in events {
+                let (at, body, evidence): (i64, Option<String>, Option<String>) =
+                    of_event.query_row([event], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+                let change = serde_json::from_str::<StateChange>(body.as_deref().unwrap_or_default()).ok();
+                let evidence = evidence.as_deref().map(Evidence::from_json);
+                past.extend(change.map(|change| PastState { at, state: change.state, evidence }));
+            }
+            Ok(past)
+        })
     }
 
     /// Records changes of state, each unless another one of that member was recorded since it was judged.
@@ -146,5 +145,49 @@ impl Ledger {
             }
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(was: Option<(&str, i64)>, state: &str, at: i64) -> Transition {
+        Transition {
+            member: "bob".into(),
+            was: was.map(|(state, at)| LastState { state: state.into(), at }),
+            state: state.into(),
+            at,
+            evidence: Evidence::certain("test"),
+        }
+    }
+
+    /// All events of the log were looked through for the few of one member.
+    #[test]
+    fn the_states_of_a_member_are_found_by_number_and_in_the_team_that_has_the_name_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(&folder.path().join("log.db")).unwrap();
+        let states = |ledger: &Ledger, most| -> Vec<String> {
+            let past = ledger.past_states("/shared", "demo", "bob", most).unwrap();
+            past.into_iter().map(|past| past.state).collect()
+        };
+        assert_eq!(states(&ledger, 5), Vec::<String>::new());
+        ledger.begin_team("/shared", "demo", 1, true).unwrap();
+        ledger.record_transitions("/shared", "demo", &[change(None, "online", 1)]).unwrap();
+        ledger.record_transitions("/shared", "demo", &[change(Some(("online", 1)), "idle", 2)]).unwrap();
+        ledger.record_transitions("/shared", "other", &[change(None, "offline", 3)]).unwrap();
+        assert_eq!(states(&ledger, 5), ["idle", "online"]);
+        assert_eq!(states(&ledger, 1), ["idle"]);
+        let plan: Vec<String> = ledger
+            .read(|view| {
+                view.index
+                    .prepare("EXPLAIN QUERY PLAN SELECT event FROM states WHERE team = 1 AND member = 'bob' ORDER BY event DESC")?
+                    .query_map([], |row| row.get(3))?
+                    .collect()
+            })
+            .unwrap();
+        ledger.begin_team("/shared", "demo", 9, false).unwrap();
+        assert_eq!(states(&ledger, 5), Vec::<String>::new(), "that was another team");
+        assert_eq!(plan, ["SEARCH states USING PRIMARY KEY (team=? AND member=?)"]);
     }
 }

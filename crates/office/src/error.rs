@@ -1,5 +1,9 @@
 //! What the office refuses or could not do: the kind of error, a stable code, and the data that it is about.
 
+mod kind;
+
+use std::time::Duration;
+
 use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
 use atm_store::mend::UndoError;
@@ -11,27 +15,9 @@ use crate::mail::partly::Done;
 use crate::mail::recall::WhyKept;
 use crate::people::spawn_error::SpawnError;
 use crate::tasks::TaskError;
+use crate::trail::track::LAST;
 
-/// What sort of error it is. Each front has its own way to end with it: an exit code, an answer, a dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// What was asked for makes no sense.
-    Invalid,
-    /// There is no such team, member or message.
-    NotFound,
-    /// It is refused by policy or for want of authority.
-    Refused,
-    /// A lock could not be had; nothing was written.
-    Busy,
-    /// The data is bad; nothing was changed.
-    BadData,
-    /// Input or output failed.
-    Io,
-    /// It is written, but the awaited stage did not come in time.
-    TimedOut,
-    /// The process was stopped, and everything was taken back.
-    Interrupted,
-}
+pub use kind::ErrorKind;
 
 /// An error of the office.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +90,16 @@ pub enum OfficeError {
         /// The most similar names.
         nearest: Vec<String>,
     },
+    /// None of several teams knows the name.
+    #[error("none of the teams {} has a member {wanted:?}", listed(teams))]
+    NoMemberAnywhere {
+        /// Where was looked.
+        teams: Vec<TeamName>,
+        /// What was asked for.
+        wanted: String,
+        /// The most similar names of all of them.
+        nearest: Vec<String>,
+    },
     /// Who wants to send is nobody that the team knows.
     #[error("team {team} has no member {wanted:?}, who would be the sender")]
     NoSender {
@@ -125,7 +121,7 @@ pub enum OfficeError {
         id: String,
     },
     /// The ledger has never seen such a message.
-    #[error("no message {id:?} was ever sent or seen here")]
+    #[error("{}", not_recorded(id))]
     NotRecorded {
         /// What was asked for.
         id: String,
@@ -250,10 +246,14 @@ pub enum OfficeError {
         wanted: Stage,
     },
     /// No answer came.
-    #[error("no answer to {request} came in time")]
+    #[error("{who} did not answer within {within:?} (request {request})")]
     NoAnswer {
-        /// Which request.
+        /// Who was asked.
+        who: String,
+        /// The request's id.
         request: String,
+        /// How long was waited.
+        within: Duration,
     },
     /// A member left no such file.
     #[error("{who} of team {team} left no file {name:?}")]
@@ -288,6 +288,12 @@ pub enum OfficeError {
         /// Why the rest is not.
         source: Box<OfficeError>,
     },
+    /// People could not be told something.
+    #[error("nobody could be told: {why}")]
+    NotTold {
+        /// Which channels failed, and why.
+        why: String,
+    },
     /// The ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -302,130 +308,20 @@ impl From<UndoError> for OfficeError {
     }
 }
 
-impl OfficeError {
-    /// What sort of error it is.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::EmptyMessage | Self::RepeatedId { .. } | Self::Name(_) | Self::Field(_) => {
-                ErrorKind::Invalid
-            }
-            Self::NoTeam { .. }
-            | Self::NoTeams { .. }
-            | Self::WhichTeam { .. }
-            | Self::NoMember { .. }
-            | Self::NoMessage { .. }
-            | Self::NotRecorded { .. }
-            | Self::WhichMessage { .. }
-            | Self::NobodyElse { .. }
-            | Self::NoLead { .. }
-            | Self::NoArtifact { .. }
-            | Self::NoSender { .. }
-            | Self::NotRemoved { .. }
-            | Self::DeadAlias { .. }
-            | Self::NoProcess { .. }
-            | Self::NoPhantom { .. }
-            | Self::NoConfig { .. }
-            | Self::NoGroup { .. }
-            | Self::Store(StoreError::NoMember { .. }) => ErrorKind::NotFound,
-            Self::UnreadMail { .. }
-            | Self::MemberHasMail { .. }
-            | Self::Exists { .. }
-            | Self::NotYours { .. }
-            | Self::NotRecallable { .. }
-            | Self::LeadRuns { .. }
-            | Self::ClientRuns { .. }
-            | Self::Store(
-                StoreError::Exists { .. } | StoreError::NotInGroup { .. } | StoreError::LinkedAway { .. },
-            ) => ErrorKind::Refused,
-            Self::Store(
-                StoreError::Busy { .. }
-                | StoreError::LockBlocked { .. }
-                | StoreError::Unsettled { .. }
-                | StoreError::Moved { .. },
-            ) => ErrorKind::Busy,
-            Self::Undo(error) => kind_of_undo(error),
-            Self::Task(error) => error.kind(),
-            Self::Spawn(error) => error.kind(),
-            Self::Wake(error) => error.kind(),
-            Self::NotInTime { .. } | Self::NoAnswer { .. } => ErrorKind::TimedOut,
-            Self::Store(
-                StoreError::BadContent { .. } | StoreError::BadBackup { .. } | StoreError::Newer { .. },
-            )
-            | Self::BadPayload { .. } => ErrorKind::BadData,
-            Self::Store(StoreError::Interrupted { .. }) => ErrorKind::Interrupted,
-            Self::Store(StoreError::Io { .. } | StoreError::Unsynced { .. })
-            | Self::Withdrawn { .. }
-            | Self::Ledger(_) => ErrorKind::Io,
-            // Those two promise that nothing was changed.
-            Self::Partly { source, .. } => match source.kind() {
-                ErrorKind::Busy | ErrorKind::BadData => ErrorKind::Io,
-                code => code,
-            },
-        }
+fn not_recorded(id: &str) -> String {
+    if id == LAST {
+        return "there is no last message: nothing of yours was ever sent or seen here".to_owned();
     }
-
-    /// A short, stable name for programs.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NoTeam { .. } => "no_such_team",
-            Self::NoTeams { .. } => "no_teams",
-            Self::WhichTeam { .. } => "which_team",
-            Self::NoMember { .. } | Self::Store(StoreError::NoMember { .. }) => "no_such_member",
-            Self::NoSender { .. } => "no_such_sender",
-            Self::NoMessage { .. } | Self::NotRecorded { .. } => "no_such_message",
-            Self::WhichMessage { .. } => "which_message",
-            Self::NobodyElse { .. } => "nobody_else",
-            Self::NoLead { .. } => "no_lead",
-            Self::DeadAlias { .. } => "dead_alias",
-            Self::LeadRuns { .. } => "lead_runs",
-            Self::ClientRuns { .. } => "client_runs",
-            Self::NoProcess { .. } => "no_such_process",
-            Self::NoPhantom { .. } => "no_phantom",
-            Self::NoConfig { .. } => "no_config",
-            Self::NoGroup { .. } => "no_such_group",
-            Self::Store(StoreError::NotInGroup { .. }) => "not_in_group",
-            Self::Store(StoreError::LinkedAway { .. }) => "linked_away",
-            Self::EmptyMessage => "empty_message",
-            Self::BadPayload { .. } => "bad_payload",
-            Self::RepeatedId { .. } => "repeated_id",
-            Self::UnreadMail { .. } | Self::MemberHasMail { .. } => "unread_mail",
-            Self::NotRemoved { .. } => "not_removed",
-            Self::Exists { .. } | Self::Store(StoreError::Exists { .. }) => "exists",
-            Self::Name(_) => "bad_name",
-            Self::Field(_) => "bad_field",
-            Self::Store(StoreError::Busy { .. }) => "busy",
-            Self::Store(StoreError::LockBlocked { .. }) => "lock_blocked",
-            Self::Store(StoreError::Unsettled { .. } | StoreError::Moved { .. }) => "unsettled",
-            Self::Store(StoreError::BadContent { .. }) => "bad_data",
-            Self::Store(StoreError::BadBackup { .. }) => "bad_backup",
-            Self::Store(StoreError::Newer { .. }) => "newer_format",
-            Self::Store(StoreError::Io { .. }) => "io",
-            Self::Store(StoreError::Unsynced { .. }) => "unsynced",
-            Self::Store(StoreError::Interrupted { .. }) => "interrupted",
-            Self::Withdrawn { .. } => "withdrawn",
-            Self::NotYours { .. } => "not_yours",
-            Self::NotRecallable { .. } => "not_recallable",
-            Self::NoArtifact { .. } => "no_such_artifact",
-            Self::Undo(UndoError::NoEntry { .. } | UndoError::Nothing) => "nothing_to_undo",
-            Self::Undo(UndoError::Already { .. }) => "already_undone",
-            Self::Undo(UndoError::Changed { .. }) => "changed_since",
-            Self::Undo(UndoError::Store(_)) => "undo",
-            Self::Task(error) => error.code(),
-            Self::NotInTime { .. } => "not_in_time",
-            Self::NoAnswer { .. } => "no_answer",
-            Self::Spawn(error) => error.code(),
-            Self::Wake(error) => error.code(),
-            Self::Ledger(_) => "ledger",
-            Self::Partly { source, .. } => source.code(),
-        }
-    }
+    format!("no message {id:?} was ever sent or seen here")
 }
 
-fn kind_of_undo(error: &UndoError) -> ErrorKind {
-    match error {
-        UndoError::NoEntry { .. } | UndoError::Nothing => ErrorKind::NotFound,
-        UndoError::Already { .. } | UndoError::Changed { .. } => ErrorKind::Refused,
-        UndoError::Store(StoreError::Newer { .. }) => ErrorKind::BadData,
-        UndoError::Store(_) => ErrorKind::Io,
+/// How many teams are named one by one.
+const NAMED: usize = 5;
+
+fn listed(teams: &[TeamName]) -> String {
+    let names: Vec<&str> = teams.iter().take(NAMED).map(TeamName::as_str).collect();
+    match teams.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }

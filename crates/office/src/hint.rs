@@ -60,7 +60,10 @@ pub enum Hint {
         is_written: bool,
     },
     /// The answer comes as mail, when it comes.
-    AwaitAnswer,
+    AwaitAnswer {
+        /// From whom.
+        who: String,
+    },
     /// A text has to be given.
     GiveText,
     /// The text is so long that it had better be a file.
@@ -224,7 +227,9 @@ impl OfficeError {
             Self::NoTeams { .. } => Hint::CreateTeam,
             Self::WhichTeam { choices } => Hint::ChooseTeam(choices.clone()),
             Self::DeadAlias { alias, .. } => Hint::ChangeAlias { alias: alias.clone() },
-            Self::NoMember { nearest, wanted, .. } => nearest_or(nearest, wanted, Hint::ListMembers),
+            Self::NoMember { nearest, wanted, .. } | Self::NoMemberAnywhere { nearest, wanted, .. } => {
+                nearest_or(nearest, wanted, Hint::ListMembers)
+            }
             Self::NoSender { nearest, wanted, .. } => {
                 Hint::BecomeMember { name: wanted.clone(), nearest: nearest.clone() }
             }
@@ -238,7 +243,7 @@ impl OfficeError {
                 Hint::FollowMessage { id: id.clone(), is_written: *stage != Stage::Accepted }
             }
             Self::NotRecallable { id, .. } => Hint::FollowMessage { id: id.clone(), is_written: true },
-            Self::NoAnswer { .. } => Hint::AwaitAnswer,
+            Self::NoAnswer { who, .. } => Hint::AwaitAnswer { who: who.clone() },
             Self::EmptyMessage => Hint::GiveText,
             Self::BadPayload { .. } => Hint::CompletePayload,
             Self::NoArtifact { who, .. } => Hint::ListArtifacts { who: who.clone() },
@@ -265,6 +270,7 @@ impl OfficeError {
             | Self::Exists { .. }
             | Self::NoConfig { .. }
             | Self::Name(_)
+            | Self::NotTold { .. }
             | Self::Field(_) => return None,
         })
     }

@@ -62,7 +62,7 @@ impl Office {
     }
 
     /// The team of this name, to be looked at: of one that is gone, it is recorded what became of its mail.
-    pub(crate) fn team_to_look_at(&self, name: &TeamName) -> Result<Team<'_>, OfficeError> {
+    pub fn team_to_look_at(&self, name: &TeamName) -> Result<Team<'_>, OfficeError> {
         self.team(name).or_else(|missing| {
             self.look(name)?;
             Err(missing)

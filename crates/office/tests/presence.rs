@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use atm_office::Office;
+use atm_office::chores::health::Health;
 use atm_office::chores::retry::{Policies, Policy};
 use atm_office::clock::FixedClock;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
@@ -126,6 +127,31 @@ fn everybody_is_asked_about_once_for_a_broadcast() {
     let statuses: Vec<&str> = sent.unwrap().into_iter().map(|sent| sent.unwrap().status.as_str()).collect();
     assert_eq!(statuses, ["queued", "delivered", "queued"]);
     assert_eq!(one.1.load(Ordering::Relaxed), 1, "processes are looked at once");
+}
+
+#[test]
+fn a_command_looks_at_the_processes_once_however_many_members_it_judges() {
+    let members: Vec<Value> = (0..3)
+        .map(|n| {
+            json!({"name": format!("member-{n}"), "agentId": format!("member-{n}@demo"), "isActive": false,
+            "backendType": "tmux", "tmuxPaneId": format!("%{n}")})
+        })
+        .collect();
+    let one = machine((7, "1", "member-1@demo"));
+    let world = World::new(&json!(members)).at(0, one.clone());
+    world.send("member-2", "hello");
+    let (office, team) = (&world.office, world.team.name());
+    let commands: [(&str, &dyn Fn()); 4] = [
+        ("members", &|| drop(office.members(team).unwrap())),
+        ("status", &|| drop(office.picture(team, &who("user")).unwrap())),
+        ("the daemon's round", &|| drop(office.team(team).unwrap().presence_round())),
+        ("tend", &|| drop(office.tend(team, &[&Health], false).unwrap())),
+    ];
+    for (command, run) in commands {
+        let before = one.1.load(Ordering::Relaxed);
+        run();
+        assert_eq!(one.1.load(Ordering::Relaxed) - before, 1, "{command}");
+    }
 }
 
 #[test]

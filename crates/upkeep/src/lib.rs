@@ -26,6 +26,7 @@ pub mod backup;
 pub mod convert;
 pub mod doctor;
 pub mod export;
+pub mod house;
 pub mod import;
 pub mod merge;
 pub mod migrate;

@@ -12,6 +12,7 @@ use atm_store::array::with_entries_of;
 use atm_store::journal::{Change, Entry, Locks};
 use atm_store::mend::{Cure, Mending};
 use atm_store::{Layout, paths};
+use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
 /// The journal's code for mail that was brought over.
@@ -54,8 +55,7 @@ pub struct Rerouted {
 }
 
 /// The inboxes of a team that belong to no member, and to nobody who ever wrote. A team without members has none: nobody can tell.
-pub fn find(office: &Office, team: &TeamName) -> Result<Vec<Phantom>, OfficeError> {
-    let config = office.folder(team)?.load()?;
+pub fn find(office: &Office, team: &TeamName, config: &TeamConfig) -> Result<Vec<Phantom>, OfficeError> {
     if config.members.is_empty() {
         return Ok(Vec::new());
     }

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub struct Session {
     pub id: String,
     /// What it does, where the client says so.
     pub activity: Option<Activity>,
+    /// Since when it does that, in milliseconds since 1970; where the client does not say so, since when its entry says it.
+    pub since: Option<i64>,
 }
 
 impl Session {
@@ -66,9 +69,15 @@ pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            read(pid, &fs::read_to_string(entry.path()).ok()?, &started)
+            let session = read(pid, &fs::read_to_string(entry.path()).ok()?, &started)?;
+            Some(Session { since: session.since.or_else(|| written_at(&entry)), ..session })
         })
         .collect()
+}
+
+fn written_at(entry: &fs::DirEntry) -> Option<i64> {
+    let written = entry.metadata().ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(written.as_millis()).ok()
 }
 
 /// The processes that have an entry below `root`, whether they run or not.
@@ -166,7 +175,8 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
         "waiting" => Activity::Waiting(word("waitingFor").map(cut)),
         other => Activity::Other(cut(other)),
     });
-    Some(Session { pid, id: word("sessionId").unwrap_or_default().to_owned(), activity })
+    let since = ["statusUpdatedAt", "updatedAt"].into_iter().find_map(|key| entry.get(key)?.as_i64());
+    Some(Session { pid, id: word("sessionId").unwrap_or_default().to_owned(), activity, since })
 }
 
 #[cfg(test)]
@@ -180,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_entry_counts_if_its_process_runs_and_started_when_it_says() {
-        let alive = |activity| Some(Session { pid: 4242, id: "0b7e".into(), activity });
+        let alive = |activity| Some(Session { pid: 4242, id: "0b7e".into(), activity, since: None });
         let rows = [
             (r#"{"pid":4242,"sessionId":"0b7e","procStart":"322905"}"#, alive(None)),
             (r#"{"sessionId":"0b7e","procStart":322905,"status":"busy"}"#, alive(Some(Activity::Busy))),
@@ -196,6 +206,14 @@ mod tests {
             (
                 r#"{"sessionId":"0b7e","procStart":"322905","status":"shell"}"#,
                 alive(Some(Activity::Other("shell".into()))),
+            ),
+            (
+                r#"{"procStart":"322905","updatedAt":7,"statusUpdatedAt":5}"#,
+                Some(Session { pid: 4242, since: Some(5), ..Session::default() }),
+            ),
+            (
+                r#"{"procStart":"322905","updatedAt":7}"#,
+                Some(Session { pid: 4242, since: Some(7), ..Session::default() }),
             ),
             (r#"{"procStart":"322905"}"#, Some(Session { pid: 4242, ..Session::default() })),
             // The number is another process's by now, or nothing says that it is not.

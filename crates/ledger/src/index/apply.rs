@@ -118,6 +118,7 @@ impl<'a> Applier<'a> {
         else {
             return match event.kind {
                 Kind::Task => self.apply_task(event),
+                Kind::Presence => self.apply_state(event),
                 Kind::HandedOver => self.apply_handover(event),
                 _ => Ok(()),
             };
@@ -408,6 +409,17 @@ impl<'a> Applier<'a> {
                 .prepare_cached(&format!("INSERT INTO {table} ({columns}) VALUES ({marks})"))?
                 .insert(values),
         }
+    }
+
+    fn apply_state(&self, event: &Stored) -> rusqlite::Result<()> {
+        let (Some(root), Some(team), Some(member)) = (event.root, &event.team, &event.member) else {
+            return Ok(());
+        };
+        let team = self.team((root, team, event.incarnation))?;
+        self.index
+            .prepare_cached("INSERT OR IGNORE INTO states (team, member, event) VALUES (?1, ?2, ?3)")?
+            .execute(params![team, member, event.seq])
+            .map(drop)
     }
 
     fn apply_task(&self, event: &Stored) -> rusqlite::Result<()> {

@@ -6,7 +6,7 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 3;
+pub(crate) const VERSION: i64 = 4;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.
@@ -101,6 +101,14 @@ CREATE TABLE tasks (
     task TEXT NOT NULL,
     state TEXT NOT NULL,
     PRIMARY KEY (team, task)
+) STRICT, WITHOUT ROWID;
+
+-- The states that members were recorded in, by the number of the event.
+CREATE TABLE states (
+    team INTEGER NOT NULL,
+    member TEXT NOT NULL,
+    event INTEGER NOT NULL,
+    PRIMARY KEY (team, member, event)
 ) STRICT, WITHOUT ROWID;
 
 -- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier.

@@ -13,6 +13,7 @@ mod owner;
 pub mod retry;
 mod runner;
 mod snapshot;
+mod standing;
 mod tend;
 pub mod wake;
 
@@ -31,6 +32,7 @@ pub use leases::Leases;
 pub use runner::{Outcome, StepReport};
 pub(crate) use runner::{Ran, Runner, described};
 pub use snapshot::{MemberNow, Parts, Snapshot, Waited};
+pub use standing::{Died, Standing};
 pub use tend::TeamPass;
 
 /// Something that is done by the clock.
@@ -40,6 +42,11 @@ pub trait Chore: Debug {
 
     /// What it has to know.
     fn needs(&self) -> Parts;
+
+    /// Whether it goes by what the others did in the same pass: then it looks again after them, if they did something.
+    fn is_last(&self) -> bool {
+        false
+    }
 
     /// The steps that are due. Pure: two runners with the same snapshot and time find the same steps.
     fn due(&self, snapshot: &Snapshot, now: Stamp) -> Vec<Step>;

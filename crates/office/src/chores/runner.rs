@@ -244,3 +244,87 @@ pub(crate) fn described(row: &StepRow) -> Step {
     };
     serde_json::from_str(&row.what).unwrap_or_else(|_| unreadable())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use atm_store::{Root, State, StoreError};
+
+    use super::*;
+    use crate::chores::{Parts, Snapshot};
+
+    /// A chore of which the first attempts each do a part, and that is done with the last.
+    #[derive(Debug)]
+    struct Parted {
+        halves: usize,
+        attempts: RefCell<Vec<Attempt>>,
+    }
+
+    impl Chore for Parted {
+        fn names(&self) -> &'static [&'static str] {
+            &["parted"]
+        }
+
+        fn needs(&self) -> Parts {
+            Parts::default()
+        }
+
+        fn due(&self, _: &Snapshot, _: Stamp) -> Vec<Step> {
+            Vec::new()
+        }
+
+        fn next(&self, _: &Snapshot, _: Stamp) -> Option<Stamp> {
+            None
+        }
+
+        fn carry_out(&self, site: &Site, _: &Step) -> Result<Carried<Value>, OfficeError> {
+            let mut attempts = self.attempts.borrow_mut();
+            attempts.push(site.attempt);
+            let full = || StoreError::Interrupted { path: "here".into() };
+            Ok(if attempts.len() > self.halves {
+                Carried::Done(Value::Null)
+            } else {
+                Carried::Half(full().into())
+            })
+        }
+    }
+
+    fn outcomes(reports: &[StepReport]) -> Vec<Outcome> {
+        reports.iter().map(|report| report.outcome).collect()
+    }
+
+    /// A step that is half done is neither free, which would do its first half twice, nor kept from this process, which
+    /// may run for weeks.
+    #[test]
+    fn what_was_left_half_done_is_finished_by_the_next_pass_or_reported_as_unknown() {
+        let team: TeamName = "demo".parse().unwrap();
+        for (effect, halves, of_passes) in [
+            (Effect::Files, 1, &[&[Outcome::Done][..], &[]][..]),
+            (Effect::Files, 2, &[&[Outcome::Failed], &[Outcome::Done], &[]]),
+            (Effect::Outside, 1, &[&[Outcome::Unknown], &[]]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let office =
+                Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")));
+            let chore = Parted { halves, attempts: RefCell::default() };
+            let step = Step::new(("parted", effect), "bob", 1, "something in parts", &Value::Null);
+            let first = Runner::new(&office, &team).run_all(&chore, vec![step.clone()], false);
+            assert_eq!(outcomes(&first), [Outcome::Failed], "{effect:?}");
+            assert!(first[0].error.is_some());
+            let again = Runner::new(&office, &team).run_all(&chore, vec![step.clone()], false);
+            assert!(again.is_empty(), "it is not free: {again:?}");
+            for expected in of_passes {
+                let reports = Runner::new(&office, &team).recover(&[&chore]).unwrap();
+                assert_eq!(outcomes(&reports), *expected, "{effect:?} {halves}");
+            }
+            let over = Runner::new(&office, &team).run_all(&chore, vec![step], false);
+            assert!(over.is_empty(), "it is over: {over:?}");
+            let attempts = chore.attempts.borrow();
+            assert_eq!(attempts[0], Attempt::First);
+            assert!(attempts[1..].iter().all(|attempt| *attempt == Attempt::AfterDeath), "{attempts:?}");
+            let expected = if effect == Effect::Files { halves + 1 } else { 1 };
+            assert_eq!(attempts.len(), expected, "{effect:?}");
+        }
+    }
+}

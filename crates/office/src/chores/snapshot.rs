@@ -6,6 +6,7 @@ use atm_ledger::{HealthRow, Recorded, StageRecord};
 use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Draft, MemberName, Message, Stamp, TeamName};
 
+use super::standing::{self, Standing};
 use super::wake::Memory;
 use crate::error::OfficeError;
 use crate::mail::outbox::parse_draft;
@@ -31,6 +32,8 @@ pub struct Parts {
     pub tasks: bool,
     /// Whose program has ended.
     pub exits: bool,
+    /// What people may have to know of each member, and of what they were told.
+    pub standings: bool,
 }
 
 impl Parts {
@@ -43,6 +46,7 @@ impl Parts {
             people: self.people || other.people,
             tasks: self.tasks || other.tasks,
             exits: self.exits || other.exits,
+            standings: self.standings || other.standings,
         }
     }
 }
@@ -50,6 +54,8 @@ impl Parts {
 /// A team as it was found at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
+    /// Which.
+    pub team: Option<TeamName>,
     /// Its configuration.
     pub config: TeamConfig,
     /// Who leads it.
@@ -68,6 +74,10 @@ pub struct Snapshot {
     pub tasks: Vec<TaskView>,
     /// Whose program has ended.
     pub ended: Vec<Ended>,
+    /// What people may have to know of each member, the lead among them.
+    pub standings: Vec<Standing>,
+    /// Subjects and numbers of what people were told.
+    pub told: BTreeSet<(String, i64)>,
 }
 
 /// A message that waits.
@@ -113,7 +123,7 @@ impl Snapshot {
     /// Looks at a team.
     pub(crate) fn take(handle: &mut Team<'_>, parts: Parts) -> Result<Self, OfficeError> {
         let (office, team) = (handle.office(), &handle.name().clone());
-        if parts.waiting || parts.people {
+        if parts.waiting || parts.people || parts.standings {
             handle.look()?;
         } else {
             office.complete_accepted(team, None);
@@ -121,14 +131,14 @@ impl Snapshot {
         let is_off = |member: &&Member| handle.why_off(member).is_some();
         let off = handle.config().members.iter().filter(is_off).map(|member| member.name.clone()).collect();
         let (lead, config) = (handle.lead().ok().cloned(), handle.config().clone());
-        let mut snapshot = Self { config, lead, off, ..Self::default() };
+        let mut snapshot = Self { team: Some(team.clone()), config, lead, off, ..Self::default() };
         if parts.exits {
             // If tmux cannot be asked, what the configuration says stands.
             snapshot.ended = office.ended(&snapshot.config).unwrap_or_default();
         }
         // Before the tasks: after a stall a row is at its end, and with tasks of before it a check would be due again.
         let rows = if parts.people { snapshot.health_rows(office, team)? } else { Vec::new() };
-        if parts.tasks || parts.people {
+        if parts.tasks || parts.people || parts.standings {
             snapshot.tasks = handle.tasks().list(&TaskFilter::default())?.tasks;
         }
         if parts.people {
@@ -147,6 +157,10 @@ impl Snapshot {
                 snapshot.wakes.insert(name.clone(), Memory::parse(remembered.as_deref()));
                 snapshot.inboxes.insert(name, messages);
             }
+        }
+        if parts.standings {
+            snapshot.standings = standing::gather(handle, &snapshot);
+            snapshot.told = standing::told(handle)?;
         }
         Ok(snapshot)
     }

@@ -40,22 +40,27 @@ impl Office {
         chores: &[&dyn Chore],
         dry_run: bool,
     ) -> Result<TeamPass, OfficeError> {
-        let mut handle = self.team_to_look_at(team)?;
-        let mut pass = handle.tend_to(&[&Exits], dry_run)?;
-        if !pass.steps.is_empty() {
-            handle.reload()?;
-        }
-        let rest = handle.tend_to(chores, dry_run)?;
-        pass.steps.extend(rest.steps);
-        if !dry_run && self.books.exist() {
-            let (root, before) = (self.root_key(), self.now().as_millis() - KEPT_MS);
-            self.books.with(|ledger| ledger.forget_steps(&root, team.as_str(), before))?;
-        }
-        Ok(TeamPass { team: team.clone(), steps: pass.steps, next: rest.next })
+        self.team_to_look_at(team)?.tend(chores, dry_run)
     }
 }
 
 impl Team<'_> {
+    /// As [`Office::tend`].
+    pub fn tend(&mut self, chores: &[&dyn Chore], dry_run: bool) -> Result<TeamPass, OfficeError> {
+        let mut pass = self.tend_to(&[&Exits], dry_run)?;
+        if !pass.steps.is_empty() {
+            self.reload()?;
+        }
+        let rest = self.tend_to(chores, dry_run)?;
+        pass.steps.extend(rest.steps);
+        let (office, team) = (self.office(), self.name());
+        if !dry_run && office.books.exist() {
+            let (root, before) = (office.root_key(), office.now().as_millis() - KEPT_MS);
+            office.books.with(|ledger| ledger.forget_steps(&root, team.as_str(), before))?;
+        }
+        Ok(TeamPass { team: team.clone(), steps: pass.steps, next: rest.next })
+    }
+
     /// Takes the steps of some chores that are due.
     pub(crate) fn tend_to(&mut self, chores: &[&dyn Chore], dry_run: bool) -> Result<Pass, OfficeError> {
         let team = self.name().clone();
@@ -69,13 +74,26 @@ impl Team<'_> {
             // What a step of a dead runner left to do may have changed it.
             self.reload()?;
         }
-        let parts = chores.iter().fold(Parts::default(), |parts, chore| parts.with(chore.needs()));
-        let snapshot = Snapshot::take(self, parts)?;
-        for chore in chores {
-            let due = chore.due(&snapshot, runner.now);
-            pass.steps.extend(runner.run_all(*chore, due, dry_run));
+        let needs = |chores: &[&dyn Chore]| {
+            chores.iter().fold(Parts::default(), |parts, chore| parts.with(chore.needs()))
+        };
+        let mut snapshot = Snapshot::take(self, needs(chores))?;
+        let (last, first): (Vec<&dyn Chore>, Vec<&dyn Chore>) =
+            chores.iter().copied().partition(|chore| chore.is_last());
+        for (chores, are_last) in [(&first, false), (&last, true)] {
+            if are_last && !chores.is_empty() && !pass.steps.is_empty() && !dry_run {
+                self.reload()?;
+                snapshot = Snapshot::take(self, needs(chores))?;
+            }
+            // What the others did happened after the pass began.
+            let now = if are_last { self.office().now() } else { runner.now };
+            for chore in chores {
+                let due = chore.due(&snapshot, now);
+                pass.steps.extend(runner.run_all(*chore, due, dry_run));
+            }
+            let next = chores.iter().filter_map(|chore| chore.next(&snapshot, now)).min();
+            pass.next = [pass.next, next].into_iter().flatten().min();
         }
-        pass.next = chores.iter().filter_map(|chore| chore.next(&snapshot, runner.now)).min();
         Ok(pass)
     }
 }

@@ -5,16 +5,14 @@
 //! inbox, where nobody else can be writing it. Where that queue cannot be had, or the ledger cannot record it, the letter
 //! stays accepted.
 
-use std::collections::HashMap;
-
 use atm_ledger::{Acceptance, Fate, LedgerError};
 use atm_store::{Appended, Mailbox, StoreError, interrupt};
-use atm_wire::payload::Content;
 use atm_wire::{Draft, MemberName, TeamName};
 
 use crate::error::OfficeError;
+use crate::mail::address::Addressed;
 use crate::mail::outbox::{Accepted, as_message, render_draft};
-use crate::mail::send::{Addressed, Sent};
+use crate::mail::send::Sent;
 use crate::office::Office;
 use crate::trail::effects;
 
@@ -100,10 +98,10 @@ impl Office {
         let inbox = self.inbox_key(team, to);
         let mailbox = self.mailbox(team, to);
         let drafts: Vec<Draft> = group.iter().map(|(_, addressed)| addressed.draft.clone()).collect();
-        let contents: HashMap<&str, &Content> =
-            group.iter().map(|(_, addressed)| (addressed.draft.id.as_str(), &addressed.content)).collect();
         let mut outbox = Accepted::new(self, &inbox, &mailbox, &drafts);
-        outbox.contents = contents;
+        if accepted.is_ok() {
+            outbox.find_effects(group.iter().map(|(_, addressed)| &addressed.content));
+        }
         // Once a part of them is written, a stop does not take the others back: they stay accepted.
         outbox.stays_on_stop = answers.iter().any(|(_, answer)| answer.is_ok());
         outbox.known = accepted.as_ref().map_or(&[], Vec::as_slice);

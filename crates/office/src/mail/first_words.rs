@@ -3,7 +3,8 @@
 use atm_wire::message::Draft;
 use atm_wire::{Address, Color, MemberName};
 
-use super::send::{Letter, Routes, SendOptions};
+use super::address::Routes;
+use super::send::{Letter, SendOptions};
 use crate::error::OfficeError;
 use crate::protocol::policy::content_of;
 use crate::team::Team;

@@ -1,6 +1,7 @@
 //! Mail itself: what a caller wants sent, how it is delivered, read, answered and acknowledged.
 
 pub mod ack;
+pub(crate) mod address;
 mod backlog;
 pub mod broadcast;
 pub(crate) mod deliver;

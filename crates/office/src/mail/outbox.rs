@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Stage};
+use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Recorded, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError, Witnesses};
 use atm_wire::message::Delivery;
 use atm_wire::payload::Content;
@@ -19,7 +19,9 @@ pub(crate) fn write_waiting(
     inbox: &InboxKey,
     mailbox: &Mailbox,
 ) -> Result<Appended, StoreError> {
-    mailbox.deliver(&mut Accepted::new(office, inbox, mailbox, &[]), false)
+    let mut accepted = Accepted::new(office, inbox, mailbox, &[]);
+    accepted.find_effects_of_waiting();
+    mailbox.deliver(&mut accepted, false)
 }
 
 /// What is accepted for one inbox, and what becomes of the letters that a sender brought.
@@ -29,8 +31,8 @@ pub(crate) struct Accepted<'a> {
     file: String,
     /// The sender's letters; none for somebody who only completes what others left.
     own: &'a [Draft],
-    /// What their texts say, by their ids, where a sender has parsed them.
-    pub(crate) contents: HashMap<&'a str, &'a Content>,
+    /// What they tell about earlier messages, by their ids, as far as that was found before the queue was entered.
+    told: HashMap<String, Vec<(Recorded, Stage, Evidence)>>,
     drafts: HashMap<String, Draft>,
     fates: HashMap<String, Fate>,
     /// Why the ledger could not be used.
@@ -51,13 +53,39 @@ impl<'a> Accepted<'a> {
             inbox,
             file,
             own,
-            contents: HashMap::new(),
+            told: HashMap::new(),
             drafts: HashMap::new(),
             fates: HashMap::new(),
             trouble: None,
             stays_on_stop: false,
             known: &[],
             has_failed: false,
+        }
+    }
+
+    /// Finds what the sender's letters, of which these are the contents, tell about earlier messages. That may mean to bring the
+    /// index up to date, which nobody should have to wait for: so before the queue is entered.
+    pub(crate) fn find_effects<'c>(&mut self, contents: impl Iterator<Item = &'c Content>) {
+        for (own, content) in self.own.iter().zip(contents) {
+            self.find_effects_of(own, content);
+        }
+    }
+
+    /// The same for what others left.
+    fn find_effects_of_waiting(&mut self) {
+        let waiting = self.office.books.with(|ledger| ledger.waiting(self.inbox)).unwrap_or_default();
+        for draft in waiting.iter().filter_map(|(_, draft)| parse_draft(draft)) {
+            self.find_effects_of(&draft, &as_message(&draft).content());
+        }
+    }
+
+    fn find_effects_of(&mut self, draft: &Draft, content: &Content) {
+        let message = as_message(draft);
+        // If it fails, it is tried again where it is needed.
+        if let Ok(told) =
+            self.office.books.with(|ledger| effects::find(ledger, self.inbox, &message, content))
+        {
+            self.told.insert(draft.id.clone(), told);
         }
     }
 
@@ -161,10 +189,9 @@ impl Outbox for Accepted<'_> {
             ledger.written(self.inbox, &reached, now, &evidence, witnesses.as_deref())?;
             // What these answer is answered now, also when their sender died before it could record that.
             for draft in drafts.iter().flatten() {
-                let message = as_message(draft);
-                match self.contents.get(draft.id.as_str()) {
-                    Some(content) => effects::record_with(ledger, self.inbox, &message, content, now)?,
-                    None => effects::record(ledger, self.inbox, &message, now)?,
+                match self.told.get(draft.id.as_str()) {
+                    Some(told) => ledger.advance_all(told, now)?,
+                    None => effects::record(ledger, self.inbox, &as_message(draft), now)?,
                 }
             }
             Ok(())
@@ -235,5 +262,84 @@ pub(crate) fn as_message(draft: &Draft) -> Message {
         delivery_status: Some(draft.delivery.as_str().to_owned()),
         metadata: to_raw_value(&serde_json::json!({ "atm": draft.ours })).ok(),
         extra: extra.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use atm_ledger::{Acceptance, NewMessage};
+    use atm_store::{Root, State};
+    use atm_wire::message::Ours;
+    use atm_wire::{MemberName, Stamp, TeamName};
+    use serde_json::Map;
+
+    use super::*;
+
+    /// When it is found what an answer tells.
+    #[derive(Clone, Copy)]
+    enum Found {
+        BySender,
+        ByOther,
+        Late,
+    }
+
+    fn letter(id: &str, reply_to: &str) -> Draft {
+        Draft {
+            id: id.to_owned(),
+            from: "bob".to_owned(),
+            to: "alice".to_owned(),
+            text: "words".to_owned(),
+            summary: None,
+            timestamp: Stamp::from_millis(1),
+            color: None,
+            delivery: Delivery::Delivered,
+            ack_id: None,
+            ours: Ours { reply_to: Some(reply_to.to_owned()), ..Ours::default() },
+            kind: None,
+            recipients: Vec::new(),
+            metadata: Map::default(),
+        }
+    }
+
+    /// The index was brought up to date inside the recipient's queue, however far behind it was, while others waited.
+    #[test]
+    fn what_an_answer_tells_is_found_before_the_queue_and_recorded_in_the_log_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, state) = (folder.path().join("root"), folder.path().join("state"));
+        let office = Office::new(Root::new(root), State::new(state.clone()));
+        let (team, alice): (TeamName, MemberName) = ("demo".parse().unwrap(), "alice".parse().unwrap());
+        let (inbox, bob) =
+            (office.inbox_key(&team, &alice), office.inbox_key(&team, &"bob".parse().unwrap()));
+        let mailbox = office.mailbox(&team, &alice);
+        let accept = |inbox: &InboxKey, id: &str, sender: &str, draft: Option<&Draft>| {
+            let (id, sender) = (id.to_owned(), sender.to_owned());
+            let message = NewMessage { id, sender, kind: "message".into(), ..NewMessage::default() };
+            let draft = draft.map(render_draft).unwrap_or_default();
+            let accepted = Acceptance { inbox: inbox.clone(), message, is_new: true, draft };
+            office.books.with(|ledger| ledger.accept(&[accepted], 1, "test")).unwrap();
+        };
+        let index =
+            || ["index.db", "index.db-wal"].map(|name| fs::read(state.join(name)).unwrap_or_default());
+        for (number, found) in [Found::BySender, Found::ByOther, Found::Late].into_iter().enumerate() {
+            let (question, answer) = (format!("question-{number}"), format!("answer-{number}"));
+            accept(&bob, &question, "alice", None);
+            let drafts = [letter(&answer, &question)];
+            accept(&inbox, &answer, "bob", Some(&drafts[0]));
+            let own = if matches!(found, Found::ByOther) { &[] } else { &drafts[..] };
+            let mut outbox = Accepted::new(&office, &inbox, &mailbox, own);
+            match found {
+                Found::BySender => outbox.find_effects([Content::Text].iter()),
+                Found::ByOther => outbox.find_effects_of_waiting(),
+                Found::Late => {}
+            }
+            let before = index();
+            // Inside the queue from here on.
+            outbox.waiting();
+            assert!(outbox.written(&[answer], None), "{:?}", outbox.trouble);
+            assert_eq!(index() == before, !matches!(found, Found::Late), "{number}");
+            assert_eq!(office.recorded(None, &question).unwrap().stage, Stage::Done, "{number}");
+        }
     }
 }

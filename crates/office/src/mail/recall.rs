@@ -7,28 +7,21 @@ use std::fmt;
 
 use atm_ledger::{Evidence, InboxKey, Recorded, Stage};
 use atm_store::{Layout, Mailbox, Outbox, Recall, Recaller, StoreError, Witnesses, points};
-use atm_wire::{Draft, MemberName, Stamp, TeamName};
+use atm_wire::{Draft, MemberName, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
 use crate::mail::outbox::{Accepted, write_waiting};
 use crate::office::Office;
+use crate::team::Team;
+use crate::trail::track::Heading;
 
 /// A message that was taken back. The `--json` shape, which is a promise.
 #[derive(Debug, Clone, Serialize)]
 pub struct Recalled {
-    /// Its id.
-    pub id: String,
-    /// The recipient's team.
-    pub team: String,
-    /// Who sent it.
-    pub from: String,
-    /// For whom it was.
-    pub to: String,
-    /// When it was sent.
-    pub timestamp: Stamp,
-    /// What it was about.
-    pub summary: Option<String>,
+    /// Which message.
+    #[serde(flatten)]
+    pub message: Heading,
     /// How far it came: `recalled`.
     pub stage: Stage,
     /// Whether it was in its recipient's inbox; else it was only accepted.
@@ -73,15 +66,23 @@ impl Office {
         who: &MemberName,
         what: &str,
     ) -> Result<Recalled, OfficeError> {
-        let message = self.sent_message(team, who, what)?;
-        check_sender(team, who, &message)?;
-        let mut answer = answer(&message);
+        self.take_back(team, who, &self.sent_message(team, who, what)?)
+    }
+
+    fn take_back(
+        &self,
+        team: Option<&TeamName>,
+        who: &MemberName,
+        message: &Recorded,
+    ) -> Result<Recalled, OfficeError> {
+        check_sender(team, who, message)?;
+        let mut answer = answer(message);
         match message.stage {
             Stage::Recalled => {
                 answer.warnings.push("it was recalled already".to_owned());
                 return Ok(answer);
             }
-            Stage::Seen | Stage::Acked | Stage::Done => return Err(kept(&message, WhyKept::Seen)),
+            Stage::Seen | Stage::Acked | Stage::Done => return Err(kept(message, WhyKept::Seen)),
             _ => {}
         }
         let name = MemberName::parse(&message.inbox.name)?;
@@ -90,12 +91,12 @@ impl Office {
         // A reader that has the message in its hands marks it first.
         let _turn = mailbox.turn()?;
         if self.is_presented(&mailbox, &message.id)? {
-            return Err(kept(&message, WhyKept::Shown));
+            return Err(kept(message, WhyKept::Shown));
         }
         let now = self.now().as_millis();
         self.books.with(|ledger| ledger.recalling(&message.inbox, &message.id, now))?;
         points::reached("recalling");
-        let mut recalling = Recalling::new(self, &message, &mailbox);
+        let mut recalling = Recalling::new(self, message, &mailbox);
         let outcome = mailbox.recall(&message.id, !message.ours, &mut recalling);
         if !recalling.is_recalled {
             let _ = self.books.with(|ledger| ledger.not_removed(&message.inbox, &[&message.id]));
@@ -104,7 +105,7 @@ impl Office {
                 _ if message.stage == Stage::Taken => WhyKept::Taken,
                 _ => WhyKept::Gone,
             };
-            return Err(kept(&message, why));
+            return Err(kept(message, why));
         }
         answer.was_written = !matches!(outcome, Ok(Recall::Missing));
         answer.warnings.append(&mut recalling.warnings);
@@ -165,6 +166,13 @@ impl Office {
     }
 }
 
+impl Team<'_> {
+    /// As [`Office::recall`], of a message that belongs to this team.
+    pub fn recall(&self, who: &MemberName, what: &str) -> Result<Recalled, OfficeError> {
+        self.office().take_back(Some(self.name()), who, &self.sent_message(who, what)?)
+    }
+}
+
 /// Only the sender takes a message back; a namesake in another team is somebody else.
 fn check_sender(team: Option<&TeamName>, who: &MemberName, message: &Recorded) -> Result<(), OfficeError> {
     let home = message.origin.as_deref().unwrap_or(&message.inbox.team);
@@ -188,12 +196,7 @@ fn kept(message: &Recorded, why: WhyKept) -> OfficeError {
 
 fn answer(message: &Recorded) -> Recalled {
     Recalled {
-        id: message.id.clone(),
-        team: message.inbox.team.clone(),
-        from: message.sender.clone(),
-        to: message.inbox.name.clone(),
-        timestamp: Stamp::from_millis(message.sent_at),
-        summary: message.summary.clone(),
+        message: message.clone().into(),
         stage: Stage::Recalled,
         was_written: true,
         warnings: Vec::new(),

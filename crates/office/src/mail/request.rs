@@ -104,7 +104,11 @@ impl Team<'_> {
                 return Ok(Viewer::new(self.office(), who, self.name()).view(&answer));
             }
             if !watch.wait(Some(deadline)) {
-                return Err(OfficeError::NoAnswer { request: request.to_owned() });
+                return Err(OfficeError::NoAnswer {
+                    who: asked.to_string(),
+                    request: request.to_owned(),
+                    within: timeout,
+                });
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Members: adding, changing, and who is on.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use atm_wire::metadata::{self, Metadata};
@@ -13,7 +12,7 @@ use crate::error::OfficeError;
 use crate::mail::digest::Digest;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
-use crate::people::presence::{Judgement, judge};
+use crate::people::presence::{Judged, Judgement, Signs};
 use crate::team::Team;
 
 pub use crate::people::presence::Presence;
@@ -245,46 +244,40 @@ impl Office {
 
     /// All members with what waits for them.
     pub fn members(&self, team: &TeamName) -> Result<Vec<MemberView>, OfficeError> {
-        let mut team = self.team(team)?;
-        // If tmux cannot be asked, or nothing written, the file's word stands.
-        let _ = team.notice_exits();
-        // Who is there can be told without a look, too. It makes no ledger where there is none.
-        if self.books.exist() {
-            let _ = team.look();
-        }
-        Ok(team.members())
+        Ok(self.team(team)?.look_at_members())
     }
 }
 
 impl Team<'_> {
+    /// All members with what waits for them, after a look.
+    pub fn look_at_members(&mut self) -> Vec<MemberView> {
+        // If tmux cannot be asked, or nothing written, the file's word stands.
+        let _ = self.notice_exits();
+        // Who is there can be told without a look, too. It makes no ledger where there is none.
+        if self.office().books.exist() {
+            let _ = self.look();
+        }
+        self.members()
+    }
+
     /// All members with what waits for them, as the files are.
     pub fn members(&mut self) -> Vec<MemberView> {
-        self.digests();
-        for digest in self.digests.get().into_iter().flat_map(HashMap::values).flatten() {
-            self.around.hear(&digest.words);
-        }
+        let Judged { known, members } = self.judge_all();
         let inboxes = self.digests();
-        let (office, now) = (self.office(), self.office().now());
-        let known = office.last_states(self.name());
-        office.trace_all(self.name(), &self.around);
         let lead = self.config().lead().map(|lead| lead.name.as_str());
-        let view = |member: &Member| {
-            let signs = office.signs(self.name(), self.config(), member, &self.around);
+        let view = |(member, (signs, judged)): (&Member, (Signs, Judgement))| {
             let leads = lead == Some(member.name.as_str());
-            let judged = judge(&signs, now);
-            let mut view = member_view(self.name(), member, leads, judged.clone(), signs.last_heard());
             let before = known.get(&member.name).filter(|before| before.state == judged.state.as_str());
+            let mut view = member_view(self.name(), member, leads, judged, signs.last_heard());
             view.since = before.map(|before| Stamp::from_millis(before.at));
             match inboxes.get(&member.name) {
                 Some(Ok(digest)) => view.count(digest, member.shutdown_at),
                 Some(Err(error)) => view.warnings.push(error.to_string()),
                 None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
             }
-            (judged, view)
+            view
         };
-        let (judged, mut views): (Vec<_>, Vec<_>) = self.config().members.iter().map(view).unzip();
-        let names = self.config().members.iter().map(|member| member.name.as_str());
-        office.record_presence(self.name(), &known, names.zip(&judged));
+        let mut views: Vec<MemberView> = self.config().members.iter().zip(members).map(view).collect();
         views.extend(self.names_without_entry().iter().filter_map(|name| self.without_entry(name)));
         views
     }

@@ -15,5 +15,6 @@ pub mod probe;
 pub mod process;
 pub mod removal;
 pub mod sender;
+pub mod several;
 pub mod spawn_error;
 pub mod teams;

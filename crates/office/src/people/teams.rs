@@ -128,6 +128,11 @@ impl Office {
         Ok(TeamFolder::list(&self.root)?.into_iter().map(|name| self.brief(name, &aliases)).collect())
     }
 
+    /// The names of all teams. Nothing of them is read.
+    pub fn team_names(&self) -> Result<Vec<TeamName>, OfficeError> {
+        Ok(TeamFolder::list(&self.root)?)
+    }
+
     /// One team, in brief.
     pub fn team_brief(&self, name: &TeamName) -> Result<TeamBrief, OfficeError> {
         self.folder(name)?;

@@ -65,7 +65,11 @@ impl Team<'_> {
             };
             Ok(beats.into_iter().find(answers))
         })?;
-        let beat = beat.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })?;
+        let beat = beat.ok_or_else(|| OfficeError::NoAnswer {
+            who: name.to_string(),
+            request: request.to_owned(),
+            within: timeout,
+        })?;
         let said = said(&beat);
         Ok(Checked {
             name: name.clone(),
@@ -93,15 +97,13 @@ impl Team<'_> {
         self.broadcast(from, &letter, None, SendOptions::default())
     }
 
-    /// The health checks that somebody has not answered: id and asker, oldest first.
-    pub(crate) fn open_checks(&self, who: &MemberName) -> Result<Vec<(String, MemberName)>, OfficeError> {
+    /// The health checks that somebody has not answered, oldest first.
+    pub(crate) fn open_checks(&self, who: &MemberName) -> Result<Vec<Recorded>, OfficeError> {
         self.catch_up()?;
         let inbox = self.inbox_key(who);
-        let open = self.office().books.with(|ledger| ledger.open_requests(&inbox, CHECK))?;
-        Ok(open
-            .into_iter()
-            .filter_map(|check| Some((check.request_id?, MemberName::parse(&check.sender).ok()?)))
-            .collect())
+        let mut open = self.office().books.with(|ledger| ledger.open_requests(&inbox, CHECK))?;
+        open.retain(|check| check.request_id.is_some() && MemberName::parse(&check.sender).is_ok());
+        Ok(open)
     }
 }
 

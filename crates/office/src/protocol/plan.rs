@@ -145,10 +145,22 @@ impl Team<'_> {
     }
 }
 
+impl Team<'_> {
+    /// The plans, oldest first.
+    pub fn plans(&self) -> Result<Vec<PlanView>, OfficeError> {
+        self.catch_up()?;
+        self.office().plans_on_record(self.name())
+    }
+}
+
 impl Office {
     /// The plans of a team, oldest first.
     pub fn plans(&self, team: &TeamName) -> Result<Vec<PlanView>, OfficeError> {
         self.look(team)?;
+        self.plans_on_record(team)
+    }
+
+    fn plans_on_record(&self, team: &TeamName) -> Result<Vec<PlanView>, OfficeError> {
         let root = self.root_key();
         let asked = self.books.with(|ledger| ledger.requests(&root, team.as_str(), REQUEST))?;
         let mut plans = Vec::new();

@@ -108,24 +108,23 @@ impl Team<'_> {
         };
         let mut open = self.open_checks(who)?;
         if let Some(request) = &alive.request {
-            open.retain(|(asked, _)| asked == request);
+            open.retain(|check| check.request_id.as_ref() == Some(request));
             if open.is_empty() {
                 let why = format!("there is no open health check {request:?} for {who}");
                 return Err(OfficeError::NotYours { who: who.to_string(), why });
             }
         }
         let lead = self.lead()?.clone();
-        let mut told: Vec<(MemberName, Option<String>)> = Vec::new();
-        for (request, asker) in open {
-            told.push((asker, Some(request)));
-        }
-        if !told.iter().any(|(name, _)| *name == lead) {
-            told.push((lead.clone(), None));
-        }
-        told.sort_by_key(|(name, _)| *name != lead);
+        open.sort_by_key(|check| check.sender != lead.as_str());
+        // The lead is told in any case; who asked, by the answer to that, also somebody who has no inbox yet.
+        let has_asked = open.first().is_some_and(|check| check.sender == lead.as_str());
+        let unasked = (!has_asked).then_some(None);
         let mut sent: Vec<Sent> = Vec::new();
-        for (name, request) in told {
-            let one = self.send_payload(who, name, beat(request));
+        for check in unasked.into_iter().chain(open.iter().map(Some)) {
+            let one = match check {
+                None => self.send_payload(who, lead.clone(), beat(None)),
+                Some(check) => self.answer_with(who, check, beat(check.request_id.clone())),
+            };
             sent.push(match sent.last() {
                 None => one?,
                 Some(before) => one.after(|| Done::Sent(format!("message {}", before.id)))?,

@@ -1,6 +1,5 @@
 //! Requests that wait for somebody's decision, and waiting for it.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Recorded, Stage};
@@ -129,7 +128,11 @@ impl Team<'_> {
             Ok(about.iter().filter(|message| message.sender == asked.as_str()).find_map(Decision::read))
         });
         let decided = decided.after(|| Done::Sent(format!("request {request}")))?;
-        decided.ok_or_else(|| OfficeError::NoAnswer { request: request.to_owned() })
+        decided.ok_or_else(|| OfficeError::NoAnswer {
+            who: asked.to_string(),
+            request: request.to_owned(),
+            within: timeout,
+        })
     }
 
     /// Looks, brought up to date at each event in the team's mail, until there is something or the time is over.
@@ -171,17 +174,5 @@ impl Office {
     /// A watch over all inboxes of a team.
     pub(crate) fn mail_watch(&self, team: &TeamName) -> FolderWatch {
         self.hub.folders(self.mail_folders(team))
-    }
-
-    /// The folders that mail of a team comes into.
-    pub(crate) fn mail_folders(&self, team: &TeamName) -> Vec<PathBuf> {
-        let mut folders = vec![self.root.team(team).join("inboxes")];
-        folders.extend(
-            self.inbox_names(team)
-                .iter()
-                .filter_map(|name| self.mailbox(team, name).file().parent().map(ToOwned::to_owned)),
-        );
-        folders.retain(|folder| folder.is_dir());
-        folders
     }
 }

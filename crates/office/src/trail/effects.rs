@@ -73,17 +73,18 @@ pub(crate) fn record(
     message: &Message,
     now: i64,
 ) -> Result<(), LedgerError> {
-    record_with(ledger, inbox, message, &message.content(), now)
+    let told = find(ledger, inbox, message, &message.content())?;
+    ledger.advance_all(&told, now)
 }
 
-/// The same, for a caller that has parsed the text.
-pub(crate) fn record_with(
-    ledger: &mut Ledger,
+/// What `message`, which is for `inbox`, tells about earlier messages to its sender: the stages that they reach by it. Asks
+/// the index, which is brought up to date for it; recording it needs the log alone.
+pub(crate) fn find(
+    ledger: &Ledger,
     inbox: &InboxKey,
     message: &Message,
     content: &Content,
-    now: i64,
-) -> Result<(), LedgerError> {
+) -> Result<Vec<(Recorded, Stage, Evidence)>, LedgerError> {
     let (root, from) = (inbox.root.as_str(), message.from.as_str());
     let ours = message.ours();
     let home = ours.origin.as_deref().unwrap_or(&inbox.team);
@@ -91,9 +92,9 @@ pub(crate) fn record_with(
     let to_sender = |found: Vec<Recorded>| -> Vec<Recorded> {
         found.into_iter().filter(|m| m.inbox.name == from && m.inbox.team == home).collect()
     };
-    let mut reached: Vec<(Recorded, Stage, String)> = Vec::new();
-    let mut reach = |found: Vec<Recorded>, stage: Stage, what: &str| {
-        reached.extend(found.into_iter().map(|m| (m, stage, what.to_owned())));
+    let mut reached: Vec<(Recorded, Stage, &str)> = Vec::new();
+    let mut reach = |found: Vec<Recorded>, stage: Stage, what: &'static str| {
+        reached.extend(found.into_iter().map(|m| (m, stage, what)));
     };
     if let Content::Protocol(parsed) = content {
         match &parsed.payload {
@@ -118,11 +119,8 @@ pub(crate) fn record_with(
     if let Some(original) = ours.reply_to {
         reach(to_sender(ledger.find(root, &original, false)?), Stage::Done, "answered");
     }
-    for (m, stage, what) in reached {
-        let evidence = Evidence::certain(format!("{what}: message {}", message.id)).by(from);
-        ledger.advance(&m.inbox, &m.id, stage, now, &evidence)?;
-    }
-    Ok(())
+    let evidence = |what: &str| Evidence::certain(format!("{what}: message {}", message.id)).by(from);
+    Ok(reached.into_iter().map(|(m, stage, what)| (m, stage, evidence(what))).collect())
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub enum Why {
     Held,
     /// It had been queued; it was taken, and there is no sign of work.
     NoSignOfWork,
-    /// It lies unread for long, although its recipient is there.
+    /// It lies unread for long, although its recipient is there, or may be.
     UnreadLong,
     /// It lies unread, and its recipient is off.
     UnreadOffline,
@@ -108,8 +108,8 @@ impl Looked {
             ""
         };
         format!(
-            "{nothing}: {count} inbox{s} and the ledger have nothing queued, unread for {minutes} min by somebody who is \
-             there, unacknowledged, lost or unanswered{cut}"
+            "{nothing}: no mail is queued, unacknowledged, lost, unanswered, or unread for {minutes} min by somebody who \
+             is not off ({count} inbox{s} and the ledger){cut}"
         )
     }
 }
@@ -226,7 +226,8 @@ impl Team<'_> {
         Ok(Pending { waiting, unknown: office.unknown_steps(self.name())?, looked })
     }
 
-    /// Adds what lies unread: for long, in the inboxes of members that are there; at all, in those of readers that are off.
+    /// Adds what lies unread: for long, in the inboxes of members that are there or may be; at all, in those of readers that are
+    /// off.
     /// That is mail of others too, who do not say that they queue it.
     fn add_unread(&self, waiting: &mut Vec<Waiting>, looked: &mut Looked) {
         let now = self.office().now();
@@ -255,7 +256,8 @@ impl Team<'_> {
             let has_old = digest.oldest_unread.is_some_and(|sent| sent <= before.as_millis());
             let why = match self.state_of(name, member) {
                 Presence::Offline => Why::UnreadOffline,
-                Presence::Online | Presence::Idle | Presence::Stalled if has_old => Why::UnreadLong,
+                // Also where nothing says whether somebody is there: it waits all the same.
+                _ if has_old => Why::UnreadLong,
                 _ => continue,
             };
             let listing = match self.listing_of(name) {
@@ -346,7 +348,7 @@ impl Why {
             }
             Self::NoSignOfWork => "was queued and taken; no answer since".to_owned(),
             Self::UnreadOffline => "lies unread, and its reader is off".to_owned(),
-            Self::UnreadLong => "lies unread for long, although its reader is there".to_owned(),
+            Self::UnreadLong => "lies unread for long, and its reader is not off".to_owned(),
         }
     }
 }

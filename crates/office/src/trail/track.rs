@@ -11,14 +11,15 @@ use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::mail::reply::SHORTEST_PART;
 use crate::office::Office;
-use crate::trail::history::{Search, Trace, each};
+use crate::team::Team;
+use crate::trail::history::{Remembered, Search, Trace, each};
 
 /// Stands for the last message that one sent.
 pub const LAST: &str = "last";
 
-/// A message's way so far. The `--json` shape, which is a promise.
+/// Which message an answer is about.
 #[derive(Debug, Clone, Serialize)]
-pub struct Track {
+pub struct Heading {
     /// Its id.
     pub id: String,
     /// The recipient's team.
@@ -31,6 +32,27 @@ pub struct Track {
     pub timestamp: Stamp,
     /// What it is about.
     pub summary: Option<String>,
+}
+
+impl From<Recorded> for Heading {
+    fn from(message: Recorded) -> Self {
+        Self {
+            id: message.id,
+            team: message.inbox.team,
+            from: message.sender,
+            to: message.inbox.name,
+            timestamp: Stamp::from_millis(message.sent_at),
+            summary: message.summary,
+        }
+    }
+}
+
+/// A message's way so far. The `--json` shape, which is a promise.
+#[derive(Debug, Clone, Serialize)]
+pub struct Track {
+    /// Which message.
+    #[serde(flatten)]
+    pub message: Heading,
     /// How far it came.
     pub stage: Stage,
     /// Whether it is, or was, where its recipient's client looks.
@@ -58,13 +80,34 @@ fn is_processed(stage: Stage, stages: &[TrackStage]) -> bool {
     stage.includes(Stage::Taken) && (stage > Stage::Taken || stages.iter().any(is_proof))
 }
 
+impl Team<'_> {
+    /// What became of a message, and the message itself: by its id or a part of it, or [`LAST`], the last that `sender` sent.
+    pub fn track_message(&self, sender: &MemberName, what: &str) -> Result<(Track, Remembered), OfficeError> {
+        let recorded = self.sent_message(sender, what)?;
+        let message = Remembered::from(recorded.clone());
+        Ok((self.office().tracked(recorded)?, message))
+    }
+
+    /// A message by its id or a part of it, or [`LAST`], after a look.
+    pub(crate) fn sent_message(&self, sender: &MemberName, what: &str) -> Result<Recorded, OfficeError> {
+        self.catch_up()?;
+        match self.office().recorded_after(self.name(), what) {
+            Err(OfficeError::NotRecorded { .. }) if what == LAST => {
+                let from = Some(sender.to_string());
+                self.office().last_recorded(self.name(), Trace { from, ..Trace::default() })
+            }
+            found => found,
+        }
+    }
+}
+
 impl Office {
     /// What became of a message: by its id, or by the start or end of it. Looks at what changed in `team` first.
     pub fn track(&self, team: Option<&TeamName>, id: &str) -> Result<Track, OfficeError> {
         self.tracked(self.recorded_after_look(team, id)?)
     }
 
-    /// The same of the message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of which
+    /// What became of the message that somebody means: by its id or a part of it, by [`LAST`], or by words of its text, of which
     /// the newest message counts. One in these teams is preferred, if any is named.
     pub fn track_meant(
         &self,
@@ -84,16 +127,11 @@ impl Office {
         };
         let stages: Vec<TrackStage> = records.into_iter().map(stage_of).collect();
         Ok(Track {
-            id: message.id,
-            team: message.inbox.team,
-            from: message.sender,
-            to: message.inbox.name,
-            timestamp: Stamp::from_millis(message.sent_at),
-            summary: message.summary,
             stage: message.stage,
             arrived: message.stage.includes(Stage::Written),
             processed: is_processed(message.stage, &stages),
             stages,
+            message: message.into(),
         })
     }
 
@@ -201,7 +239,7 @@ impl Office {
             }
             // What failed or is held will not come any further.
             if track.stage.is_stuck() || !watch.wait(Some(deadline)) {
-                return Err(OfficeError::NotInTime { id: track.id, stage: track.stage, wanted });
+                return Err(OfficeError::NotInTime { id: track.message.id, stage: track.stage, wanted });
             }
         }
     }
@@ -220,22 +258,27 @@ impl Office {
         team: Option<&TeamName>,
         id: &str,
     ) -> Result<Recorded, OfficeError> {
-        let before = match team {
-            Some(team) => {
-                self.look(team)?;
-                self.recorded(Some(team), id)?
-            }
-            None => match self.recorded(None, id) {
+        let Some(team) = team else {
+            return match self.recorded(None, id) {
                 Err(OfficeError::NotRecorded { .. }) => {
                     self.catch_up(None)?;
-                    return self.recorded(None, id);
+                    self.recorded(None, id)
                 }
-                recorded => recorded?,
-            },
+                recorded => self.at_home(&recorded?),
+            };
         };
-        if team.is_some_and(|team| team.as_str() == before.inbox.team) {
-            return Ok(before);
-        }
+        self.look(team)?;
+        self.recorded_after(team, id)
+    }
+
+    /// A message as it is on record, of a team that was looked at just now, or of another one after a look at that.
+    fn recorded_after(&self, looked: &TeamName, id: &str) -> Result<Recorded, OfficeError> {
+        let found = self.recorded(Some(looked), id)?;
+        if looked.as_str() == found.inbox.team { Ok(found) } else { self.at_home(&found) }
+    }
+
+    /// A message as it is on record after a look at its team.
+    fn at_home(&self, before: &Recorded) -> Result<Recorded, OfficeError> {
         let home = TeamName::parse(&before.inbox.team)?;
         self.look(&home)?;
         self.recorded(Some(&home), &before.id)

@@ -11,6 +11,7 @@ use crate::mail::inbox::Filter;
 use crate::office::Office;
 use crate::people::members::MemberView;
 use crate::tasks::{TaskFilter, TaskView};
+use crate::team::Team;
 use crate::trail::pending::{Looked, Waiting};
 
 /// A team in one look.
@@ -69,26 +70,32 @@ impl TaskCounts {
 impl Office {
     /// Takes a picture of a team, as `who` sees it.
     pub fn picture(&self, team: &TeamName, who: &MemberName) -> Result<TeamPicture, OfficeError> {
-        let mut handle = self.team_to_look_at(team)?;
+        self.team_to_look_at(team)?.picture(who)
+    }
+}
+
+impl Team<'_> {
+    /// Takes a picture of the team, as `who` sees it.
+    pub fn picture(&mut self, who: &MemberName) -> Result<TeamPicture, OfficeError> {
         // If tmux cannot be asked, or nothing written, what the configuration says stands.
-        let _ = handle.notice_exits();
-        let cursor = self.books.with(|ledger| ledger.cursor())?.to_string();
-        let look = handle.look_for_pending()?;
-        let members = handle.members();
+        let _ = self.notice_exits();
+        let cursor = self.office().books.with(|ledger| ledger.cursor())?.to_string();
+        let look = self.look_for_pending()?;
+        let members = self.members();
         // Who has no inbox has no mail.
         let unread = Filter { unread: true, ..Filter::default() };
-        let for_you = handle.inbox(who, &unread).map(|look| look.messages).unwrap_or_default();
-        let listed = handle.tasks().list(&TaskFilter::default())?;
+        let for_you = self.inbox(who, &unread).map(|look| look.messages).unwrap_or_default();
+        let listed = self.tasks().list(&TaskFilter::default())?;
         Ok(TeamPicture {
-            team: team.clone(),
-            as_of: self.now(),
+            team: self.name().clone(),
+            as_of: self.office().now(),
             cursor,
             attention: attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks),
             members,
             pending: look.waiting,
             for_you,
             tasks: TaskCounts::of(&listed.tasks),
-            lead_signs: handle.lead_signs(),
+            lead_signs: self.lead_signs(),
             looked: look.looked,
             warnings: listed.warnings,
         })

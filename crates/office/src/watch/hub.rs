@@ -1,6 +1,7 @@
 //! Where everything waits that one office, with its clones, waits for: one watcher of files, one clock, one end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -111,18 +112,39 @@ impl Office {
 }
 
 impl Office {
-    /// The folders in which a team's mail, tasks and configuration change, and whether each is the team's own folder.
+    /// The folders in which a team's mail, tasks and configuration change, and whether others of them may come in each.
     pub fn folders_of(&self, team: &TeamName) -> Vec<(PathBuf, bool)> {
-        let others = self.mail_folders(team).into_iter().chain([self.root.tasks(team)]);
-        let mut folders: Vec<(PathBuf, bool)> = others.map(|folder| (folder, false)).collect();
-        folders.push((self.root.team(team), true));
-        folders.retain(|(folder, _)| folder.is_dir());
+        let own = self.root.team(team);
+        let members = own.join("members");
+        let all = self.mail_folders(team).into_iter().chain([self.root.tasks(team), own.clone()]);
+        all.filter(|folder| folder.is_dir())
+            .map(|folder| {
+                let holds_others = folder == own || folder == members;
+                (folder, holds_others)
+            })
+            .collect()
+    }
+
+    /// The folders that mail of a team comes into.
+    pub(crate) fn mail_folders(&self, team: &TeamName) -> Vec<PathBuf> {
+        let team = self.root.team(team);
+        let members = team.join("members");
+        let mut folders = vec![team.join("inboxes")];
+        let own = fs::read_dir(&members).into_iter().flatten().filter_map(Result::ok);
+        folders.extend(own.map(|entry| entry.path()));
+        folders.push(members);
+        folders.retain(|folder| folder.is_dir());
         folders
     }
 
     /// Whether the team's folder is there.
     pub fn has_team(&self, team: &TeamName) -> bool {
         self.folder_of(team).exists()
+    }
+
+    /// Lets the ledger bring what was written into its own files, if that is much.
+    pub fn tidy_ledger(&self) {
+        self.books.tidy();
     }
 
     /// Asks the ledger for its end, to find out whether it can be asked. Makes none where there is none.

@@ -27,9 +27,9 @@ fn their_entries_carry_the_type_and_a_summary_outside_too() {
         assert_eq!(entry["type"], inside["type"], "{entry}");
         (entry["type"].as_str().unwrap().to_owned(), entry["summary"].as_str().unwrap().to_owned())
     };
-    assert_eq!(outside("bob", 0), ("health_check".into(), "health check".into()));
-    assert_eq!(outside("team-lead", 0), ("heartbeat".into(), "heartbeat: task 5 60%".into()));
-    assert_eq!(outside("eve", 0), ("stall_alert".into(), "bob stalled; tasks 5, 6 are free".into()));
+    assert_eq!(outside("bob", 0), ("health_check".into(), "health check request".into()));
+    assert_eq!(outside("team-lead", 0), ("heartbeat".into(), "heartbeat: T5 60%".into()));
+    assert_eq!(outside("eve", 0), ("stall_alert".into(), "bob stalled, tasks 5,6 released".into()));
 }
 
 #[test]

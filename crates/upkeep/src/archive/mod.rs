@@ -191,10 +191,7 @@ fn pack_if_due(
     upkeep: &Upkeep,
     progress: Progress,
 ) -> Result<usize, StoreError> {
-    if writer.is_due(office.now(), upkeep.rotate_over, upkeep.compress_after)? {
-        writer.close()?;
-    }
-    Ok(writer.pack(progress)?.parts)
+    Ok(writer.pack_if_due(office.now(), upkeep.rotate_over, upkeep.compress_after, progress)?.parts)
 }
 
 fn tended(

@@ -22,6 +22,8 @@ pub struct Upkeep {
     pub shrink_over: u64,
     /// How large an inbox, and the part of the archive that grows, may get, in bytes.
     pub rotate_over: u64,
+    /// How long what was set aside stays in quarantine.
+    pub quarantine_for: Duration,
 }
 
 impl Default for Upkeep {
@@ -32,6 +34,7 @@ impl Default for Upkeep {
             compress_after: 7 * DAY,
             shrink_over: 1 << 20,
             rotate_over: 10 << 20,
+            quarantine_for: 90 * DAY,
         }
     }
 }

@@ -178,7 +178,7 @@ pub fn check_routes(
     routes: &[(MemberName, MemberName)],
 ) -> Result<(), OfficeError> {
     let config = office.folder(team)?.load()?;
-    let phantoms = phantoms::find(office, team)?;
+    let phantoms = phantoms::find(office, team, &config)?;
     for (phantom, to) in routes {
         if config.member(to.as_str()).is_none() {
             return Err(office.no_member(team, &config, to.as_str()));

@@ -21,7 +21,7 @@ const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) fn examine(office: &Office, team: &TeamName, config: &TeamConfig, findings: &mut Vec<Finding>) {
     let folder = office.folder_of(team);
-    nobodys_inboxes(office, team, findings);
+    nobodys_inboxes(office, team, config, findings);
     repeated_names(team, config, folder.config_file(), findings);
     let lead_is_dead = dead_lead(team, config, folder.config_file(), findings);
     let stuck: Vec<&Member> = config.members.iter().filter(|member| member.is_active == Some(true)).collect();
@@ -40,8 +40,8 @@ pub(super) fn examine(office: &Office, team: &TeamName, config: &TeamConfig, fin
     clients::examine(office, team, config, findings);
 }
 
-fn nobodys_inboxes(office: &Office, team: &TeamName, findings: &mut Vec<Finding>) {
-    let Ok(phantoms) = phantoms::find(office, team) else { return };
+fn nobodys_inboxes(office: &Office, team: &TeamName, config: &TeamConfig, findings: &mut Vec<Finding>) {
+    let Ok(phantoms) = phantoms::find(office, team, config) else { return };
     for phantom in phantoms {
         let (name, file) = (phantom.name.clone(), phantom.file.clone());
         if phantom.messages == 0 {

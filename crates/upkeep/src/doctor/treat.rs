@@ -73,7 +73,8 @@ fn reroute(
             Err(OfficeError::Store(StoreError::Unsettled { .. })) if round < ROUNDS => round += 1,
             done => return done.map(|done| Treated { journal: done.journal }),
         }
-        let found = phantoms::find(office, team)?.into_iter().find(|now| now.name == phantom.name);
+        let config = office.folder(team)?.load()?;
+        let found = phantoms::find(office, team, &config)?.into_iter().find(|now| now.name == phantom.name);
         let Some(now) = found else { return Ok(Treated { journal: None }) };
         phantom = now;
     }

@@ -14,15 +14,16 @@ impl Payload {
     pub fn headline(&self) -> Option<String> {
         match self {
             Self::Heartbeat(beat) => Some(heartbeat(beat)),
-            Self::HealthCheck(_) => Some("health check".to_owned()),
+            Self::HealthCheck(_) => Some("health check request".to_owned()),
             Self::StallAlert(alert) => Some(stall_alert(alert)),
             _ => None,
         }
     }
 }
 
+/// As other programs spell it: `heartbeat: T5 60%`.
 fn heartbeat(beat: &Heartbeat) -> String {
-    let task = beat.task_id.as_ref().map(|task| format!("task {task}"));
+    let task = beat.task_id.as_ref().map(|task| format!("T{task}"));
     let progress = beat.progress_percent.map(|percent| format!("{percent}%"));
     let said: Vec<String> = task.into_iter().chain(progress).collect();
     if said.is_empty() { "heartbeat".to_owned() } else { format!("heartbeat: {}", said.join(" ")) }
@@ -32,8 +33,8 @@ fn stall_alert(alert: &StallAlert) -> String {
     let who = alert.stalled_agent.as_deref().unwrap_or("a member");
     match alert.released_tasks.as_slice() {
         [] => format!("{who} stalled"),
-        [task] => format!("{who} stalled; task {task} is free"),
-        tasks => format!("{who} stalled; tasks {} are free", tasks.join(", ")),
+        [task] => format!("{who} stalled, task {task} released"),
+        tasks => format!("{who} stalled, tasks {} released", tasks.join(",")),
     }
 }
 
@@ -48,7 +49,7 @@ mod tests {
             let task_id = task.map(ToOwned::to_owned);
             Payload::from(Heartbeat { task_id, progress_percent, request_id: None }).headline().unwrap()
         };
-        assert_eq!(beat(Some("5"), Some(60.0)), "heartbeat: task 5 60%");
+        assert_eq!(beat(Some("5"), Some(60.0)), "heartbeat: T5 60%");
         assert_eq!(beat(None, None), "heartbeat");
         let alert = |tasks: &[&str]| {
             let released_tasks = tasks.iter().map(ToString::to_string).collect();
@@ -56,7 +57,7 @@ mod tests {
                 .headline()
                 .unwrap()
         };
-        assert_eq!(alert(&["5", "6"]), "bob stalled; tasks 5, 6 are free");
+        assert_eq!(alert(&["5", "6"]), "bob stalled, tasks 5,6 released");
         assert_eq!(alert(&[]), "bob stalled");
         assert!(Payload::from(HealthCheck::default()).names_its_entry());
         let done = Payload::from(TaskCompletion::default());

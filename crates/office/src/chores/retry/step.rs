@@ -3,7 +3,7 @@
 //! Repeating one changes nothing: a letter has an id that is made of the step, and an offer whose maker died is not made
 //! again.
 
-use atm_ledger::{Evidence, Kind, Recorded, Stage};
+use atm_ledger::{Evidence, Kind, Recorded, Stage, StageRecord};
 use atm_store::StoreError;
 use atm_wire::payload::classify;
 use atm_wire::{Address, Draft, MemberName, Stamp};
@@ -33,6 +33,9 @@ impl Office {
         if recorded.stage >= Stage::Acked {
             return Ok(Carried::Moot);
         }
+        if site.attempt == Attempt::AfterDeath && self.is_on_record(&recorded, &retried.step, number)? {
+            return Ok(Carried::Done(()));
+        }
         let (kind, evidence) = match &retried.step {
             Step::Offer { number } => {
                 let Some(evidence) = self.offer_again(site, &recorded, *number)? else {
@@ -50,6 +53,20 @@ impl Office {
         // It is done, and not on record: that is for the next who comes, and not to be done again.
         let noted = self.books.with(|ledger| ledger.note(&inbox, &recorded.id, kind, now, &evidence));
         Ok(noted.map_or_else(|error| Carried::Half(error.into()), Carried::Done))
+    }
+
+    /// Whether somebody who died over a step came as far as to record it.
+    fn is_on_record(&self, message: &Recorded, step: &Step, number: i64) -> Result<bool, OfficeError> {
+        let records = self.books.with(|ledger| ledger.stages(message))?;
+        let count = |is_it: &dyn Fn(&StageRecord) -> bool| {
+            i64::try_from(records.iter().filter(|record| is_it(record)).count()).unwrap_or(i64::MAX)
+        };
+        Ok(match step {
+            // The message itself is the first offer.
+            Step::Offer { number } => count(&|record| record.is_offer) + 1 >= i64::from(*number),
+            Step::Escalate { .. } => count(&|record| record.stage == Stage::Escalated) >= number,
+            Step::Expire => count(&|record| record.stage == Stage::Expired) > 0,
+        })
     }
 
     /// Offers a message again, unless it lies there. If somebody died over this offer, nobody knows whether it was made,

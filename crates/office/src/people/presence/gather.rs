@@ -143,13 +143,15 @@ impl Office {
         });
         let in_file = around.words.get(&member.name).cloned();
         let word = [recorded, in_file].into_iter().flatten().max_by_key(|word| word.at);
+        let session = self.session_of(config, member, around);
         let mut signs = Signs {
             is_active: member.is_active,
             started: member.spawned_at.or(member.joined_at),
             ended: member.shutdown_at,
             pane: around.pane(self.panes(), member),
             process: self.recorded_process(config, member, around),
-            session: self.session_of(config, member, around).map(|session| {
+            session_since: stamp(session.and_then(|session| session.since)),
+            session: session.map(|session| {
                 // What a lead does says nothing of a member that lives in it.
                 let activity = session.activity.clone().filter(|_| !may_live_in_lead(member));
                 (session.describe(), activity)

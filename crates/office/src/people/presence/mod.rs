@@ -19,8 +19,9 @@ use crate::office::Office;
 
 pub(crate) use gather::{Surroundings, detail, ended, is_chore};
 
+pub(crate) use round::Judged;
 pub use round::Round;
-pub(crate) use rules::{CHECK_PATIENCE, judge};
+pub(crate) use rules::{CHECK_PATIENCE, Signs, judge};
 
 /// Whether somebody is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -88,8 +89,13 @@ pub struct Judgement {
 impl Judgement {
     /// What decided, in words.
     pub fn why(&self) -> String {
-        let deciding = self.evidence.iter().filter(|trace| trace.weight == Weight::Decides);
-        deciding.map(|trace| trace.what.as_str()).collect::<Vec<_>>().join("; ")
+        let mut deciding: Vec<&Trace> =
+            self.evidence.iter().filter(|trace| trace.weight == Weight::Decides).collect();
+        // What is held against it comes before what speaks for it: that it is there is why it counts as stalled at all.
+        if self.state == Presence::Stalled {
+            deciding.reverse();
+        }
+        deciding.into_iter().map(|trace| trace.what.as_str()).collect::<Vec<_>>().join("; ")
     }
 }
 

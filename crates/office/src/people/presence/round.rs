@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use atm_ledger::LastState;
 use atm_wire::Stamp;
+use atm_wire::team::Member;
 
-use super::judge;
 use super::rules::next_change;
+use super::{Judgement, Signs, judge};
 use crate::team::Team;
 
 /// What follows from judging the members of a team.
@@ -19,27 +21,49 @@ pub struct Round {
     pub sessions: BTreeSet<String>,
 }
 
+/// All members of a team, judged.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// The states that were recorded last before that, by name.
+    pub(crate) known: HashMap<String, LastState>,
+    /// In the order of the configuration.
+    pub(crate) members: Vec<(Signs, Judgement)>,
+}
+
 impl Team<'_> {
-    /// Judges all members, and records who came and went.
-    pub fn presence_round(&mut self) -> Round {
+    /// Judges all members, and records who came and went. What is asked of every member is gathered at once: its words in
+    /// anybody's mail, and its traces in the ledger.
+    pub(crate) fn judge_all(&mut self) -> Judged {
         self.digests();
         for digest in self.digests.get().into_iter().flat_map(HashMap::values).flatten() {
             self.around.hear(&digest.words);
         }
+        let (office, name) = (self.office(), self.name());
+        let known = office.last_states(name);
+        office.trace_all(name, &self.around);
+        let now = office.now();
+        let judged = |member: &Member| {
+            let signs = office.signs(name, self.config(), member, &self.around);
+            let judgement = judge(&signs, now);
+            (signs, judgement)
+        };
+        let members: Vec<_> = self.config().members.iter().map(judged).collect();
+        let names = self.config().members.iter().map(|member| member.name.as_str());
+        office.record_presence(name, &known, names.zip(members.iter().map(|(_, judgement)| judgement)));
+        Judged { known, members }
+    }
+
+    /// Judges all members: until when does that hold?
+    pub fn presence_round(&mut self) -> Round {
+        let judged = self.judge_all();
         let (office, now) = (self.office(), self.office().now());
-        let known = office.last_states(self.name());
-        office.trace_all(self.name(), &self.around);
         let mut round = Round::default();
-        let mut judged = Vec::new();
         round.sessions.extend(self.config().lead_session_id.clone());
-        for member in &self.config().members {
-            let signs = office.signs(self.name(), self.config(), member, &self.around);
-            round.next = [round.next, next_change(&signs, now)].into_iter().flatten().min();
+        for (member, (signs, _)) in self.config().members.iter().zip(&judged.members) {
+            round.next = [round.next, next_change(signs, now)].into_iter().flatten().min();
             round.processes.extend(office.processes_of(self.name(), self.config(), member, &self.around));
             round.sessions.extend(member.waking.session.clone());
-            judged.push((member.name.as_str(), judge(&signs, now)));
         }
-        office.record_presence(self.name(), &known, judged.iter().map(|(name, judged)| (*name, judged)));
         round
     }
 }

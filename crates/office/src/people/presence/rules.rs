@@ -70,6 +70,8 @@ pub(crate) struct Signs {
     pub(crate) process: Option<(Fate, String)>,
     /// A session of its client's that runs, in words, and what it does.
     pub(crate) session: Option<(String, Option<Activity>)>,
+    /// Since when that session does so.
+    pub(crate) session_since: Option<Stamp>,
     /// A process that runs with its `--agent-id`, in words.
     pub(crate) agent: Option<String>,
     /// What became of its own process, where nothing above says.
@@ -173,7 +175,7 @@ impl Signs {
     }
 
     /// Whether a process, pane or session says whether it runs.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.running_by_process().is_some()
     }
 

@@ -121,7 +121,12 @@ impl Office {
 
 impl Gain {
     fn proof(&self, inbox: &InboxKey, seen: Seen) -> Proof {
-        let evidence = Evidence::certain("in the recipient's conversation")
+        let evidence = if seen.may_be_quoted {
+            Evidence::likely("in the recipient's conversation, behind mail that is not on record")
+        } else {
+            Evidence::certain("in the recipient's conversation")
+        };
+        let evidence = evidence
             .changed(
                 format!("{} bytes of it, without the message", self.from),
                 format!("{} bytes, with it", self.to),

@@ -182,6 +182,9 @@ fn judge(message: &Known, standing: &Standing, reader: Reader) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use atm_ledger::InboxKey;
     use atm_wire::Message;
     use serde_json::value::RawValue;
 
@@ -280,5 +283,56 @@ mod tests {
         assert!(!was_not_removed(&removing(NOW), &standing, NOW), "it may be about to go");
         assert!(was_not_removed(&removing(0), &standing, NOW));
         assert!(!was_not_removed(&removing(0), &Standing::new(&[], true), NOW));
+    }
+
+    /// An offer is another copy of a message that was taken: it is judged apart, and by its own copy alone.
+    #[test]
+    fn an_offer_is_taken_again_when_it_is_read_or_gone_and_not_while_we_remove_it() {
+        let removing = Known { removing_since: Some(NOW), ..ours(Some(&["w1"])) };
+        let there = |texts: &[(&str, bool)]| -> Vec<Outline> {
+            let named = |(text, read): &(&str, bool)| {
+                let mut message = entry(text, *read);
+                if *text == "hello" {
+                    message.id = "ours".into();
+                }
+                Outline::of(message)
+            };
+            texts.iter().map(named).collect()
+        };
+        let offer = ours(Some(&["w1"]));
+        for (offer, standing, is_whole, is_taken) in [
+            (&offer, &[("w1", false), ("hello", false)][..], true, false),
+            (&offer, &[("w1", false), ("hello", true)], true, true),
+            // Whether it was undone or taken: only the conversation tells, and it is not put back.
+            (&offer, &[("w1", false)], true, true),
+            (&offer, &[], true, true),
+            // A file that does not show what is gone.
+            (&offer, &[("w1", false)], false, false),
+            (&offer, &[("hello", true)], false, true),
+            (&removing, &[("w1", false)], true, false),
+        ] {
+            let gathered = GatheredInbox {
+                key: InboxKey { root: String::new(), team: String::new(), name: String::new() },
+                known_signature: None,
+                known: Vec::new(),
+                on_offer: vec![offer.clone()],
+                restored: HashMap::new(),
+                archived: Vec::new(),
+                messages: there(standing),
+                exists: true,
+                is_whole,
+                signature: String::new(),
+                changed_at: Some(NOW - 1),
+                file: PathBuf::new(),
+                reader: Reader::Whole,
+            };
+            let findings = judge_inbox(&gathered, NOW);
+            let mut expected = Findings::default();
+            if is_taken {
+                expected.taken_again.push("ours".into());
+                expected.happened_at.insert("ours".into(), NOW - 1);
+            }
+            assert_eq!(findings, expected, "{standing:?} {is_whole}");
+        }
     }
 }
