@@ -10,8 +10,9 @@ use crate::{docs, faults, instructions, licences, repo, setup, soak};
 /// With the tests that need what `setup` installs.
 const OUTSIDE: &str = "--features=atm/test-tools";
 
-/// Minutes of the storm that each run of the tests gets.
+/// Minutes of the storms that each run of the tests gets.
 const SOAK: f64 = 2.0;
+const SOAK_OF_DAEMON: f64 = 0.5;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -30,7 +31,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         step("instructions", "cargo xtask instructions", || {
             instructions::run(&instructions::Args::default())
         })?;
-        step("soak", "cargo xtask soak", || soak::run(&soak::Args::for_minutes(SOAK)))?;
+        step("soak", "cargo xtask soak --part mail", || soak::run(&soak::Args::of(soak::Part::Mail, SOAK)))?;
+        step("soak of the daemon", "cargo xtask soak --part daemon", || {
+            soak::run(&soak::Args::of(soak::Part::Daemon, SOAK_OF_DAEMON))
+        })?;
     }
     let mut tests = tests()?;
     tests.env("ATM_TEST_NODE_MODULES", &tools.node_modules);

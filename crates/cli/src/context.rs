@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use atm_office::Office;
 use atm_office::Team;
+use atm_office::mail::send::SendOptions;
 use atm_office::office::USER;
 use atm_panes::Tmux;
 use atm_store::{Root, State};
@@ -61,17 +62,23 @@ impl Context {
     /// The teams that are meant, for a command that looks.
     pub(crate) fn teams(&self, all: bool) -> Result<Vec<TeamName>, Failure> {
         if all {
-            let teams: Vec<TeamName> = self.office.teams()?.into_iter().map(|team| team.name).collect();
+            let teams = self.office.team_names()?;
             // The error says what to do.
             return if teams.is_empty() { self.team().map(|team| vec![team]) } else { Ok(teams) };
         }
         match self.global.team.as_slice() {
             [] | [_] => Ok(vec![self.team()?]),
-            several => {
-                let choose = |team: &String| Ok(self.office.choose_team(Some(team), &self.cwd)?);
-                several.iter().map(choose).collect::<Result<_, _>>().map(each_once)
-            }
+            several => self.each_team(several.iter().map(String::as_str)),
         }
+    }
+
+    /// The teams that are called so, each once.
+    pub(crate) fn each_team<'a>(
+        &self,
+        called: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<TeamName>, Failure> {
+        let choose = |team| Ok(self.office.choose_team(Some(team), &self.cwd)?);
+        called.map(choose).collect::<Result<_, _>>().map(each_once)
     }
 
     /// Whose archive is meant: its team may be gone.
@@ -106,8 +113,11 @@ impl Context {
         Ok(Some(self.office.choose_remembered_team(&named, &self.cwd)?))
     }
 
-    /// The teams, if any were named, for a question about their history: they may be gone.
-    pub(crate) fn remembered_teams(&self) -> Result<Vec<TeamName>, Failure> {
+    /// The teams, if any were named, for a question about their history: they may be gone. All, if none is.
+    pub(crate) fn remembered_teams(&self, all: bool) -> Result<Vec<TeamName>, Failure> {
+        if all {
+            return Ok(Vec::new());
+        }
         match self.global.team.as_slice() {
             [] | [_] => Ok(self.remembered_team()?.into_iter().collect()),
             several => {
@@ -131,6 +141,20 @@ impl Context {
         Ok(Address { team: address.team.map(choose).transpose()?, ..address })
     }
 
+    /// Whom a command is about, and in which team: that of NAME@TEAM, else the one that is meant.
+    pub(crate) fn whom(&self, address: Address) -> Result<(TeamName, MemberName), Failure> {
+        let Address { name, team } = self.resolve(address)?;
+        Ok((team.map_or_else(|| self.team(), Ok)?, name))
+    }
+
+    /// The same where nobody may be named.
+    pub(crate) fn anyone(&self, address: Option<Address>) -> Result<(TeamName, Option<MemberName>), Failure> {
+        Ok(match address {
+            Some(address) => self.whom(address).map(|(team, name)| (team, Some(name)))?,
+            None => (self.team()?, None),
+        })
+    }
+
     /// Who sends: `--as`, or the person at the keyboard.
     pub(crate) fn sender(&self) -> Result<MemberName, Failure> {
         match self.identity()? {
@@ -143,6 +167,13 @@ impl Context {
     pub(crate) fn sender_in(&self, team: &Team<'_>) -> Result<MemberName, Failure> {
         let who = self.sender()?;
         team.check_sender(&who)?;
+        Ok(who)
+    }
+
+    /// The same, where somebody outside the team may ask as well.
+    pub(crate) fn asker_in(&self, team: &Team<'_>) -> Result<MemberName, Failure> {
+        let who = self.sender()?;
+        team.check_sender(&who).map_err(|error| Failure::sending(error, SendOptions::default()))?;
         Ok(who)
     }
 

@@ -64,6 +64,10 @@ fn advice(hint: &Hint) -> String {
                 if *is_written { "it is written and stays so" } else { "it is accepted and will be written" };
             format!("{fact}; `atm track {}` shows how far it came", word(id, "ID"))
         }
+        Hint::AwaitAnswer { who } => format!(
+            "the request stays, and its answer comes as mail; `atm status {} --why` shows whether it is there",
+            word(who, "NAME")
+        ),
         Hint::ListArtifacts { who } => {
             format!("`atm artifacts list {}` shows the files", word(who, "NAME"))
         }
@@ -108,7 +112,6 @@ fn advice(hint: &Hint) -> String {
         Hint::ShowLead => "`atm team show` shows the members; the lead is called team-lead".into(),
         Hint::ActForMember => "use --as NAME to act for somebody; without it you are `user`".into(),
         Hint::SearchHistory => "`atm log` shows what was sent and seen".into(),
-        Hint::AwaitAnswer => "the request stays; its answer comes as mail".into(),
         Hint::GiveText => "give the text as an argument, `-` for stdin, or --file".into(),
         Hint::CompletePayload => {
             "add that, or --force sends it as it is; `atm schema payload` has the fields".into()

@@ -64,6 +64,17 @@ impl Schemas {
         found
     }
 
+    /// The commands below another one that have an answer, in order.
+    pub(crate) fn below(&self, path: &str) -> Vec<String> {
+        let answers = self.list().filter(|(_, kind, _)| *kind == "answer");
+        let commands = answers.flat_map(|(_, _, of)| calls(of).map(|call| words_of(&call)));
+        let mut found: Vec<String> =
+            commands.filter(|words| words.starts_with(&format!("{path} "))).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
     /// One of them, whole: with all the definitions that it needs, and no others.
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
         let document = self.documents.get(name)?;

@@ -6,6 +6,7 @@
 mod edit;
 mod file;
 mod keys;
+mod notify;
 mod source;
 
 use std::env;
@@ -32,6 +33,7 @@ pub(crate) use file::Autostart;
 pub(crate) use edit::edit;
 pub(crate) use file::trouble_in;
 pub(crate) use keys::{KEYS, shape_of};
+pub(crate) use notify::Notifications;
 pub(crate) use source::{SettingsFile, Source, text_of};
 
 /// Where a value is from.
@@ -81,6 +83,8 @@ pub(crate) struct Settings {
     pub(crate) budget: Setting<Budget>,
     /// When a daemon is started without anybody asking.
     pub(crate) autostart: Setting<Autostart>,
+    /// What people are told, and how.
+    pub(crate) notifications: Setting<Notifications>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -148,6 +152,7 @@ impl Settings {
             unread_after: default(UNREAD_AFTER),
             budget: default(Budget::DEFAULT),
             autostart: default(Autostart::Never),
+            notifications: default(Notifications::default()),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -186,6 +191,11 @@ impl Settings {
         }
         if let Some(context) = &file.context {
             put(&mut self.budget, context.budget()?, origin());
+        }
+        if let Some(notify) = &file.notify {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            notify.apply(&mut self.notifications.value, folder).map_err(|why| format!("[notify]: {why}"))?;
+            self.notifications.origin = origin();
         }
         put(&mut self.autostart, file.daemon.and_then(|daemon| daemon.autostart), origin());
         Ok(())

@@ -55,7 +55,6 @@ const MEANT: &[(&str, &str)] = &[
     ("mail", "atm inbox NAME"),
     ("message", "atm send NAME TEXT"),
     ("msg", "atm send NAME TEXT"),
-    ("notify", "atm send NAME TEXT"),
     ("poll", "atm read"),
     ("post", "atm send NAME TEXT"),
     ("receive", "atm read"),
@@ -119,6 +118,9 @@ const MEANT: &[(&str, &str)] = &[
     ("convert", "atm team convert NAME"),
     ("cron", "atm tend"),
     ("service", "atm daemon"),
+    ("alert", "atm notify test"),
+    ("notification", "atm notify test"),
+    ("notifications", "atm notify test"),
     ("export", "atm team export"),
     ("fix", "atm doctor --fix"),
     ("gc", "atm clean"),
@@ -163,12 +165,23 @@ pub(crate) fn add_to(error: &mut clap::Error) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => add_command(error),
         ErrorKind::ValueValidation => add_recipients(error),
+        ErrorKind::UnknownArgument => add_reader(error),
+        ErrorKind::InvalidValue => add_colour(error),
         _ => {}
     }
 }
 
 fn tip(error: &mut clap::Error, words: String) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(words)]));
+}
+
+/// The colour of a member, given to the option for the colours of the answer.
+fn add_colour(error: &mut clap::Error) {
+    let is_colour = matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(arg)) if arg.starts_with("--color"));
+    let command = env::args().skip(1).find(|word| Command::describe(word).is_some());
+    if is_colour && command.is_some_and(|command| command == "member" || command == "spawn") {
+        tip(error, "--member-color is the option for a member's own colour".to_owned());
+    }
 }
 
 fn add_recipients(error: &mut clap::Error) {
@@ -178,6 +191,18 @@ fn add_recipients(error: &mut clap::Error) {
     let is_recipient =
         matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(arg)) if arg.contains("TO"));
     if let Some(words) = instead_of_send(value).filter(|_| is_send && is_recipient) {
+        tip(error, words);
+    }
+}
+
+/// Somebody names a mailbox to read, which only its owner does.
+fn add_reader(error: &mut clap::Error) {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidArg) else { return };
+    let is_read =
+        env::args().skip(1).find(|word| Command::describe(word).is_some()).is_some_and(|word| word == "read");
+    if is_read && !name.starts_with('-') {
+        let words =
+            format!("`atm inbox {name}` looks, and marks nothing; `atm --as {name} read` reads as {name}");
         tip(error, words);
     }
 }

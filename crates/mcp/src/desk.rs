@@ -6,8 +6,7 @@ use atm_office::mail::pages::Pages;
 use atm_office::office::USER;
 use atm_office::people::nearest::nearest;
 use atm_office::trail::history::Remembered;
-use atm_office::{Office, OfficeError};
-use atm_wire::team::TeamConfig;
+use atm_office::{Office, OfficeError, Team};
 use atm_wire::{MemberName, TeamName};
 
 use crate::hint::Toolbox;
@@ -90,6 +89,11 @@ impl Desk {
         }
     }
 
+    /// The team that is meant, with its configuration, which is loaded once for each call.
+    pub(crate) fn open(&self, named: Option<&str>) -> Result<Team<'_>, Trouble> {
+        Ok(self.office().team(&self.team(named)?)?)
+    }
+
     fn choose(&self, name: Option<&str>) -> Result<TeamName, Trouble> {
         Ok(self.office().choose_team(name, &self.settings.cwd)?)
     }
@@ -105,8 +109,13 @@ impl Desk {
 
     /// Whether this server may do what is for a lead, as far as that is known before it is asked to.
     pub(crate) fn may_lead(&self) -> bool {
-        let (Some(bound), Some(team)) = (self.bound(), self.bound_team()) else { return true };
-        self.config(&team).map_or(true, |config| self.office().leads(&team, &config, bound))
+        let Some(team) = self.bound().and(self.bound_team()) else { return true };
+        self.office().team(&team).map_or(true, |team| self.leads(&team))
+    }
+
+    /// Whether this server may do what is for the lead of a team.
+    pub(crate) fn leads(&self, team: &Team<'_>) -> bool {
+        self.bound().is_none_or(|bound| team.is_led_by(bound))
     }
 
     /// Which tools this server lists.
@@ -118,45 +127,38 @@ impl Desk {
         }
     }
 
-    /// The members of a team.
-    pub(crate) fn config(&self, team: &TeamName) -> Result<TeamConfig, Trouble> {
-        Ok(self.office().folder(team).and_then(|folder| Ok(folder.load()?))?)
-    }
-
     /// In whose name a call is made that says nothing: the one it is bound to, else the lead.
-    pub(crate) fn actor(&self, team: &TeamName) -> Result<MemberName, Trouble> {
+    pub(crate) fn actor(&self, team: &Team<'_>) -> Result<MemberName, Trouble> {
         match self.bound() {
             Some(bound) => Ok(bound.clone()),
-            None => self.lead(team),
+            None => Ok(self.office().lead_name(team.name(), team.config())?),
         }
     }
 
     /// Who looks: the one that acts, or the person at the keyboard where nobody leads.
-    pub(crate) fn viewer(&self, team: &TeamName) -> Result<MemberName, Trouble> {
+    pub(crate) fn viewer(&self, team: &Team<'_>) -> Result<MemberName, Trouble> {
         self.actor(team).or_else(|_| Ok(MemberName::parse(USER)?))
     }
 
-    fn lead(&self, team: &TeamName) -> Result<MemberName, Trouble> {
-        let config = self.config(team)?;
-        Ok(self.office().lead_name(team, &config)?)
-    }
-
     /// Who sends, or acts for itself: the named member, if this server may speak for it.
-    pub(crate) fn sender(&self, team: &TeamName, named: Option<&str>) -> Result<MemberName, Trouble> {
+    pub(crate) fn sender(&self, team: &Team<'_>, named: Option<&str>) -> Result<MemberName, Trouble> {
         let Some(named) = named.filter(|name| !name.is_empty()) else { return self.actor(team) };
         self.is_mine(named, "speaks for")?;
-        let config = self.config(team)?;
+        let config = team.config();
         if config.member(named).is_none() && *named != *self.actor(team)?.as_str() {
             let known = nearest(named, config.members.iter().map(|member| member.name.as_str()));
             let wanted = named.chars().take(80).collect();
-            return Err(OfficeError::NoMember { team: team.clone(), wanted, nearest: known }.into());
+            return Err(OfficeError::NoMember { team: team.name().clone(), wanted, nearest: known }.into());
         }
         Ok(MemberName::parse(named)?)
     }
 
     /// Whose mail is taken.
     pub(crate) fn reader(&self, team: &TeamName, named: Option<&str>) -> Result<MemberName, Trouble> {
-        let Some(named) = named.filter(|name| !name.is_empty()) else { return self.actor(team) };
+        let Some(named) = named.filter(|name| !name.is_empty()) else {
+            // Whose it is alone does not take a look at the team.
+            return self.bound().cloned().map_or_else(|| self.actor(&self.office().team(team)?), Ok);
+        };
         self.is_mine(named, "takes the mail of")?;
         Ok(MemberName::parse(named)?)
     }
@@ -167,12 +169,9 @@ impl Desk {
     }
 
     /// Refuses what is for the lead alone, if this server is somebody else's.
-    pub(crate) fn must_lead(&self, team: &TeamName, what: &str) -> Result<(), Trouble> {
-        let Some(bound) = self.bound() else { return Ok(()) };
-        if self.office().leads(team, &self.config(team)?, bound) {
-            return Ok(());
-        }
-        Err(Trouble::new(format!("{bound} may not: {what} is for the lead of team {team}"))
+    pub(crate) fn must_lead(&self, team: &Team<'_>, what: &str) -> Result<(), Trouble> {
+        let Some(bound) = self.bound().filter(|_| !self.leads(team)) else { return Ok(()) };
+        Err(Trouble::new(format!("{bound} may not: {what} is for the lead of team {}", team.name()))
             .hint("Ask the lead, with send_message"))
     }
 

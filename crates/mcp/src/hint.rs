@@ -48,9 +48,9 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
             let fact =
                 if *is_written { "It is written and stays so" } else { "It is accepted and will be written" };
             let follow = if all { format!("; track follows {id}") } else { String::new() };
-            Some(format!("{fact}{follow}; the answer will come as mail"))
+            Some(format!("{fact}{follow}"))
         }
-        Hint::AwaitAnswer => some("It is written and stays so; the answer will come as mail"),
+        Hint::AwaitAnswer { .. } => some("It is written and stays so; the answer will come as mail"),
         Hint::GiveText => some("Put the text into content"),
         Hint::CompletePayload => some("Add that to the JSON in content, or write plain words instead"),
         Hint::ForceDelete => some("Nothing was deleted; a person can do it all the same"),
@@ -161,7 +161,7 @@ mod tests {
             Hint::SearchHistory,
             Hint::FollowMessage { id: "0199".to_owned(), is_written: true },
             Hint::FollowMessage { id: "0199".to_owned(), is_written: false },
-            Hint::AwaitAnswer,
+            Hint::AwaitAnswer { who: "bob".to_owned() },
             Hint::GiveText,
             Hint::CompletePayload,
             Hint::ListArtifacts { who },

@@ -32,13 +32,13 @@ pub(crate) fn list(desk: &Desk, cursor: Option<&str>) -> Result<ListResourcesRes
     };
     let teams = match desk.own_team() {
         Some(_) => vec![desk.team(None)?],
-        None => desk.office().teams()?.into_iter().map(|team| team.name).collect(),
+        None => desk.office().team_names()?,
     };
     let mut all: Vec<(TeamName, MemberName)> = Vec::new();
     for team in teams {
         // A team that cannot be read has no inboxes to list; asking for one says why.
-        let Ok(config) = desk.config(&team) else { continue };
-        let members = config.members.iter().filter_map(|member| member.checked_name().ok());
+        let Ok(handle) = desk.office().team(&team) else { continue };
+        let members = handle.config().members.iter().filter_map(|member| member.checked_name().ok());
         let names = members.filter(|name| desk.bound().is_none_or(|bound| bound == name));
         all.extend(names.map(|name| (team.clone(), name)));
     }

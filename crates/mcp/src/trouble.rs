@@ -121,10 +121,12 @@ impl From<OfficeError> for Trouble {
             | OfficeError::NotRecorded { id, .. }
             | OfficeError::WhichMessage { id, .. } => Some(id.clone()),
             OfficeError::Task(TaskError::NoTask { id, .. }) => Some(id.to_string()),
+            OfficeError::Name(error) => Some(error.name().to_owned()),
             _ => None,
         };
         let advice = error.hint().map(Advice::from);
-        Self { advice, wanted, ..Self::new(error.to_string()) }
+        let is_wrong_call = matches!(error, OfficeError::Name(_));
+        Self { advice, wanted, is_wrong_call, ..Self::new(error.to_string()) }
     }
 }
 

@@ -65,7 +65,7 @@ const README: &str = "\
 # atm
 
 Durable mail for teams of coding agents: one small binary over the files that the agents' own clients already use. It never
-loses an accepted message, and it can prove what became of each one. No daemon, no server, no network.
+loses an accepted message, and it can prove what became of each one. No daemon needed, no server, no network.
 
 ```sh
 atm demo             # a team's day in a throw-away folder; a few seconds

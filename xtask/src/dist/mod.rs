@@ -3,6 +3,7 @@
 mod archive;
 mod extras;
 mod npm;
+mod paths;
 mod sbom;
 mod sums;
 mod trial;
@@ -15,6 +16,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::{repo, setup};
+use paths::BuildPaths;
 pub(crate) use trial::Trial;
 
 /// The largest that the program may be.
@@ -42,14 +44,34 @@ struct Release {
     profile: String,
     /// The program.
     atm: PathBuf,
-    /// What it says it was built from.
-    commit: Option<String>,
+    /// For a program that was built to be shipped.
+    build: Option<Build>,
     /// Where the packages go.
     out: PathBuf,
     /// The time of the last commit, in seconds: the same sources make the same archive.
     time: u64,
     /// For what is made on the way.
     work: tempfile::TempDir,
+}
+
+/// How the program was built.
+struct Build {
+    /// What it says it was built from.
+    commit: String,
+    /// The folders that it must not name.
+    paths: BuildPaths,
+}
+
+impl Build {
+    fn of_this_machine() -> Result<Self> {
+        Ok(Self { commit: commit()?, paths: BuildPaths::of_this_machine()? })
+    }
+
+    /// Has a command build it this way.
+    fn prepare<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        self.paths.hide_in(command);
+        command.env("ATM_COMMIT", &self.commit)
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -59,14 +81,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
     setup::need(&["npm", "python3"])?;
-    let (atm, commit) = if let Some(path) = &args.binary {
+    let (atm, build) = if let Some(path) = &args.binary {
         (path.canonicalize().with_context(|| format!("no program at {}", path.display()))?, None)
     } else {
         say(&format!("building the program, profile {}", args.profile));
-        let commit = commit()?;
-        (build(&args.profile, &commit)?, Some(commit))
+        let build = Build::of_this_machine()?;
+        (compile(&args.profile, &build)?, Some(build))
     };
-    let release = Release::of(atm, commit, out.canonicalize()?, &args.profile)?;
+    let release = Release::of(atm, build, out.canonicalize()?, &args.profile)?;
     let size = fs::metadata(&release.atm)?.len();
     ensure!(size <= LARGEST, "the program has {size} bytes, more than {LARGEST}");
 
@@ -116,7 +138,7 @@ fn say(what: &str) {
 }
 
 impl Release {
-    fn of(atm: PathBuf, commit: Option<String>, out: PathBuf, profile: &str) -> Result<Self> {
+    fn of(atm: PathBuf, build: Option<Build>, out: PathBuf, profile: &str) -> Result<Self> {
         let work = tempfile::Builder::new().prefix("dist-").tempdir_in(repo::target()?)?;
         let version = text(Command::new(&atm).arg("--version"))?;
         let version = version.split_whitespace().nth(1).context("`atm --version` names no version")?;
@@ -129,7 +151,7 @@ impl Release {
             time: time.trim().parse().context("the time of the last commit")?,
             profile: profile.to_owned(),
             atm,
-            commit,
+            build,
             out,
             work,
         })
@@ -141,9 +163,9 @@ impl Release {
     }
 }
 
-fn build(profile: &str, commit: &str) -> Result<PathBuf> {
+fn compile(profile: &str, build: &Build) -> Result<PathBuf> {
     let mut cargo = repo::cargo(["build", "--profile", profile, "--locked", "--package", "atm"])?;
-    repo::run(cargo.env("ATM_COMMIT", commit))?;
+    repo::run(build.prepare(&mut cargo))?;
     Ok(repo::target()?.join(profile).join("atm"))
 }
 

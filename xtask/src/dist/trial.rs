@@ -50,8 +50,9 @@ pub(super) fn all(release: &Release, packages: &[PathBuf]) -> Result<Vec<Trial>>
         let version = text(bare(&atm, &home).arg("--version"))?;
         ensure!(version.contains(&release.version), "{name} installs {version}");
         let built = text(bare(&atm, &home).args(["--version", "--verbose"]))?;
-        if let Some(commit) = &release.commit {
-            for line in [format!("commit: {commit}"), format!("profile: {}", release.profile)] {
+        if let Some(build) = &release.build {
+            build.paths.check(&atm)?;
+            for line in [format!("commit: {}", build.commit), format!("profile: {}", release.profile)] {
                 ensure!(built.lines().any(|said| said == line), "{name} does not say {line:?}:\n{built}");
             }
         }

@@ -36,17 +36,17 @@ pub(super) fn make(release: &Release, contents: &Path) -> Result<PathBuf> {
     extras::below_prefix(release, &folder.join(DATA).join("data"))?;
     fs::copy(contents, folder.join(CONTENTS))?;
     fs::write(folder.join("pyproject.toml"), project(release)?)?;
-    let mut build = Command::new(maturin);
-    build
+    let mut maturin = Command::new(maturin);
+    maturin
         .args(["build", "--profile", &release.profile, "--locked", "--target-dir"])
         .arg(repo::target()?)
         .arg("--out")
         .arg(folder.join("out"))
         .current_dir(&folder);
-    if let Some(commit) = &release.commit {
-        build.env("ATM_COMMIT", commit);
+    if let Some(build) = &release.build {
+        build.prepare(&mut maturin);
     }
-    repo::run(&mut build)?;
+    repo::run(&mut maturin)?;
     let wheel = fs::read_dir(folder.join("out"))?
         .filter_map(Result::ok)
         .map(|entry| entry.path())

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atm_office::artifacts::MemberArtifacts;
 use atm_wire::status::{News, State};
-use atm_wire::{ArtifactName, MemberName, TeamName};
+use atm_wire::{Address, ArtifactName};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
@@ -22,7 +22,7 @@ pub(crate) enum Artifacts {
     /// What members left: their report, their log, their files
     List {
         /// Whose [default: everybody's]
-        name: Option<MemberName>,
+        name: Option<Address>,
     },
     /// Leave a file for others
     Put {
@@ -35,7 +35,7 @@ pub(crate) enum Artifacts {
     /// Get a file that a member left
     Get {
         /// Whose
-        name: MemberName,
+        name: Address,
         /// Which
         file: ArtifactName,
         /// Where to [default: stdout]
@@ -51,7 +51,7 @@ pub(crate) enum Artifacts {
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
     /// Whose
-    name: MemberName,
+    name: Address,
     /// How many lines
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     lines: usize,
@@ -101,16 +101,17 @@ impl From<StateArg> for State {
 
 impl Artifacts {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
         match self {
             Self::List { name } => {
+                let (team, name) = context.anyone(name)?;
                 let left = context.office.artifacts(&team, name.as_ref())?;
                 show(&mut context.out, &left)?;
             }
-            Self::Put { file, as_name } => put(context, &team, &file, as_name)?,
-            Self::Get { name, file, out } => get(context, &team, &name, &file, out)?,
-            Self::Tail(tail) => tail.run(context, &team)?,
+            Self::Put { file, as_name } => put(context, &file, as_name)?,
+            Self::Get { name, file, out } => get(context, name, &file, out)?,
+            Self::Tail(tail) => tail.run(context)?,
             Self::Report(report) => {
+                let team = context.team()?;
                 let who = context.member()?;
                 let agent_id = format!("{who}@{team}");
                 let news = News {
@@ -181,12 +182,8 @@ fn show(out: &mut Out, left: &[MemberArtifacts]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn put(
-    context: &mut Context,
-    team: &TeamName,
-    file: &Path,
-    as_name: Option<ArtifactName>,
-) -> Result<(), Failure> {
+fn put(context: &mut Context, file: &Path, as_name: Option<ArtifactName>) -> Result<(), Failure> {
+    let team = &context.team()?;
     let who = context.member()?;
     let from_stdin = file == Path::new("-");
     let name = match (as_name, file.file_name().and_then(|name| name.to_str())) {
@@ -213,13 +210,8 @@ fn put(
     Ok(())
 }
 
-fn get(
-    context: &mut Context,
-    team: &TeamName,
-    of: &MemberName,
-    name: &ArtifactName,
-    to: Option<PathBuf>,
-) -> Result<(), Failure> {
+fn get(context: &mut Context, of: Address, name: &ArtifactName, to: Option<PathBuf>) -> Result<(), Failure> {
+    let (team, of) = &context.whom(of)?;
     let Some(to) = to else {
         if context.out.json {
             return Err(Failure::usage("a file is not JSON").hint("say with --out where to write it"));
@@ -256,10 +248,11 @@ fn copy_to(file: &mut File, to: &Path) -> io::Result<u64> {
 }
 
 impl Tail {
-    fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
-        let (text, mut stream) = context.office.output_log(team, &self.name, self.lines)?;
+    fn run(self, context: &mut Context) -> Result<(), Failure> {
+        let (team, name) = context.whom(self.name)?;
+        let (text, mut stream) = context.office.output_log(&team, &name, self.lines)?;
         if text.is_none() && !self.follow {
-            let message = format!("{} has no output.log", self.name);
+            let message = format!("{name} has no output.log");
             return Err(Failure::new(ExitCode::NotFound, "no_such_log", message)
                 .hint("it is written for members that `atm spawn` started"));
         }
@@ -267,7 +260,7 @@ impl Tail {
         if context.out.json && !self.follow {
             let text = String::from_utf8_lossy(&text);
             let lines: Vec<&str> = text.lines().collect();
-            let document = serde_json::json!({ "team": team, "name": self.name, "lines": lines });
+            let document = serde_json::json!({ "team": team, "name": name, "lines": lines });
             return Ok(context.out.document(&document)?);
         }
         let mut lines = Lines::default();

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use atm_panes::{Server, Tmux};
-use atm_wire::MemberName;
+use atm_wire::Address;
 use clap::Args;
 use serde_json::json;
 
@@ -18,13 +18,13 @@ use crate::failure::Failure;
 Inside the same tmux server it switches to the pane; else it attaches. With --json it only says what it would run.")]
 pub(crate) struct Attach {
     /// Whose pane [default: the first member's that runs]
-    name: Option<MemberName>,
+    name: Option<Address>,
 }
 
 impl Attach {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let pane = atm_panes::pane_to_show(&mut context.office.team(&team)?, self.name.as_ref())?;
+        let (team, name) = context.anyone(self.name)?;
+        let pane = atm_panes::pane_to_show(&mut context.office.team(&team)?, name.as_ref())?;
         let inside = here().and_then(|server| match server {
             Server::Here { socket, .. } => Some(socket.canonicalize().unwrap_or(socket)),
             Server::Named(_) | Server::Socket(_) => None,

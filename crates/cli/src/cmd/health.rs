@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atm_office::chores::health::{Step, Swept};
 use atm_office::mail::send::SendOptions;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{Address, TeamName};
 use clap::Args;
 
 use super::duration::{duration, span, span_of};
@@ -18,13 +18,17 @@ use crate::stop;
 #[command(after_help = "\
 A sweep asks members that hold a claim and were silent for as long as it is good for. Who does not answer within 30 s
 is stalled: its tasks are released, and everybody is told. Run it every minute or so; several at once do no harm.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Health {
     /// Whom to ask
     #[arg(required_unless_present = "sweep")]
-    name: Option<MemberName>,
+    name: Option<Address>,
     /// How long to wait for the heartbeat; exit 8 if none comes
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
     timeout: Duration,
+    /// Let somebody ask who is not a member
+    #[arg(long, conflicts_with_all = ["stalled", "sweep"])]
+    create: bool,
     /// Do not ask: tell everybody that it does not answer (the lead may)
     #[arg(long)]
     stalled: bool,
@@ -41,10 +45,10 @@ pub(crate) struct Health {
 
 impl Health {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let Some(name) = self.name else { return sweep(context, &team, self.dry_run) };
+        let (team, name) = context.anyone(self.name)?;
+        let Some(name) = name else { return sweep(context, &team, self.dry_run) };
         let mut team = context.office.team(&team)?;
-        let from = context.sender_in(&team)?;
+        let from = if self.create { context.sender()? } else { context.asker_in(&team)? };
         if self.stalled {
             let told = team.stall_alert(&from, &name, &self.tasks)?;
             return tell_all(context, told, SendOptions::default());

@@ -1,7 +1,6 @@
 //! `atm inbox`
 #![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
-use atm_office::OfficeError;
 use atm_office::mail::inbox::Filter;
 use atm_wire::Address;
 use clap::Args;
@@ -64,12 +63,16 @@ impl Inbox {
                 None => Address { name: context.sender()?, team: None },
             },
         };
-        let (teams, who) = if self.archived {
+        let (teams, who, is_of_many) = if self.archived {
             let (team, who) = context.archive_of(address)?;
-            (vec![team], who)
+            (vec![team], who, false)
         } else {
             let Address { name, team } = context.resolve(address)?;
-            (team.map_or_else(|| self.several.teams(context), |team| Ok(vec![team]))?, name)
+            let teams = team.map_or_else(|| self.several.teams(context), |team| Ok(vec![team]))?;
+            let is_of_many = teams.len() > 1;
+            // Each that does not have it is left out.
+            let teams = if is_of_many { context.office.teams_that_know(&teams, &name)? } else { teams };
+            (teams, name, is_of_many)
         };
         let filter = Filter {
             unread: self.unread,
@@ -87,11 +90,7 @@ impl Inbox {
             let look = if self.archived {
                 context.office.archived(team, &who, &filter)?
             } else {
-                match context.office.inbox(team, &who, &filter) {
-                    // One of several teams may not have it.
-                    Err(OfficeError::NoMember { .. }) if teams.len() > 1 => continue,
-                    look => look?,
-                }
+                context.office.inbox(team, &who, &filter)?
             };
             for warning in &look.warnings {
                 context.out.warn(warning)?;
@@ -100,7 +99,7 @@ impl Inbox {
                 everything.extend(look.messages);
                 continue;
             }
-            several::head(context, &teams, team)?;
+            several::head_of_many(context, is_of_many, &teams, team)?;
             let out = &mut context.out;
             if look.messages.is_empty() {
                 let (who, team) = (safe::line(who.as_str()), safe::line(team.as_str()));

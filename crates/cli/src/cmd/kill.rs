@@ -1,6 +1,6 @@
 //! `atm kill`
 
-use atm_wire::MemberName;
+use atm_wire::Address;
 use clap::Args;
 
 use crate::context::Context;
@@ -10,20 +10,20 @@ use crate::failure::Failure;
 #[command(after_help = "It is not asked: `atm shutdown request NAME` does that.")]
 pub(crate) struct Kill {
     /// Who
-    name: MemberName,
+    name: Address,
 }
 
 impl Kill {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let killed = atm_panes::kill(&mut context.office.team(&team)?, &self.name)?;
+        let (team, name) = context.whom(self.name)?;
+        let killed = atm_panes::kill(&mut context.office.team(&team)?, &name)?;
         let out = &mut context.out;
         if out.json {
             out.document(&killed)?;
         } else if killed.killed {
-            out.note(format!("ended {}@{team}; its inbox stays", self.name))?;
+            out.note(format!("ended {name}@{team}; its inbox stays"))?;
         } else {
-            out.note(format!("{}@{team} did not run any more", self.name))?;
+            out.note(format!("{name}@{team} did not run any more"))?;
         }
         Ok(0)
     }

@@ -5,6 +5,7 @@ use atm_office::trail::history::Trace;
 use clap::Args;
 
 use super::duration::time;
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::trace;
@@ -41,6 +42,8 @@ pub(crate) struct Log {
     /// With their whole texts
     #[arg(long)]
     full: bool,
+    #[command(flatten)]
+    several: Several,
 }
 
 impl Log {
@@ -52,7 +55,7 @@ impl Log {
         // One more tells whether there is more.
         let one_more = usize::from(!context.out.json && !self.all);
         let trace = Trace {
-            teams: context.remembered_teams()?,
+            teams: context.remembered_teams(self.several.all_teams)?,
             from: self.from,
             to: self.to,
             with: self.with,

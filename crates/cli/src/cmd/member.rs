@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use atm_office::OfficeError;
 use atm_office::people::members::{MemberChange, MemberPlan};
 use atm_wire::team::Manner;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, Subcommand};
 
 use super::metadata::MetadataArg;
@@ -20,7 +20,7 @@ pub(crate) enum Member {
     /// Take a member off the list; its inbox stays
     Remove {
         /// Who
-        name: MemberName,
+        name: Address,
         /// Even if it has unread mail
         #[arg(long)]
         yes: bool,
@@ -28,7 +28,7 @@ pub(crate) enum Member {
     /// Bring back a member that was removed, as it was; its mail never left
     Restore {
         /// Who
-        name: MemberName,
+        name: Address,
     },
     /// Change a member
     Set(Set),
@@ -48,7 +48,7 @@ pub(crate) struct Add {
 #[derive(Debug, Args)]
 pub(crate) struct Set {
     /// Who
-    name: MemberName,
+    name: Address,
     #[command(flatten)]
     fields: Fields,
     /// Whether it runs
@@ -91,8 +91,7 @@ struct Fields {
 
 impl Member {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let (name, what) = match self {
+        let (team, name, what) = match self {
             Self::Add(Add { name, fields, inactive }) => {
                 let plan = MemberPlan {
                     name,
@@ -106,15 +105,19 @@ impl Member {
                     metadata: fields.metadata.to_map(),
                     ..MemberPlan::default()
                 };
-                (context.office.add_member(&team, &plan)?, "added")
+                let team = context.team()?;
+                let name = context.office.add_member(&team, &plan)?;
+                (team, name, "added")
             }
             Self::Remove { name, yes } => {
+                let (team, name) = context.whom(name)?;
                 remove(context, &team, &name, yes)?;
-                (name, "removed")
+                (team, name, "removed")
             }
             Self::Restore { name } => {
+                let (team, name) = context.whom(name)?;
                 context.office.restore_member(&team, &name)?;
-                (name, "restored")
+                (team, name, "restored")
             }
             Self::Set(Set { name, fields, active, wake, session, server }) => {
                 let change = MemberChange {
@@ -130,8 +133,9 @@ impl Member {
                     server,
                     metadata: fields.metadata.to_map(),
                 };
+                let (team, name) = context.whom(name)?;
                 context.office.set_member(&team, &name, &change)?;
-                (name, "changed")
+                (team, name, "changed")
             }
         };
         let out = &mut context.out;

@@ -85,7 +85,7 @@ fn row(out: &Out, member: &MemberView) -> Vec<Cell> {
         out.times.ago_or_never(member.oldest_pending).into(),
         out.times.ago_or_never(member.last_seen).into(),
         member.model.as_deref().unwrap_or("-").into(),
-        (&member.why).into(),
+        out.times.in_words(&member.why).into(),
     ]
 }
 

@@ -29,6 +29,7 @@ mod member;
 pub(crate) mod members;
 mod metadata;
 mod migrate;
+mod notify;
 mod peek;
 mod pending;
 mod plan;
@@ -123,6 +124,9 @@ lazy::commands! {
     /// Have all that done as it comes, in the background
     #[command(subcommand)]
     Daemon(daemon::Daemon),
+    /// Notifications for people: try them
+    #[command(subcommand)]
+    Notify(notify::Notify),
     /// Search everything ever sent or seen
     Search(search::Search),
     /// Show a conversation
@@ -202,6 +206,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Retry(retry) => retry.run(context),
         Command::Tend(tend) => tend.run(context),
         Command::Daemon(daemon) => daemon.run(context),
+        Command::Notify(notify) => notify.run(context),
         Command::Search(search) => search.run(context),
         Command::Thread(thread) => thread.run(context),
         Command::Log(log) => log.run(context),

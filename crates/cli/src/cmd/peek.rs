@@ -1,6 +1,6 @@
 //! `atm peek`
 
-use atm_wire::MemberName;
+use atm_wire::Address;
 use clap::Args;
 
 use crate::context::Context;
@@ -10,7 +10,7 @@ use crate::output::safe;
 #[derive(Debug, Args)]
 pub(crate) struct Peek {
     /// Whose screen
-    name: MemberName,
+    name: Address,
     /// How many lines
     #[arg(long, value_name = "N", default_value_t = 40)]
     lines: usize,
@@ -18,8 +18,8 @@ pub(crate) struct Peek {
 
 impl Peek {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let peek = atm_panes::screen(&mut context.office.team(&team)?, &self.name, self.lines)?;
+        let (team, name) = context.whom(self.name)?;
+        let peek = atm_panes::screen(&mut context.office.team(&team)?, &name, self.lines)?;
         let out = &mut context.out;
         if out.json {
             out.document(&peek)?;

@@ -10,7 +10,7 @@ use crate::output::{Out, safe, trace};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Listed is what was accepted and not written, queued for somebody who is off, unread for long although its reader is there,
+Listed is what was accepted and not written, queued for somebody who is off, unread for long by somebody who is not off,
 not acknowledged, lost by a client, taken without a proof or without a sign of work; and steps of `atm tend` that a
 process died over and that are not repeated, for a day. In the settings:
   [pending]

@@ -28,9 +28,10 @@ impl Recall {
             out.document(&recalled)?;
             return Ok(0);
         }
-        let summary = recalled.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
-        let to = format!("{}@{}{summary}", recalled.to, recalled.team);
-        let id = out.paint.dim(&safe::line(&recalled.id));
+        let message = &recalled.message;
+        let summary = message.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
+        let to = format!("{}@{}{summary}", message.to, message.team);
+        let id = out.paint.dim(&safe::line(&message.id));
         out.note(format!("recalled from {}  {id}", safe::line(&to)))?;
         Ok(0)
     }

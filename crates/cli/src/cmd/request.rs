@@ -50,13 +50,14 @@ struct Fields(Map<String, Value>);
 
 impl Request {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.office.team(&context.team()?)?;
+        let to = context.resolve(self.to)?;
+        let team = context.office.team(&context.team_towards(&to)?)?;
         let from = context.sender()?;
-        let asked = self.to.name.clone();
+        let asked = to.name.clone();
         let options =
             SendOptions { create: self.create, known_sender: !self.create, ..SendOptions::default() };
         let (request, sent) = team
-            .request(&from, self.to, &self.kind, self.data.0, options)
+            .request(&from, to, &self.kind, self.data.0, options)
             .map_err(|error| Failure::sending(error, options))?;
         for warning in &sent.warnings {
             context.out.warn(warning)?;

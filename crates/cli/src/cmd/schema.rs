@@ -47,6 +47,12 @@ impl Schema {
             out.hint(&format!("of `{of}`: atm schema {other}"))?;
         }
         let Some(schema) = schemas.get(name) else {
+            let below = schemas.below(&asked);
+            if !below.is_empty() {
+                let message = format!("each command of `atm {asked}` has an answer of its own");
+                let list: Vec<String> = below.iter().map(|command| format!("atm schema {command}")).collect();
+                return Err(Failure::new(ExitCode::NotFound, "no_schema", message).hint(list.join(", ")));
+            }
             if help::has_command(&asked) {
                 let message = format!("`atm {asked}` has no answer in JSON");
                 return Err(

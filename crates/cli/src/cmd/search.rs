@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::duration::time;
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::message;
@@ -36,6 +37,8 @@ pub(crate) struct Search {
     /// All of it, however much there is
     #[arg(long, conflicts_with = "limit")]
     all: bool,
+    #[command(flatten)]
+    several: Several,
 }
 
 /// More than anybody has.
@@ -48,7 +51,7 @@ impl Search {
         let search = atm_office::trail::history::Search {
             party: None,
             words: self.words.join(" "),
-            teams: context.remembered_teams()?,
+            teams: context.remembered_teams(self.several.all_teams)?,
             from: self.from,
             to: self.to,
             r#type: self.r#type,

@@ -24,7 +24,17 @@ impl Several {
 
 /// A line above what is about one of several teams.
 pub(super) fn head(context: &mut Context, teams: &[TeamName], team: &TeamName) -> Result<(), Failure> {
-    if teams.len() > 1 {
+    head_of_many(context, teams.len() > 1, teams, team)
+}
+
+/// The same, where not all of those that were asked for are shown.
+pub(super) fn head_of_many(
+    context: &mut Context,
+    is_of_many: bool,
+    teams: &[TeamName],
+    team: &TeamName,
+) -> Result<(), Failure> {
+    if is_of_many {
         let out = &mut context.out;
         if teams.first() != Some(team) {
             out.line("")?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use atm_office::protocol::requests::Asked;
 use atm_office::protocol::shutdown::Dialect;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
@@ -67,7 +67,7 @@ impl From<Spelling> for Dialect {
 #[derive(Debug, Args)]
 pub(crate) struct Request {
     /// Whom
-    name: MemberName,
+    name: Address,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -94,36 +94,41 @@ impl Wait {
 
 impl Shutdown {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let name_of_team = context.team()?;
-        let mut team = context.office.team(&name_of_team)?;
-        let sent = match self {
-            Self::Request(Request { name, reason, wait }) => {
-                let from = context.sender_in(&team)?;
-                let asked = team.request_shutdown(&from, &name, reason, wait.time())?;
-                if asked.answer.as_ref().is_some_and(|answer| answer.approved) {
-                    close_pane(context, &name_of_team, &name)?;
-                }
-                return tell_asked(context, &asked);
-            }
+        match self {
+            Self::Request(request) => return request.run(context),
             Self::Approve { request, spelling, keep_pane } => {
+                let name_of_team = context.team()?;
+                let team = context.office.team(&name_of_team)?;
                 let who = context.member_in(&team)?;
-                let request = request.as_deref();
-                let sent = team.approve_shutdown(&who, request, spelling.into())?;
+                let sent = team.approve_shutdown(&who, request.as_deref(), spelling.into())?;
                 tell(context, &sent)?;
                 if !keep_pane {
                     // The last thing that is done: we may run in that pane.
                     context.out.finish()?;
                     close_pane(context, &name_of_team, &who)?;
                 }
-                return Ok(0);
             }
             Self::Reject { request, reason, spelling } => {
+                let team = context.office.team(&context.team()?)?;
                 let who = context.member_in(&team)?;
-                team.reject_shutdown(&who, request.as_deref(), reason, spelling.into())?
+                let sent = team.reject_shutdown(&who, request.as_deref(), reason, spelling.into())?;
+                tell(context, &sent)?;
             }
-        };
-        tell(context, &sent)?;
+        }
         Ok(0)
+    }
+}
+
+impl Request {
+    fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let (name_of_team, name) = context.whom(self.name)?;
+        let mut team = context.office.team(&name_of_team)?;
+        let from = context.sender_in(&team)?;
+        let asked = team.request_shutdown(&from, &name, self.reason, self.wait.time())?;
+        if asked.answer.as_ref().is_some_and(|answer| answer.approved) {
+            close_pane(context, &name_of_team, &name)?;
+        }
+        tell_asked(context, &asked)
     }
 }
 

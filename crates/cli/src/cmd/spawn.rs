@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use atm_clients::AgentClient;
 use atm_office::people::members::MemberPlan;
 use atm_panes::{Place, Server, SpawnPlan, Started};
-use atm_wire::TeamName;
+use atm_wire::{Address, TeamName};
 use clap::{Args, ValueEnum};
 
 use crate::client_arg;
@@ -41,7 +41,7 @@ before are set aside. What is not said anew is as it was: command, client, model
 The prompt of before is told again only if no unread mail waits.")]
 pub(crate) struct Respawn {
     /// Who
-    name: String,
+    name: Address,
     #[command(flatten)]
     how: How,
 }
@@ -103,8 +103,8 @@ impl Spawn {
 
 impl Respawn {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let team = context.team()?;
-        let plan = self.how.plan(context, &team, &self.name)?;
+        let (team, name) = context.whom(self.name)?;
+        let plan = self.how.plan(context, &team, name.as_str())?;
         let started = atm_panes::respawn(&mut context.office.team(&team)?, &plan)?;
         tell(context, &started, "started again")
     }

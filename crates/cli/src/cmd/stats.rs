@@ -8,6 +8,7 @@ use atm_wire::Stamp;
 use clap::Args;
 
 use super::duration::{span, time};
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Out, private};
@@ -25,13 +26,15 @@ pub(crate) struct Stats {
     /// Write the chart as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    several: Several,
 }
 
 impl Stats {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let now = context.office.now();
         let since = time("--since", Some(&self.since), now)?.unwrap_or(now);
-        let teams = context.remembered_teams()?;
+        let teams = context.remembered_teams(self.several.all_teams)?;
         let stats = context.office.stats(&teams, since, PARTS)?;
         if let Some(path) = &self.svg {
             private::write(path, &chart(&stats))?;
@@ -57,6 +60,9 @@ fn in_iso(stats: &Numbers) -> Result<serde_json::Value, Failure> {
 
 fn show(out: &mut Out, stats: &Numbers) -> Result<(), Failure> {
     let window = span(stats.until - stats.since);
+    if stats.messages == 0 {
+        return Ok(out.hanging("", &format!("no mail in {window}; --since goes further back"))?);
+    }
     out.hanging("", &format!("{} messages in {window}, {:.2} a minute", stats.messages, stats.per_minute))?;
     let most = stats.over_time.iter().max().copied().unwrap_or(0).max(1);
     let bar = |count: &u64| match count {

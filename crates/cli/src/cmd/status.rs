@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use atm_office::view::TeamPicture;
 use atm_office::watch::{TeamsWatch, Wake};
-use atm_wire::{MemberName, Stamp, TeamName};
+use atm_wire::{Address, Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
@@ -23,7 +23,7 @@ const SLOW_LOOK: Duration = Duration::from_secs(3);
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Status {
     /// Only this member: whether it is there [default: the whole team]
-    name: Option<MemberName>,
+    name: Option<Address>,
     /// With NAME, every piece of evidence, and how much it counts
     #[arg(long, requires = "name")]
     why: bool,
@@ -67,7 +67,7 @@ impl Status {
     }
 
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        if let Some(name) = &self.name {
+        if let Some(name) = self.name {
             member::show(context, name, (self.why, self.history))?;
             return Ok(0);
         }

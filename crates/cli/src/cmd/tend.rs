@@ -11,7 +11,7 @@ use atm_wire::{Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
-use crate::chores::Chores;
+use crate::chores::{Chores, notifier_of_pass};
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -25,11 +25,12 @@ const SLOW_LOOK: Duration = Duration::from_secs(60);
 #[command(after_help = "\
 Once: takes every step that is due. Members whose program ended are entered as off; silent ones are asked, and their
 tasks released; tasks of people who left are free again; mail that nobody acts on is offered again, escalated, expired;
-members that wait and have new mail are woken; mail that was read is archived. `retry`, `health --sweep` and `wake --all`
-are parts of it by name, and share their settings: [delivery], [wake], [archive].
+members that wait and have new mail are woken; mail that was read is archived; people are told what needs them (`atm help
+notify`). `retry`, `health --sweep` and `wake --all`
+are parts of it by name, and share their settings: [delivery], [wake], [archive], [notify].
 
 Any number may run at once, also beside those: each step is taken once. If one dies over a step, the next goes on with it;
-a step that may have had an effect outside of our files (a wake) is not repeated, and `atm status` lists it.
+a step that may have had an effect outside of our files (a wake, a notification) is not repeated, and `atm status` lists it.
 
 Exit codes: 0 all that was due is done; otherwise that of the first step that failed, after all others.")]
 pub(crate) struct Tend {
@@ -55,6 +56,8 @@ pub(crate) struct Tend {
 struct Passes {
     teams: Vec<TeamPass>,
     next: Option<Stamp>,
+    /// Whether people were told something that is no team's, or would be.
+    has_told: bool,
     /// Of the first that failed.
     exit: i32,
 }
@@ -85,7 +88,8 @@ impl Tend {
             return Ok(passes.exit);
         }
         show(context, &passes.teams, self.all_teams)?;
-        if passes.teams.iter().all(|pass| pass.steps.is_empty()) && passes.exit == 0 {
+        let is_idle = passes.teams.iter().all(|pass| pass.steps.is_empty()) && !passes.has_told;
+        if is_idle && passes.exit == 0 {
             context.out.note("nothing is due")?;
         }
         Ok(passes.exit)
@@ -125,17 +129,43 @@ impl Tend {
 
     /// Tends all teams. One that fails does not keep the others from being tended.
     fn pass(&self, context: &mut Context) -> Result<Passes, Failure> {
-        let all = Chores::of(&context.settings);
+        let notifier = notifier_of_pass(&context.settings.notifications.value);
+        let all = Chores::of(&context.settings, notifier.as_ref());
         let chores = all.list();
         let mut passes = Passes::default();
         let mut warnings = Vec::new();
+        // First: a damaged ledger fails all teams.
+        if let Some(notifier) = &notifier {
+            for told in notifier.look_at_machine(&context.office, self.dry_run) {
+                passes.has_told = true;
+                let what = format!("tell people: {}", told.event.text);
+                match told.error {
+                    // The answer is about teams.
+                    None if context.out.json => {}
+                    None if self.dry_run => context.out.note(format!("due: {what}"))?,
+                    None => context.out.note(format!("done: {what}"))?,
+                    Some(why) => {
+                        passes.note_exit(i32::from(ExitCode::Io));
+                        context.out.warn(&format!("failed: {what}: {why}"))?;
+                    }
+                }
+            }
+        }
         let identity = context.identity()?;
         for team in self.teams(context)? {
-            let allowed = identity.as_ref().map_or(Ok(()), |identity| {
-                context.office.team(&team)?.check_lead(&identity.name, "a team is tended by its lead")
+            let tended = context.office.team_to_look_at(&team).and_then(|mut handle| {
+                if let Some(identity) = &identity {
+                    handle.check_lead(&identity.name, "a team is tended by its lead")?;
+                }
+                handle.tend(&chores, self.dry_run)
             });
-            let tended = allowed.and_then(|()| context.office.tend(&team, &chores, self.dry_run));
+            // As clients' teams do: that is no trouble, and what became of its mail is recorded.
+            let is_gone = self.all_teams && !context.office.has_team(&team);
             let pass = match tended {
+                Err(_) if is_gone => {
+                    let _ = context.office.look(&team);
+                    continue;
+                }
                 // A watch goes on: what is wrong now may be right at the next look.
                 Err(error) if self.all_teams || self.watch => {
                     passes.note_exit(i32::from(ExitCode::from(&error)));
@@ -144,7 +174,8 @@ impl Tend {
                 }
                 pass => pass?,
             };
-            for error in pass.steps.iter().filter_map(|report| report.error.as_ref()) {
+            let errors = pass.steps.iter().filter_map(|report| report.error.as_ref());
+            for error in errors.filter(|_| !is_gone) {
                 passes.note_exit(i32::from(ExitCode::from(error)));
             }
             passes.next = [passes.next, pass.next].into_iter().flatten().min();

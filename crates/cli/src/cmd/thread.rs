@@ -4,6 +4,7 @@ use atm_office::trail::history::Remembered;
 use clap::Args;
 
 use super::read::Format;
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Out;
@@ -28,6 +29,8 @@ pub(crate) struct Thread {
     /// The most that `--format context` shows, in tokens [default: context.budget of the settings, 2000]
     #[arg(long, value_name = "TOKENS")]
     budget: Option<Budget>,
+    #[command(flatten)]
+    several: Several,
 }
 
 /// So many messages are shown unless somebody wants more.
@@ -35,7 +38,7 @@ const MOST: usize = 50;
 
 impl Thread {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let teams = context.remembered_teams()?;
+        let teams = context.remembered_teams(self.several.all_teams)?;
         let (id, mut thread) = context.office.thread_with(&teams, &context.sender()?, &self.id)?;
         let is_json = context.out.json || self.format == Format::Json;
         let default = if is_json || self.format == Format::Context { usize::MAX } else { MOST };

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::trace;
@@ -12,11 +13,13 @@ pub(crate) struct Track {
     /// you sent
     #[arg(value_name = "ID|TEXT|last")]
     what: String,
+    #[command(flatten)]
+    several: Several,
 }
 
 impl Track {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let teams = context.remembered_teams()?;
+        let teams = context.remembered_teams(self.several.all_teams)?;
         let track = context.office.track_meant(&teams, &context.sender()?, &self.what)?;
         if context.out.json {
             context.out.document(&track)?;

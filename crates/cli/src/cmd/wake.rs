@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use atm_office::chores::wake::Woken;
 use atm_office::mail::hook::Whose;
 use atm_wire::team::Manner;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{Address, MemberName, TeamName};
 use clap::{Args, Subcommand};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
@@ -33,7 +33,7 @@ pub(crate) struct Wake {
     command: Option<Sub>,
     /// Who
     #[arg(required_unless_present = "all")]
-    name: Option<MemberName>,
+    name: Option<Address>,
     /// Everybody who has new mail and waits
     #[arg(long, conflicts_with = "name")]
     all: bool,
@@ -83,11 +83,11 @@ impl Wake {
             let _ = writeln!(io::stderr(), "{}", safe::line(&line));
             return Ok(REWAKE);
         }
-        let team = context.team()?;
+        let (team, name) = context.anyone(self.name)?;
         let ladder = &context.settings.ladder.value;
         if self.watch {
             let deadline = self.patience.map(|patience| Instant::now() + patience);
-            let mut news = context.office.watch_to_wake(&team, self.name.as_ref(), ladder)?;
+            let mut news = context.office.watch_to_wake(&team, name.as_ref(), ladder)?;
             while let Some(woken) = news.next(deadline)? {
                 for one in &woken {
                     if context.out.json {
@@ -100,7 +100,7 @@ impl Wake {
             }
             return Ok(0);
         }
-        let woken = match &self.name {
+        let woken = match &name {
             Some(name) if let Some(line) = &self.line => vec![typed(context, &team, name, line)?],
             Some(name) => vec![context.office.wake(&team, name, ladder, self.dry_run)?],
             None => context.office.wake_all(&team, ladder, self.dry_run)?,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use atm_ledger::Cursor;
 use atm_office::watch::Since;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{Address, MemberName, TeamName};
 use clap::Args;
 
 use super::duration::duration;
@@ -19,7 +19,7 @@ use crate::output::message::{self, Extent, Flags};
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
     /// Whose inboxes [default: yours; without --as, everybody's]
-    names: Vec<MemberName>,
+    names: Vec<Address>,
     /// Show what is there already, too
     #[arg(long)]
     all: bool,
@@ -49,7 +49,7 @@ fn since(text: &str) -> Result<Since, String> {
 
 impl Watch {
     pub(crate) fn run(mut self, context: &mut Context) -> Result<i32, Failure> {
-        let teams = self.several.teams(context)?;
+        let teams = self.teams(context)?;
         if let Some(since) = self.since.take() {
             return self.follow(context, &teams, &since);
         }
@@ -83,8 +83,8 @@ impl Watch {
     /// The inboxes that are meant. In several teams, somebody who was named has to be in one of them.
     fn inboxes(&self, context: &Context, teams: &[TeamName]) -> Result<Vec<(TeamName, MemberName)>, Failure> {
         let named = match context.identity()? {
-            Some(identity) if self.names.is_empty() => vec![identity.name],
-            _ => self.names.clone(),
+            Some(identity) if self.names.is_empty() => vec![(identity.name, teams.to_vec())],
+            _ => self.named(context, teams)?,
         };
         let mut inboxes = Vec::new();
         if named.is_empty() {
@@ -92,19 +92,33 @@ impl Watch {
                 inboxes.extend(everybody(context, team)?.into_iter().map(|name| (team.clone(), name)));
             }
         }
-        for name in named {
-            let of = |team: &TeamName| {
-                context.office.team(team)?.known_mailbox(&name).map(|_| (team.clone(), name.clone()))
-            };
-            let (known, mut unknown): (Vec<_>, Vec<_>) = teams.iter().map(of).partition(Result::is_ok);
-            if known.is_empty()
-                && let Some(Err(error)) = unknown.pop()
-            {
-                return Err(error.into());
-            }
-            inboxes.extend(known.into_iter().flatten());
+        for (name, teams) in named {
+            let known = context.office.teams_that_know(&teams, &name)?;
+            inboxes.extend(known.into_iter().map(|team| (team, name.clone())));
         }
         Ok(inboxes)
+    }
+
+    /// The teams that are meant: those of the names, where each says which.
+    fn teams(&self, context: &Context) -> Result<Vec<TeamName>, Failure> {
+        let named: Option<Vec<TeamName>> = self.names.iter().map(|name| name.team.clone()).collect();
+        match named.filter(|named| !named.is_empty()) {
+            Some(named) => context.each_team(named.iter().map(TeamName::as_str)),
+            None => self.several.teams(context),
+        }
+    }
+
+    /// Who was named, each with the teams that it may be in.
+    fn named(
+        &self,
+        context: &Context,
+        teams: &[TeamName],
+    ) -> Result<Vec<(MemberName, Vec<TeamName>)>, Failure> {
+        let of = |address: &Address| {
+            let Address { name, team } = context.resolve(address.clone())?;
+            Ok((name, team.map_or_else(|| teams.to_vec(), |team| vec![team])))
+        };
+        self.names.iter().map(of).collect()
     }
 }
 

@@ -149,6 +149,13 @@ impl Out {
         if self.quiet { Ok(()) } else { self.hanging(before, text) }
     }
 
+    /// A text behind something that stands before it, cut where the line ends.
+    pub(crate) fn cut(&mut self, before: &str, text: &str) -> io::Result<()> {
+        let used = fit::width(&fit::without_colours(before));
+        let room = self.screen.columns.map_or(usize::MAX, |columns| columns.saturating_sub(used).max(1));
+        self.line(format!("{before}{}", fit::cut(&safe::line(text), room)))
+    }
+
     /// Says how many were left out, and how to see them.
     pub(crate) fn more(&mut self, left_out: usize, how: &str) -> io::Result<()> {
         match left_out {

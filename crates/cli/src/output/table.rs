@@ -19,8 +19,10 @@ pub(crate) struct Column {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fit {
-    /// Stays as it is.
+    /// Stays as it is, as long as the others can give way.
     Whole,
+    /// Is never cut: half of it says nothing.
+    Fixed,
     /// Is cut, down to this width at first.
     Cut(usize),
     /// Is left out; the higher, the sooner.
@@ -30,6 +32,11 @@ enum Fit {
 /// A column that is shown whole.
 pub(crate) const fn whole(head: &'static str) -> Column {
     Column { head, fit: Fit::Whole }
+}
+
+/// A column of times or ids: half of one says nothing.
+pub(crate) const fn fixed(head: &'static str) -> Column {
+    Column { head, fit: Fit::Fixed }
 }
 
 /// A column of longer texts, which are cut, down to `least` columns.
@@ -121,7 +128,7 @@ fn widths(columns: &[Column], natural: &[usize], room: Option<usize>) -> Vec<Opt
         }
         shrink(&mut widths, room, least);
     }
-    shrink(&mut widths, room, |_| Some(LEAST));
+    shrink(&mut widths, room, |at| (columns[at].fit != Fit::Fixed).then_some(LEAST));
     // What is still too much is left out, from the end.
     while total(&widths) > room && widths.iter().flatten().count() > 1 {
         let end = widths.iter().rposition(Option::is_some).unwrap_or(0);
@@ -144,5 +151,20 @@ fn shrink(widths: &mut [Option<usize>], room: usize, least: impl Fn(usize) -> Op
             return;
         };
         widths[widest] = widths[widest].map(|width| width - 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In a narrow terminal the date of older mail was cut, and the time was gone.
+    #[test]
+    fn times_and_ids_are_whole_however_little_room_there_is() {
+        let columns = [fixed("SENT"), cut("FROM", 9), whole("STAGE"), cut("WHAT", 16), fixed("ID")];
+        let row = ["2026-11-15 18:41", "team-lead", "written", "idle_notification", "7906ec53"];
+        let lines = lines(&columns, &[row.map(Cell::from).to_vec()], Some(50), Paint::new(false));
+        assert!(lines[1].starts_with("2026-11-15 18:41  ") && lines[1].ends_with("  7906ec53"), "{lines:?}");
+        assert!(lines.iter().all(|line| fit::width(line) <= 50), "{lines:?}");
     }
 }

@@ -4,7 +4,7 @@ use atm_ledger::{Evidence, Stage};
 use atm_office::people::members::{MemberView, Presence};
 use atm_office::trail::history::Remembered;
 use atm_office::trail::pending::{Looked, Waiting, Why};
-use atm_office::trail::track::{Track, TrackStage};
+use atm_office::trail::track::{Heading, Track, TrackStage};
 use atm_office::view::{
     Attention, Extra, Kind, MessageView, NamedFile, Reason, TaskCounts, TeamPicture, Unchecked,
 };
@@ -252,12 +252,14 @@ fn a_track_fits() {
         evidence: Evidence { file: file.map(ToOwned::to_owned), ..Evidence::certain(what) },
     };
     let track = Track {
-        id: "01a1e542-c42b-75da-a9bc-d9bd7906ec52".to_owned(),
-        team: "web-shop".to_owned(),
-        from: "team-lead".to_owned(),
-        to: "bob".to_owned(),
-        timestamp: stamp("2026-11-15T10:00:00Z"),
-        summary: Some("please check why the login test is flaky".to_owned()),
+        message: Heading {
+            id: "01a1e542-c42b-75da-a9bc-d9bd7906ec52".to_owned(),
+            team: "web-shop".to_owned(),
+            from: "team-lead".to_owned(),
+            to: "bob".to_owned(),
+            timestamp: stamp("2026-11-15T10:00:00Z"),
+            summary: Some("please check why the login test is flaky".to_owned()),
+        },
         stage: Stage::Seen,
         arrived: true,
         processed: true,

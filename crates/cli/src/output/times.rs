@@ -68,6 +68,19 @@ impl Times {
         Stamp::parse(spelled).map_or_else(|_| spelled.to_owned(), |at| self.moment(at))
     }
 
+    /// A sentence in which stamps stand, with the times as people see them.
+    pub(crate) fn in_words(&self, text: &str) -> String {
+        let words = text.split_inclusive(char::is_whitespace).map(|word| {
+            let core = word.trim_end_matches(|c: char| c.is_whitespace() || ".,;:)".contains(c));
+            // A number alone would be taken for a time, too.
+            match Stamp::parse(core).ok().filter(|_| core.contains('T')) {
+                Some(at) => format!("{}{}", self.moment(at), &word[core.len()..]),
+                None => word.to_owned(),
+            }
+        });
+        words.collect()
+    }
+
     /// For a column of times in order: the time of day, with the date where it is another day.
     pub(crate) fn in_order(&self, at: Stamp) -> String {
         let today = self.format(SystemClock.now(), "%Y-%m-%d");
@@ -168,6 +181,11 @@ mod tests {
             );
         }
         assert_eq!(times.moment_of("half past ten"), "half past ten");
+        let said = "sent mail at 2026-11-15T11:48:00.000Z; T is no time, 1794908576282 neither";
+        assert_eq!(
+            times.in_words(said),
+            "sent mail at 13:48 (12 min ago); T is no time, 1794908576282 neither"
+        );
         let utc = Times::new(true);
         let at = stamp("2026-11-15T11:48:00Z");
         for shown in [utc.ago(at), utc.moment(at), utc.in_order(at), utc.exact(at)] {

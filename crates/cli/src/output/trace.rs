@@ -7,7 +7,7 @@ use atm_office::trail::pending::Waiting;
 use atm_office::trail::track::Track;
 
 use super::paint::Paint;
-use super::table::{Cell, cut, spare, whole};
+use super::table::{Cell, cut, fixed, spare, whole};
 use super::times::brief_age;
 use super::{Out, fit, ids, safe};
 
@@ -27,7 +27,7 @@ pub(crate) fn show(out: &mut Out, messages: &[Remembered]) -> io::Result<()> {
         })
         .collect();
     out.table(
-        &[whole("SENT"), cut("FROM", 9), cut("TO", 10), whole("STAGE"), cut("WHAT", 16), whole("ID")],
+        &[fixed("SENT"), cut("FROM", 9), cut("TO", 10), whole("STAGE"), cut("WHAT", 16), fixed("ID")],
         rows,
     )
 }
@@ -68,20 +68,27 @@ fn stage(message: &Remembered) -> Cell {
 }
 
 fn what(message: &Remembered) -> Cell {
-    message.summary.as_deref().unwrap_or(&message.r#type).into()
+    gist(message.summary.as_deref(), &message.r#type, &message.text).into()
+}
+
+/// What a message is about, in a few words: its summary; else what kind of payload it is, or its text.
+pub(crate) fn gist<'a>(summary: Option<&'a str>, kind: &'a str, text: &'a str) -> &'a str {
+    let is_payload = kind != "message";
+    summary.unwrap_or(if is_payload { kind } else { text.lines().next().unwrap_or_default() })
 }
 
 /// A message's way, a line for each stage.
 pub(crate) fn show_track(out: &mut Out, track: &Track) -> io::Result<()> {
-    let summary = track.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
-    let head = format!("{} → {}@{}{summary}", track.from, track.to, track.team);
-    let id = ids::short(&track.id);
+    let message = &track.message;
+    let summary = message.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
+    let head = format!("{} → {}@{}{summary}", message.from, message.to, message.team);
+    let id = ids::short(&message.id);
     let room = out.screen.columns.map_or(usize::MAX, |columns| columns.saturating_sub(fit::width(&id) + 2));
     let head = out.paint.bold(&fit::cut(&safe::line(&head), room));
     out.line(format!("{head}  {}", out.paint.dim(&id)))?;
     let word = |yes: bool| if yes { out.paint.good("yes") } else { out.paint.attention("no") };
     out.line(format!("  arrived {}, processed {}", word(track.arrived), word(track.processed)))?;
-    out.line(format!("  {}  sent", out.times.exact(track.timestamp)))?;
+    out.line(format!("  {}  sent", out.times.exact(message.timestamp)))?;
     for stage in &track.stages {
         let mut why = stage.evidence.what.clone();
         if stage.evidence.no_later_than {

@@ -38,6 +38,9 @@ fn parse(shape: Shape, value: &str) -> Result<Value, String> {
     Ok(match shape {
         Shape::Text => value.into(),
         Shape::Number => value.parse::<i64>().map_err(|_| format!("{value:?} is no number"))?.into(),
+        Shape::Flag => {
+            value.parse::<bool>().map_err(|_| format!("{value:?} is neither true nor false"))?.into()
+        }
         Shape::List => {
             let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
             parts.collect::<Array>().into()

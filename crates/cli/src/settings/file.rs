@@ -1,6 +1,6 @@
 //! What a settings file may hold, and what of it counts without anybody's trust.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atm_office::chores::retry::{Policies, Policy};
@@ -10,6 +10,7 @@ use atm_wire::stamp::parse_duration;
 use atm_wire::{Address, TeamName};
 use serde::Deserialize;
 
+use super::notify::{Notifications, Notify};
 use crate::args::ColorChoice;
 use crate::output::brief::Budget;
 use crate::size;
@@ -33,6 +34,7 @@ pub(super) struct File {
     pub(super) pending: Option<Pending>,
     pub(super) context: Option<InPrompts>,
     pub(super) daemon: Option<Daemon>,
+    pub(super) notify: Option<Notify>,
 }
 
 impl File {
@@ -56,6 +58,7 @@ impl File {
     /// | `root` | whose mail is put before the model, and where mail is written |
     /// | `state` | where the texts of all mail are kept, and what is known of it |
     /// | `[daemon]` | what runs without anybody asking |
+    /// | `[notify]` | a program is run, and a server learns what happens here |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
     /// | `delivery.retry_after`, if it is shorter or has more steps | how often a member is disturbed |
@@ -69,6 +72,7 @@ impl File {
             (self.root.take().is_some(), "root"),
             (self.state.take().is_some(), "state"),
             (self.daemon.take().is_some(), "daemon"),
+            (self.notify.take().is_some(), "notify"),
             (self.who.is_some(), TAKE_MAIL),
             (taken.retries, "delivery.retry_after"),
             (taken.escalates, "delivery.escalate_to"),
@@ -91,6 +95,7 @@ impl File {
             (self.pending.is_some(), "pending"),
             (self.context.is_some(), "context"),
             (self.daemon.is_some(), "daemon"),
+            (self.notify.is_some(), "notify"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -180,6 +185,7 @@ pub(super) struct Archive {
     compress_after: Option<String>,
     shrink_over: Option<String>,
     rotate_over: Option<String>,
+    quarantine_for: Option<String>,
 }
 
 impl Archive {
@@ -198,6 +204,9 @@ impl Archive {
         }
         if let Some(over) = &self.rotate_over {
             upkeep.rotate_over = size::parse(over)?;
+        }
+        if let Some(after) = &self.quarantine_for {
+            upkeep.quarantine_for = span(after)?;
         }
         Ok(())
     }
@@ -336,6 +345,10 @@ pub(super) fn parse(text: &str) -> Result<File, Trouble> {
     if let Some(pending) = &file.pending {
         pending.unread_after().map_err(Trouble::plain)?;
     }
+    if let Some(notify) = &file.notify {
+        let applied = notify.apply(&mut Notifications::default(), Path::new(""));
+        applied.map_err(|why| Trouble::plain(format!("[notify]: {why}")))?;
+    }
     Ok(file)
 }
 
@@ -375,7 +388,8 @@ mod tests {
         let mut file = parse(
             "root = \"a\"\nstate = \"b\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\n\
              retry_after = [\"5m\"]\n[delivery.high]\nescalate_to = [\"eve\"]\n[delivery.low]\nexpire_after = \"1s\"\nretry_after = [\"1h\"]\n\
-             [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n[pending]\nunread_after = \"1h\"\n",
+             [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n[pending]\nunread_after = \"1h\"\n\
+             [notify]\ncommand = [\"rm\", \"-rf\", \"/\"]\n",
         )
         .unwrap();
         let ignored = file.keep_harmless();
@@ -384,6 +398,7 @@ mod tests {
             [
                 "root",
                 "state",
+                "notify",
                 "as (to take mail)",
                 "delivery.retry_after",
                 "delivery.escalate_to",
@@ -421,9 +436,21 @@ mod tests {
             "[archive]\nolder_than = \"x\"",
             "[archive]\nrotate_over = \"big\"",
             "[pending]\nunread_after = \"x\"",
+            "[notify]\ncommand = []",
+            "[notify]\ncommand = \"say it\"",
+            "[notify]\ncommand = [\"sh\", \"-c\", \"echo {text}\"]",
+            "[notify]\ncommand = [\"/bin/bash\", \"-c\", \"{text}\"]",
+            "[notify]\nwebhook = \"example.org\"",
+            "[notify]\nwebhook_secret = \"x\"",
+            "[notify]\ntmux = \"beep\"",
+            "[notify]\non = [\"everything\"]",
+            "[notify]\nquiet_hours = \"at night\"",
+            "[notify]\ndisk_below = \"little\"",
         ] {
             assert!(trouble_in(bad).is_some(), "{bad}");
         }
+        let harmless = "[notify]\ncommand = [\"sh\", \"-c\", \"f() { echo $1; }; f $1\", \"sh\", \"{text}\"]";
+        assert!(trouble_in(harmless).is_none());
         let netrc = "# mine\nmachine example.org login me password hunter2\n";
         let trouble = trouble_in(netrc).unwrap();
         assert!(trouble.message.contains("hunter2"), "this is why: {}", trouble.message);

@@ -5,6 +5,8 @@
 pub(crate) enum Shape {
     Text,
     Number,
+    /// `true` or `false`.
+    Flag,
     /// Texts, with commas between them.
     List,
 }
@@ -30,9 +32,18 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("archive.compress_after", Shape::Text, "7d"),
     ("archive.shrink_over", Shape::Text, "1MB"),
     ("archive.rotate_over", Shape::Text, "10MB"),
+    ("archive.quarantine_for", Shape::Text, "90d"),
     ("wake.after", Shape::List, "0s,2m,10m"),
     ("daemon.autostart", Shape::Text, "never"),
     ("pending.unread_after", Shape::Text, "10m"),
+    ("notify.command", Shape::List, "notify.sh,{title},{text}"),
+    ("notify.webhook", Shape::Text, "https://example.org/hook"),
+    ("notify.webhook_secret_file", Shape::Text, "~/.config/atm/webhook.secret"),
+    ("notify.desktop", Shape::Flag, "true"),
+    ("notify.tmux", Shape::Text, "bell"),
+    ("notify.on", Shape::List, "escalation,permission,death"),
+    ("notify.quiet_hours", Shape::Text, "22:00-07:00"),
+    ("notify.disk_below", Shape::Text, "1GB"),
 ];
 
 /// How the value of a key is written, if there is such a key.

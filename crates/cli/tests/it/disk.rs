@@ -85,7 +85,7 @@ fn many_at_once_that_do_not_fit() {
 }
 
 /// Runs a script where file systems can be mounted that nobody else sees; `None` where that is not permitted.
-fn with_mounts(world: &World, script: &str) -> Option<String> {
+pub(crate) fn with_mounts(world: &World, script: &str) -> Option<String> {
     let unshared = |flags: &str, script: &str| {
         let output = world.program("unshare").args([flags, "sh", "-c", script]).output();
         output.map(|output| Answer::of(world, &output))

@@ -37,6 +37,7 @@ mod mcp;
 mod mending_teams;
 mod migrate;
 mod newcomer;
+mod notify;
 mod once;
 mod opens;
 mod panes;

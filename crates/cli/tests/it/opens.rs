@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::scene::{ATM, World};
 
 /// How often a command opens the team's configuration; nothing where it cannot be traced. `input` is what it reads.
@@ -21,7 +23,14 @@ fn opens(world: &World, input: &str, args: &[&str]) -> Option<usize> {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     let expected = [Some(0), Some(8)].contains(&output.status.code());
     assert!(expected, "{args:?}: {:?} {words}", output.status);
-    Some(opened.lines().filter(|line| line.contains("/config.json\"") && !line.contains("ENOENT")).count())
+    let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!answer.contains(r#""isError":true"#), "{args:?} {input}: {answer}");
+    Some(
+        opened
+            .lines()
+            .filter(|line| line.contains("/teams/dev/config.json\"") && !line.contains("ENOENT"))
+            .count(),
+    )
 }
 
 #[test]
@@ -75,6 +84,13 @@ fn every_command_loads_the_configuration_once() {
         &["log"],
         &["stats"],
         &["search", "one"],
+        &["--as", "team-lead", "tend"],
+        &["doctor"],
+        &["doctor", "dev"],
+        &["send", "alice", "five"],
+        &["recall", "last"],
+        &["validate", "dev"],
+        &["validate"],
     ] {
         let Some(count) = opens(&world, "", args) else { return };
         if count != 1 {
@@ -102,4 +118,67 @@ fn a_hook_loads_the_configuration_once_whoever_it_is_for() {
             assert_eq!(count, 1, "{event} of {session}");
         }
     }
+}
+
+/// What a client says to a server of ours, for one call of a tool.
+fn calling(tool: &str, arguments: &Value) -> String {
+    let says = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": tool, "arguments": arguments } }),
+    ];
+    says.map(|said| said.to_string()).join("\n") + "\n"
+}
+
+/// Whose server it is, or that it is nobody's, was found out beside the call.
+#[test]
+fn a_call_over_mcp_loads_the_configuration_once() {
+    let world = World::with_team();
+    let (first, second) = (world.sent("bob", "one"), world.sent("bob", "two"));
+    let lead = ["--as", "team-lead"];
+    world.ok(&[&lead[..], &["task", "create", "dig"]].concat());
+    world.ok(&[&lead[..], &["task", "create", "plant"]].concat());
+    let asked = world.ok(&[&lead[..], &["request", "bob", "ping", "--no-wait"]].concat());
+    let mut wrong = Vec::new();
+    let mut count = |server: &[&str], tool: &str, arguments: Value| -> Option<()> {
+        let count = opens(&world, &calling(tool, &arguments), &[server, &["mcp"]].concat())?;
+        if count != 1 {
+            wrong.push(format!("{count}: {tool} {arguments} of {server:?}"));
+        }
+        Some(())
+    };
+    let nobodys: &[&str] = &["-t", "dev"];
+    let bobs: &[&str] = &["-t", "dev", "--as", "bob"];
+    let mut all = || {
+        for server in [nobodys, bobs] {
+            count(server, "members", json!({}))?;
+            count(server, "pending", json!({}))?;
+            count(server, "task_list", json!({}))?;
+            count(server, "task_create", json!({ "subject": "water", "description": "all of it" }))?;
+            count(server, "task_update", json!({ "task_id": "2", "subject": "plant trees" }))?;
+            count(server, "heartbeat", json!({}))?;
+            count(
+                server,
+                "send_message",
+                json!({ "type": "message", "recipient": "alice", "content": "hello" }),
+            )?;
+            count(server, "send_message", json!({ "type": "broadcast", "content": "hello" }))?;
+            count(server, "check_teammate", json!({ "agent_name": "alice" }))?;
+            let who = if server == bobs { "bob" } else { "team-lead" };
+            count(server, "read_inbox", json!({ "agent_name": who }))?;
+            count(server, "poll_inbox", json!({ "agent_name": who, "timeout_ms": 1 }))?;
+        }
+        count(bobs, "track", json!({ "message_id": first }))?;
+        count(nobodys, "track", json!({ "message_id": "last" }))?;
+        count(bobs, "ack", json!({ "message_id": first }))?;
+        count(bobs, "send_message", json!({ "type": "message", "reply_to": second, "content": "yes" }))?;
+        count(bobs, "respond", json!({ "request_id": asked.trim() }))?;
+        count(bobs, "claim_task", json!({ "task_id": "1" }))?;
+        world.ok(&[&lead[..], &["send", "alice", "recall me"]].concat());
+        count(nobodys, "recall", json!({ "message_id": "last" }))?;
+        count(nobodys, "read_config", json!({}))
+    };
+    all();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -114,7 +114,7 @@ fn a_sender_that_nobody_knows_is_told_what_to_do_next() {
     [exit 3]
     $ atm --as zed health bob
     2> error: team dev has no member "zed", who would be the sender
-    2>   hint: `atm member add zed` makes them a member; without --as you are `user`
+    2>   hint: --create lets somebody outside the team write
     [exit 3]
     $ atm --as zed respond req-1
     2> error: team dev has no member "zed", who would be the sender
@@ -289,4 +289,112 @@ fn a_name_in_another_programs_file_leads_nowhere_else() {
     "#);
     let made: Vec<_> = files(&world).difference(&before).cloned().collect();
     assert!(made.iter().all(|path| path.starts_with(team.folder().join("inboxes"))), "{made:?}");
+}
+
+/// A name that no team knew was passed over in silence, or was said of the last team alone.
+#[test]
+fn a_name_that_none_of_several_teams_knows_is_said_of_all() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops"]);
+    world.ok(&["-t", "ops", "member", "add", "carol"]);
+    world.ok(&["-t", "ops", "send", "carol", "two"]);
+    let session = world.session(
+        "
+        atm inbox --all-teams carrol
+        atm -t dev -t ops inbox zzz
+        atm watch --all-teams zzz
+        atm watch --all-teams --since start alise --for 1ms
+        atm inbox --all-teams carol
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm inbox --all-teams carrol
+    2> error: none of the teams dev, ops has a member "carrol"
+    2>   hint: did you mean carol?
+    [exit 3]
+    $ atm -t dev -t ops inbox zzz
+    2> error: none of the teams dev, ops has a member "zzz"
+    2>   hint: `atm members` shows the names
+    [exit 3]
+    $ atm watch --all-teams zzz
+    2> error: none of the teams dev, ops has a member "zzz"
+    2>   hint: `atm members` shows the names
+    [exit 3]
+    $ atm watch --all-teams --since start alise --for 1ms
+    2> error: none of the teams dev, ops has a member "alise"
+    2>   hint: did you mean alice?
+    [exit 3]
+    $ atm inbox --all-teams carol
+    team ops
+    user → carol  just now  unread  [ID]
+      two
+    "#);
+}
+
+/// Each command takes NAME@TEAM, also where nothing else says which team is meant.
+#[test]
+fn a_name_may_say_its_team() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops"]);
+    world.ok(&["-t", "ops", "member", "add", "carol"]);
+    world.ok(&["-t", "ops", "send", "carol", "two"]);
+    let session = world.session(
+        "
+        atm status carol@ops
+        atm status bob@ops
+        atm watch carol@ops --all --count 1
+        atm member set carol@ops --active false
+        atm member remove carol@ops --yes
+        atm member restore carol@ops
+        atm artifacts list carol@ops
+        atm health carol@ops --timeout 1ms
+        atm wake carol@ops --dry-run
+        atm peek carol@ops
+        atm kill carol@ops
+        atm request carol@ops question --timeout 1ms
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm status carol@ops
+    carol: online (isActive is true in config.json; never heard from)
+    $ atm status bob@ops
+    2> error: team ops has no member "bob"
+    2>   hint: `atm members` shows the names
+    [exit 3]
+    $ atm watch carol@ops --all --count 1
+    user → carol  just now  unread  [ID]
+      two
+    $ atm member set carol@ops --active false
+    changed carol@ops
+    $ atm member remove carol@ops --yes
+    removed carol@ops
+    $ atm member restore carol@ops
+    restored carol@ops
+    $ atm artifacts list carol@ops
+    carol  nothing
+    $ atm health carol@ops --timeout 1ms
+    2> warning: carol is offline (isActive is false): the message is queued
+    2> error: carol did not answer within 1ms (request hc-[ID])
+    2>   hint: the request stays, and its answer comes as mail; `atm status carol --why` shows whether it is there
+    [exit 8]
+    $ atm wake carol@ops --dry-run
+    2> error: carol@ops does not run: isActive is false in config.json; shutdownAt is [.........TIME.........]
+    2>   hint: `atm respawn carol` starts it again; `atm members` shows who runs
+    [exit 3]
+    $ atm peek carol@ops
+    2> error: carol@ops was not started by atm, so its pane is not known for sure
+    2>   hint: nothing was changed; members that a client started are its own
+    [exit 4]
+    $ atm kill carol@ops
+    2> error: carol@ops was not started by atm, so its pane is not known for sure
+    2>   hint: nothing was changed; members that a client started are its own
+    [exit 4]
+    $ atm request carol@ops question --timeout 1ms
+    2> warning: carol is offline (isActive is false): the message is queued
+    2> error: carol did not answer within 1ms (request req-[ID])
+    2>   hint: the request stays, and its answer comes as mail; `atm status carol --why` shows whether it is there
+    [exit 8]
+    "#);
+    let request = world.ok(&["--as", "team-lead", "shutdown", "request", "carol@ops"]);
+    assert!(request.ends_with("@carol\n"), "{request}");
 }

@@ -22,7 +22,7 @@ const DEEPEST: usize = 1_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Track {
     team_name: Option<String>,
-    /// Or its last 8 characters
+    /// Or its last 8 characters, or `last`
     message_id: String,
     /// Adds the text from there on
     text_offset: Option<usize>,
@@ -36,22 +36,17 @@ impl Call for Track {
     const REQUIRED: &'static [&'static str] = &["message_id"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
-        let track = desk.office().track(Some(&team), &self.message_id)?;
+        let team = desk.open(self.team_name.as_deref())?;
+        let (track, message) = team.track_message(&desk.viewer(&team)?, &self.message_id)?;
         let mut body = squeezed(to_value(&track)?, BUDGET);
-        let thread = desk.office().thread(Some(&team), &track.id)?;
-        let message = thread.into_iter().find(|message| message.id == track.id && message.to == track.to);
-        if let (Some(bound), Some(message)) = (desk.bound(), &message)
-            && !desk.may_see(&team, message)
-        {
+        if let Some(bound) = desk.bound().filter(|_| !desk.may_see(team.name(), &message)) {
             return Err(Trouble::new(format!(
                 "message {} is neither from {bound} nor for {bound}",
-                track.id
+                message.id
             )));
         }
         if let Some(offset) = self.text_offset {
-            let text = message.map(|message| message.text).unwrap_or_default();
-            let (some, next) = part(&text, offset, LONGEST_TEXT);
+            let (some, next) = part(&message.text, offset, LONGEST_TEXT);
             body["text"] = some.into();
             body["next_text_offset"] = next.into();
         }

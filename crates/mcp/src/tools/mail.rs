@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use atm_office::Hint;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
 use atm_office::protocol::shutdown::Dialect;
+use atm_office::{Hint, Team};
 use atm_store::watch::Stop;
 use atm_wire::message::Priority;
 use atm_wire::stamp::parse_duration;
-use atm_wire::{Address, MemberName, TeamName};
+use atm_wire::{Address, MemberName};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,9 +25,13 @@ use crate::trouble::Trouble;
 /// Longer than anybody waits.
 const LONGEST_SPAN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+/// Of so many recipients a receipt names each, with its id.
+const FEW: usize = 5;
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
+    #[default]
     Message,
     Broadcast,
     ShutdownRequest,
@@ -39,6 +43,7 @@ enum Kind {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct SendMessage {
     team_name: Option<String>,
+    #[serde(default)]
     r#type: Kind,
     #[serde(default)]
     recipient: String,
@@ -87,7 +92,7 @@ impl Call for SendMessage {
                                  plan_approval_response (recipient, request_id, approve, content: feedback).";
     const EFFECT: Effect = Effect::Adds;
     const EXAMPLE: &'static str = r#"{"type": "message", "recipient": "bob", "content": "The build is green", "summary": "Build green"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "type"];
+    const REQUIRED: &'static [&'static str] = &["team_name"];
     const OWN_NAME: Option<&'static str> = Some("sender");
     const CORE: bool = true;
 
@@ -99,22 +104,22 @@ impl Call for SendMessage {
     }
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let mut team = desk.open(self.team_name.as_deref())?;
         let sender = desk.sender(&team, self.sender.as_deref())?;
         match self.r#type {
-            Kind::Message => self.message(desk, &team, &sender),
-            Kind::Broadcast => self.broadcast(desk, &team, &sender),
-            Kind::ShutdownRequest => self.shutdown_request(desk, &team, &sender),
-            Kind::ShutdownResponse => self.shutdown_response(desk, &team, &sender),
-            Kind::PlanApprovalResponse => self.plan_response(desk, &team, &sender),
-            Kind::PlanApprovalRequest => self.plan_request(desk, &team, &sender),
+            Kind::Message => self.message(&team, &sender),
+            Kind::Broadcast => self.broadcast(&team, &sender),
+            Kind::ShutdownRequest => self.shutdown_request(&mut team, &sender),
+            Kind::ShutdownResponse => self.shutdown_response(&team, &sender),
+            Kind::PlanApprovalResponse => self.plan_response(&team, &sender),
+            Kind::PlanApprovalRequest => self.plan_request(&mut team, &sender),
         }
     }
 }
 
 impl SendMessage {
-    fn message(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
-        let (office, options) = (desk.office(), SendOptions::default());
+    fn message(self, team: &Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
+        let options = SendOptions::default();
         let to = if self.recipient.is_empty() && !self.reply_to.is_empty() {
             None
         } else {
@@ -127,17 +132,17 @@ impl SendMessage {
         let sent = match (letter.reply_to.clone(), to) {
             (Some(original), to) => {
                 let answer = |asker| Letter { to: to.unwrap_or(asker), ..letter };
-                office.team(team)?.reply(sender, &original, answer, options)?
+                team.reply(sender, &original, answer, options)?
             }
-            (None, Some(to)) => office.send(team, sender, &Letter { to, ..letter }, options)?,
+            (None, Some(to)) => team.send(sender, &Letter { to, ..letter }, options)?,
             (None, None) => return Err(missing_recipient()),
         };
         told(&format!("{} for {}", sent.stage_words(), sent.to), &sent, json!({}))
     }
 
-    fn broadcast(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
+    fn broadcast(self, team: &Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
         let letter = Letter { reply_to: None, ..self.letter(sender)? };
-        let sent = desk.office().broadcast(team, sender, &letter, None, SendOptions::default())?;
+        let sent = team.broadcast(sender, &letter, None, SendOptions::default())?;
         let (ids, troubles): (Vec<_>, Vec<_>) = sent.into_iter().partition(Result::is_ok);
         let sent: Vec<Sent> = ids.into_iter().flatten().collect();
         let failed: Vec<String> =
@@ -145,56 +150,58 @@ impl SendMessage {
         if sent.is_empty() {
             return Err(Trouble::new(failed.join("; ")));
         }
-        let to: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
-        let answer = Answer::object(&json!({
-            "success": failed.is_empty(),
-            "message": format!("sent to {}: {}", to.len(), to.join(", ")),
-            "ids": sent.iter().map(|sent| &sent.id).collect::<Vec<_>>(),
-        }))?;
+        let mut body = json!({ "success": failed.is_empty(), "message": format!("sent to {}", sent.len()) });
+        // Of a crowd nobody needs each id, and each would be paid for: search_mail has them.
+        if sent.len() <= FEW {
+            let to: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
+            body["message"] = format!("sent to {}", to.join(", ")).into();
+            body["ids"] = sent.iter().map(|sent| sent.id.as_str()).collect();
+        }
+        let answer = Answer::object(&body)?;
         let advice = sent.first().and_then(advice);
         let warnings = sent.iter().flat_map(|sent| sent.warnings.clone());
         Ok(answer.noting(warnings).noting(advice).noting(failed))
     }
 
-    fn shutdown_request(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
+    fn shutdown_request(self, team: &mut Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
         let to = self.recipient()?.name;
         if to == *sender {
             return Err(Trouble::new("you cannot ask yourself to shut down"));
         }
         let reason = Some(self.content).filter(|reason| !reason.is_empty());
-        let asked = desk.office().team(team)?.request_shutdown(sender, &to, reason, None)?;
+        let asked = team.request_shutdown(sender, &to, reason, None)?;
         let more = json!({ "request_id": asked.request, "target": to });
         told(&format!("{to} was asked to shut down"), &asked.sent, more)
     }
 
-    fn shutdown_response(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
+    fn shutdown_response(self, team: &Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
         let request = Some(self.request_id.as_str()).filter(|id| !id.is_empty());
         if self.decision()? {
-            let sent = desk.office().team(team)?.approve_shutdown(sender, request, Dialect::Client)?;
+            let sent = team.approve_shutdown(sender, request, Dialect::Client)?;
             let mut answer = told("shutdown approved; end your work now", &sent, json!({}))?;
-            answer.ending = Some((team.clone(), sender.clone()));
+            answer.ending = Some((team.name().clone(), sender.clone()));
             return Ok(answer);
         }
         let reason = if self.content.is_empty() { "still at work".to_owned() } else { self.content };
-        let sent = desk.office().team(team)?.reject_shutdown(sender, request, reason, Dialect::Client)?;
+        let sent = team.reject_shutdown(sender, request, reason, Dialect::Client)?;
         told("shutdown rejected", &sent, json!({}))
     }
 
-    fn plan_response(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
+    fn plan_response(self, team: &Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
         let approved = self.decision()?;
         let to = self.recipient()?.name;
-        let request = if self.request_id.is_empty() { open_plan(desk, team, &to)? } else { self.request_id };
+        let request = if self.request_id.is_empty() { open_plan(team, &to)? } else { self.request_id };
         let feedback = Some(self.content).filter(|feedback| !feedback.is_empty());
         let answer = PlanAnswer { approved, feedback, permission_mode: None };
-        let sent = desk.office().team(team)?.decide_plan(sender, &request, &answer)?;
+        let sent = team.decide_plan(sender, &request, &answer)?;
         let what = if approved { "approved" } else { "rejected" };
         told(&format!("plan {request} of {} {what}", sent.to), &sent, json!({}))
     }
 
-    fn plan_request(self, desk: &Desk, team: &TeamName, sender: &MemberName) -> Result<Answer, Trouble> {
+    fn plan_request(self, team: &mut Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
         let summary = Some(self.summary).filter(|summary| !summary.is_empty());
         let plan = Plan { text: self.content, summary, ..Plan::default() };
-        let asked = desk.office().team(team)?.submit_plan(sender, &plan, None)?;
+        let asked = team.submit_plan(sender, &plan, None)?;
         let more = json!({ "request_id": asked.request, "target": asked.sent.to });
         told(&format!("the plan is with {}", asked.sent.to), &asked.sent, more)
     }
@@ -240,8 +247,8 @@ fn time_span(text: &str) -> Result<Duration, Trouble> {
 }
 
 /// The newest plan of a member that nobody has decided.
-fn open_plan(desk: &Desk, team: &TeamName, of: &MemberName) -> Result<String, Trouble> {
-    let mut newest_first = desk.office().plans(team)?.into_iter().rev();
+fn open_plan(team: &Team<'_>, of: &MemberName) -> Result<String, Trouble> {
+    let mut newest_first = team.plans()?.into_iter().rev();
     let open = newest_first.find(|plan| plan.from == of.as_str() && plan.state == PlanState::Open);
     open.map(|plan| plan.request)
         .ok_or_else(|| Trouble::new(format!("{of} has no plan that waits for a decision")))

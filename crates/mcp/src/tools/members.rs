@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use atm_clients::{AgentClient, UnknownClient};
 use atm_office::people::members::{MemberPlan, Presence};
 use atm_office::people::spawn_error::SpawnError;
-use atm_office::{Hint, OfficeError};
-use atm_panes::{Dismissed, SpawnPlan};
+use atm_office::{Hint, OfficeError, Team};
+use atm_panes::SpawnPlan;
 use atm_store::watch::Stop;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::MemberName;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,8 +98,9 @@ impl Call for SpawnTeammate {
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
-        desk.must_lead(&team, "starting members")?;
+        let mut handle = desk.open(self.team_name.as_deref())?;
+        desk.must_lead(&handle, "starting members")?;
+        let team = handle.name().clone();
         let Backend(client) = self.backend_type;
         // The default means something only to clients that know models by such names.
         let model = Some(self.model).filter(|model| client.has_short_models() || *model != sonnet());
@@ -124,7 +125,6 @@ impl Call for SpawnTeammate {
             env: spawning.env.clone(),
             on_exit,
         };
-        let mut handle = desk.office().team(&team)?;
         let started = match atm_panes::spawn(&mut handle, &plan) {
             Err(OfficeError::Spawn(SpawnError::IsMember { .. })) => atm_panes::respawn(&mut handle, &plan)?,
             started => started?,
@@ -177,22 +177,21 @@ impl Call for CheckTeammate {
     const IGNORED: &'static [&'static str] = &["notify_after_minutes"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let mut team = desk.open(self.team_name.as_deref())?;
         let name = MemberName::parse(&self.agent_name)?;
         if self.include_output {
             // A screen shows the mail that its owner reads.
             desk.must_lead(&team, "looking at a teammate's screen")?;
         }
-        let office = desk.office();
-        let members = office.members(&team)?;
+        let members = team.look_at_members();
         let Some(member) = members
             .into_iter()
             .find(|member| member.name == name.as_str() && !member.lead && member.has_entry)
         else {
-            return Err(no_teammate(desk, &team, &name));
+            return Err(no_teammate(&team, &name));
         };
         let alive = matches!(member.state, Presence::Online | Presence::Idle | Presence::Stalled);
-        let (output, error) = self.output(desk, &team, &name, alive, &member.evidence);
+        let (output, error) = self.output(&mut team, &name, alive, &member.evidence);
         let mut body = json!({
             "name": name,
             "alive": alive,
@@ -212,7 +211,7 @@ impl Call for CheckTeammate {
         }
         let reader = desk.actor(&team)?;
         let limit = self.max_messages.clamp(1, 20);
-        let mut reading = office.begin_read_from(&team, &reader, Some(&name), limit)?.by(FRONT);
+        let mut reading = team.begin_read_from(&reader, Some(&name), limit)?.by(FRONT);
         let (messages, notes) = shown(&mut reading, true);
         body["pending_from"] = messages.into();
         let mut answer = answer(&body)?.noting(notes);
@@ -231,8 +230,7 @@ fn answer(body: &Value) -> Result<Answer, Trouble> {
 impl CheckTeammate {
     fn output(
         &self,
-        desk: &Desk,
-        team: &TeamName,
+        team: &mut Team<'_>,
         name: &MemberName,
         alive: bool,
         evidence: &[String],
@@ -242,8 +240,7 @@ impl CheckTeammate {
             return (String::new(), not_alive());
         }
         let lines = self.output_lines.clamp(1, 120);
-        let handle = desk.office().team(team);
-        match handle.and_then(|mut team| atm_panes::screen(&mut team, name, lines)) {
+        match atm_panes::screen(team, name, lines) {
             Ok(screen) => (cut(&screen.lines.join("\n"), SCREEN), not_alive()),
             Err(error) => (String::new(), Some(error.to_string())),
         }
@@ -265,11 +262,9 @@ impl Call for ForceKill {
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let mut team = desk.open(self.team_name.as_deref())?;
         desk.must_lead(&team, "ending members")?;
-        let name = MemberName::parse(&self.agent_name)?;
-        let gone = atm_panes::dismiss(&mut desk.office().team(&team)?, &name, true)?;
-        dismissed(&name, &gone, "was ended and is no member any more")
+        dismiss(&mut team, &self.agent_name, true, "was ended and is no member any more")
     }
 }
 
@@ -288,27 +283,29 @@ impl Call for ProcessShutdown {
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let mut team = desk.open(self.team_name.as_deref())?;
         desk.must_lead(&team, "taking members out")?;
-        let name = MemberName::parse(&self.agent_name)?;
-        let gone = atm_panes::dismiss(&mut desk.office().team(&team)?, &name, false)?;
-        dismissed(&name, &gone, "is no member any more")
+        dismiss(&mut team, &self.agent_name, false, "is no member any more")
     }
 }
 
-fn dismissed(name: &MemberName, gone: &Dismissed, what: &str) -> Result<Answer, Trouble> {
+fn dismiss(team: &mut Team<'_>, name: &str, force: bool, what: &str) -> Result<Answer, Trouble> {
+    let name = MemberName::parse(name)?;
+    let gone = atm_panes::dismiss(team, &name, force)?;
     let answer = Answer::object(&json!({
         "success": true,
         "message": format!("{name} {what}"),
         "released_tasks": gone.released,
     }))?;
-    Ok(answer.noting(gone.warnings.clone()))
+    Ok(answer.noting(gone.warnings))
 }
 
-fn no_teammate(desk: &Desk, team: &TeamName, name: &MemberName) -> Trouble {
+fn no_teammate(team: &Team<'_>, name: &MemberName) -> Trouble {
     // Asking for its mail says it best, with the nearest names.
-    match desk.office().peek(team, name, 0) {
+    match team.peek(name, 0) {
         Err(error) => error.into(),
-        Ok(_) => Trouble::new(format!("{name} is not a teammate in team {team}")).hint(Hint::ListMembers),
+        Ok(_) => {
+            Trouble::new(format!("{name} is not a teammate in team {}", team.name())).hint(Hint::ListMembers)
+        }
     }
 }

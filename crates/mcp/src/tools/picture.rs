@@ -38,20 +38,20 @@ impl Call for Members {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let mut team = desk.open(self.team_name.as_deref())?;
         let who = desk.viewer(&team)?;
-        let mut picture = match desk.office().picture(&team, &who) {
+        let mut picture = match team.picture(&who) {
             // Who is there can be told without the ledger.
             Err(OfficeError::Ledger(error)) => {
-                let members = desk.office().members(&team)?;
+                let members = team.look_at_members();
                 let members = members.iter().map(to_value).collect::<Result<_, _>>()?;
                 let note = format!("What needs a look is not known: {error}.");
                 return Ok(listed(members, self.offset, vec![note]));
             }
             picture => picture?,
         };
-        keep_what_may_be_seen(desk, &team, &mut picture);
-        let front = Front { is_whole: desk.settings.profile == Profile::All, leads: desk.may_lead() };
+        keep_what_may_be_seen(desk, team.name(), &mut picture);
+        let front = Front { is_whole: desk.settings.profile == Profile::All, leads: desk.leads(&team) };
         let members = picture.members.iter().map(|member| front.member(member, &picture));
         let members = members.collect::<Result<_, _>>()?;
         Ok(listed(members, self.offset, about(desk, &picture)))

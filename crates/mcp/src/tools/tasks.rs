@@ -38,7 +38,7 @@ impl Call for TaskCreate {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
         let kept = self.metadata.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null());
         let plan = TaskPlan {
@@ -48,7 +48,7 @@ impl Call for TaskCreate {
             metadata: kept.map(|(key, value)| Ok((key, raw(&value)?))).collect::<Result<_, Trouble>>()?,
             ..TaskPlan::default()
         };
-        let made = desk.office().tasks(&team)?.create(&who, &plan)?;
+        let made = team.tasks().create(&who, &plan)?;
         brief(made.task.id, made.task.status.as_str(), made.warnings)
     }
 }
@@ -86,9 +86,9 @@ impl Call for TaskUpdate {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
-        let tasks = desk.office().tasks(&team)?;
+        let tasks = team.tasks();
         let id = number(&self.task_id)?;
         if matches!(self.status, Some(NewStatus::Deleted)) {
             tasks.delete(&who, id)?;
@@ -154,8 +154,8 @@ impl Call for TaskList {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
-        let found = desk.office().tasks(&team)?.list(&TaskFilter::default())?;
+        let team = desk.open(self.team_name.as_deref())?;
+        let found = team.tasks().list(&TaskFilter::default())?;
         let tasks = found.tasks.iter().map(entry).collect::<Result<_, _>>()?;
         let (tasks, next) = page(tasks, self.offset);
         let more = next.map(|next| format!("There are more tasks: offset={next} goes on."));
@@ -180,8 +180,8 @@ impl Call for TaskGet {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
-        let task = desk.office().tasks(&team)?.get(number(&self.task_id)?)?;
+        let team = desk.open(self.team_name.as_deref())?;
+        let task = team.tasks().get(number(&self.task_id)?)?;
         let mut body = entry(&task)?;
         let (some, next) = part(&task.description, self.description_offset, LONGEST_TEXT);
         body["description"] = some.into();
@@ -215,9 +215,9 @@ impl Call for ClaimTask {
         if !(1..=7 * 24 * 60).contains(&self.minutes) {
             return Err(Trouble::argument("minutes must be 1 to 10080"));
         }
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
-        let (tasks, lease) = (desk.office().tasks(&team)?, Duration::from_secs(self.minutes * 60));
+        let (tasks, lease) = (team.tasks(), Duration::from_secs(self.minutes * 60));
         let claimed = match &self.task_id {
             Some(id) => tasks.claim(&who, number(id)?, lease)?,
             None => tasks.claim_next(&who, lease)?,

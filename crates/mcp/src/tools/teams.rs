@@ -1,7 +1,6 @@
 //! Teams: making, deleting, looking.
 
-use std::fs;
-
+use atm_office::OfficeError;
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
 use atm_store::watch::Stop;
@@ -62,11 +61,11 @@ impl Call for TeamDelete {
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
-        desk.must_lead(&team, "deleting it")?;
+        let mut handle = desk.open(self.team_name.as_deref())?;
+        desk.must_lead(&handle, "deleting it")?;
         // Members that have ended by now are recorded as offline.
-        let mut handle = desk.office().team(&team)?;
         let _ = handle.notice_exits();
+        let team = handle.name();
         let lead = handle.lead().ok();
         let is_lead = |name: &str| lead.is_some_and(|lead| lead.as_str() == name);
         let active: Vec<&str> = handle
@@ -82,7 +81,7 @@ impl Call for TeamDelete {
                  force_kill_teammate",
             ));
         }
-        let kept = desk.office().delete_team(&team, true)?;
+        let kept = desk.office().delete_team(team, true)?;
         let message = format!("team {team} is deleted; its files are kept in {}", kept.display());
         Answer::object(&json!({ "success": true, "message": message, "team_name": team }))
     }
@@ -105,11 +104,12 @@ impl Call for AddMember {
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         desk.must_lead(&team, "adding members")?;
+        let team = team.name();
         let agent_type = Some(self.agent_type).filter(|kind| !kind.trim().is_empty());
         let plan = MemberPlan { agent_type, ..MemberPlan::new(&self.name) };
-        let name = desk.office().add_member(&team, &plan)?;
+        let name = desk.office().add_member(team, &plan)?;
         let message = format!("{name} is a member; its own server is started with --as {name}@{team}");
         Answer::object(&json!({ "success": true, "message": message }))
     }
@@ -129,13 +129,8 @@ impl Call for ReadConfig {
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;
-        // The typed view has checked that it can be read, and has waited for a write in progress.
-        desk.config(&team)?;
-        let file = desk.office().folder(&team)?.config_file().to_owned();
-        let text = fs::read_to_string(&file)
-            .map_err(|error| Trouble::new(format!("cannot read {}: {error}", file.display())))?;
-        let mut config: Value = serde_json::from_str(&text)
-            .map_err(|error| Trouble::new(format!("{} is not JSON: {error}", file.display())))?;
+        let whole = desk.office().folder(&team)?.load_whole().map_err(OfficeError::from)?;
+        let mut config = whole.ok_or_else(|| Trouble::new(format!("team {team} has no config.json")))?;
         let members = config.get_mut("members").and_then(Value::as_array_mut).into_iter().flatten();
         for member in members.filter_map(Value::as_object_mut) {
             // Long, and nobody's business but the member's; what we keep there is for programs.

@@ -36,9 +36,9 @@ impl Call for Ack {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
-        let sent = desk.office().ack(&team, &who, &self.message_id, self.text, SendOptions::default())?;
+        let sent = team.ack(&who, &self.message_id, self.text, SendOptions::default())?;
         told(&format!("{} is told", sent.to), &sent, json!({}))
     }
 }
@@ -58,11 +58,12 @@ impl Call for Recall {
     const REQUIRED: &'static [&'static str] = &["message_id"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
-        let recalled = desk.office().recall(Some(&team), &who, &self.message_id)?;
-        let message = format!("recalled from {}", recalled.to);
-        let answer = Answer::object(&json!({ "success": true, "message": message, "id": recalled.id }))?;
+        let recalled = team.recall(&who, &self.message_id)?;
+        let message = format!("recalled from {}", recalled.message.to);
+        let answer =
+            Answer::object(&json!({ "success": true, "message": message, "id": recalled.message.id }))?;
         Ok(answer.noting(recalled.warnings))
     }
 }
@@ -87,14 +88,14 @@ impl Call for Heartbeat {
         if self.progress.is_some_and(|progress| !(0.0..=100.0).contains(&progress)) {
             return Err(Trouble::argument("progress must be 0 to 100"));
         }
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
         let alive = Alive {
             task: self.task_id.map(|task| task.0),
             progress: self.progress,
             request: self.request_id,
         };
-        let sent = desk.office().team(&team)?.heartbeat(&who, &alive)?;
+        let sent = team.heartbeat(&who, &alive)?;
         let to: Vec<&str> = sent.iter().map(|sent| sent.to.as_str()).collect();
         let answer =
             Answer::object(&json!({ "success": true, "message": format!("told {}", to.join(", ")) }))?;
@@ -126,12 +127,11 @@ impl Call for Request {
     const WAITS: bool = true;
 
     fn run(self, desk: &Desk, stop: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
         let to: Address = self.recipient.parse()?;
         let asked = to.name.clone();
         let (data, options) = (self.data.unwrap_or_default(), SendOptions::default());
-        let team = desk.office().team(&team)?;
         let (request, sent) = team.request(&who, to, &self.r#type, data, options)?;
         let mut body = json!({ "request_id": request, "id": sent.id, "answer": null });
         let timeout = Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
@@ -166,11 +166,10 @@ impl Call for Respond {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.team(self.team_name.as_deref())?;
+        let team = desk.open(self.team_name.as_deref())?;
         let who = desk.actor(&team)?;
         let data = self.data.unwrap_or_default();
-        let sent =
-            desk.office().team(&team)?.respond(&who, &self.request_id, data, SendOptions::default())?;
+        let sent = team.respond(&who, &self.request_id, data, SendOptions::default())?;
         told(&format!("{} has the answer", sent.to), &sent, json!({}))
     }
 }

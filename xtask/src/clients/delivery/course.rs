@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::findings::Findings;
 use super::patience::{comes_true, wait_for};
-use super::request::write_directive;
+use super::request::{own_words, write_directive};
 use super::session::{Role, Session};
 use super::tally::Group;
 
@@ -52,21 +52,25 @@ impl Course {
 
     /// Runs all phases; gives what became of the mail.
     pub(super) fn run(&mut self) -> Result<Vec<Group>> {
-        if self.session.role == Role::LeadExit {
-            self.exits()?;
-        } else {
-            self.first()?;
-            self.idle()?;
-            self.same_words()?;
-            self.in_turn("slow answer", "hold")?;
-            self.in_turn("tool call", "tool")?;
-            self.killed()?;
+        match self.session.role {
+            Role::LeadExit => self.exits()?,
+            Role::Watched => self.exits_watched()?,
+            _ => self.all_phases()?,
         }
         let groups = self.settle_accounts()?;
         if self.session.role == Role::Spawned {
             self.respawn()?;
         }
         Ok(groups)
+    }
+
+    fn all_phases(&mut self) -> Result<()> {
+        self.first()?;
+        self.idle()?;
+        self.same_words()?;
+        self.in_turn("slow answer", "hold")?;
+        self.in_turn("tool call", "tool")?;
+        self.killed()
     }
 
     /// The first message, which a separate process starts with.
@@ -145,6 +149,41 @@ impl Course {
         self.send_new("at the exit", "")?;
         self.session.terminal.enter("/exit")?;
         self.session.terminal.await_end()
+    }
+
+    /// The client writes mail to its member by its own tool, and exits. Only the daemon looks meanwhile: every message has
+    /// to be found afterwards.
+    fn exits_watched(&mut self) -> Result<()> {
+        let phase = "its own mail";
+        let numbers = 1..=u32::try_from(self.each)?;
+        for number in numbers.clone() {
+            let session = &self.session;
+            wait_for("all are idle", ARRIVAL, || Ok(session.is_all_idle()))
+                .with_context(|| session.terminal.screen())?;
+            session.terminal.enter(&write_directive("say", number))?;
+            let words = own_words(number);
+            let is_shown = comes_true(ARRIVAL, || Ok(session.shown(&words) > 0))?;
+            ensure!(is_shown, "\"{words}\" did not come to the member: {}", session.terminal.screen());
+        }
+        self.session.terminal.enter("/exit")?;
+        self.session.terminal.await_end()?;
+        for number in numbers {
+            let words = own_words(number);
+            let search = format!("\"{words}\"");
+            let found = self.findings.ask(&self.session, phase, &["search", &search])?;
+            let ids: Vec<String> = found
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|hit| hit["id"].as_str())
+                .map(ToOwned::to_owned)
+                .collect();
+            if ids.len() != 1 {
+                self.findings.add("not found once by search", phase, &ids, found.to_string());
+            }
+            self.mail.push(Mail { words, group: Group { phase, ids, ..Group::default() } });
+        }
+        Ok(())
     }
 
     /// Sends mail into a turn that does not end, and watches what atm says about it.

@@ -30,6 +30,9 @@ pub(super) struct Request {
     /// The tool that the last answer called.
     called: Option<String>,
     has_team_tool: bool,
+    /// What its own tool for mail takes, if there is one.
+    mail_tool: Option<Value>,
+    can_look_up: bool,
 }
 
 /// What the model does.
@@ -71,6 +74,12 @@ impl Request {
             new: text(&messages[last.map_or(0, |last| last + 1)..]),
             called: called.map(ToOwned::to_owned),
             has_team_tool: tools.contains(&"TeamCreate"),
+            mail_tool: body["tools"]
+                .as_array()?
+                .iter()
+                .find(|tool| tool["name"] == "SendMessage")
+                .map(|tool| tool["input_schema"]["properties"].clone()),
+            can_look_up: tools.contains(&"ToolSearch"),
         })
     }
 
@@ -85,10 +94,48 @@ impl Request {
                                 "description": "a member", "prompt": MEMBER_PROMPT });
             return Answer::Tool { name: "Agent", input };
         }
+        if let Some(answer) = self.own_mail() {
+            return answer;
+        }
         if let Some(number) = directive(&self.new, "hold") {
             return Answer::Hold(number);
         }
         directive(&self.new, "tool").map_or(Answer::Words, Answer::Wait)
+    }
+}
+
+impl Request {
+    /// Mail that the lead is to write by its own tool, which new versions have to look up first.
+    fn own_mail(&self) -> Option<Answer> {
+        const LOOK_UP: &str = "ToolSearch";
+        let looked_up = self.called.as_deref() == Some(LOOK_UP);
+        let number = directive(if looked_up { &self.heard } else { &self.new }, "say")?;
+        match &self.mail_tool {
+            None if looked_up => {
+                Some(Answer::Tool { name: "SendMessage", input: own_mail(number, &json!({ "to": {} })) })
+            }
+            None if self.can_look_up => Some(Answer::Tool {
+                name: LOOK_UP,
+                input: json!({ "query": "select:SendMessage", "max_results": 1 }),
+            }),
+            None => None,
+            Some(takes) => Some(Answer::Tool { name: "SendMessage", input: own_mail(number, takes) }),
+        }
+    }
+}
+
+/// The text of mail that a lead writes by its own tool.
+pub(super) fn own_words(number: u32) -> String {
+    format!("own words number {number:03} for bob")
+}
+
+/// Versions name its parts differently.
+fn own_mail(number: u32, takes: &Value) -> Value {
+    let words = own_words(number);
+    if takes.get("to").is_some() {
+        json!({ "to": "bob", "message": words, "summary": "a word" })
+    } else {
+        json!({ "type": "message", "recipient": "bob", "content": words, "summary": "a word" })
     }
 }
 
@@ -175,6 +222,30 @@ mod tests {
         let both =
             json!([prompt, call("TeamCreate"), result("done"), call("Agent"), result("agent_id: bob@crew")]);
         assert_eq!(answer(&old, both), "");
+    }
+
+    #[test]
+    fn a_lead_writes_by_its_own_tool_as_the_tool_wants_it() {
+        let said = |takes: Value| {
+            let tools = json!([{ "name": "SendMessage", "input_schema": { "properties": takes } }]);
+            let messages = json!([{ "role": "user", "content": write_directive("say", 7) }]);
+            match Request::parse(&json!({ "tools": tools, "messages": messages })).unwrap().answer() {
+                Answer::Tool { input, .. } => input,
+                _ => Value::Null,
+            }
+        };
+        assert_eq!(said(json!({ "to": {}, "message": {} }))["message"], own_words(7));
+        assert_eq!(said(json!({ "recipient": {}, "content": {} }))["content"], own_words(7));
+        let messages = json!([{ "role": "user", "content": "[say 7]" }]);
+        assert_eq!(request(&["Bash"], &messages).unwrap().answer(), Answer::Words, "there is no tool");
+        let looks_up = request(&["ToolSearch"], &messages).unwrap().answer();
+        assert!(matches!(looks_up, Answer::Tool { name: "ToolSearch", .. }));
+        let found = json!([messages[0], { "role": "assistant", "content": [{ "type": "tool_use", "name": "ToolSearch" }] },
+                           { "role": "user", "content": [{ "type": "tool_result", "content": "found" }] }]);
+        let says = request(&["ToolSearch"], &found).unwrap().answer();
+        assert!(
+            matches!(says, Answer::Tool { name: "SendMessage", input } if input["message"] == own_words(7))
+        );
     }
 
     #[test]

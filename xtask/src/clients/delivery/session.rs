@@ -40,13 +40,15 @@ pub(super) enum Role {
     InProcess,
     /// A lead that exits in order, whereupon new versions delete the team
     LeadExit,
+    /// The same with mail of its own to its member, beside the daemon; no command looks before the end
+    Watched,
     /// A member that atm spawns, kills and starts again
     Spawned,
 }
 
 impl Role {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Lead, Self::Member, Self::InProcess, Self::LeadExit, Self::Spawned];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Lead, Self::Member, Self::InProcess, Self::LeadExit, Self::Watched, Self::Spawned];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -54,6 +56,7 @@ impl Role {
             Self::Member => "separate-process member",
             Self::InProcess => "in-process member",
             Self::LeadExit => "lead that exits",
+            Self::Watched => "member of a lead that exits, beside the daemon",
             Self::Spawned => "member that atm spawned",
         }
     }
@@ -65,6 +68,7 @@ impl Role {
             Self::Member => "member",
             Self::InProcess => "in-process",
             Self::LeadExit => "lead-exit",
+            Self::Watched => "watched",
             Self::Spawned => "spawned",
         }
     }
@@ -73,7 +77,7 @@ impl Role {
     pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Lead | Self::LeadExit => ("team-lead", "bob"),
-            Self::Member | Self::InProcess | Self::Spawned => ("bob", "team-lead"),
+            Self::Member | Self::InProcess | Self::Watched | Self::Spawned => ("bob", "team-lead"),
         }
     }
 
@@ -83,7 +87,7 @@ impl Role {
     }
 
     pub(super) fn speaker(self) -> Speaker {
-        if self == Self::InProcess { Speaker::Member } else { Speaker::Main }
+        if matches!(self, Self::InProcess | Self::Watched) { Speaker::Member } else { Speaker::Main }
     }
 }
 
@@ -96,6 +100,15 @@ pub(super) struct Session {
     pub(super) home: Home,
 }
 
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.role == Role::Watched {
+            // It would outlive its home.
+            let _ = self.home.atm_in(TEAM, &["daemon", "stop"]);
+        }
+    }
+}
+
 impl Session {
     pub(super) fn start(version: &str, role: Role, programs: &Path, home: Home) -> Result<Self> {
         let said = home::run(home.command("claude").arg("--version"))?;
@@ -105,10 +118,13 @@ impl Session {
         if role.has_own_process() {
             home.atm_in(TEAM, &["team", "create", TEAM])?;
         }
+        if role == Role::Watched {
+            home.atm_in(TEAM, &["daemon", "start"])?;
+        }
         let name = format!("{}-{}", version.replace('.', "-"), role.word());
         let variables = environment(&home, programs, &model)?;
         let terminal = match role {
-            Role::Lead | Role::InProcess | Role::LeadExit => {
+            Role::Lead | Role::InProcess | Role::LeadExit | Role::Watched => {
                 let words = [programs.join("claude").into_os_string(), LEAD_PROMPT.into()];
                 Terminal::start(&name, &home.file("work"), &variables, &words)?
             }
@@ -162,6 +178,11 @@ impl Session {
 
     pub(super) fn is_idle(&self) -> bool {
         self.model.is_quiet(self.role.speaker(), QUIET)
+    }
+
+    /// Whether nobody of this process is in a turn.
+    pub(super) fn is_all_idle(&self) -> bool {
+        self.model.is_quiet(Speaker::Main, QUIET) && self.is_idle()
     }
 
     /// Whether the client has nothing left to show.
@@ -222,7 +243,7 @@ fn prepare(home: &Home, version: &str) -> Result<()> {
     });
     let settings = json!({
         "permissions": { "defaultMode": "acceptEdits", "disableAutoMode": "disable",
-                         "allow": ["Bash", "Agent", "Task", "TeamCreate"] },
+                         "allow": ["Bash", "Agent", "Task", "TeamCreate", "SendMessage"] },
         "teammateMode": "in-process", "promptSuggestionEnabled": false,
     });
     fs::create_dir_all(home.file(".config/atm"))?;

@@ -81,6 +81,7 @@ impl Config {
             line("archive.compress_after", upkeep, |upkeep| Some(spans(&[upkeep.compress_after]))),
             line("archive.shrink_over", upkeep, |upkeep| Some(size::show(upkeep.shrink_over))),
             line("archive.rotate_over", upkeep, |upkeep| Some(size::show(upkeep.rotate_over))),
+            line("archive.quarantine_for", upkeep, |upkeep| Some(spans(&[upkeep.quarantine_for]))),
         ]);
         let lines = lines.chain([
             line("wake.after", &settings.ladder, |ladder| Some(spans(&ladder.0))),
@@ -88,6 +89,12 @@ impl Config {
             line("daemon.autostart", &settings.autostart, |when| Some(when.as_str().to_owned())),
             line("context.budget", &settings.budget, |budget| Some(format!("{} tokens", budget.0))),
         ]);
+        let notifications = &settings.notifications;
+        let lines = lines.chain(notifications.value.lines().into_iter().map(|(key, value)| Line {
+            key,
+            value,
+            from: notifications.origin.to_string(),
+        }));
         let lines: Vec<Line> = lines.collect();
         let files: Vec<SettingsFile> = settings
             .files

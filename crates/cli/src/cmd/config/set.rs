@@ -19,9 +19,11 @@ use crate::settings::{KEYS, Origin, Settings, edit, shape_of, text_of};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Keys: root, state, team, as, color; retry_after, escalate_to and expire_after of [delivery], [delivery.high] and
-[delivery.low]; archive.keep, archive.older_than, archive.compress_after, archive.shrink_over, archive.rotate_over;
-wake.after; pending.unread_after; daemon.autostart. Comments and order of the file stay; it is replaced whole, or not at all. If you had trusted the
-project's file, it is trusted as it is now.")]
+[delivery.low]; archive.keep, archive.older_than, archive.compress_after, archive.shrink_over, archive.rotate_over,
+archive.quarantine_for; wake.after; pending.unread_after; daemon.autostart; notify.command, notify.webhook,
+notify.webhook_secret_file, notify.desktop, notify.tmux, notify.on, notify.quiet_hours, notify.disk_below (see `atm help
+notify`). Comments and order of the file stay; it is replaced whole, or not at all. If you had trusted the project's file,
+it is trusted as it is now.")]
 pub(crate) struct Set {
     /// The key, like `team` or `delivery.retry_after`
     key: String,

@@ -16,8 +16,8 @@ use crate::settings::Source;
 #[command(after_help = "\
 Without trust, a project's .atm.toml may set team, as (to send by, not to take mail), color, [archive], [wake], and
 delivery.retry_after where it only lengthens the default. What decides whose mail is read and where it is kept (root,
-state), who else gets mail (delivery.escalate_to) and when mail is given up (delivery.expire_after) is ignored, with
-a warning. A file that is a link, is another user's, or cannot be read does not count at all. Trust is remembered in ~/.config/atm/trusted, for that
+state), who else gets mail (delivery.escalate_to), when mail is given up (delivery.expire_after) and what is run or posted
+for people ([notify]) is ignored, with a warning. A file that is a link, is another user's, or cannot be read does not count at all. Trust is remembered in ~/.config/atm/trusted, for that
 folder and that content of the file: if it changes, it has to be trusted again.")]
 pub(crate) struct Trust {
     /// The project's folder [default: where the nearest .atm.toml is, from here upwards]

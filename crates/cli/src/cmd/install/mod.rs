@@ -254,8 +254,11 @@ fn tell(context: &mut Context, client: AgentClient, report: &Report, who: &Ident
         let would = if report.dry_run && file.change != "unchanged" { "would be " } else { "" };
         let path = safe::line(&file.path);
         let really = file.real_path.as_ref().map(|real| format!(", really {}", safe::line(real)));
-        out.note(format!("{would}{} {path}{}", file.change, really.unwrap_or_default()))?;
-        for line in file.diff.lines() {
+        // What changes is shown where it is asked for; who has it done wants to know that it is.
+        let (shown, counted) =
+            if report.dry_run { (file.diff.as_str(), String::new()) } else { ("", size(&file.diff)) };
+        out.note(format!("{would}{} {path}{}{counted}", file.change, really.unwrap_or_default()))?;
+        for line in shown.lines() {
             out.note(format!("  {}", safe::line(line)))?;
         }
     }
@@ -271,6 +274,20 @@ fn tell(context: &mut Context, client: AgentClient, report: &Report, who: &Ident
         }
     }
     Ok(())
+}
+
+/// How much a difference is, in words.
+fn size(diff: &str) -> String {
+    let count = |sign: &str| {
+        let of_file = sign.repeat(3);
+        diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(&of_file)).count()
+    };
+    match (count("+"), count("-")) {
+        (0, 0) => String::new(),
+        (more, 0) => format!(": {more} lines more"),
+        (0, less) => format!(": {less} lines less"),
+        (more, less) => format!(": {more} lines more, {less} less"),
+    }
 }
 
 /// Names and titles of the clients that can do something.

@@ -1,7 +1,7 @@
 //! `atm status NAME`: whether one member is there.
 
 use atm_office::people::presence::{Judgement, PastPresence, PresenceView, Weight};
-use atm_wire::MemberName;
+use atm_wire::Address;
 use serde::Serialize;
 
 use crate::cmd::members::state;
@@ -24,14 +24,10 @@ struct View<'a> {
 }
 
 /// Shows a member's state; with `why`, every piece of evidence and how much it counts; with `past`, the states before.
-pub(super) fn show(
-    context: &mut Context,
-    name: &MemberName,
-    (why, past): (bool, bool),
-) -> Result<(), Failure> {
-    let team = context.team()?;
-    let view = context.office.presence(&team, name)?;
-    let history = past.then(|| context.office.past_presence(&team, name, MOST)).transpose()?;
+pub(super) fn show(context: &mut Context, whom: Address, (why, past): (bool, bool)) -> Result<(), Failure> {
+    let (team, name) = context.whom(whom)?;
+    let view = context.office.presence(&team, &name)?;
+    let history = past.then(|| context.office.past_presence(&team, &name, MOST)).transpose()?;
     let out = &mut context.out;
     out.page();
     if out.json {
@@ -41,7 +37,7 @@ pub(super) fn show(
     let judged = &view.judgement;
     let (word, style) = state(judged.state);
     let state = out.paint.styled(style, word);
-    out.line(format!("{name}: {state} ({})", safe::line(&judged.why())))?;
+    out.line(format!("{name}: {state} ({})", safe::line(&out.times.in_words(&judged.why()))))?;
     if why {
         show_evidence(out, judged)?;
     }
@@ -52,13 +48,14 @@ pub(super) fn show(
 }
 
 fn show_evidence(out: &mut Out, judged: &Judgement) -> Result<(), Failure> {
+    let times = out.times.clone();
     let rows = judged.evidence.iter().map(|trace| {
         let weight = match trace.weight {
             Weight::Decides => "decides",
             Weight::Beside => "-",
             Weight::Overruled => "not believed",
         };
-        vec![weight.into(), (&trace.what).into()]
+        vec![weight.into(), times.in_words(&trace.what).into()]
     });
     out.table(&[whole("COUNTS"), cut("EVIDENCE", 30)], rows)?;
     Ok(())
@@ -75,7 +72,12 @@ fn show_history(out: &mut Out, history: &[PastPresence]) -> Result<(), Failure> 
         let long =
             until.map_or_else(|| "-".to_owned(), |until| span(until.as_millis() - past.at.as_millis()));
         let why = past.evidence.as_ref().map(|evidence| evidence.what.as_str()).unwrap_or_default();
-        rows.push(vec![out.times.in_order(past.at).into(), (&past.state).into(), long.into(), why.into()]);
+        rows.push(vec![
+            out.times.in_order(past.at).into(),
+            (&past.state).into(),
+            long.into(),
+            out.times.in_words(why).into(),
+        ]);
     }
     out.table(&[whole("SINCE"), whole("STATE"), whole("FOR"), cut("WHY", 20)], rows)?;
     Ok(())

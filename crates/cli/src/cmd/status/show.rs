@@ -30,7 +30,10 @@ pub(crate) fn picture(out: &mut Out, picture: &TeamPicture) -> Result<(), Failur
     }
     let rows = found.iter().take(MOST).map(|attention| {
         let style = Paint::ATTENTION;
-        vec![Cell::styled(&format!("  {}", remedy(&attention.remedy())), style), because(attention).into()]
+        vec![
+            Cell::styled(&format!("  {}", remedy(&attention.remedy())), style),
+            out.times.in_words(&because(attention)).into(),
+        ]
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     if !rows.is_empty() {

@@ -15,6 +15,7 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::ids::short;
 use crate::output::safe;
 
 #[derive(Debug, Subcommand)]
@@ -124,7 +125,8 @@ fn tell(context: &mut Context, outcome: &Outcome, done: &str) -> Result<(), Fail
     }
     out.note(safe::line(done))?;
     if let Some(sent) = &outcome.sent {
-        out.note(format!("{} for {}@{}, id {}", sent.stage_words(), sent.to, sent.team, sent.id))?;
+        let id = short(&sent.id);
+        out.note(format!("{} for {}@{}, id {id}", sent.stage_words(), sent.to, sent.team))?;
     }
     if !outcome.unblocked.is_empty() {
         out.note(format!("can begin now: {}", ids(&outcome.unblocked)))?;

@@ -76,13 +76,13 @@ impl Restore {
             context.out.warn(warning)?;
         }
         let what = format!("{} files, {}", done.files, size::about(done.bytes));
-        let made = done.created_at;
+        let made = context.out.times.moment(done.created_at);
         let team = safe::line(&done.team);
         let path = done.path.display().to_string();
         context.out.note(if done.dry_run {
             format!("the backup is sound: {what}, made {made}; it would become team {team}")
         } else {
-            format!("restored team {team} of {made}: {what} in {}", safe::line(&path))
+            format!("restored team {team}, backed up {made}: {what} in {}", safe::line(&path))
         })?;
         Ok(())
     }

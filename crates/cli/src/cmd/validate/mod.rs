@@ -131,7 +131,7 @@ impl Validate {
         if self.what.is_empty() {
             let teams: Vec<TeamName> = match context.named_team()? {
                 Some(team) => vec![team],
-                None => context.office.teams()?.into_iter().map(|team| team.name).collect(),
+                None => context.office.team_names()?,
             };
             let reports = teams.iter().map(|team| validate_team(&context.office, team));
             let mut reports = reports.collect::<Result<Vec<_>, _>>()?.concat();

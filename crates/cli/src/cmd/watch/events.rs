@@ -8,7 +8,8 @@ use atm_wire::TeamName;
 use super::Watch;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Out, closing, safe};
+use crate::output::paint::Paint;
+use crate::output::{Out, closing, ids, safe, trace};
 
 impl Watch {
     /// Shows every event since a cursor, as it comes.
@@ -20,10 +21,17 @@ impl Watch {
     ) -> Result<i32, Failure> {
         let deadline = self.r#for.map(|time| Instant::now() + time);
         let stop = closing::stop_with_reader();
-        let mut stream = context.office.follow(teams, &self.names, since, &stop)?;
+        let mut names = Vec::new();
+        for (name, teams) in self.named(context, teams)? {
+            context.office.teams_that_know(&teams, &name)?;
+            names.push(name);
+        }
+        let mut stream = context.office.follow(teams, &names, since, &stop)?;
         let mut left = self.count.unwrap_or(usize::MAX);
         while left > 0 {
+            let waiting = context.out.waiting("watching; Ctrl-C ends it");
             let Some(mut events) = stream.next(deadline)? else { break };
+            drop(waiting);
             events.truncate(left);
             left -= events.len();
             for event in &events {
@@ -41,17 +49,25 @@ impl Watch {
 
 /// One line for a person.
 fn show(out: &mut Out, event: &EventView, is_of_many: bool) -> std::io::Result<()> {
-    let id = |id: &str| id.chars().rev().take(8).collect::<Vec<_>>().into_iter().rev().collect::<String>();
-    let what = match &event.what {
-        Happening::Message { id: message, from, to, text, summary, stage, .. } => {
-            let words = summary.as_deref().unwrap_or(text);
-            format!("{from} -> {to}  {}  {stage}  {words}", id(message))
+    let id = |id: &str| out.paint.dim(&ids::short(id));
+    let team = if is_of_many { format!("@{}", event.team) } else { String::new() };
+    let name = |name: &str| safe::line(&format!("{name}{team}")).into_owned();
+    let (before, words) = match &event.what {
+        Happening::Message { id: message, from, to, text, summary, stage, r#type, .. } => {
+            let stage = out.paint.styled(Paint::of_stage(*stage), stage.as_str());
+            let words = trace::gist(summary.as_deref(), r#type, text);
+            (format!("{} → {}  {}  {stage}  ", safe::line(from), name(to), id(message)), words.to_owned())
         }
-        Happening::Stage { id: message, to, stage } => format!("{to}  {}  {stage}", id(message)),
-        Happening::Note { id: message, to, note } => format!("{to}  {}  ({note})", id(message)),
+        Happening::Stage { id: message, to, stage } => {
+            let stage = out.paint.styled(Paint::of_stage(*stage), stage.as_str());
+            (format!("{}  {}  {stage}", name(to), id(message)), String::new())
+        }
+        Happening::Note { id: message, to, note } => {
+            (format!("{}  {}  {note}", name(to), id(message)), String::new())
+        }
         Happening::Presence { member, state, was } => {
             let was = was.as_deref().map(|was| format!(" (was {was})")).unwrap_or_default();
-            format!("{member} is {state}{was}")
+            (String::new(), format!("{} is {state}{was}", name(member)))
         }
         Happening::Task { task, change, changed, now, was } => {
             let state = now.as_ref().or(was.as_ref());
@@ -61,19 +77,23 @@ fn show(out: &mut Out, event: &EventView, is_of_many: bool) -> std::io::Result<(
             let owner = owner.map(|owner| format!("  {owner}")).unwrap_or_default();
             let fields =
                 if changed.is_empty() { String::new() } else { format!(" ({})", changed.join(", ")) };
-            format!("task {task} {change}{fields}{status}{owner}  {subject}")
+            let task = name(&format!("task {task}"));
+            (String::new(), format!("{task} {change}{fields}{status}{owner}  {subject}"))
         }
         Happening::Team { created } => {
-            format!(
-                "another team has this name, created {created}: what came before is of one that was deleted"
-            )
+            let created = out.times.date(*created);
+            let words = format!(
+                "another team is called {} since {created}: what came before is of one that was deleted",
+                event.team
+            );
+            (String::new(), words)
         }
         Happening::Reset => {
-            "the log is another one, or lost its end: look at everything anew; events go on from here"
-                .to_owned()
+            let words =
+                "the log is another one, or lost its end: look at everything anew; events go on from here";
+            (String::new(), words.to_owned())
         }
     };
-    let at = event.at.map(|at| at.to_string()).unwrap_or_default();
-    let team = if is_of_many { format!("{}: ", event.team) } else { String::new() };
-    out.line(format!("{at}  {}", safe::line(&format!("{team}{what}"))))
+    let at = event.at.map(|at| out.times.in_order(at)).unwrap_or_default();
+    out.cut(&format!("{at}  {before}"), &words)
 }

@@ -30,6 +30,15 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ],
     ),
     ("daemon uninstall", &["atm daemon uninstall --dry-run", "atm daemon uninstall"]),
+    ("notify", &["atm config set notify.desktop true", "atm notify test"]),
+    (
+        "notify test",
+        &[
+            "atm notify test",
+            "atm notify test --channel desktop",
+            "atm --json notify test | jq '.[] | select(.ok | not)'",
+        ],
+    ),
     ("retry", &["atm retry --dry-run", "atm retry"]),
     (
         "doctor",

@@ -16,5 +16,6 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("STATE/quarantine/", "files that did not parse, kept as they were"),
     ("STATE/deleted/", "teams that were deleted"),
     ("STATE/journal/", "what `atm doctor --fix` changed, for --undo"),
+    ("STATE/errors.log", "lines and entries of inboxes that were no messages"),
     ("STATE/hook.log", "why hooks failed"),
 ];

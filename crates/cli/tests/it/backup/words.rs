@@ -20,7 +20,7 @@ fn a_team_comes_back() {
          atm team delete dev --force
          atm team restore one.tar.gz --dry-run | sed 's/files.*made/files, made/'
          atm team list
-         atm team restore one.tar.gz | sed 's/ of .*//'
+         atm team restore one.tar.gz | sed 's/: .*//'
          atm inbox bob
          atm task list --json | jq -r .[].subject
          atm team restore missing.tar
@@ -40,11 +40,11 @@ fn a_team_comes_back() {
     $ atm team delete dev --force
     deleted team dev; its files are in [STATE]/deleted/dev.[TIME]
     $ atm team restore one.tar.gz --dry-run | sed 's/files.*made/files, made/'
-    the backup is sound: 8 files, made [.........TIME.........]; it would become team dev
+    the backup is sound: 8 files, made just now; it would become team dev
     $ atm team list
     no teams below [ROOT]; `atm team create NAME` makes one
-    $ atm team restore one.tar.gz | sed 's/ of .*//'
-    restored team dev
+    $ atm team restore one.tar.gz | sed 's/: .*//'
+    restored team dev, backed up just now
     $ atm inbox bob
     user → bob  just now  unread  [ID]
       hello

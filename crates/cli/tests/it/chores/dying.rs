@@ -23,8 +23,29 @@ fn a_step_that_only_writes_mail_is_finished_by_the_next() {
         assert_eq!(told[0]["outcome"], "done", "{point}: {passes}");
         let about = world.texts_for("team-lead").iter().filter(|text| text.contains(&id)).count();
         assert_eq!(about, 1, "{point}");
+        assert_eq!(records(&world, &id, "escalated"), 1, "{point}");
         assert_eq!(world.json(&["tend"])[0]["steps"], json!([]), "{point}");
     }
+}
+
+#[test]
+fn an_offer_whose_maker_died_counts_once() {
+    for point in points::STEP {
+        let world = World::with_team();
+        settings(&world, "[delivery]\nretry_after = [\"0s\", \"1h\"]\n");
+        let id = drained(&world, "review this");
+        let before = records(&world, &id, "queued");
+        let died = world.command(&["retry"]).env("ATM_TEST_DIE_AT", point).output().unwrap();
+        assert_eq!(died.status.code(), None, "it was killed at {point}");
+        world.json(&["tend"]);
+        assert_eq!(records(&world, &id, "queued"), before + 1, "{point}");
+    }
+}
+
+/// How often a stage of a message is on record.
+fn records(world: &World, id: &str, stage: &str) -> usize {
+    let track = world.json(&["track", id]);
+    track["stages"].as_array().unwrap().iter().filter(|record| record["stage"] == stage).count()
 }
 
 #[test]

@@ -1,16 +1,17 @@
 //! What `pending` and the picture of a team tell.
 
+use atm_store::Layout;
 use serde_json::{Value, json};
 
 use super::settings;
-use crate::scene::World;
+use crate::scene::{World, foreign_team};
 
 /// Mail that lay unread for hours with a member that works was nowhere: "nothing waits".
 #[test]
 fn mail_that_lies_unread_with_somebody_who_is_there_is_pending() {
     let world = World::with_team();
-    let nothing = "team dev: nothing waits: 3 inboxes and the ledger have nothing queued, unread for 10 min by somebody \
-                   who is there, unacknowledged, lost or unanswered\n";
+    let nothing = "team dev: nothing waits: no mail is queued, unacknowledged, lost, unanswered, or unread for 10 min by \
+                   somebody who is not off (3 inboxes and the ledger)\n";
     world.ok(&["--as", "bob", "heartbeat"]);
     let id = world.sent("bob", "look at this");
     assert_eq!(world.ok(&["pending"]), nothing, "it is too early to worry");
@@ -33,6 +34,20 @@ fn mail_that_lies_unread_with_somebody_who_is_there_is_pending() {
     world.sent("bob", "later");
     assert_eq!(world.json(&["pending"])[0]["why"], "queued", "who is off is not expected to read");
     assert_eq!(world.json(&["status"])["attention"], json!([]), "that waits as it should");
+}
+
+/// Nothing says whether such a member is there, and its mail lay for days beside "nothing waits".
+#[test]
+fn mail_that_lies_unread_with_somebody_of_whom_nothing_is_known_is_pending() {
+    let (world, team) = foreign_team(Layout::Array);
+    let entry = json!([{ "from": "alice", "text": "look at this", "timestamp": "2026-11-15T06:00:00.000Z", "read": false }]);
+    team.write_inbox("bob", entry.to_string());
+    let members = world.json(&["members"]);
+    let bob = members.as_array().unwrap().iter().find(|member| member["name"] == "bob").unwrap();
+    assert_eq!(bob["state"], "unknown", "{bob}");
+    let waiting = world.json(&["pending"]);
+    assert_eq!((&waiting[0]["to"], &waiting[0]["why"]), (&json!("bob"), &json!("unread_long")), "{waiting}");
+    assert_eq!(world.json(&["status"])["attention"][0]["who"], "bob");
 }
 
 #[test]

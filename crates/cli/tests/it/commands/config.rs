@@ -37,10 +37,18 @@ fn without_any_setting_everything_is_below_home() {
     archive.compress_after  7 d  default
     archive.shrink_over  1 MB  default
     archive.rotate_over  10 MB  default
+    archive.quarantine_for  90 d  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
     daemon.autostart  never  default
     context.budget  2000 tokens  default
+    notify.command  -  default
+    notify.webhook  -  default
+    notify.desktop  false  default
+    notify.tmux  -  default
+    notify.on  escalation, permission, death, disk, ledger  default
+    notify.quiet_hours  -  default
+    notify.disk_below  -  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -86,10 +94,18 @@ fn each_place_is_stronger_than_the_one_before() {
     archive.compress_after  7 d  default
     archive.shrink_over  1 MB  default
     archive.rotate_over  10 MB  default
+    archive.quarantine_for  90 d  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
     daemon.autostart  never  default
     context.budget  2000 tokens  default
+    notify.command  -  default
+    notify.webhook  -  default
+    notify.desktop  false  default
+    notify.tmux  -  default
+    notify.on  escalation, permission, death, disk, ledger  default
+    notify.quiet_hours  -  default
+    notify.disk_below  -  default
     settings file [HOME]/.config/atm/config.toml (read)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team "users"
@@ -160,10 +176,18 @@ fn an_empty_variable_counts_as_not_set() {
     archive.compress_after  7 d  default
     archive.shrink_over  1 MB  default
     archive.rotate_over  10 MB  default
+    archive.quarantine_for  90 d  default
     wake.after  0 ms, 2 min, 10 min  default
     pending.unread_after  10 min  default
     daemon.autostart  never  default
     context.budget  2000 tokens  default
+    notify.command  -  default
+    notify.webhook  -  default
+    notify.desktop  false  default
+    notify.tmux  -  default
+    notify.on  escalation, permission, death, disk, ledger  default
+    notify.quiet_hours  -  default
+    notify.disk_below  -  default
     settings file [HOME]/.config/atm/config.toml (not there)
     settings file [HOME]/.atm.toml (not there)
     commands here use no team: there is no team below [HOME]/.claude
@@ -194,15 +218,15 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = "dev
     2>   |            ^
     2> invalid basic string, expected `"`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 2, column 1
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
-    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
+    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`, `notify`
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 1, column 8
@@ -210,14 +234,14 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = 7
     2>   |        ^
     2> invalid type: integer `7`, expected a string
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: color = "green": must be auto, always or never
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify]
     [exit 6]
     $ atm members --json
-    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon]"}}
+    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify]"}}
     [exit 6]
     "#);
     assert_eq!(fs::read(world.root().join("teams/dev/inboxes/bob.json")).unwrap(), b"[]");
@@ -312,6 +336,11 @@ fn the_document_names_values_and_files() {
         },
         {
           "from": "default",
+          "key": "archive.quarantine_for",
+          "value": "90 d"
+        },
+        {
+          "from": "default",
           "key": "wake.after",
           "value": "0 ms, 2 min, 10 min"
         },
@@ -329,6 +358,41 @@ fn the_document_names_values_and_files() {
           "from": "default",
           "key": "context.budget",
           "value": "2000 tokens"
+        },
+        {
+          "from": "default",
+          "key": "notify.command",
+          "value": null
+        },
+        {
+          "from": "default",
+          "key": "notify.webhook",
+          "value": null
+        },
+        {
+          "from": "default",
+          "key": "notify.desktop",
+          "value": "false"
+        },
+        {
+          "from": "default",
+          "key": "notify.tmux",
+          "value": null
+        },
+        {
+          "from": "default",
+          "key": "notify.on",
+          "value": "escalation, permission, death, disk, ledger"
+        },
+        {
+          "from": "default",
+          "key": "notify.quiet_hours",
+          "value": null
+        },
+        {
+          "from": "default",
+          "key": "notify.disk_below",
+          "value": null
         }
       ],
       "team_here": "dev"

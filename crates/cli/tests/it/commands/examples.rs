@@ -67,6 +67,7 @@ impl Scene {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);
             }
             ["daemon", "status" | "stop" | "logs"] => lines.push("daemon start"),
+            ["notify", "test"] => lines.push("config set notify.desktop true"),
             ["artifacts", "get"] => lines.push("--as bob artifacts put report.md"),
             _ => {}
         }
@@ -84,8 +85,8 @@ impl Scene {
         {
             fs::create_dir_all(world.home().join(folder)).unwrap();
         }
-        // Clients that do nothing, and in a pane do not end.
-        for client in ["claude", "codex"] {
+        // Clients that do nothing, and in a pane do not end; nothing is shown on a desktop.
+        for client in ["claude", "codex", "notify-send"] {
             let program = world.home().join("bin").join(client);
             fs::write(&program, "#!/bin/sh\n[ -t 0 ] && exec sleep 600\nexit 0\n").unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,5 +1,6 @@
 //! What was sent to whom: filters, times as people write them, and `last`.
 
+use insta::assert_snapshot;
 use serde_json::Value;
 
 use crate::scene::{World, texts};
@@ -200,4 +201,80 @@ fn history_and_export_mark_paths_outside_of_the_teams_folders_as_the_inbox_does(
     let export = world.ok(&["team", "export", "--format", "json"]);
     let export: serde_json::Value = serde_json::from_str(&export).unwrap();
     assert_eq!(export["messages"][0]["files"][0]["unchecked"], "outside", "{export}");
+}
+
+#[test]
+fn history_is_asked_of_all_teams_in_words_too() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops"]);
+    world.ok(&["-t", "ops", "member", "add", "carol"]);
+    world.ok(&["-t", "ops", "send", "carol", "one"]);
+    world.ok(&["-t", "dev", "send", "bob", "one"]);
+    let count = |args: &[&str]| world.json(args).as_array().unwrap().len();
+    assert_eq!(count(&["-t", "dev", "log"]), 1);
+    assert_eq!(count(&["-t", "dev", "log", "--all-teams"]), 2);
+    assert_eq!(count(&["-t", "dev", "search", "one"]), 1);
+    assert_eq!(count(&["-t", "dev", "search", "one", "--all-teams"]), 2);
+    assert_eq!(world.json(&["-t", "dev", "stats"])["messages"], 1);
+    assert_eq!(world.json(&["-t", "dev", "stats", "--all-teams"])["messages"], 2);
+    assert_eq!(world.json(&["-t", "ops", "track", "last", "--all-teams"])["to"], "bob");
+    assert_eq!(count(&["-t", "ops", "thread", "last", "--all-teams"]), 1);
+}
+
+#[test]
+fn where_nothing_is_there_it_is_said_in_a_line() {
+    let world = World::with_team();
+    let session = world.session(
+        "
+        atm stats
+        atm track last
+        atm recall last
+        atm read bob
+        atm --as carol health bob
+        atm member add carol --color red
+        atm --as team-lead task create job --owner bob
+        ",
+    );
+    assert_snapshot!(session, @r#"
+    $ atm stats
+    no mail in 24 h; --since goes further back
+    $ atm track last
+    2> error: there is no last message: nothing of yours was ever sent or seen here
+    2>   hint: `atm log` shows what was sent and seen
+    [exit 3]
+    $ atm recall last
+    2> error: there is no last message: nothing of yours was ever sent or seen here
+    2>   hint: `atm log` shows what was sent and seen
+    [exit 3]
+    $ atm read bob
+    2> error: unexpected argument 'bob' found
+    2>
+    2>   tip: `atm inbox bob` looks, and marks nothing; `atm --as bob read` reads as bob
+    2>
+    2> Usage: atm read [OPTIONS]
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    $ atm --as carol health bob
+    2> error: team dev has no member "carol", who would be the sender
+    2>   hint: --create lets somebody outside the team write
+    [exit 3]
+    $ atm member add carol --color red
+    2> error: invalid value 'red' for '--color <WHEN>'
+    2>   [possible values: auto, always, never]
+    2>
+    2>   tip: --member-color is the option for a member's own colour
+    2>
+    2> For more information, try '--help'.
+    [exit 2]
+    $ atm --as team-lead task create job --owner bob
+    made task 1: job
+    delivered for bob@dev, id [ID]
+    "#);
+    // Somebody from outside asks, and is answered.
+    let asked = world.atm(&["--as", "carol", "health", "bob", "--create", "--timeout", "1ms"]);
+    assert_eq!(asked.code, Some(8), "{}", asked.stderr);
+    assert!(asked.stderr.contains("bob did not answer within 1ms"), "{}", asked.stderr);
+    world.ok(&["--as", "bob", "heartbeat"]);
+    assert_eq!(world.json(&["inbox", "carol"])[0]["type"], "heartbeat");
 }

@@ -57,6 +57,7 @@ fn a_command_leads_to_the_schema_of_its_answer() {
         "shutdown",
         "artifacts",
         "daemon",
+        "notify",
         "daemon run",
         "completions",
         "man",
@@ -75,8 +76,27 @@ fn a_command_leads_to_the_schema_of_its_answer() {
     assert!(world.ok(&["schema", "inbox"]).contains("urn:atm:schema:messages"));
     let answer = world.atm(&["schema", "man", "--json"]);
     assert_eq!(answer.error()["message"], "`atm man` has no answer in JSON");
+    let answer = world.atm(&["schema", "member", "--json"]);
+    assert_eq!(answer.error()["message"], "each command of `atm member` has an answer of its own");
+    assert!(answer.error()["hint"].as_str().unwrap().contains("atm schema member add, "), "{answer:?}");
     let answer = world.atm(&["schema", "send", "bob", "--json"]);
     assert_eq!(answer.code, Some(3), "{answer:?}");
+}
+
+/// The table of capabilities named commands that there are not.
+#[test]
+fn the_commands_that_documents_name_are_there() {
+    let table = include_str!("../../../../../docs/CONFORMANCE.md");
+    let named = table.split('`').skip(1).step_by(2).filter_map(|code| code.strip_prefix("atm "));
+    for call in named {
+        let words: Vec<&str> = call.split(' ').collect();
+        assert!(COMMANDS.iter().any(|command| command.split(' ').next() == Some(words[0])), "atm {call}");
+        let below = COMMANDS.iter().filter_map(|command| command.strip_prefix(&format!("{} ", words[0])));
+        let below: Vec<&str> = below.collect();
+        if let Some(second) = words.get(1).filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())) {
+            assert!(below.is_empty() || below.contains(second), "atm {call}");
+        }
+    }
 }
 
 #[test]

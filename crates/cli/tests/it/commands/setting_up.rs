@@ -56,6 +56,8 @@ pub(super) const COMMANDS: &[&str] = &[
     "config",
     "config set",
     "config trust",
+    "notify",
+    "notify test",
     "daemon",
     "daemon install",
     "daemon logs",

@@ -30,7 +30,7 @@ fn mail_for_you_stands_above_the_members() {
     world.ok(&["--as", "bob", "reply", sent["id"].as_str().unwrap(), "yes"]);
     assert_snapshot!(world.session("atm\natm status --line\natm --as alice status --line"), @"
     $ atm
-    team dev: nothing waits: 3 inboxes and the ledger have nothing queued, unread for 10 min by somebody who is there, unacknowledged, lost or unanswered
+    team dev: nothing waits: no mail is queued, unacknowledged, lost, unanswered, or unread for 10 min by somebody who is not off (3 inboxes and the ledger)
 
     1 unread for user: atm --as user read
       FROM  SENT      WHAT  ID

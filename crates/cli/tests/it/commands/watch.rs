@@ -86,7 +86,7 @@ fn several_teams_are_watched_at_once_and_told_apart() {
     user → carol@ops  just now  unread  [ID]
       two
     $ atm watch --all-teams carrol --all --count 1
-    2> error: team ops has no member "carrol"
+    2> error: none of the teams dev, ops has a member "carrol"
     2>   hint: did you mean carol?
     [exit 3]
     $ atm -t ops watch --all --count 2
@@ -112,6 +112,35 @@ fn several_teams_are_watched_at_once_and_told_apart() {
     assert_eq!(rest, all[all.iter().position(|event| event == messages[0]).unwrap() + 1..]);
     let ours = events(&["--since", "start", "-t", "ops"]);
     assert!(!ours.is_empty() && ours.iter().all(|event| event["team"] == "ops"), "{ours:?}");
+}
+
+/// The events for people were lines of their own kind: times in UTC, whole payloads, wider than the terminal.
+#[test]
+fn events_are_shown_as_everything_else() {
+    let world = World::with_team();
+    world.ok(&[
+        "--as",
+        "alice",
+        "send",
+        "bob",
+        "a text that is too long for the line of a terminal of sixty columns",
+    ]);
+    world.ok(&["--as", "alice", "idle"]);
+    world.ok(&["--as", "bob", "read"]);
+    world.ok(&["--as", "team-lead", "task", "create", "Fix it", "--owner", "bob"]);
+    let out =
+        world.command(&["watch", "--since", "start", "--for", "1ms"]).env("COLUMNS", "60").output().unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+    assert!(
+        !text.contains("->") && !text.contains('{') && !text.contains("T0") && !text.contains("Z  "),
+        "{text}"
+    );
+    for part in
+        ["alice → bob  ", "  accepted  a text that is", "idle_notif", "  seen", "task 1 created  pending"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 /// A stream that is being watched.

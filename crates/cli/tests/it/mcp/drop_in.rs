@@ -11,7 +11,7 @@ fn every_tool_of_the_python_server_is_there_with_its_arguments() {
         ("team_create", "team_name* description"),
         ("team_delete", "team_name*"),
         ("spawn_teammate", "team_name* name* prompt* model subagent_type plan_mode_required backend_type"),
-        ("send_message", "team_name* type* recipient content summary request_id approve sender"),
+        ("send_message", "team_name* type recipient content summary request_id approve sender"),
         ("read_inbox", "team_name* agent_name* unread_only mark_as_read"),
         ("poll_inbox", "team_name* agent_name* timeout_ms"),
         (

@@ -202,3 +202,34 @@ fn a_request_waits_for_its_answer() {
     let beats = lead.call("read_inbox", json!({ "agent_name": "team-lead" }));
     assert_eq!(beats["result"].as_array().unwrap().last().unwrap()["type"], "heartbeat");
 }
+
+/// Each word of an answer is paid for, each call too.
+#[test]
+fn what_is_meant_need_not_be_said_and_a_crowd_is_not_listed() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["--as", "team-lead"]);
+    let sent = lead.call("send_message", json!({ "recipient": "bob", "content": "hello" }));
+    assert_eq!(lead.call("track", json!({ "message_id": "last" }))["id"], sent["id"]);
+    let few = lead.call("send_message", json!({ "type": "broadcast", "content": "all hands" }));
+    assert_eq!(few["message"], "sent to alice, bob");
+    for number in 0..30 {
+        world.ok(&["member", "add", &format!("worker-{number}")]);
+    }
+    let many = lead.call("send_message", json!({ "type": "broadcast", "content": "all hands" }));
+    assert_eq!(many, json!({ "success": true, "message": "sent to 32" }));
+}
+
+#[test]
+fn a_name_that_cannot_be_one_is_said_of_its_argument_with_a_correct_call() {
+    let world = World::with_team();
+    let mut lead = Client::new(&world, &["--as", "team-lead"]);
+    for (tool, argument, arguments) in [
+        ("add_member", "name", json!({ "name": "N W" })),
+        ("team_create", "team_name", json!({ "team_name": "x y" })),
+        ("check_teammate", "agent_name", json!({ "agent_name": "a/b" })),
+    ] {
+        let said = lead.refused(tool, arguments);
+        assert!(said.starts_with(&format!("{argument}: ")), "{said}");
+        assert!(said.contains(&format!("For example {tool} {{")), "{said}");
+    }
+}

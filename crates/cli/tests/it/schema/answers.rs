@@ -125,6 +125,12 @@ fn mail(all: &mut Holder) {
     all.run("config-set", "config set color never");
     all.run("config-set", "config set color --unset");
     all.run("tend-print", "tend --print cron");
+    let told = all.world.home().join("told.json");
+    all.world.ok(&["config", "set", "notify.command", &format!("tee,{}", told.display())]);
+    all.run("notified", "notify test");
+    let told = serde_json::from_str(&fs::read_to_string(told).unwrap()).unwrap();
+    all.hold("notification", &told, "what a command gets");
+    all.world.ok(&["config", "set", "notify.command", "--unset"]);
     all.run("daemon-started", "daemon start");
     all.run("daemon-status", "daemon status");
     all.run("daemon-log", "daemon logs -n 1");
