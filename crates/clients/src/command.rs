@@ -1,15 +1,20 @@
 //! A command of a client: as data, and run.
 
 use std::fmt;
-use std::io::{self, Read};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::io;
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::ear::Ear;
 use crate::shell;
 
 /// How often a command that runs is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long what a command said is waited for after its end: what it started may have its streams for ever.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How much of that is kept, in bytes.
+const KEPT: usize = 300;
 
 /// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,11 +70,18 @@ impl CommandLine {
             io::ErrorKind::NotFound => CommandError::NoProgram(self.program),
             _ => error.into(),
         })?;
+        let stderr = Ear::on(child.stderr.take(), KEPT);
         let deadline = Instant::now() + patience;
         while Instant::now() < deadline {
             match child.try_wait()? {
                 Some(status) if status.success() => return Ok(()),
-                Some(status) => return Err(CommandError::Failed(status, last_words(&mut child))),
+                Some(status) => {
+                    let said = stderr.words(LAST_WORDS);
+                    return Err(CommandError::Failed(
+                        status,
+                        String::from_utf8_lossy(&said).trim().to_owned(),
+                    ));
+                }
                 None => thread::sleep(LOOK),
             }
         }
@@ -77,15 +89,6 @@ impl CommandLine {
         child.wait()?;
         Err(CommandError::Slow(patience))
     }
-}
-
-/// The beginning of what it complained of.
-fn last_words(child: &mut Child) -> String {
-    let mut said = Vec::new();
-    if let Some(stderr) = child.stderr.take() {
-        let _ = stderr.take(300).read_to_end(&mut said);
-    }
-    String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 #[cfg(test)]
@@ -107,5 +110,22 @@ mod tests {
         assert!(matches!(slow, CommandError::Slow(_)), "{slow}");
         let none = CommandLine::new("no-such-program-of-ours", &[]).run(patience).unwrap_err();
         assert!(matches!(none, CommandError::NoProgram(_)), "{none}");
+    }
+
+    /// One that it started may keep its streams open, and it may say more than a pipe holds.
+    #[test]
+    fn nothing_that_a_command_leaves_open_or_says_holds_anybody_up() {
+        let sh = |script: &str| CommandLine::new("sh", &["-c", script]);
+        let patience = Duration::from_secs(60);
+        let begun = Instant::now();
+        let failed = sh("sleep 300 & echo $! >&2; exit 3").run(patience).unwrap_err();
+        assert!(begun.elapsed() < patience, "it does not wait for the other one");
+        let CommandError::Failed(status, said) = &failed else { panic!("{failed}") };
+        assert_eq!(status.code(), Some(3));
+        assert!(Command::new("kill").arg(said).status().unwrap().success(), "its words are known: {said}");
+        let much = "i=0; while [ $i -lt 2000 ]; do echo 0123456789012345678901234567890123456789 >&2; i=$((i+1)); done";
+        let failed = sh(&format!("{much}; exit 4")).run(patience).unwrap_err();
+        let CommandError::Failed(status, said) = &failed else { panic!("{failed}") };
+        assert!(status.code() == Some(4) && said.starts_with("0123456789"), "{failed}");
     }
 }

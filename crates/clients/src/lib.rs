@@ -13,6 +13,7 @@ mod codex;
 pub mod command;
 pub mod conversations;
 mod cursor;
+pub mod ear;
 mod folders;
 mod gemini;
 pub mod hook;

@@ -105,7 +105,8 @@ impl Daemon {
             };
         });
         let listener = listener.map_or_else(|| bind(office.state()), Ok)?;
-        serve(listener, office.clone(), Arc::clone(&board)).doing("listen at", office.state().daemon())?;
+        // Who answers does not wait for those who work: they may be at the ledger for long.
+        serve(listener, office.apart(), Arc::clone(&board)).doing("listen at", office.state().daemon())?;
         tracing::info!(version, build, root = %office.root().path().display(), "began");
         Ok(Self { office, machine, board, program: Program::of_process(), last, lock })
     }

@@ -10,8 +10,12 @@ use atm_store::State;
 
 use crate::error::{DaemonError, Doing};
 
-/// Who asks for the holder has the lock for a moment, if there is none: that is no daemon.
-const PEEK: Duration = Duration::from_millis(100);
+/// A daemon that was killed has the lock until the system has taken it back, which takes a moment on a busy machine.
+const DYING: Duration = Duration::from_secs(2);
+/// Those who ask for the holder share the lock for a moment, if there is none: they are no daemon, however long they take.
+const PEEKING: Duration = Duration::from_secs(10);
+/// How often it is tried.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// The lock, for as long as it lives.
 #[derive(Debug)]
@@ -39,12 +43,19 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .doing("open", &path)?;
-        let deadline = Instant::now() + PEEK;
+        let begun = Instant::now();
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(PEEK / 50),
-                Err(TryLockError::WouldBlock) => return Err(DaemonError::Runs { pid: pid_in(&mut file) }),
+                Err(TryLockError::WouldBlock) => {
+                    // What can be shared belongs to no daemon.
+                    let is_shared = file.try_lock_shared().is_ok();
+                    let _ = file.unlock();
+                    if begun.elapsed() > if is_shared { PEEKING } else { DYING } {
+                        return Err(DaemonError::Runs { pid: pid_in(&mut file) });
+                    }
+                    thread::sleep(LOOK_EVERY);
+                }
                 Err(TryLockError::Error(cause)) => return Err(cause).doing("lock", &path),
             }
         }
@@ -93,6 +104,29 @@ mod tests {
         drop(lock);
         assert_eq!(holder(&state), Holder::Nobody);
         Lock::take(&state).unwrap();
+    }
+
+    /// Another handle of the lock's file.
+    fn handle(state: &State) -> File {
+        File::open(state.daemon().join("lock")).unwrap()
+    }
+
+    /// On a busy machine one that was killed, or one that asks, may have the lock for a while.
+    #[test]
+    fn who_holds_it_for_a_moment_longer_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::new(folder.path().join("state"));
+        drop(Lock::take(&state).unwrap());
+        for (is_shared, wait) in [(false, DYING / 10), (true, DYING + DYING / 10)] {
+            let other = handle(&state);
+            if is_shared { other.lock_shared() } else { other.lock() }.unwrap();
+            let leaving = thread::spawn(move || {
+                thread::sleep(wait);
+                drop(other);
+            });
+            assert!(Lock::take(&state).is_ok(), "shared: {is_shared}");
+            leaving.join().unwrap();
+        }
     }
 
     #[test]

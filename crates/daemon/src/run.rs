@@ -30,6 +30,8 @@ const PROCESS_LOOK: Duration = Duration::from_secs(30);
 /// What is of no team is done this long after the start, when there is less to do, and so often.
 const HOUSE_AFTER: Duration = Duration::from_secs(60);
 const HOUSE_EVERY: Duration = Duration::from_secs(6 * 60 * 60);
+/// One whose program was replaced begins nothing more, and ends when all that is under way is done, or after this long.
+const REPLACED_FOR: Duration = Duration::from_secs(60);
 /// While something is due later, the clock is looked at so often: it may have been set, or the machine have slept.
 const CLOCK_LOOK: Duration = Duration::from_secs(60);
 
@@ -53,7 +55,8 @@ pub(crate) struct Loop<'a> {
     teams: BTreeSet<TeamName>,
     /// The folders in which the settings would come.
     settings_folders: BTreeSet<PathBuf>,
-    is_replaced: bool,
+    /// Since when another program stands in the place of this one.
+    replaced_at: Option<Instant>,
 }
 
 impl<'a> Loop<'a> {
@@ -79,7 +82,7 @@ impl<'a> Loop<'a> {
             list_rests: Instant::now(),
             teams: BTreeSet::new(),
             settings_folders: BTreeSet::new(),
-            is_replaced: false,
+            replaced_at: None,
         })
     }
 
@@ -103,8 +106,10 @@ impl<'a> Loop<'a> {
             if let Some(ended) = self.obey() {
                 return Ok(ended);
             }
-            self.begin_all_due()?;
-            if self.is_replaced && self.workers.is_idle() {
+            if self.replaced_at.is_none() {
+                self.begin_all_due()?;
+            }
+            if self.replaced_at.is_some_and(|at| self.workers.is_idle() || at.elapsed() >= REPLACED_FOR) {
                 return Ok(Ended::Replaced);
             }
             self.report();
@@ -139,10 +144,13 @@ impl<'a> Loop<'a> {
 
     /// Until when there is nothing to do.
     fn deadline(&self) -> Option<Instant> {
+        if let Some(at) = self.replaced_at {
+            return Some(at + REPLACED_FOR);
+        }
         let now = self.daemon.office.now();
         let next = self.schedule.next().filter(|_| self.workers.has_free());
         let due = next.map(|(at, _)| Instant::now() + at.since(now).min(CLOCK_LOOK));
-        let house = self.workers.has_free().then_some(self.keep_house_at);
+        let house = self.may_keep_house().then_some(self.keep_house_at);
         [due, house, self.list_at].into_iter().flatten().min()
     }
 
@@ -242,7 +250,9 @@ impl<'a> Loop<'a> {
     }
 
     fn notice_replacement(&mut self) {
-        self.is_replaced |= self.daemon.program.as_ref().is_some_and(Program::is_replaced);
+        if self.replaced_at.is_none() && self.daemon.program.as_ref().is_some_and(Program::is_replaced) {
+            self.replaced_at = Some(Instant::now());
+        }
     }
 
     /// Processes that ended.
@@ -283,11 +293,15 @@ impl<'a> Loop<'a> {
             self.schedule.begin(&job);
             self.begin(Errand::Visit(job))?;
         }
-        if self.workers.has_free() && Instant::now() >= self.keep_house_at {
+        if self.may_keep_house() && Instant::now() >= self.keep_house_at {
             self.keep_house_at = Instant::now() + HOUSE_EVERY;
             self.begin(Errand::KeepHouse)?;
         }
         Ok(())
+    }
+
+    fn may_keep_house(&self) -> bool {
+        self.workers.has_free() && !self.workers.keeps_house()
     }
 
     fn begin(&mut self, errand: Errand) -> Result<(), DaemonError> {
@@ -350,7 +364,7 @@ impl<'a> Loop<'a> {
             status.busy = self.workers.words();
             status.behind_since = self.schedule.behind_since();
             (status.next, status.next_team) = next.unzip();
-            status.replaced = self.is_replaced;
+            status.replaced = self.replaced_at.is_some();
             status.troubles = self.troubles.list();
         });
     }

@@ -76,10 +76,20 @@ impl Workers {
         self.under_way.is_empty()
     }
 
-    /// Lets a free thread do this.
+    /// Whether somebody keeps house: one does so at a time, or all would, and nobody looked at mail.
+    pub(crate) fn keeps_house(&self) -> bool {
+        self.under_way.iter().any(|(errand, _)| *errand == Errand::KeepHouse)
+    }
+
+    /// Lets a free thread do this. Where the system has no further thread, those that there are do it, one after the other.
     pub(crate) fn begin(&mut self, errand: Errand) -> io::Result<()> {
-        if self.threads <= self.under_way.len() {
-            self.add_thread()?;
+        if self.threads <= self.under_way.len()
+            && let Err(error) = self.add_thread()
+        {
+            if self.threads == 0 {
+                return Err(error);
+            }
+            tracing::warn!(%error, threads = self.threads, "there is no further thread");
         }
         self.under_way.push((errand.clone(), self.office.now()));
         // They take errands for as long as we have the queue's other end.
@@ -123,8 +133,10 @@ impl Workers {
                 let ended = match errand {
                     Ok(Errand::Visit(job)) => {
                         let mut visited = Ok(Visited::default());
-                        chores.lend(&mut |chores| visited = visit(&office, chores, &job));
-                        Finished::Visited(job, visited)
+                        let lent = unless_it_panics(|| {
+                            chores.lend(&mut |chores| visited = visit(&office, chores, &job));
+                        });
+                        Finished::Visited(job, lent.and(visited))
                     }
                     Ok(Errand::KeepHouse) => {
                         let kept = unless_it_panics(|| chores.keep_house(&office));

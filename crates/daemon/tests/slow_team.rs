@@ -1,4 +1,4 @@
-//! A team that takes for ever.
+//! A team that takes for ever, and house-keeping that does.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LockResult, Mutex, PoisonError};
@@ -47,10 +47,16 @@ impl Chore for Endless {
 
     fn carry_out(&self, site: &Site, _: &Step) -> Result<Carried<Value>, OfficeError> {
         if site.team.as_str() == "slow" {
-            let held = self.let_go.wait_while(sound(self.is_let_go.lock()), |is_let_go| !*is_let_go);
-            drop(sound(held));
+            self.wait();
         }
         Ok(Carried::Done(Value::Null))
+    }
+}
+
+impl Endless {
+    fn wait(&self) {
+        let held = self.let_go.wait_while(sound(self.is_let_go.lock()), |is_let_go| !*is_let_go);
+        drop(sound(held));
     }
 }
 
@@ -65,6 +71,22 @@ impl Chores for OneChore {
     fn keep_house(&self, _: &Office) -> Vec<String> {
         self.1.fetch_add(1, Ordering::Relaxed);
         vec!["the cellar is full".to_owned()]
+    }
+}
+
+/// A house that takes until it is let go, and how often it was begun.
+#[derive(Debug, Default)]
+struct LargeHouse(Endless, AtomicUsize);
+
+impl Chores for LargeHouse {
+    fn lend(&self, act: &mut dyn FnMut(&[&dyn Chore])) {
+        act(&[]);
+    }
+
+    fn keep_house(&self, _: &Office) -> Vec<String> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.wait();
+        Vec::new()
     }
 }
 
@@ -120,4 +142,39 @@ fn it_holds_nobody_up_and_does_not_keep_the_daemon_from_ending() {
     client.stop().unwrap();
     assert_eq!(running.join().unwrap(), Ended::Asked);
     endless.let_go();
+}
+
+/// However often all is ordered to be tended, one thread keeps house, and the others look at mail.
+#[test]
+fn house_keeping_that_takes_long_is_begun_once_and_holds_nobody_up() {
+    let env = TestEnv::new();
+    let team = env.team("dev", Layout::Array, &["lead", "bob"]);
+    let house = Arc::new(LargeHouse::default());
+    let chores = Arc::<LargeHouse>::clone(&house);
+    let mut daemon =
+        Daemon::begin(Office::new(env.store_root(), env.store_state()), "0", "test", None).unwrap();
+    let running = thread::spawn(move || {
+        daemon.run(&Settings { chores, files: SettingsFiles::read([]) }).unwrap();
+    });
+    let state = env.store_state();
+    let client = Client::new(&state, "test");
+    for _ in 0..5 {
+        client.ask(Ask::Tend { team: None }).unwrap();
+        wait_until("the house is kept", || {
+            client.status().unwrap().busy.is_some_and(|busy| busy.contains("keeps house"))
+        });
+    }
+    let entry =
+        json!([{ "from": "x", "text": "for bob", "timestamp": "2026-11-17T06:00:00.000Z", "read": false }]);
+    team.write_inbox("bob", entry.to_string());
+    let ledger = Ledger::open(&env.state().join("log.db")).unwrap();
+    wait_until("mail is recorded meanwhile", || texts(&ledger).contains(&"for bob".to_owned()));
+    assert_eq!(house.1.load(Ordering::SeqCst), 1);
+    // What was ordered meanwhile is done, once.
+    house.0.let_go();
+    wait_until("the house is kept again", || house.1.load(Ordering::SeqCst) == 2);
+    wait_until("and that is all", || client.status().unwrap().busy.is_none());
+    client.stop().unwrap();
+    running.join().unwrap();
+    assert_eq!(house.1.load(Ordering::SeqCst), 2);
 }

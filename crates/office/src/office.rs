@@ -127,6 +127,13 @@ impl Office {
         self
     }
 
+    /// The same office with the ledger opened for it alone: who works with this one has not to wait until others have done
+    /// what they do there.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self { books: Books::new(self.state.ledger()), ..self.clone() }
+    }
+
     /// The shared tree.
     pub fn root(&self) -> &Root {
         &self.root

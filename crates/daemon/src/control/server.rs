@@ -1,7 +1,6 @@
 //! Answering. Each question is answered in a thread of its own, from what the loop last wrote down, so that one that is
 //! busy answers, too.
 
-use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -21,8 +20,12 @@ use crate::status::{Check, Status};
 
 /// How long a client may take to ask, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// So many are answered at once.
+/// So many are answered at once; the oldest of more has its line closed.
 const AT_ONCE: usize = 32;
+/// So many threads there are at most: where the disk hangs, those that try it end with it.
+const MOST: usize = 2 * AT_ONCE;
+/// Orders for more teams than this are an order for all.
+const MOST_ORDERS: usize = 64;
 /// After an error of the socket itself.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -106,6 +109,10 @@ impl Board {
         if !state.orders.contains(&order) {
             state.orders.push(order);
         }
+        if state.orders.len() > MOST_ORDERS {
+            state.orders.retain(|order| !matches!(order, Order::Tend(_)));
+            state.orders.push(Order::Tend(None));
+        }
         if let Some(waker) = &state.waker {
             waker.wake();
         }
@@ -116,21 +123,23 @@ impl Board {
 pub(crate) fn serve(listener: UnixListener, office: Office, board: Arc<Board>) -> io::Result<()> {
     listener.set_nonblocking(false)?;
     let answer_all = move || {
-        let mut talks: VecDeque<Weak<UnixStream>> = VecDeque::new();
+        let mut talks: Vec<Weak<UnixStream>> = Vec::new();
         loop {
             let Ok((stream, _)) = listener.accept() else {
                 thread::sleep(PAUSE);
                 continue;
             };
             talks.retain(|talk| talk.strong_count() > 0);
-            if talks.len() >= AT_ONCE
-                && let Some(oldest) = talks.pop_front().and_then(|oldest| oldest.upgrade())
-            {
+            let too_many = (talks.len() + 1).saturating_sub(AT_ONCE);
+            for oldest in talks.iter().take(too_many).filter_map(Weak::upgrade) {
                 // Who asks has asked long ago; who only holds the line holds nobody up.
                 let _ = oldest.shutdown(Shutdown::Both);
             }
+            if talks.len() >= MOST {
+                continue;
+            }
             let stream = Arc::new(stream);
-            talks.push_back(Arc::downgrade(&stream));
+            talks.push(Arc::downgrade(&stream));
             let (office, board) = (office.clone(), Arc::clone(&board));
             let talk = move || {
                 // One that asks nothing, or does not listen, gets nothing.
@@ -252,6 +261,26 @@ fn answer(ask: Ask, office: &Office, board: &Board) -> Value {
         Ask::Tend { team } => {
             board.order(Order::Tend(team));
             json!({ "ordered": true })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_that_nobody_takes_do_not_pile_up() {
+        let board = Board::default();
+        board.order(Order::Listen);
+        for number in 0..1_000 {
+            board.order(Order::Tend(Some(format!("team-{number}").parse().unwrap())));
+            assert!(board.lock().orders.len() <= MOST_ORDERS + 1);
+        }
+        board.order(Order::Stop);
+        let orders = board.take_orders();
+        for order in [Order::Listen, Order::Tend(None), Order::Stop] {
+            assert!(orders.contains(&order), "{orders:?}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Running a program, bounded in time, with words as data.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atm_clients::ear::Ear;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::Failed;
@@ -16,9 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 /// How long what it wrote is waited for after its end: what it started may still have its streams.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// At most this much of what it writes is kept.
-const KEPT: u64 = 16 * 1024;
+const KEPT: usize = 16 * 1024;
 
 /// Runs `command` with `input`; gives what it wrote, or why it failed.
 pub(super) fn run(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, Failed> {
@@ -46,7 +46,7 @@ fn try_run(command: &mut Command, input: &[u8], patience: Duration) -> io::Resul
     let input = input.to_vec();
     // One that does not read must not hold us up; that it did not want it all is its own matter.
     thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
-    let (stdout, stderr) = (listen(child.stdout.take()), listen(child.stderr.take()));
+    let (stdout, stderr) = (Ear::on(child.stdout.take(), KEPT), Ear::on(child.stderr.take(), KEPT));
     let deadline = Instant::now() + patience;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -58,22 +58,9 @@ fn try_run(command: &mut Command, input: &[u8], patience: Duration) -> io::Resul
         }
         thread::sleep(LOOK);
     };
-    let heard = |stream: &mpsc::Receiver<Vec<u8>>| stream.recv_timeout(LAST_WORDS).unwrap_or_default();
+    let until = Instant::now() + LAST_WORDS;
+    let heard = |stream: &Ear| stream.words(until.saturating_duration_since(Instant::now()));
     Ok(Output { status, stdout: heard(&stdout), stderr: heard(&stderr) })
-}
-
-fn listen(stream: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        let Some(mut stream) = stream else { return };
-        let mut kept = Vec::new();
-        let _ = stream.by_ref().take(KEPT).read_to_end(&mut kept);
-        // Whether anybody still wants it does not matter.
-        let _ = sender.send(kept);
-        // A pipe that nobody empties would stop the program.
-        let _ = io::copy(&mut stream, &mut io::sink());
-    });
-    receiver
 }
 
 fn end(child: &mut Child) {
@@ -107,10 +94,17 @@ mod tests {
     fn a_program_that_hangs_is_ended_with_all_that_it_started() {
         let folder = tempfile::tempdir().unwrap();
         let pid = folder.path().join("pid");
-        let script = format!("sleep 600 & echo $! > {}; wait", pid.display());
-        let slow = run_within(&mut sh(&script), b"", Duration::from_millis(500)).unwrap_err();
-        assert!(slow.why.contains("longer"), "{slow:?}");
-        let started = std::fs::read_to_string(&pid).expect("half a second is enough to begin");
+        let script = format!("sleep 600 & echo $! > {0}.new; mv {0}.new {0}; wait", pid.display());
+        // On a busy machine it takes a while to begin.
+        let mut patience = Duration::from_millis(500);
+        let started = loop {
+            let slow = run_within(&mut sh(&script), b"", patience).unwrap_err();
+            assert!(slow.why.contains("longer"), "{slow:?}");
+            match std::fs::read_to_string(&pid) {
+                Ok(started) => break started,
+                Err(_) => patience *= 2,
+            }
+        };
         let stat = format!("/proc/{}/stat", started.trim());
         // A killed process may be left for its new parent to collect.
         let is_over = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "));

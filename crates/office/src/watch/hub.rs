@@ -59,7 +59,7 @@ impl Hub {
 impl Hub {
     /// Waits for changes in folders that come and go.
     pub fn many(&self) -> ManyWatch {
-        ManyWatch::on(&self.watcher, &self.stop, self.idle.clone())
+        ManyWatch::on(&self.watcher, &self.stop.child(), self.idle.clone())
     }
 }
 
@@ -192,6 +192,21 @@ mod tests {
         let team = office.create_team(&TeamPlan::new("dev", "watched")).unwrap();
         office.add_member(&team, &MemberPlan::new("bob")).unwrap();
         (folder, office, team)
+    }
+
+    /// Who answers questions beside those who work must not wait for them.
+    #[test]
+    fn who_is_apart_asks_the_ledger_while_others_are_at_it() {
+        let (_folder, office, team) = office();
+        let letter = Letter::new("bob".parse().unwrap(), "hello");
+        office.send(&team, &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
+        let apart = office.apart();
+        let asked = office.books.with(|_| {
+            let (send, asked) = std::sync::mpsc::channel();
+            thread::spawn(move || send.send(apart.check_ledger().is_ok()));
+            Ok(asked.recv_timeout(Duration::from_secs(30)))
+        });
+        assert_eq!(asked.unwrap(), Ok(true));
     }
 
     #[test]

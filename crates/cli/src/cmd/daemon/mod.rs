@@ -96,6 +96,10 @@ impl From<DaemonError> for Failure {
                 (ExitCode::Busy, "daemon_other_root", Some(hint.to_owned()))
             }
             DaemonError::NotRunning => (ExitCode::NotFound, "no_daemon", Some("atm daemon start".to_owned())),
+            // Its number is not known, and 0 would mean everybody around.
+            DaemonError::Silent { pid: 0 } => {
+                (ExitCode::Busy, "daemon_silent", Some("atm daemon logs".to_owned()))
+            }
             DaemonError::Silent { pid } => {
                 let hint = format!(
                     "`kill -CONT {pid}` if it was suspended; `kill {pid}` ends it. Mail does not need it"

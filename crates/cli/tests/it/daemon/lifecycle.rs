@@ -74,6 +74,24 @@ fn a_crash_is_told_from_a_stop_and_the_next_one_serves() {
     assert!(log.contains("crashed"), "{log}");
 }
 
+/// One that was killed has its lock until the system has taken it back.
+#[test]
+fn a_start_beside_one_that_is_dying_starts_another() {
+    let watched = Watched { world: World::with_team() };
+    fs::create_dir_all(watched.folder()).unwrap();
+    let mut dying = fs::File::create(watched.folder().join("lock")).unwrap();
+    dying.lock().unwrap();
+    write!(dying, "{}", i32::MAX).unwrap();
+    let start = watched.world.start(&["--json", "daemon", "start"]);
+    // Long enough for it to find the lock; if it does not on a busy machine, there is nothing to see here.
+    std::thread::sleep(Duration::from_millis(300));
+    drop(dying);
+    let answer = start.finish();
+    let said: Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(said["started"], true, "{answer:?}");
+    assert_eq!(watched.status()["running"], true);
+}
+
 #[test]
 fn a_signal_ends_one_in_the_foreground_in_order() {
     let world = World::with_team();
