@@ -118,6 +118,11 @@ impl Daemon {
         Ok(ended)
     }
 
+    /// Whether there is a program in the place of this one that can be started instead.
+    pub fn has_successor(&self) -> bool {
+        self.program.as_ref().is_some_and(Program::is_there)
+    }
+
     /// Leaves a word that it ended as it should.
     pub fn end(mut self, why: Ended) {
         self.last.stopped = Some(Stopped { at: self.office.now(), why: why.as_str().to_owned() });

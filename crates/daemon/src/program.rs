@@ -31,6 +31,11 @@ impl Program {
         identity(&self.path) != Some(self.identity)
     }
 
+    /// Whether a file stands there now.
+    pub(crate) fn is_there(&self) -> bool {
+        self.path.is_file()
+    }
+
     /// Where a change of it shows.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.path.parent()
@@ -55,9 +60,9 @@ mod tests {
         assert!(!program.is_replaced());
         fs::write(folder.path().join("new"), "two").unwrap();
         fs::rename(folder.path().join("new"), &path).unwrap();
-        assert!(program.is_replaced());
+        assert!(program.is_replaced() && program.is_there());
         let program = Program::at(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        assert!(program.is_replaced());
+        assert!(program.is_replaced() && !program.is_there());
     }
 }

@@ -29,8 +29,9 @@ const PERMISSION_AFTER: Duration = Duration::from_secs(15);
 const NEWS_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// What could not be told now, since too much waits, is looked at again after this long.
 const AGAIN: Duration = Duration::from_secs(60);
-/// In how clients call it that an agent waits for somebody's leave.
-const LEAVE: [&str; 3] = ["permission", "approv", "request"];
+/// In how clients call it that an agent waits for somebody's leave. Claude Code (2.1.197 and 2.1.325) says `permission
+/// prompt`, `worker request`, `sandbox request` and `goal proposal`; other waits are `input needed` and `dialog open`.
+const LEAVE: [&str; 4] = ["permission", "approv", "request", "proposal"];
 
 /// A step's details: the event, and the steps that are not due any more because of it.
 #[derive(Debug, Serialize)]

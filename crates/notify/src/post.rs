@@ -12,13 +12,17 @@ use atm_wire::Stamp;
 
 use crate::Notifier;
 use crate::channel::{Channel, Sent, send_by_all};
-use crate::event::Event;
+use crate::event::{Event, Kind};
 use crate::rules::Rules;
 
 /// For all events of one pass together: what is left after it is told in the next one.
 const BUDGET: Duration = Duration::from_secs(20);
 /// At most this many events wait for slow receivers.
 const LONGEST: usize = 64;
+/// So many events of one kind that wait are told one by one; more of them in one notification.
+const ONE_BY_ONE: usize = 5;
+/// Such a notification names at most this many.
+const NAMED: usize = 5;
 /// How long the end of a process waits for them.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often a thread that ends is looked at.
@@ -117,13 +121,48 @@ fn serve(notifier: &Notifier, office: &Office, events: &Receiver<Event>) {
         }
         match events.recv_timeout(look_at.saturating_duration_since(now)) {
             Ok(event) => {
-                let failed = notifier.post.post(&event).err().map(|error| error.to_string());
-                report(&event, failed.as_deref());
+                for event in combine(std::iter::once(event).chain(events.try_iter()).collect()) {
+                    let failed = notifier.post.post(&event).err().map(|error| error.to_string());
+                    report(&event, failed.as_deref());
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
     }
+}
+
+/// One event for those of a kind of which many came at once: when a machine goes down with thirty agents, nobody wants to
+/// be told thirty times.
+fn combine(events: Vec<Event>) -> Vec<Event> {
+    let is_of = |kind: Kind| move |event: &&Event| event.kind == kind;
+    let is_storm = |kind: &Kind| events.iter().filter(is_of(*kind)).count() > ONE_BY_ONE;
+    let storms: Vec<Kind> = Kind::ALL.into_iter().filter(is_storm).collect();
+    let mut told: Vec<Event> = events.iter().filter(|event| !storms.contains(&event.kind)).cloned().collect();
+    told.extend(
+        storms.iter().map(|kind| summary(*kind, &events.iter().filter(is_of(*kind)).collect::<Vec<_>>())),
+    );
+    told
+}
+
+fn summary(kind: Kind, events: &[&Event]) -> Event {
+    let mut whom: Vec<&str> =
+        events.iter().filter_map(|event| event.title.split_once(": ")).map(|(_, whom)| whom).collect();
+    whom.sort_unstable();
+    whom.dedup();
+    let named = whom.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if whom.len() > NAMED { " and others" } else { "" };
+    let text = format!(
+        "{} notifications at once ({}): {named}{more}. `atm status --all-teams` shows them.",
+        events.len(),
+        kind.as_str()
+    );
+    let mut teams = events.iter().map(|event| event.team.as_deref());
+    let team = teams.next().flatten().filter(|team| teams.all(|other| other == Some(*team)));
+    let since = events.iter().map(|event| event.since).min().unwrap_or(Stamp::from_millis(0));
+    // The same events make the same notification.
+    let ids: String = events.iter().map(|event| event.id.as_str()).collect();
+    Event::new(kind, team, &ids, since, &text)
 }
 
 fn report(event: &Event, failed: Option<&str>) {
@@ -177,6 +216,29 @@ mod tests {
         let direct = Direct { budget: Duration::from_millis(1), ..Direct::new(sh("sleep 0.1")) };
         assert_eq!(direct.post(&event()), Ok(()));
         assert_eq!(direct.post(&event()), Err(PostError::Full));
+    }
+
+    #[test]
+    fn many_events_of_a_kind_are_one_notification() {
+        let death = |number: usize| {
+            let team = if number < 10 { "dev" } else { "ops" };
+            let about =
+                Event::new(Kind::Death, Some(team), &number.to_string(), Stamp::from_millis(7), "died");
+            about.about(&format!("m{number}"))
+        };
+        let disk = Event::new(Kind::Disk, None, "disk", Stamp::from_millis(9), "full");
+        let few: Vec<Event> = (0..ONE_BY_ONE).map(death).chain([disk.clone()]).collect();
+        assert_eq!(combine(few.clone()), few);
+        let many = |count: usize| combine((0..count).map(death).chain([disk.clone()]).collect());
+        let told = many(8);
+        assert_eq!((told.len(), &told[0]), (2, &disk));
+        assert_eq!(
+            told[1].text,
+            "8 notifications at once (death): m0@dev, m1@dev, m2@dev, m3@dev, m4@dev and others. `atm status --all-teams` shows them."
+        );
+        assert_eq!((told[1].team.as_deref(), told[1].since), (Some("dev"), Stamp::from_millis(7)));
+        assert_eq!(many(20)[1].team, None, "of several teams");
+        assert_ne!(many(20)[1].id, told[1].id);
     }
 
     #[test]

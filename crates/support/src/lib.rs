@@ -15,4 +15,4 @@ pub use env::TestEnv;
 pub use fixtures::{client_fixtures, client_inboxes, draft, drafts};
 pub use foreign::{Foreign, Running, Said};
 pub use team::TestTeam;
-pub use wait::wait_until;
+pub use wait::{wait_until, wait_until_visible};

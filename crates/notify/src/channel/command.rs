@@ -12,7 +12,8 @@ pub(super) fn send(words: &[String], event: &Event) -> Result<(), Failed> {
     program::run(&mut command, format!("{}\n", event.to_json()).as_bytes()).map(drop)
 }
 
-/// `{title}`, `{text}` and the like in an argument; all else stays, and what is filled in is not looked at again.
+/// `{title}`, `{text}` and the like in an argument; all else stays, and what is filled in is not looked at again. Names are
+/// foreign: an argument that became an option by one has a blank before it.
 fn fill_in(argument: &str, event: &Event) -> String {
     let values = [
         event.title.as_str(),
@@ -32,7 +33,9 @@ fn fill_in(argument: &str, event: &Event) -> String {
         filled.push_str(value);
         rest = &rest[name.len()..];
     }
-    filled + rest
+    let filled = filled + rest;
+    let is_option_by_chance = filled.starts_with('-') && !argument.starts_with('-');
+    if is_option_by_chance { format!(" {filled}") } else { filled }
 }
 
 #[cfg(test)]
@@ -44,6 +47,23 @@ mod tests {
 
     use super::*;
     use crate::event::Kind;
+
+    #[test]
+    fn a_name_makes_no_option() {
+        let event =
+            Event::new(Kind::Permission, None, "x", Stamp::from_millis(0), "-rf asks for a permission");
+        let event = event.about("--config=/etc/passwd");
+        for (argument, expected) in [
+            ("{member}", " --config=/etc/passwd"),
+            ("{text}", " -rf asks for a permission"),
+            ("{team}{member}", " --config=/etc/passwd"),
+            ("--who={member}", "--who=--config=/etc/passwd"),
+            ("-m{text}", "-m-rf asks for a permission"),
+            ("by {member}", "by --config=/etc/passwd"),
+        ] {
+            assert_eq!(fill_in(argument, &event), expected);
+        }
+    }
 
     #[test]
     fn hostile_text_arrives_as_one_argument_and_runs_nothing() {

@@ -229,6 +229,8 @@ fn clients_word_it_differently_that_an_agent_waits_for_leave() {
         ("permission prompt", true),
         ("approve Bash", true),
         ("sandbox request", true),
+        ("worker request", true),
+        ("goal proposal", true),
         ("input needed", false),
         ("dialog open", false),
     ] {

@@ -44,7 +44,14 @@ pub(super) fn nameless() -> Vec<Nameless> {
 fn by_proc(proc: &Path) -> Option<Vec<Agent>> {
     let named = |(pid, folder, line): (u64, PathBuf, String)| {
         let id = agent_id(line.split('\0'))?;
-        let root = fs::read(folder.join("environ")).ok().and_then(|all| root_of(&folder, &all));
+        let root = match fs::read(folder.join("environ")) {
+            // It ended after its line was read: of whichever tree it was, it is nobody's any more.
+            Ok(environment) if environment.is_empty() => return None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound || !folder.exists() => return None,
+            // Another user's.
+            Err(_) => None,
+            Ok(environment) => root_of(&folder, &environment),
+        };
         Some(Agent { id, pid, root })
     };
     let has_id = |line: &[u8]| memmem::find(line, AGENT_ID.as_bytes()).is_some();
@@ -123,6 +130,27 @@ mod tests {
     use std::os::unix::process::CommandExt;
 
     use super::*;
+
+    /// One that ended while it was looked at does not say of which tree it is, and would count for every tree.
+    #[test]
+    fn a_process_that_ends_while_it_is_read_is_nobody() {
+        let proc = tempfile::tempdir().unwrap();
+        let process = |pid: &str, environment: Option<&str>| {
+            let folder = proc.path().join(pid);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("stat"), "").unwrap();
+            fs::write(folder.join("cmdline"), format!("claude\0{AGENT_ID}\0bob{pid}@dev\0")).unwrap();
+            if let Some(environment) = environment {
+                fs::write(folder.join("environ"), environment).unwrap();
+            }
+        };
+        process("self", None);
+        process("1", Some("CLAUDE_CONFIG_DIR=/r\0"));
+        process("2", Some(""));
+        process("3", None);
+        let found: Vec<u64> = by_proc(proc.path()).unwrap().into_iter().map(|agent| agent.pid).collect();
+        assert_eq!(found, [1]);
+    }
 
     #[test]
     fn real_processes_are_found_by_both_ways_until_they_end() {

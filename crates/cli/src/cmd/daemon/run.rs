@@ -12,6 +12,7 @@ use atm_office::chores::Chore;
 use clap::Args;
 
 use super::super::duration::duration;
+use super::units::UPGRADED;
 use crate::chores::{Chores, notifier_in_background};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -26,6 +27,9 @@ pub(crate) struct Run {
     /// Leave the terminal: for `atm daemon start`
     #[arg(long, hide = true)]
     detached: bool,
+    /// End with a code of its own if another program stands in the place of this one: for `atm daemon install`
+    #[arg(long, hide = true)]
+    service: bool,
 }
 
 impl Run {
@@ -70,8 +74,9 @@ impl Run {
                     }
                 }
                 ended => {
+                    let is_upgrade = self.service && ended == Ended::Replaced && daemon.has_successor();
                     daemon.end(ended);
-                    return Ok(0);
+                    return Ok(if is_upgrade { UPGRADED } else { 0 });
                 }
             }
         }

@@ -65,7 +65,8 @@ impl Manager {
         let (root, state) = (context.office.root().path(), context.office.state().path());
         let words = [program.as_path(), Path::new("--root"), root, Path::new("--state"), state];
         let mut command: Vec<String> = words.iter().map(|word| word.display().to_string()).collect();
-        command.extend(["daemon".to_owned(), "run".to_owned(), "--detached".to_owned()]);
+        command.extend(["daemon".to_owned(), "run".to_owned()]);
+        command.extend(["--detached".to_owned(), "--service".to_owned()]);
         Ok(match self {
             Self::Systemd => {
                 let folder = base.config_dir().join("systemd/user");

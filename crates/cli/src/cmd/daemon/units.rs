@@ -10,6 +10,9 @@ pub(super) const SOCKET: &str = "atm-daemon.socket";
 /// And for launchd.
 pub(super) const LABEL: &str = "atm.daemon";
 
+/// How a daemon ends that a newer program has replaced: the service manager starts that one.
+pub(super) const UPGRADED: i32 = 75;
+
 /// The service: `command` is the program and its arguments.
 pub(super) fn service(command: &[String]) -> String {
     let command = service_words::systemd(command);
@@ -28,6 +31,9 @@ StandardOutput=null
 StandardError=journal
 Restart=on-failure
 RestartSec=5
+# A newer program stands in its place.
+RestartForceExitStatus={UPGRADED}
+SuccessExitStatus={UPGRADED}
 NoNewPrivileges=yes
 
 [Install]

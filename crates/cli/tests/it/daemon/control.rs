@@ -4,8 +4,6 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::{env, thread};
 
@@ -137,13 +135,7 @@ fn chores_are_run_when_that_is_ordered() {
         // Nothing for a minute.
         next.is_none_or(|next| atm_wire::Stamp::parse(&next).unwrap().as_millis() > now() + 60_000)
     });
-    let mut member = Command::new("sh")
-        .args(["-c", "read -r line", "member", "--agent-id", "bob@dev"])
-        .arg0("claude")
-        .env("CLAUDE_CONFIG_DIR", world.root())
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut member = super::bob(world);
     assert_eq!(woken.calls(), 0);
     for (team, expected) in [(json!("nobody"), 0), (json!("dev"), 1), (Value::Null, 1)] {
         let answer = woken.ask(&json!({ "atm": 1, "ask": "tend", "team": team }));

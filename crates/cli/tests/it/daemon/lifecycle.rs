@@ -177,6 +177,29 @@ fn it_ends_when_its_program_is_replaced_or_gone() {
     }
 }
 
+/// A service manager starts the new program, and has nothing to start if there is none.
+#[test]
+fn a_service_says_by_its_exit_whether_there_is_a_newer_program() {
+    for (is_replaced, code) in [(true, 75), (false, 0)] {
+        let world = World::with_team();
+        let program = world.home().join("atm");
+        fs::copy(ATM, &program).unwrap();
+        let watched = Watched { world };
+        let mut run = watched.world.program(program.to_str().unwrap());
+        let mut daemon = run.args(["daemon", "run", "--detached", "--service"]).spawn().unwrap();
+        wait_until("it serves", || watched.world.atm(&["daemon", "status"]).code == Some(0));
+        if is_replaced {
+            let newer = watched.world.home().join("newer");
+            fs::copy(ATM, &newer).unwrap();
+            fs::rename(&newer, &program).unwrap();
+        } else {
+            fs::remove_file(&program).unwrap();
+        }
+        assert_eq!(daemon.wait().unwrap().code(), Some(code));
+        assert_eq!(watched.last_words()["stopped"]["why"], "its program was replaced");
+    }
+}
+
 #[test]
 fn it_ends_when_its_state_is_gone_and_makes_none() {
     let watched = Watched::new(World::with_team());

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use atm_ledger::{Cursor, Event, Feed, Ledger};
-use atm_support::wait_until;
+use atm_support::{wait_until, wait_until_visible};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -25,6 +25,19 @@ fn events(ledger: &Ledger) -> Vec<Event> {
         Feed::Events { events, .. } => events,
         Feed::Reset { .. } => panic!("a log has no start"),
     }
+}
+
+/// A process that looks like bob's client.
+fn bob(world: &World) -> Child {
+    let member = Command::new("sh")
+        .args(["-c", "read -r line", "member", "--agent-id", "bob@dev"])
+        .arg0("claude")
+        .env("CLAUDE_CONFIG_DIR", world.root())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until_visible(&member);
+    member
 }
 
 /// A world with a daemon, which is stopped at the end.
@@ -78,13 +91,7 @@ impl Watched {
 
     /// A process that looks like bob's client, which the daemon watches when this returns.
     pub(crate) fn start_bob(&self) -> Child {
-        let member = Command::new("sh")
-            .args(["-c", "read -r line", "member", "--agent-id", "bob@dev"])
-            .arg0("claude")
-            .env("CLAUDE_CONFIG_DIR", self.world.root())
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let member = bob(&self.world);
         self.world.ok(&["member", "set", "bob", "--active", "true"]);
         wait_until("it watches the process", || self.status()["processes"] == 1);
         member

@@ -51,8 +51,10 @@ impl Foreign {
             .args(["-c", "read -r line", "claude", "--agent-id", "bob@dev"])
             .env("CLAUDE_CONFIG_DIR", root)
             .stdin(Stdio::piped())
-            .spawn();
-        Self(child.unwrap())
+            .spawn()
+            .unwrap();
+        atm_support::wait_until_visible(&child);
+        Self(child)
     }
 }
 

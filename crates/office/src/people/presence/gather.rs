@@ -260,8 +260,10 @@ impl Office {
     pub(crate) fn agent_named(&self, team: &TeamName, name: &str, around: &Surroundings) -> Option<u64> {
         let agents = around.agents.get_or_init(|| {
             let is_here = |agent: &Agent| agent.root.as_deref().is_none_or(|root| self.is_root(root));
-            let agents = self.probe.agents().into_iter().filter(is_here);
-            let agents = agents.map(|agent| (agent.id, agent.pid)).collect();
+            let mut agents: Vec<Agent> = self.probe.agents().into_iter().filter(is_here).collect();
+            // One of which it is known that it is of this tree counts, and not one of the same name that may be another's.
+            agents.sort_by_key(|agent| agent.root.is_some());
+            let agents = agents.into_iter().map(|agent| (agent.id, agent.pid)).collect();
             self.remember_agents(&agents);
             agents
         });
