@@ -99,7 +99,8 @@ fn run(global: &Global, command: Command, for_a_hook: bool) -> Result<i32, Failu
             _ => context.out.warn(&warning)?,
         }
     }
-    let is_about_daemon = matches!(&command, Command::Daemon(_));
+    // Who changes the settings may want none any more.
+    let is_about_daemon = matches!(&command, Command::Daemon(_) | Command::Config(_));
     let done = cmd::run(command, &mut context);
     // The answer first: what is left to do for the ledger is nobody's to wait for.
     let finished = context.out.finish();

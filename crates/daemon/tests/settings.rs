@@ -44,7 +44,7 @@ fn end_after(office: &Office, patience: Duration) {
 /// A folder that comes after the folders were listed and before the one above it is watched gives no event.
 #[test]
 fn a_file_that_comes_with_its_folder_at_whichever_moment_of_the_start_counts() {
-    for round in 0..120_u32 {
+    for round in 0..150_u32 {
         let env = TestEnv::new();
         let (office, mut daemon) = daemon(&env);
         let file = env.state().join(format!("config-{round}/atm/config.toml"));
@@ -52,10 +52,12 @@ fn a_file_that_comes_with_its_folder_at_whichever_moment_of_the_start_counts() {
         end_after(&office, Duration::from_secs(30));
         let writer = thread::spawn(move || {
             let begun = Instant::now();
-            while begun.elapsed() < Duration::from_micros(25) * round {
+            while begun.elapsed() < Duration::from_micros(20) * round {
                 std::hint::spin_loop();
             }
             fs::create_dir_all(file.parent().unwrap()).unwrap();
+            // A while after that the daemon waits, unless it has found the folder by then.
+            thread::sleep(Duration::from_millis(20));
             fs::write(&file, "x = 1").unwrap();
         });
         let ended = daemon.run(&Settings { chores: Arc::new(Nothing), files }).unwrap();

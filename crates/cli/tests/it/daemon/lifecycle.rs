@@ -295,6 +295,10 @@ fn it_is_started_by_commands_only_if_the_settings_say_so() {
     wait_until("it serves", || watched.world.atm(&["daemon", "status"]).code == Some(0));
     watched.world.ok(&["daemon", "stop"]);
     assert_eq!(watched.world.atm(&["daemon", "status"]).code, Some(3), "asking about it starts none");
+    // Each start makes this file anew.
+    fs::remove_file(watched.folder().join("stderr.log")).unwrap();
+    watched.world.ok(&["config", "set", "daemon.autostart", "never"]);
+    assert!(!watched.folder().join("stderr.log").exists(), "who wants none starts none");
 }
 
 #[test]
