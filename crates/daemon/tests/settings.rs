@@ -28,7 +28,7 @@ impl Chores for Nothing {
 
 fn daemon(env: &TestEnv) -> (Office, Daemon) {
     let office = Office::new(env.store_root(), env.store_state());
-    let daemon = Daemon::begin(office.clone(), "0", "test", None).unwrap();
+    let daemon = Daemon::begin(office.clone(), "0", "test", None).expect("a daemon begins");
     (office, daemon)
 }
 
@@ -69,7 +69,8 @@ fn a_file_that_comes_with_its_folder_at_whichever_moment_of_the_start_counts() {
 /// Files and threads that this process has now.
 #[cfg(target_os = "linux")]
 fn held() -> [usize; 2] {
-    ["fd", "task"].map(|what| fs::read_dir(format!("/proc/self/{what}")).unwrap().count())
+    ["fd", "task"]
+        .map(|what| fs::read_dir(format!("/proc/self/{what}")).expect("what this process has").count())
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn serve(notifier: &Notifier, office: &Office, events: &Receiver<Event>) {
         }
         match events.recv_timeout(look_at.saturating_duration_since(now)) {
             Ok(event) => {
-                for event in combine(std::iter::once(event).chain(events.try_iter()).collect()) {
+                for event in combine(&std::iter::once(event).chain(events.try_iter()).collect::<Vec<_>>()) {
                     let failed = notifier.post.post(&event).err().map(|error| error.to_string());
                     report(&event, failed.as_deref());
                 }
@@ -134,7 +134,7 @@ fn serve(notifier: &Notifier, office: &Office, events: &Receiver<Event>) {
 
 /// One event for those of a kind of which many came at once: when a machine goes down with thirty agents, nobody wants to
 /// be told thirty times.
-fn combine(events: Vec<Event>) -> Vec<Event> {
+fn combine(events: &[Event]) -> Vec<Event> {
     let is_of = |kind: Kind| move |event: &&Event| event.kind == kind;
     let is_storm = |kind: &Kind| events.iter().filter(is_of(*kind)).count() > ONE_BY_ONE;
     let storms: Vec<Kind> = Kind::ALL.into_iter().filter(is_storm).collect();
@@ -228,8 +228,8 @@ mod tests {
         };
         let disk = Event::new(Kind::Disk, None, "disk", Stamp::from_millis(9), "full");
         let few: Vec<Event> = (0..ONE_BY_ONE).map(death).chain([disk.clone()]).collect();
-        assert_eq!(combine(few.clone()), few);
-        let many = |count: usize| combine((0..count).map(death).chain([disk.clone()]).collect());
+        assert_eq!(combine(&few), few);
+        let many = |count: usize| combine(&(0..count).map(death).chain([disk.clone()]).collect::<Vec<_>>());
         let told = many(8);
         assert_eq!((told.len(), &told[0]), (2, &disk));
         assert_eq!(

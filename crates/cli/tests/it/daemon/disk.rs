@@ -1,5 +1,9 @@
 //! Disks that are full or cannot be written.
 
+use std::fs;
+
+use serde_json::json;
+
 use crate::disk::with_mounts;
 use crate::scene::World;
 
@@ -34,14 +38,16 @@ fn a_state_that_cannot_be_written_is_named_and_mail_can_be_read() {
 fn one_whose_disk_fills_up_says_so_and_records_what_came_when_there_is_room() {
     let world = World::with_team();
     // It watches the root, which has room; the ledger has none.
+    // The ledger may have room for a little in files that it has; not for this.
+    let text = format!("while it was full {}", "x".repeat(300_000));
     let entry =
-        r#"[{"from":"x","text":"while it was full","timestamp":"2026-11-17T06:00:00.000Z","read":false}]"#;
-    let script = format!(
-        "
+        json!([{ "from": "x", "text": text, "timestamp": "2026-11-17T06:00:00.000Z", "read": false }]);
+    fs::write(world.home().join("entry"), entry.to_string()).unwrap();
+    let script = "
         mount -t tmpfs -o size=2m tmpfs \"$ATM_STATE\"
         atm -q daemon start
         head -c 4000000 /dev/zero > \"$ATM_STATE/filler\" 2>/dev/null
-        echo '{entry}' > \"$ATM_ROOT/teams/dev/inboxes/bob.json\"
+        cp \"$HOME/entry\" \"$ATM_ROOT/teams/dev/inboxes/bob.json\"
         timeout 30 sh -c 'until atm daemon status | grep -q \"dev.*full\"; do sleep 0.05; done'
         atm -q daemon status > /dev/null
         rm \"$ATM_STATE/filler\"
@@ -50,8 +56,7 @@ fn one_whose_disk_fills_up_says_so_and_records_what_came_when_there_is_room() {
         atm -q daemon stop
         rm \"$ATM_ROOT/teams/dev/inboxes/bob.json\"
         atm --json search full | grep -o 'while it was full'
-        "
-    );
-    let Some(said) = with_mounts(&world, &script) else { return };
+        ";
+    let Some(said) = with_mounts(&world, script) else { return };
     assert_eq!(said, "[exit 1]\n[exit 7]\nwhile it was full\n");
 }
