@@ -3,11 +3,15 @@
 //! The user's file may set everything. A project's file is written by the project's author: what only the user may decide
 //! counts there once the user has trusted the folder, with the file as it is.
 
+mod archive;
+mod daemon;
+mod delivery;
 mod edit;
 mod file;
 mod keys;
 mod notify;
 mod source;
+mod trouble;
 
 use std::env;
 use std::fmt;
@@ -28,7 +32,7 @@ use crate::failure::Failure;
 use crate::output::brief::Budget;
 use file::{File, TAKE_MAIL, parse_color};
 
-pub(crate) use file::Autostart;
+pub(crate) use daemon::Autostart;
 
 pub(crate) use edit::edit;
 pub(crate) use file::trouble_in;

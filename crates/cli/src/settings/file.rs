@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atm_office::chores::retry::{Policies, Policy};
+use atm_office::chores::retry::Policies;
 use atm_office::chores::wake::Ladder;
 use atm_upkeep::archive::Upkeep;
 use atm_wire::stamp::parse_duration;
 use atm_wire::{Address, TeamName};
 use serde::Deserialize;
 
+use super::archive::Archive;
+use super::daemon::Daemon;
+use super::delivery::{Delivery, TakenOut};
 use super::notify::{Notifications, Notify};
+use super::trouble::Trouble;
 use crate::args::ColorChoice;
 use crate::output::brief::Budget;
-use crate::size;
 
 /// How it is said that an untrusted `as` is no reason to take somebody's mail.
 pub(super) const TAKE_MAIL: &str = "as (to take mail)";
@@ -133,35 +136,6 @@ impl Pending {
     }
 }
 
-/// When a daemon is started without anybody asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Autostart {
-    /// Never.
-    Never,
-    /// With what shows all teams for longer.
-    WithUi,
-    /// With every command that finds none.
-    Always,
-}
-
-impl Autostart {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::WithUi => "with-ui",
-            Self::Always => "always",
-        }
-    }
-}
-
-/// The daemon.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Daemon {
-    pub(super) autostart: Option<Autostart>,
-}
-
 /// What goes into a prompt.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,141 +147,6 @@ impl InPrompts {
     pub(super) fn budget(&self) -> Result<Option<Budget>, String> {
         let budget = self.budget.map(Budget::of).transpose();
         budget.map_err(|why| format!("[context] budget: {why}"))
-    }
-}
-
-/// What stays in the inboxes, and when the archive is packed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Archive {
-    keep: Option<usize>,
-    older_than: Option<String>,
-    compress_after: Option<String>,
-    shrink_over: Option<String>,
-    rotate_over: Option<String>,
-    quarantine_for: Option<String>,
-}
-
-impl Archive {
-    /// Changes `upkeep` where this says something.
-    pub(super) fn apply(&self, upkeep: &mut Upkeep) -> Result<(), String> {
-        let span = |text: &String| parse_duration(text).map_err(|error| error.to_string());
-        upkeep.keep = self.keep.unwrap_or(upkeep.keep);
-        if let Some(after) = &self.older_than {
-            upkeep.older_than = Some(span(after)?);
-        }
-        if let Some(after) = &self.compress_after {
-            upkeep.compress_after = span(after)?;
-        }
-        if let Some(over) = &self.shrink_over {
-            upkeep.shrink_over = size::parse(over)?;
-        }
-        if let Some(over) = &self.rotate_over {
-            upkeep.rotate_over = size::parse(over)?;
-        }
-        if let Some(after) = &self.quarantine_for {
-            upkeep.quarantine_for = span(after)?;
-        }
-        Ok(())
-    }
-}
-
-/// The policy for queued mail, with exceptions by priority.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Delivery {
-    retry_after: Option<Vec<String>>,
-    escalate_to: Option<Vec<String>>,
-    expire_after: Option<String>,
-    high: Option<Box<Delivery>>,
-    low: Option<Box<Delivery>>,
-}
-
-impl Delivery {
-    /// Changes `policy` where this says something.
-    fn apply(&self, policy: &mut Policy) -> Result<(), String> {
-        let span = |text: &String| parse_duration(text).map_err(|error| error.to_string());
-        if let Some(after) = &self.retry_after {
-            policy.retry_after = after.iter().map(span).collect::<Result<_, _>>()?;
-        }
-        if let Some(after) = &self.expire_after {
-            policy.expire_after = Some(span(after)?);
-        }
-        if let Some(to) = &self.escalate_to {
-            policy.escalate_to.clone_from(to);
-        }
-        Ok(())
-    }
-
-    pub(super) fn apply_to_all(&self, policies: &mut Policies) -> Result<(), String> {
-        for policy in [&mut policies.high, &mut policies.normal, &mut policies.low] {
-            self.apply(policy)?;
-        }
-        self.high.as_ref().map_or(Ok(()), |high| high.apply(&mut policies.high))?;
-        self.low.as_ref().map_or(Ok(()), |low| low.apply(&mut policies.low))
-    }
-
-    fn keep_harmless(&mut self, taken: &mut TakenOut) {
-        taken.retries |= self.retry_after.take_if(|after| !only_lengthens(after)).is_some();
-        taken.escalates |= self.escalate_to.take().is_some();
-        taken.expires |= self.expire_after.take().is_some();
-        for part in [&mut self.high, &mut self.low].into_iter().flatten() {
-            part.keep_harmless(taken);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        let says_nothing = |part: &Option<Box<Delivery>>| part.as_ref().is_none_or(|part| part.is_empty());
-        self.retry_after.is_none()
-            && self.escalate_to.is_none()
-            && self.expire_after.is_none()
-            && says_nothing(&self.high)
-            && says_nothing(&self.low)
-    }
-}
-
-/// What was taken out of the policies.
-#[derive(Default)]
-struct TakenOut {
-    retries: bool,
-    escalates: bool,
-    expires: bool,
-}
-
-/// Whether mail is offered again no sooner and no more often than by default. The last pause counts on its own: telling
-/// others goes by it.
-fn only_lengthens(after: &[String]) -> bool {
-    let usual = Policy::default().retry_after;
-    let after: Result<Vec<_>, _> = after.iter().map(|text| parse_duration(text)).collect();
-    after.is_ok_and(|after| {
-        after.len() <= usual.len()
-            && after.iter().zip(&usual).all(|(after, usual)| after >= usual)
-            && after.last().is_none_or(|last| Some(last) >= usual.last())
-    })
-}
-
-/// What is wrong with a settings file.
-#[derive(Debug)]
-pub(crate) struct Trouble {
-    /// All of it, with the line.
-    pub(super) message: String,
-    /// What is wrong, in one line.
-    pub(crate) short: String,
-    /// Where, in bytes, if the parser knows.
-    pub(crate) at: Option<usize>,
-}
-
-impl Trouble {
-    fn plain(message: String) -> Self {
-        Self { short: message.clone(), message, at: None }
-    }
-
-    /// What is wrong with `text`, and where, without the line itself: the file may be a way to one of the user's secrets.
-    pub(super) fn without_source(&self, text: &str) -> String {
-        let Some(before) = self.at.and_then(|at| text.get(..at)) else { return self.short.clone() };
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-        format!("line {line}, column {column}: {}", self.short)
     }
 }
 
@@ -412,18 +251,6 @@ mod tests {
         assert_eq!(policies, Policies { low: policies.low.clone(), ..Policies::default() });
         assert_eq!(policies.low.retry_after.len(), 1);
         assert_eq!(policies.low.expire_after, Policies::default().low.expire_after);
-    }
-
-    #[test]
-    fn without_trust_mail_is_offered_no_sooner_and_no_more_often() {
-        let lengthens =
-            |after: &[&str]| only_lengthens(&after.iter().map(ToString::to_string).collect::<Vec<_>>());
-        for after in [&[][..], &["15m"], &["5m", "15m"], &["1h", "2h"], &["18446744073709551615s"]] {
-            assert!(lengthens(after), "{after:?}");
-        }
-        for after in [&["5m"][..], &["1ms"], &["5m", "14m"], &["1h", "1h", "1h"], &["soon"]] {
-            assert!(!lengthens(after), "{after:?}");
-        }
     }
 
     #[test]

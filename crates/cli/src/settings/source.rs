@@ -7,7 +7,8 @@ use atm_clients::shell;
 use atm_store::files::{SmallFile, read_small};
 use atm_store::{StoreError, TrustedFolders};
 
-use super::file::{File, Trouble, parse};
+use super::file::{File, parse};
+use super::trouble::Trouble;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::output::safe;

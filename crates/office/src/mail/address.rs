@@ -15,7 +15,7 @@ use crate::error::OfficeError;
 use crate::hint::Hint;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::mail::summary::summarize;
-use crate::mail::tag;
+use crate::mail::tag::{self, Waited};
 use crate::office::USER;
 use crate::team::Team;
 use crate::trail::transcript::Remembered;
@@ -81,7 +81,7 @@ impl Routes<'_, '_> {
         let is_protocol = content.is_protocol();
         let text = match delivery {
             Delivery::Queued if !options.no_tag && !is_protocol => {
-                tag::tagged(&format!("queued while offline at {now}"), &letter.text)
+                tag::tagged(Waited::Queued { at: now }, &letter.text)
             }
             _ => letter.text.clone(),
         };

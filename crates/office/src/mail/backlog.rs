@@ -11,7 +11,7 @@ use super::send::Letter;
 use super::summary::summarize;
 use crate::error::OfficeError;
 use crate::mail::outbox::parse_draft;
-use crate::mail::tag;
+use crate::mail::tag::{self, Waited};
 use crate::office::Office;
 use crate::team::Team;
 
@@ -82,7 +82,7 @@ impl Team<'_> {
             id: Some(letter_id(&self.inbox_key(name), &ids.join(" "), "backlog")),
             ..Letter::new(
                 Address { name: name.clone(), team: None },
-                tag::tagged("written while you were off", &words),
+                tag::tagged(Waited::Noted, &words),
             )
         };
         self.write_as_system(&letter, None)?;
@@ -91,6 +91,6 @@ impl Team<'_> {
 }
 
 fn with_tag(draft: Draft) -> Draft {
-    let text = tag::tagged(&format!("unread since {}, before you returned", draft.timestamp), &draft.text);
+    let text = tag::tagged(Waited::Unread { since: draft.timestamp }, &draft.text);
     Draft { text, delivery: Delivery::Queued, ..draft }
 }

@@ -292,8 +292,8 @@ mod tests {
         );
         let rows = [
             ("bob", "hello", 1),
-            ("bob", "[PENDING ACTION - queued while offline at noon] hello", 1),
-            ("bob", "[PENDING ACTION - queued while offline at noon] hell", 0),
+            ("bob", "[PENDING ACTION - queued while offline at 12:00] hello", 1),
+            ("bob", "[PENDING ACTION - queued while offline at 12:00] hell", 0),
             ("eve", "hello\nworld", 1),
             ("eve", "hello", 0),
             ("carol", "hello", 0),

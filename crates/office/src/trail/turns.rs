@@ -15,7 +15,7 @@ use atm_wire::{Draft, MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::outbox::parse_draft;
-use crate::mail::tag;
+use crate::mail::tag::{self, Waited};
 use crate::office::Office;
 use crate::people::presence::{Presence, Surroundings, judge};
 use crate::trail::intake::{Outline, outline};
@@ -191,8 +191,8 @@ fn with_tag(draft: Draft) -> Draft {
     if classify(&draft.text, None).is_protocol() {
         return Draft { delivery: Delivery::Queued, ..draft };
     }
-    let why = format!("taken by your client after {}, and not shown to you before it ended", draft.timestamp);
-    Draft { text: tag::tagged(&why, &draft.text), delivery: Delivery::Queued, ..draft }
+    let text = tag::tagged(Waited::Lost { sent: draft.timestamp }, &draft.text);
+    Draft { text, delivery: Delivery::Queued, ..draft }
 }
 
 #[cfg(test)]

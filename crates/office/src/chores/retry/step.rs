@@ -14,7 +14,7 @@ use crate::error::OfficeError;
 use crate::mail::derived::letter_id;
 use crate::mail::outbox::parse_draft;
 use crate::mail::send::{Letter, SendOptions};
-use crate::mail::tag;
+use crate::mail::tag::{self, Waited};
 use crate::office::{Office, USER};
 use crate::team::Team;
 
@@ -130,8 +130,7 @@ fn tell_somebody(team: &Team<'_>, message: &Recorded, to: &str, number: i64) -> 
 fn numbered(mut draft: Draft, number: u32) -> Draft {
     draft.ours.offer = Some(number);
     if !classify(&draft.text, None).is_protocol() {
-        let why = format!("offered again, number {number}, sent at {}", draft.timestamp);
-        draft.text = tag::tagged(&why, &draft.text);
+        draft.text = tag::tagged(Waited::Offered { number, sent: draft.timestamp }, &draft.text);
     }
     draft
 }
