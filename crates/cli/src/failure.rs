@@ -147,12 +147,26 @@ impl From<io::Error> for Failure {
 impl From<OfficeError> for Failure {
     fn from(error: OfficeError) -> Self {
         let hint = error.hint().as_ref().map(hint::words);
-        Self::Told(Told {
-            exit: ExitCode::from(&error),
-            code: error.code(),
-            message: error.to_string(),
-            hint,
-        })
+        let message = match &error {
+            OfficeError::Field(field) => format!("{}: {}", option_for(field.field()), field.rule()),
+            error => error.to_string(),
+        };
+        Self::Told(Told { exit: ExitCode::from(&error), code: error.code(), message, hint })
+    }
+}
+
+/// The option that sets a field of a team or a member; the field itself where none does.
+fn option_for(field: &'static str) -> &'static str {
+    match field {
+        "agentType" => "--type",
+        "model" => "--model",
+        "prompt" => "--prompt",
+        "tmuxPaneId" => "--pane",
+        "cwd" => "--cwd",
+        "color" => "--member-color",
+        "description" => "--description",
+        "metadata" => "--metadata",
+        field => field,
     }
 }
 

@@ -120,6 +120,7 @@ impl From<OfficeError> for Trouble {
             OfficeError::NoMessage { id, .. }
             | OfficeError::NotRecorded { id, .. }
             | OfficeError::WhichMessage { id, .. } => Some(id.clone()),
+            OfficeError::NotOpen { request, .. } => Some(request.clone()),
             OfficeError::Task(TaskError::NoTask { id, .. }) => Some(id.to_string()),
             OfficeError::Name(error) => Some(error.name().to_owned()),
             _ => None,

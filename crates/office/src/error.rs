@@ -8,7 +8,7 @@ use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
 use atm_store::mend::UndoError;
 use atm_wire::team::FieldError;
-use atm_wire::{MemberName, NameError, TeamName};
+use atm_wire::{MemberName, NameError, TeamName, counted};
 
 use crate::chores::wake::WakeError;
 use crate::mail::partly::Done;
@@ -178,7 +178,7 @@ pub enum OfficeError {
         team: TeamName,
     },
     /// A team that still has unread mail is not deleted just so.
-    #[error("team {team} has {unread} unread message{}", if *unread == 1 { "" } else { "s" })]
+    #[error("team {team} has {}", counted(*unread, "unread message"))]
     UnreadMail {
         /// The team.
         team: TeamName,
@@ -186,7 +186,7 @@ pub enum OfficeError {
         unread: usize,
     },
     /// A member that still has unread mail is not removed just so.
-    #[error("{name}@{team} has {unread} unread message{}", if *unread == 1 { "" } else { "s" })]
+    #[error("{name}@{team} has {}", counted(*unread, "unread message"))]
     MemberHasMail {
         /// The team.
         team: TeamName,
@@ -234,6 +234,18 @@ pub enum OfficeError {
         who: String,
         /// Why not.
         why: String,
+    },
+    /// A request that cannot be answered.
+    #[error("{why}")]
+    NotOpen {
+        /// Who tried.
+        who: String,
+        /// The request.
+        request: String,
+        /// Why not.
+        why: String,
+        /// The requests of that kind that could be.
+        open: Vec<String>,
     },
     /// An awaited stage did not come.
     #[error("message {id} was {stage} and not {wanted} in time")]

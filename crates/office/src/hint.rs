@@ -235,8 +235,9 @@ impl OfficeError {
             }
             Self::NobodyElse { .. } | Self::NotRemoved { .. } => Hint::AddMember,
             Self::NoLead { .. } => Hint::ShowLead,
-            Self::NotYours { who, .. } if who == USER => Hint::ActForMember,
+            Self::NotYours { who, .. } | Self::NotOpen { who, .. } if who == USER => Hint::ActForMember,
             Self::NoMessage { who, .. } => Hint::ListMessages { who: who.clone() },
+            Self::NotOpen { open, .. } if !open.is_empty() => Hint::ChooseMessage(open.clone()),
             Self::WhichMessage { choices, .. } => Hint::ChooseMessage(choices.clone()),
             Self::NotRecorded { .. } => Hint::SearchHistory,
             Self::NotInTime { id, stage, .. } => {
@@ -264,6 +265,7 @@ impl OfficeError {
                 Hint::Partly { done: done.clone(), rest: source.hint().map(Box::new) }
             }
             Self::NotYours { .. }
+            | Self::NotOpen { .. }
             | Self::NoProcess { .. }
             | Self::RepeatedId { .. }
             | Self::Withdrawn { .. }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use atm_wire::counted;
 use atm_wire::message::Flaw;
 
 /// Something that a reader or writer should be told, while the operation went on.
@@ -73,9 +74,10 @@ impl std::fmt::Display for Warning {
             }
             Self::SetAside { path, kept, why, salvaged } => write!(
                 f,
-                "{}: {why}; its bytes are kept in {}, {salvaged} readable messages were carried over",
+                "{}: {why}; its bytes are kept in {}, {} carried over",
                 path.display(),
-                kept.display()
+                kept.display(),
+                counted(*salvaged, "readable message")
             ),
             Self::Unsynced { why } => f.write_str(why),
             Self::Damaged { path, place, why } => write!(f, "{}: {place}: {why}", path.display()),

@@ -8,6 +8,7 @@ pub mod archive;
 pub mod artifact;
 pub mod backup;
 pub mod color;
+pub mod count;
 pub mod cursor;
 pub mod json;
 pub mod lint;
@@ -25,6 +26,7 @@ pub mod visible;
 
 pub use artifact::ArtifactName;
 pub use color::Color;
+pub use count::counted;
 pub use message::{Draft, Message};
 pub use name::{Address, MemberName, NameError, TeamName};
 pub use stamp::Stamp;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use atm_office::artifacts::MemberArtifacts;
 use atm_wire::status::{News, State};
-use atm_wire::{Address, ArtifactName};
+use atm_wire::{Address, ArtifactName, counted};
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::duration::duration;
@@ -156,10 +156,10 @@ fn show(out: &mut Out, left: &[MemberArtifacts]) -> Result<(), Failure> {
             if let Some(metrics) = &status.metrics {
                 facts.extend(metrics.tasks_completed.map(|tasks| format!("{tasks} done")));
                 facts.extend(metrics.avg_response_time.map(|seconds| format!("answers in {seconds} s")));
-                facts.extend(metrics.tokens_used.map(|tokens| format!("{tokens} tokens")));
+                facts.extend(metrics.tokens_used.map(|tokens| counted(tokens, "token")));
             }
         }
-        facts.extend(member.log.map(|size| format!("log of {size} bytes")));
+        facts.extend(member.log.map(|size| format!("log of {}", counted(size, "byte"))));
         let facts = if facts.is_empty() { "nothing".to_owned() } else { facts.join(", ") };
         let name = out.paint.bold(&safe::line(member.name.as_str()));
         out.hanging(&format!("{name}  "), &facts)?;
@@ -205,7 +205,7 @@ fn put(context: &mut Context, file: &Path, as_name: Option<ArtifactName>) -> Res
         let document = serde_json::json!({ "team": team, "name": who, "file": name, "size": size });
         context.out.document(&document)?;
     } else {
-        context.out.note(format!("left {name}, {size} bytes"))?;
+        context.out.note(format!("left {name}, {}", counted(size, "byte")))?;
     }
     Ok(())
 }
@@ -233,7 +233,11 @@ fn get(context: &mut Context, of: Address, name: &ArtifactName, to: Option<PathB
         let document = serde_json::json!({ "team": team, "name": of, "file": name, "size": size, "out": to });
         context.out.document(&document)?;
     } else {
-        context.out.note(format!("wrote {}, {size} bytes", safe::line(&to.display().to_string())))?;
+        context.out.note(format!(
+            "wrote {}, {}",
+            safe::line(&to.display().to_string()),
+            counted(size, "byte")
+        ))?;
     }
     Ok(())
 }

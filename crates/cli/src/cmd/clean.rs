@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use atm_upkeep::archive::{self, CLEAN_AFTER, Tended};
-use atm_wire::Address;
+use atm_wire::{Address, counted};
 use clap::Args;
 
 use super::each_inbox;
@@ -36,7 +36,7 @@ impl Clean {
             let verb = if dry_run { "would be archived" } else { "archived" };
             let swept = match tended.swept {
                 0 => String::new(),
-                swept => format!("; {swept} temp files of dead processes removed"),
+                swept => format!("; {} of dead processes removed", counted(swept, "temporary file")),
             };
             let line = format!(
                 "{}: {} {verb}{}{swept}",

@@ -85,9 +85,10 @@ pub(super) fn whose(tended: &Tended) -> String {
 
 /// What is left in the inbox.
 pub(super) fn left(tended: &Tended) -> String {
+    let stay = if tended.left == 1 { "1 stays".to_owned() } else { format!("{} stay", tended.left) };
     match tended.unread {
-        0 => format!("{} stay", tended.left),
-        unread => format!("{} stay, {unread} of them unread", tended.left),
+        0 => stay,
+        unread => format!("{stay}, {unread} of them unread"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use atm_charts::{Bars, Style, Tick};
 use atm_ledger::{Count, Stats as Numbers};
-use atm_wire::Stamp;
+use atm_wire::{Stamp, counted};
 use clap::Args;
 
 use super::duration::{span, time};
@@ -63,7 +63,10 @@ fn show(out: &mut Out, stats: &Numbers) -> Result<(), Failure> {
     if stats.messages == 0 {
         return Ok(out.hanging("", &format!("no mail in {window}; --since goes further back"))?);
     }
-    out.hanging("", &format!("{} messages in {window}, {:.2} a minute", stats.messages, stats.per_minute))?;
+    out.hanging(
+        "",
+        &format!("{} in {window}, {:.2} a minute", counted(stats.messages, "message"), stats.per_minute),
+    )?;
     let most = stats.over_time.iter().max().copied().unwrap_or(0).max(1);
     let bar = |count: &u64| match count {
         0 => ' ',
@@ -101,7 +104,12 @@ fn list(out: &mut Out, head: &str, counts: &[Count]) -> Result<(), Failure> {
 fn chart(stats: &Numbers) -> String {
     let length = (stats.until - stats.since).max(0);
     let parts = i64::try_from(stats.over_time.len()).unwrap_or(1).max(1);
-    let title = format!("{} messages in {}, {:.2} a minute", stats.messages, span(length), stats.per_minute);
+    let title = format!(
+        "{} in {}, {:.2} a minute",
+        counted(stats.messages, "message"),
+        span(length),
+        stats.per_minute
+    );
     let part_seconds = length / parts / 1_000;
     let each = if part_seconds < 600 { format!("{part_seconds} s") } else { span(length / parts) };
     let unit = format!("messages in {each}");

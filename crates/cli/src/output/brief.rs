@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 use atm_office::view::{Kind, MessageView};
-use atm_wire::{Stamp, visible};
+use atm_wire::{Stamp, counted, visible};
 use serde_json::Value;
 
 use super::message::text;
@@ -130,7 +130,7 @@ fn entry(message: &MessageView, room: usize, now: Stamp) -> (String, bool) {
     let pending = if message.pending { " (waited while you were off)" } else { "" };
     let id = short_id(&message.id);
     let by = message.ack_by.as_ref().map(|by| format!(" by {}", time(by, now))).unwrap_or_default();
-    let is_wanted = message.wants_ack() && !message.read;
+    let is_wanted = message.owes_ack();
     let wanted = if is_wanted { format!(" (wants `atm ack {id}`{by})") } else { String::new() };
     let mut entry =
         format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", time(&message.timestamp, now));
@@ -226,7 +226,7 @@ fn names<'a>(senders: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn others(all: usize) -> String {
-    if all > MOST_NAMES { format!(" and {} others", all - MOST_NAMES) } else { String::new() }
+    if all > MOST_NAMES { format!(" and {}", counted(all - MOST_NAMES, "other")) } else { String::new() }
 }
 
 /// The start of a text, at most `room` bytes long.

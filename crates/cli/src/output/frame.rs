@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use atm_wire::counted;
+
 use super::fit;
 use super::screen::Screen;
 
@@ -31,7 +33,7 @@ pub(super) fn of(text: &str, screen: Screen) -> String {
         shown += 1;
     }
     if shown < lines.len() {
-        let _ = write!(frame, "… {} more lines{CLEAR_LINE}\r\n", lines.len() - shown);
+        let _ = write!(frame, "… {}{CLEAR_LINE}\r\n", counted(lines.len() - shown, "more line"));
     }
     frame.push_str(CLEAR_BELOW);
     frame

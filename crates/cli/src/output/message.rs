@@ -83,7 +83,7 @@ fn show_one(out: &mut Out, message: &MessageView, flags: Flags, extent: Extent) 
     };
     show_head(out, &head)?;
     show_text(out, &text(message), &message.id, extent)?;
-    if message.wants_ack() && !message.read {
+    if message.owes_ack() {
         let by = message.ack_by.as_deref().map(|by| format!(" by {}", out.times.moment_of(by)));
         let (by, id) = (by.unwrap_or_default(), ids::short(&message.id));
         let wanted = format!("wants an acknowledgment{by}: atm ack {id}");

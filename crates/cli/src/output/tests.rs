@@ -99,6 +99,7 @@ fn mail(text: &str, read: bool) -> MessageView {
         pending: !read,
         ack_by: None,
         ack_id: None,
+        unacknowledged: false,
         files: Vec::new(),
         extra: Extra::default(),
     }
@@ -173,8 +174,10 @@ fn mail_that_wants_an_acknowledgment_says_so_with_the_command() {
     assert!(ours.contains("  wants an acknowledgment by ") && ours.contains("atm ack 7906ec52"), "{ours}");
     let others = MessageView { ack_id: Some("msg-12345".to_owned()), ..mail("tell me", false) };
     assert!(shown(others).contains("\n  wants an acknowledgment: atm ack 7906ec52\n"));
-    let read = shown(MessageView { ack_by: by, ..mail("tell me", true) });
-    assert!(!read.contains("acknowledgment"), "{read}");
+    let read = MessageView { ack_by: by, ..mail("tell me", true) };
+    assert!(!shown(read.clone()).contains("acknowledgment"), "nothing says that it has none");
+    let owed = shown(MessageView { unacknowledged: true, ..read });
+    assert!(owed.contains("atm ack 7906ec52"), "{owed}");
     assert!(!shown(mail("tell me", false)).contains("acknowledgment"));
 }
 

@@ -7,6 +7,7 @@ use atm_office::mail::pages::Reader;
 use atm_office::mail::read::Reading;
 use atm_office::view::MessageView;
 use atm_store::watch::Stop;
+use atm_wire::counted;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -70,9 +71,10 @@ impl Call for ReadInbox {
             look.messages.iter().map(|message| entry(message, self.mark_as_read)).collect();
         let skipped = entries.len() - fitting(entries.iter().rev());
         let messages: Vec<Value> = entries.into_iter().skip(skipped).collect();
-        let older =
-            (skipped > 0).then(|| format!("{skipped} older messages are not shown; search_mail finds them."));
-        let mut answer = Answer::list(messages).noting(look.warnings).noting(older);
+        let older = (skipped > 0)
+            .then(|| format!("Not shown: {}; search_mail finds them.", counted(skipped, "older message")));
+        let owed = wanted(look.messages.iter().skip(skipped));
+        let mut answer = Answer::list(messages).noting(look.warnings).noting(owed).noting(older);
         answer.reading = reading.map(|mut reading| {
             let handed: Vec<&str> =
                 look.messages.iter().skip(skipped).map(|message| message.id.as_str()).collect();
@@ -173,10 +175,10 @@ pub(super) fn shown(reading: &mut Reading, marked: bool) -> (Vec<Value>, Vec<Str
 }
 
 /// Which of these messages want an acknowledgment, and how that is given.
-fn wanted(messages: &[MessageView]) -> Option<String> {
+fn wanted<'a>(messages: impl IntoIterator<Item = &'a MessageView>) -> Option<String> {
     let ids: Vec<&str> = messages
-        .iter()
-        .filter(|message| message.wants_ack() && !message.read)
+        .into_iter()
+        .filter(|message| message.owes_ack())
         .map(|message| part(&message.id, 0, LONGEST_WORD).0)
         .collect();
     let (first, others) = ids.split_first()?;
@@ -204,7 +206,7 @@ fn entry(message: &MessageView, marked: bool) -> Value {
     if message.r#type != PLAIN {
         put("type", word(&message.r#type));
     }
-    if let Some(ack_by) = message.ack_by.as_ref().filter(|_| !message.read) {
+    if let Some(ack_by) = message.ack_by.as_ref().filter(|_| message.owes_ack()) {
         put("ack_by", word(ack_by));
     }
     if message.pending {

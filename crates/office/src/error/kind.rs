@@ -56,6 +56,7 @@ impl OfficeError {
             | Self::MemberHasMail { .. }
             | Self::Exists { .. }
             | Self::NotYours { .. }
+            | Self::NotOpen { .. }
             | Self::NotRecallable { .. }
             | Self::LeadRuns { .. }
             | Self::ClientRuns { .. }
@@ -131,7 +132,7 @@ impl OfficeError {
             Self::Store(StoreError::Unsynced { .. }) => "unsynced",
             Self::Store(StoreError::Interrupted { .. }) => "interrupted",
             Self::Withdrawn { .. } => "withdrawn",
-            Self::NotYours { .. } => "not_yours",
+            Self::NotYours { .. } | Self::NotOpen { .. } => "not_yours",
             Self::NotRecallable { .. } => "not_recallable",
             Self::NoArtifact { .. } => "no_such_artifact",
             Self::Undo(UndoError::NoEntry { .. } | UndoError::Nothing) => "nothing_to_undo",

@@ -84,6 +84,11 @@ impl Team<'_> {
 }
 
 impl Office {
+    /// Whether a message of the team is acknowledged, if the ledger knows it.
+    pub(crate) fn is_acknowledged(&self, team: &TeamName, id: &str) -> Option<bool> {
+        Some(self.recorded(Some(team), id).ok()?.stage >= Stage::Acked)
+    }
+
     /// The acknowledgment that a message has, as the answer to who wants to send another one.
     fn first_acknowledgment(
         &self,

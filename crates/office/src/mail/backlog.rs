@@ -3,7 +3,7 @@
 use atm_ledger::{Evidence, Stage};
 use atm_store::Layout;
 use atm_wire::message::Delivery;
-use atm_wire::{Address, Draft, MemberName, Message, TeamName};
+use atm_wire::{Address, Draft, MemberName, Message, TeamName, counted};
 
 use super::derived::letter_id;
 use super::first_words::SYSTEM;
@@ -75,15 +75,11 @@ impl Team<'_> {
             lines.push(format!("- and {} more", waiting.len() - NAMED_AT_MOST));
         }
         let count = waiting.len();
-        let (verb, s) = if count == 1 { ("waits", "") } else { ("wait", "s") };
-        let words =
-            format!("{count} message{s} in your inbox {verb} for you to act on:\n{}", lines.join("\n"));
+        let (mail, verb) = (counted(count, "message"), if count == 1 { "waits" } else { "wait" });
+        let words = format!("{mail} in your inbox {verb} for you to act on:\n{}", lines.join("\n"));
         let letter = Letter {
             id: Some(letter_id(&self.inbox_key(name), &ids.join(" "), "backlog")),
-            ..Letter::new(
-                Address { name: name.clone(), team: None },
-                tag::tagged(Waited::Noted, &words),
-            )
+            ..Letter::new(Address { name: name.clone(), team: None }, tag::tagged(Waited::Noted, &words))
         };
         self.write_as_system(&letter, None)?;
         Ok(count)

@@ -78,8 +78,14 @@ impl Team<'_> {
             listing.messages.iter().filter(|message| filter.lets_through(message, &waiting)).collect();
         let skip = filter.last.map_or(0, |last| fitting.len().saturating_sub(last));
         let viewer = Viewer::new(self.office(), who, self.name());
+        let view = |message: &Message| MessageView {
+            unacknowledged: message.read
+                && message.ack_id().is_some()
+                && self.office().is_acknowledged(self.name(), &message.id) == Some(false),
+            ..viewer.view(message)
+        };
         Ok(Look {
-            messages: fitting.into_iter().skip(skip).map(|message| viewer.view(message)).collect(),
+            messages: fitting.into_iter().skip(skip).map(view).collect(),
             warnings: listing.warnings.iter().map(ToString::to_string).collect(),
         })
     }

@@ -120,7 +120,12 @@ fn open_request<'a>(
     who: &MemberName,
     request: &str,
 ) -> Result<&'a Recorded, OfficeError> {
-    let refuse = |why: String| OfficeError::NotYours { who: who.to_string(), why };
+    let refuse = |why: String| OfficeError::NotOpen {
+        who: who.to_string(),
+        request: request.to_owned(),
+        why,
+        open: Vec::new(),
+    };
     // The first message about a request is the request; its recipient is the one that is asked.
     let asked = about.iter().find(|message| message.inbox.team == team.as_str());
     match asked {

@@ -1,5 +1,6 @@
 //! What a member tells its lead about itself: idle, or alive and this far.
 
+use atm_ledger::Recorded;
 use atm_store::Layout;
 use atm_wire::MemberName;
 use atm_wire::payload::{Heartbeat, IdleNotification};
@@ -108,11 +109,16 @@ impl Team<'_> {
         };
         let mut open = self.open_checks(who)?;
         if let Some(request) = &alive.request {
-            open.retain(|check| check.request_id.as_ref() == Some(request));
-            if open.is_empty() {
-                let why = format!("there is no open health check {request:?} for {who}");
-                return Err(OfficeError::NotYours { who: who.to_string(), why });
+            let is_meant = |check: &Recorded| check.request_id.as_ref() == Some(request);
+            if !open.iter().any(is_meant) {
+                return Err(OfficeError::NotOpen {
+                    who: who.to_string(),
+                    request: request.clone(),
+                    why: format!("there is no open health check {request:?} for {who}"),
+                    open: open.into_iter().filter_map(|check| check.request_id).collect(),
+                });
             }
+            open.retain(is_meant);
         }
         let lead = self.lead()?.clone();
         open.sort_by_key(|check| check.sender != lead.as_str());

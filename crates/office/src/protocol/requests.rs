@@ -14,6 +14,9 @@ use crate::mail::send::Sent;
 use crate::office::Office;
 use crate::team::Team;
 
+/// Who names a wrong request is told so many of the right ones.
+const NAMED: usize = 3;
+
 /// A request with what became of its message.
 #[derive(Debug, Clone, Serialize)]
 pub struct Asked {
@@ -81,7 +84,12 @@ impl Team<'_> {
         let (office, team) = (self.office(), self.name().as_str());
         let root = office.root_key();
         let about = office.books.with(|ledger| ledger.request(&root, request))?;
-        let refuse = |why: String| Err(OfficeError::NotYours { who: who.to_string(), why });
+        let refuse = |why: String| {
+            let inbox = self.inbox_key(who);
+            let open = office.books.with(|ledger| ledger.open_requests(&inbox, kind)).unwrap_or_default();
+            let open = open.into_iter().rev().filter_map(|asked| asked.request_id).take(NAMED).collect();
+            Err(OfficeError::NotOpen { who: who.to_string(), request: request.to_owned(), why, open })
+        };
         let Some(asked) = about.into_iter().find(|m| m.kind == kind && m.inbox.team == team) else {
             return refuse(format!("there is no {kind} {request:?}"));
         };

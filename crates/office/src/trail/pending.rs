@@ -6,7 +6,7 @@ use std::time::Duration;
 use atm_ledger::{Recorded, Stage, StageRecord, StepState};
 use atm_store::Listing;
 use atm_wire::team::{Member, TeamConfig};
-use atm_wire::{MemberName, Message, Stamp, TeamName};
+use atm_wire::{MemberName, Message, Stamp, TeamName, counted};
 use serde::Serialize;
 
 use crate::chores::described;
@@ -95,7 +95,7 @@ pub struct Looked {
 impl Looked {
     /// That nothing waits, and what that means.
     pub fn nothing(&self) -> String {
-        let (count, s) = (self.inboxes, if self.inboxes == 1 { "" } else { "es" });
+        let inboxes = counted(self.inboxes, "inbox");
         let unread = Duration::from_millis(self.unread_after_ms);
         let minutes = unread.as_secs().div_ceil(60);
         let nothing = match self.unreadable.len() {
@@ -109,7 +109,7 @@ impl Looked {
         };
         format!(
             "{nothing}: no mail is queued, unacknowledged, lost, unanswered, or unread for {minutes} min by somebody who \
-             is not off ({count} inbox{s} and the ledger){cut}"
+             is not off ({inboxes} and the ledger){cut}"
         )
     }
 }

@@ -54,6 +54,9 @@ pub struct MessageView {
     /// The name by which its sender wants it acknowledged; in the JSON it stands in `extra`.
     #[serde(skip)]
     pub ack_id: Option<String>,
+    /// Read, and known to be without the acknowledgment that it wants.
+    #[serde(skip)]
+    pub unacknowledged: bool,
     /// The files that it names, where they are known to be the team's, and where not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<NamedFile>,
@@ -82,6 +85,11 @@ impl MessageView {
     /// Whether its sender wants to be told that it arrived.
     pub fn wants_ack(&self) -> bool {
         self.ack_by.is_some() || self.ack_id.is_some()
+    }
+
+    /// Whether its reader still owes it an acknowledgment, as far as is known.
+    pub fn owes_ack(&self) -> bool {
+        self.wants_ack() && (!self.read || self.unacknowledged)
     }
 
     /// `message` as it stands in the inbox of `to`, with nothing known of the files that it names.
@@ -114,6 +122,7 @@ impl MessageView {
             pending: message.is_pending(),
             ack_id: message.ack_id(),
             ack_by: message.ours().ack_by.map(|time| time.to_string()),
+            unacknowledged: false,
             files: Vec::new(),
             extra: Extra(extra),
         }

@@ -3,7 +3,7 @@
 
 use atm_office::OfficeError;
 use atm_office::chores::{Carried, Chore, Effect, Parts, Site, Snapshot, Step, soonest};
-use atm_wire::{MemberName, Message, Stamp};
+use atm_wire::{MemberName, Message, Stamp, counted};
 use serde_json::Value;
 
 use super::{Rule, Upkeep, archive};
@@ -47,7 +47,7 @@ impl Chore for Archiving<'_> {
         let step = |(name, messages): (&MemberName, &Vec<Message>)| {
             let chosen = self.rule(messages).chosen(messages, now);
             let newest = &messages[*chosen.last()?];
-            let what = format!("archive {} messages of {name}", chosen.len());
+            let what = format!("archive {} of {name}", counted(chosen.len(), "message"));
             let details = serde_json::json!({ "name": name, "archived": chosen.len() });
             Some(Step::new((NAME, Effect::Files), format!("{name} {}", newest.id), 1, what, &details))
         };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use atm_office::{Office, OfficeError};
 use atm_store::archive::Writer;
 use atm_store::{Layout, Mailbox, Receipt, StoreError, points};
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MemberName, TeamName, counted};
 
 use crate::Progress;
 
@@ -212,7 +212,7 @@ fn tended(
 }
 
 fn stays(unread: usize) -> String {
-    format!("is still as large: {unread} unread messages in it; read them, or use --force")
+    format!("is still as large: {} in it; read first, or use --force", counted(unread, "unread message"))
 }
 
 fn trouble(error: &OfficeError) -> String {

@@ -10,9 +10,9 @@ use atm_office::Office;
 use atm_store::array::{mended, without_copies};
 use atm_store::files::open_to_read;
 use atm_wire::cursor::Cursor;
-use atm_wire::{Message, TeamName, json};
+use atm_wire::{Message, TeamName, counted, json};
 
-use super::{Ailment, Finding, Remedy, age_of, entries, many, name_of};
+use super::{Ailment, Finding, Remedy, age_of, entries, name_of};
 
 /// More than this is not read into memory.
 const LARGEST: u64 = 64 << 20;
@@ -105,7 +105,7 @@ fn array(office: &Office, team: &TeamName, path: &Path, findings: &mut Vec<Findi
         let saved = well.map_or(0, |well| well.messages);
         findings.push(
             Finding::new(Ailment::BadInbox, team, path, "an inbox does not parse")
-                .because(format!("{} in it can still be read", many(saved, "message")))
+                .because(format!("{} in it can still be read", counted(saved, "message")))
                 .mended_by(Remedy::MendInbox(path.to_owned())),
         );
         return;
@@ -117,7 +117,7 @@ fn array(office: &Office, team: &TeamName, path: &Path, findings: &mut Vec<Findi
                 Ailment::BadEntry,
                 team,
                 path,
-                format!("{bad} of {entries} entries are no messages"),
+                format!("{bad} of {} cannot be read as a message", counted(entries, "entry")),
             )
             .because("`atm validate` says what each of them lacks")
             .mended_by(Remedy::MendInbox(path.to_owned())),
@@ -129,7 +129,7 @@ fn array(office: &Office, team: &TeamName, path: &Path, findings: &mut Vec<Findi
                 Ailment::Copies,
                 team,
                 path,
-                format!("{copies} of {entries} messages are there twice"),
+                format!("copies of other messages: {copies} of {entries}"),
             )
             .because("id, sender, time and text are the same")
             .mended_by(Remedy::DropCopies(path.to_owned())),
@@ -139,8 +139,11 @@ fn array(office: &Office, team: &TeamName, path: &Path, findings: &mut Vec<Findi
     from_the_future(office, team, path, &messages, findings);
     if bytes.len() > MANY_BYTES || entries > MANY_MESSAGES {
         findings.push(
-            Finding::new(Ailment::Oversized, team, path, "an inbox is very large")
-                .because(format!("{entries} messages, {} KiB", bytes.len() >> 10)),
+            Finding::new(Ailment::Oversized, team, path, "an inbox is very large").because(format!(
+                "{}, {} KiB",
+                counted(entries, "message"),
+                bytes.len() >> 10
+            )),
         );
     }
 }
@@ -166,7 +169,8 @@ fn shared_ids(team: &TeamName, path: &Path, messages: &[Message], findings: &mut
         }
     }
     if let Some(first) = shared.first() {
-        let message = format!("the id of another message is used again by {}", many(shared.len(), "message"));
+        let message =
+            format!("the id of another message is used again by {}", counted(shared.len(), "message"));
         let finding = Finding::new(Ailment::SharedId, team, path, message);
         findings.push(finding.because(format!("the first is {:?}, from {:?}", first.id, first.from)));
     }
@@ -184,7 +188,7 @@ fn from_the_future(
     let Some(latest) = late.clone().max_by_key(|message| message.sent_at) else { return };
     let count = late.count();
     findings.push(
-        Finding::new(Ailment::Future, team, path, format!("{} from the future", many(count, "message")))
+        Finding::new(Ailment::Future, team, path, format!("{} from the future", counted(count, "message")))
             .because(format!("the latest, from {:?}, is of {}", latest.from, latest.timestamp))
             .because(format!("this machine's clock says {}", office.now())),
     );
@@ -207,7 +211,7 @@ fn lines(office: &Office, team: &TeamName, path: &Path, findings: &mut Vec<Findi
                 Ailment::BadLine,
                 team,
                 path,
-                format!("{} that can be read as no message", many(bad.len(), "line")),
+                format!("{} that can be read as no message", counted(bad.len(), "line")),
             )
             .because(format!("the first is line {}; `atm validate` says what is wrong with each", first + 1))
             .mended_by(Remedy::BlankLines(path.to_owned())),
@@ -218,8 +222,8 @@ fn lines(office: &Office, team: &TeamName, path: &Path, findings: &mut Vec<Findi
     from_the_future(office, team, path, &messages, findings);
     if bytes.len() > MANY_LOG_BYTES {
         findings.push(Finding::new(Ailment::Oversized, team, path, "a log is very large").because(format!(
-            "{} lines, {} KiB",
-            complete.len(),
+            "{}, {} KiB",
+            counted(complete.len(), "line"),
             bytes.len() >> 10
         )));
     }

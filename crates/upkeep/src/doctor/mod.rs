@@ -20,7 +20,7 @@ use atm_office::{Office, OfficeError};
 use atm_store::journal::Entry;
 use atm_store::mend::{Mending, Undone};
 use atm_store::{Layout, TeamFolder, bounded_log};
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MemberName, TeamName, counted};
 use serde::Serialize;
 
 use crate::Progress;
@@ -121,7 +121,7 @@ impl Finding {
     pub fn fix(&self) -> String {
         match &self.remedy {
             Some(Remedy::Reroute(phantom, to)) => {
-                format!("bring {} of {} to {to}", many(phantom.messages, "message"), phantom.name)
+                format!("bring {} of {} to {to}", counted(phantom.messages, "message"), phantom.name)
             }
             _ => self.ailment.fix().to_owned(),
         }
@@ -247,9 +247,4 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// A number with its word.
-fn many(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }

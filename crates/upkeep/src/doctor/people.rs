@@ -9,11 +9,11 @@ use std::time::Duration;
 use atm_office::Office;
 use atm_office::people::pane::{Life, PaneRef};
 use atm_office::people::process::{Fate, fate};
-use atm_wire::TeamName;
 use atm_wire::team::{Member, TeamConfig};
+use atm_wire::{TeamName, counted};
 
 use super::locks::span;
-use super::{Ailment, Finding, Remedy, age_of, clients, entries, many};
+use super::{Ailment, Finding, Remedy, age_of, clients, entries};
 use crate::phantoms;
 
 /// A team in which nothing was written for so long may be nobody's.
@@ -57,7 +57,7 @@ fn nobodys_inboxes(office: &Office, team: &TeamName, config: &TeamConfig, findin
             );
             continue;
         }
-        let mail = many(phantom.messages, "message");
+        let mail = counted(phantom.messages, "message");
         let message = format!("{name} has {mail} ({} unread) and is no member", phantom.unread);
         let mut finding = Finding::new(Ailment::Phantom, team, &file, message).with_consent();
         finding = match phantom.nearest.as_slice() {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use atm_office::view::Kind;
+use atm_wire::counted;
 use atm_wire::json::{Laid, Object, Style};
 use atm_wire::team::TeamConfig;
 use serde_json::value::RawValue;
@@ -30,7 +31,12 @@ impl Writer for Page<'_> {
             writeln!(self.out, "- made {created}")?;
         }
         let (active, total) = (head.active_members.len(), head.total_members);
-        writeln!(self.out, "- {total} members, {active} active\n- exported {}\n", head.exported)?;
+        writeln!(
+            self.out,
+            "- {}, {active} active\n- exported {}\n",
+            counted(total, "member"),
+            head.exported
+        )?;
         writeln!(self.out, "## Members\n\n| name | type | model | active |\n|---|---|---|---|")?;
         for member in &config.members {
             let text = |value: Option<&str>| inline(value.unwrap_or("-"));

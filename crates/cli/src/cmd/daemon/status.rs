@@ -2,6 +2,7 @@
 
 use atm_daemon::control::Client;
 use atm_daemon::{Check, DaemonError, LastRun, Status};
+use atm_wire::counted;
 use serde_json::json;
 
 use crate::context::Context;
@@ -67,16 +68,16 @@ fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failu
         ))?;
     }
     out.line(format!(
-        "watches {} teams below {}: {} folders, {} processes",
-        status.teams,
+        "watches {} below {}: {}, {}",
+        counted(status.teams, "team"),
         safe::line(&status.root.display().to_string()),
-        status.watches,
-        status.processes
+        counted(status.watches, "folder"),
+        counted(status.processes, "process")
     ))?;
     if status.polled > 0 {
         out.line(format!(
-            "{} folders have no events (the system's watches are used up, or the files are on another machine): looked at every 2 s",
-            status.polled
+            "{} without events (the system's watches are used up, or the files are on another machine): looked at every 2 s",
+            counted(status.polled, "folder")
         ))?;
     }
     out.line(match status.lag_ms {
@@ -93,7 +94,11 @@ fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failu
         Some((span, team)) => format!("next: team {}, in {span}", safe::line(team)),
         None => "nothing is due".to_owned(),
     })?;
-    out.line(format!("so far: {} looks, {} steps of chores", status.looks, status.steps))?;
+    out.line(format!(
+        "so far: {}, {} of chores",
+        counted(status.looks, "look"),
+        counted(status.steps, "step")
+    ))?;
     out.line(format!("files {}; ledger {}", check(&status.store), check(&status.ledger)))?;
     if status.replaced {
         out.line("its program was replaced: it ends when it has nothing to do")?;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use atm_office::Office;
 use atm_store::{Root, State, interrupt};
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MemberName, TeamName, counted};
 use clap::Args;
 use serde::Serialize;
 use tempfile::TempDir;
@@ -177,7 +177,7 @@ impl Stage<'_> {
             let shown = path.strip_prefix(folder).unwrap_or(&path);
             self.out.line(format!("  {size:>7}  {}", shown.display()))?;
         }
-        self.out.line(format!("  and {locks} empty files, most of them to lock by"))?;
+        self.out.line(format!("  and {}, most of them to lock by", counted(locks, "empty file")))?;
         Ok(())
     }
 

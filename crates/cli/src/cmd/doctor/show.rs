@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use atm_upkeep::doctor::{Checkup, Noted, Severity};
+use atm_wire::counted;
 use serde::Serialize;
 
 use super::{Case, Outcome};
@@ -93,7 +94,7 @@ pub(super) fn cases(
         tell(out, case)?;
     }
     if let Some(ledger) = ledger.filter(|ledger| ledger.sound) {
-        let messages = many(usize::try_from(ledger.messages).unwrap_or(usize::MAX), "message");
+        let messages = counted(ledger.messages, "message");
         out.hanging_note("", &format!("the ledger is sound: {messages}"))?;
         path(out, &ledger.ledger)?;
     }
@@ -106,13 +107,10 @@ pub(super) fn cases(
     }
     let counts = count(cases);
     let open =
-        [many(counts.error, "error"), many(counts.warning, "warning"), many(counts.note, "note")].join(", ");
+        [counted(counts.error, "error"), counted(counts.warning, "warning"), counted(counts.note, "note")]
+            .join(", ");
     out.hanging_note("", &format!("{open}; {} fixed", counts.fixed))?;
     Ok(())
-}
-
-fn many(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A path is for copying: it has a line of its own, and is not broken.

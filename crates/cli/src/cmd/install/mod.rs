@@ -14,6 +14,7 @@ use atm_clients::{AgentClient, Folders, Profile, Scope, program, shell};
 use atm_office::OfficeError;
 use atm_store::State;
 use atm_store::client_file::{ClientFile, Touched};
+use atm_wire::counted;
 use clap::Args;
 use serde::Serialize;
 
@@ -284,9 +285,9 @@ fn size(diff: &str) -> String {
     };
     match (count("+"), count("-")) {
         (0, 0) => String::new(),
-        (more, 0) => format!(": {more} lines more"),
-        (0, less) => format!(": {less} lines less"),
-        (more, less) => format!(": {more} lines more, {less} less"),
+        (more, 0) => format!(": {} more", counted(more, "line")),
+        (0, less) => format!(": {} less", counted(less, "line")),
+        (more, less) => format!(": {} more, {less} less", counted(more, "line")),
     }
 }
 

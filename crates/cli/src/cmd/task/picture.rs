@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use atm_charts::{Graph, Node, Style, Tone};
 use atm_office::tasks::TaskView;
+use atm_wire::counted;
 use atm_wire::task::{Status, TaskId};
 
 use super::graph::links;
@@ -15,7 +16,7 @@ pub(super) fn draw(tasks: &BTreeMap<TaskId, &TaskView>) -> Option<String> {
     let nodes: Vec<Node> = tasks.iter().map(|(id, task)| node(*id, task)).collect();
     let links: Vec<(usize, usize)> =
         links(tasks).iter().map(|(before, after)| (places[before], places[after])).collect();
-    Graph { title: &format!("{} tasks", tasks.len()), nodes: &nodes, links: &links }.draw(Style::Own)
+    Graph { title: &counted(tasks.len(), "task"), nodes: &nodes, links: &links }.draw(Style::Own)
 }
 
 fn node(id: TaskId, task: &TaskView) -> Node {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use atm_store::backup::Packing;
 use atm_upkeep::backup::{self, BackupPlan, default_name};
+use atm_wire::counted;
 use clap::Args;
 
 use crate::context::Context;
@@ -62,9 +63,9 @@ impl Backup {
         } else {
             let file = done.file.display().to_string();
             context.out.note(format!(
-                "backed up team {}: {} files, {} in {}, packed {}",
+                "backed up team {}: {}, {} in {}, packed {}",
                 safe::line(&done.team),
-                done.files,
+                counted(done.files, "file"),
                 size::about(done.bytes),
                 safe::line(&file),
                 size::about(done.size)

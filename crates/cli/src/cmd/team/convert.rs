@@ -1,6 +1,7 @@
 //! `atm team convert`
 
 use atm_upkeep::convert::{self, ConvertPlan, ConvertedInbox, ConvertedTeam};
+use atm_wire::counted;
 use clap::Args;
 
 use super::LayoutArg;
@@ -64,8 +65,8 @@ fn tell(context: &mut Context, done: &ConvertedTeam) -> Result<(), Failure> {
     let changed: Vec<&ConvertedInbox> = done.inboxes.iter().filter(|inbox| inbox.converted).collect();
     for inbox in &changed {
         let whose = safe::line(&inbox.name);
-        let mail = if inbox.messages == 1 { "message" } else { "messages" };
-        context.out.line(format!("{whose}: {} {mail}, {} of them unread", inbox.messages, inbox.unread))?;
+        let mail = counted(inbox.messages, "message");
+        context.out.line(format!("{whose}: {mail}, {} of them unread", inbox.unread))?;
     }
     let (team, to) = (safe::line(&done.team), done.to);
     let (inboxes, are) = if changed.len() == 1 { ("inbox", "is") } else { ("inboxes", "are") };

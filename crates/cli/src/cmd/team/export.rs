@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use atm_store::files::NewFile;
 use atm_upkeep::export::{Format, export};
+use atm_wire::counted;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -101,10 +102,10 @@ impl Export {
         } else {
             let file = out.display().to_string();
             context.out.note(format!(
-                "exported team {team}: {} messages ({} of them only in the ledger) and {} tasks in {}",
-                summary.messages,
+                "exported team {team}: {} ({} of them only in the ledger) and {} in {}",
+                counted(summary.messages, "message"),
                 summary.from_history,
-                summary.tasks,
+                counted(summary.tasks, "task"),
                 safe::line(&file)
             ))?;
         }

@@ -1,6 +1,7 @@
 //! What was added to a team, for `atm team restore --merge` and `atm team import`.
 
 use atm_upkeep::merge::{Count, Merged};
+use atm_wire::counted;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -20,14 +21,14 @@ pub(super) fn tell(context: &mut Context, done: &Merged) -> Result<(), Failure> 
     out.note(format!("{verb} to team {}{whole}:", safe::line(&done.team)))?;
     let names =
         if done.members.is_empty() { String::new() } else { format!(": {}", done.members.join(", ")) };
-    out.note(format!("  {} members{}", done.members.len(), safe::line(&names)))?;
+    out.note(format!("  {}{}", counted(done.members.len(), "member"), safe::line(&names)))?;
     let mut line = |what: &str, count: Count| {
-        let known = if count.known > 0 { format!("; {} were there", count.known) } else { String::new() };
-        out.note(format!("  {} {what}{known}", count.added))
+        let known = if count.known > 0 { format!("; {} already there", count.known) } else { String::new() };
+        out.note(format!("  {}{known}", counted(count.added, what)))
     };
-    line("messages", done.messages)?;
-    line("archived messages", done.archived)?;
-    line("tasks", done.tasks)?;
-    line("other files", done.files)?;
+    line("message", done.messages)?;
+    line("archived message", done.archived)?;
+    line("task", done.tasks)?;
+    line("other file", done.files)?;
     Ok(())
 }

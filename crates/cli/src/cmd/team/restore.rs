@@ -7,6 +7,7 @@ use atm_store::StoreError;
 use atm_store::backup::Limits;
 use atm_upkeep::backup::{self, RestorePlan};
 use atm_upkeep::restore_config::{ConfigRestored, restore_config};
+use atm_wire::counted;
 use clap::Args;
 
 use super::merged;
@@ -75,7 +76,7 @@ impl Restore {
         for warning in &done.warnings {
             context.out.warn(warning)?;
         }
-        let what = format!("{} files, {}", done.files, size::about(done.bytes));
+        let what = format!("{}, {}", counted(done.files, "file"), size::about(done.bytes));
         let made = context.out.times.moment(done.created_at);
         let team = safe::line(&done.team);
         let path = done.path.display().to_string();

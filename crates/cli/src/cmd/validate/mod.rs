@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use atm_office::OfficeError;
 use atm_store::TeamFolder;
 use atm_upkeep::validate::{FileReport, detect, validate_all, validate_file, validate_folder, validate_team};
-use atm_wire::TeamName;
 use atm_wire::lint::{Counts, Finding, Findings, Format, Level, Place, Rule};
+use atm_wire::{TeamName, counted};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
@@ -268,13 +268,12 @@ fn tell(
             out.note(format!("  {} {}", finding.rule.why(), finding.rule.advice()))?;
         }
     }
-    let many = |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     out.note(format!(
         "{}: {}, {}, {}",
-        many(files as u64, "file"),
-        many(counts.error, "error"),
-        many(counts.warning, "warning"),
-        many(counts.dialect, "dialect")
+        counted(files, "file"),
+        counted(counts.error, "error"),
+        counted(counts.warning, "warning"),
+        counted(counts.dialect, "dialect")
     ))?;
     Ok(())
 }

@@ -26,6 +26,7 @@ fn mail(from: &str, text: &str) -> MessageView {
         pending: false,
         ack_by: None,
         ack_id: None,
+        unacknowledged: false,
         files: Vec::new(),
         extra: atm_office::view::Extra::default(),
     }

@@ -182,7 +182,7 @@ fn a_large_array_gives_what_was_read_and_a_large_log_gets_another_name() {
     nothing to do
     $ atm archive --over 10
     bob@dev: 2 archived, 1 stay, 1 of them unread
-    2> warning: bob@dev: [ROOT]/teams/dev/inboxes/bob.json: is still as large: 1 unread messages in it; read them, or use --force
+    2> warning: bob@dev: [ROOT]/teams/dev/inboxes/bob.json: is still as large: 1 unread message in it; read first, or use --force
     $ atm archive bob --over 10 --force
     bob@dev: 1 archived, 0 stay
     ");
@@ -192,7 +192,7 @@ fn a_large_array_gives_what_was_read_and_a_large_log_gets_another_name() {
     nothing to do
     $ atm archive --over 10
     nothing to do
-    2> warning: bob@dev: [ROOT]/teams/dev/members/bob/inbox: is still as large: 1 unread messages in it; read them, or use --force
+    2> warning: bob@dev: [ROOT]/teams/dev/members/bob/inbox: is still as large: 1 unread message in it; read first, or use --force
     ");
     world.ok(&["--as", "bob", "read"]);
     let rotated =
@@ -225,7 +225,7 @@ fn clean_takes_old_mail_old_archives_and_what_dead_processes_left() {
     $ atm clean --dry-run
     bob@dev: 3 would be archived
     $ atm clean
-    bob@dev: 3 archived; 1 temp files of dead processes removed
+    bob@dev: 3 archived; 1 temporary file of dead processes removed
     $ atm clean
     nothing to do
     $ atm clean --older-than 0s

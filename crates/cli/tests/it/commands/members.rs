@@ -96,16 +96,16 @@ fn fields_that_break_the_rules_are_refused_and_nothing_is_changed() {
     2> error: member name "Carol": must be kebab-case: lower-case letters and digits, single hyphens between them
     [exit 2]
     $ atm member add carol --model ''
-    2> error: model: must be haiku, sonnet, opus or a model's full id
+    2> error: --model: must be haiku, sonnet, opus or a model's full id
     [exit 2]
     $ atm member add carol --pane 14
-    2> error: tmuxPaneId: must be "%<number>", "leader", "in-process" or empty
+    2> error: --pane: must be "%<number>", "leader", "in-process" or empty
     [exit 2]
     $ atm member set bob --type ' '
-    2> error: agentType: must not be empty
+    2> error: --type: must not be empty
     [exit 2]
     $ atm member set bob --pane 14
-    2> error: tmuxPaneId: must be "%<number>", "leader", "in-process" or empty
+    2> error: --pane: must be "%<number>", "leader", "in-process" or empty
     [exit 2]
     $ atm member set bob --active maybe
     2> error: invalid value 'maybe' for '--active <BOOL>'
@@ -267,11 +267,13 @@ fn a_pane_says_where_a_member_runs_and_a_colour_is_one() {
     let config: serde_json::Value = serde_json::from_str(&config).unwrap();
     let bob = config["members"].as_array().unwrap().iter().find(|member| member["name"] == "bob").unwrap();
     assert_eq!((&bob["tmuxPaneId"], &bob["backendType"]), (&"%7".into(), &"tmux".into()));
+    let wrong = world.atm(&["member", "set", "bob", "--pane", "7"]);
+    assert!(wrong.stderr.contains("--pane: must be \"%<number>\""), "{wrong:?}");
     for line in ["member add carol --member-color puce", "member set bob --member-color #12345"] {
         let answer = world.atm(&line.split(' ').collect::<Vec<_>>());
         assert_eq!(answer.code, Some(2), "{line}: {answer:?}");
         assert!(
-            answer.stderr.contains("must be the name of a colour, like blue, or #RRGGBB"),
+            answer.stderr.contains("--member-color: must be the name of a colour, like blue, or #RRGGBB"),
             "{}",
             answer.stderr
         );

@@ -242,7 +242,7 @@ fn an_inbox_that_does_not_parse_is_refused_when_strict_and_set_aside_otherwise()
     [exit 6]
     $ atm send bob hello
     delivered for bob@dev, id [ID]
-    2> warning: [ROOT]/teams/dev/inboxes/bob.json: ends too early (line 1, column 94); its bytes are kept in [STATE]/quarantine/dev_inboxes_bob.json.[TIME].truncated, 1 readable messages were carried over
+    2> warning: [ROOT]/teams/dev/inboxes/bob.json: ends too early (line 1, column 94); its bytes are kept in [STATE]/quarantine/dev_inboxes_bob.json.[TIME].truncated, 1 readable message carried over
     $ atm inbox bob
     alice → bob  [.....TIME.....]  unread  [ID]
       half of it

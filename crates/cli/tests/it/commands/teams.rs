@@ -136,7 +136,7 @@ fn names_and_descriptions_that_break_the_rules_are_refused() {
     2> error: team name "a--b": must be kebab-case: lower-case letters and digits, single hyphens between them
     [exit 2]
     $ atm team create dev --description ''
-    2> error: description: must have 1 to 500 characters
+    2> error: --description: must have 1 to 500 characters
     [exit 2]
     $ atm team create dev --lead 'Big Boss'
     2> error: member name "Big Boss": must be kebab-case: lower-case letters and digits, single hyphens between them

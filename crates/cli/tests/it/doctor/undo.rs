@@ -16,7 +16,7 @@ fn what_was_mended_is_told_and_kept() {
     break_entry(&team);
     assert_snapshot!(world.session("atm doctor"), @"
     $ atm doctor
-    error: dev: 2 of 4 entries are no messages [ATM-D002]
+    error: dev: 2 of 4 entries cannot be read as a message [ATM-D002]
       [ROOT]/teams/dev/inboxes/bob.json
       because `atm validate` says what each of them lacks
       fix: `--fix` takes them out; they are kept in quarantine.
@@ -27,7 +27,7 @@ fn what_was_mended_is_told_and_kept() {
     ");
     assert_snapshot!(world.session("atm doctor dev --fix"), @"
     $ atm doctor dev --fix
-    error: dev: 2 of 4 entries are no messages [ATM-D002]
+    error: dev: 2 of 4 entries cannot be read as a message [ATM-D002]
       [ROOT]/teams/dev/inboxes/bob.json
       because `atm validate` says what each of them lacks
       fixed; `atm doctor --undo [TIME]` undoes it
@@ -42,7 +42,7 @@ fn what_was_mended_is_told_and_kept() {
     assert_snapshot!(world.session("atm doctor --journal"), @"
     $ atm doctor --journal
     ID                   CODE      STATE  FILES  WHAT
-    [TIME]  ATM-D002  done   1      2 of 4 entries are no messages
+    [TIME]  ATM-D002  done   1      2 of 4 entries cannot be read as a message
     ");
     let kept = world.set_aside();
     assert_eq!(kept.len(), 1);

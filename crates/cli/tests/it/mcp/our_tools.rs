@@ -103,7 +103,13 @@ fn mail_that_wants_an_acknowledgment_says_so_and_how() {
     let mail = bob.call("read_inbox", json!({}))["result"].clone();
     let entry = mail.as_array().unwrap().iter().find(|entry| entry["id"] == *id).unwrap();
     assert!(entry["ack_by"].is_string(), "{mail}");
+    // Read is not acknowledged: who looks again is told again, and nobody who has done it is.
+    let all = || json!({ "unread_only": false });
+    assert_eq!(bob.notes("read_inbox", all()), [format!("Waits for your acknowledgment: {call}")]);
+    assert!(world.ok(&["inbox", "bob"]).stdout.contains("wants an acknowledgment by "));
     assert_eq!(bob.call("ack", json!({ "message_id": id }))["success"], true);
+    assert_eq!(bob.notes("read_inbox", all()), [""; 0]);
+    assert!(!world.ok(&["inbox", "bob"]).stdout.contains("wants an acknowledgment"));
     assert_eq!(world.json(&["track", &id])["stage"], "acked");
     for wrong in ["10", "soon", ""] {
         urgent["ack_by"] = wrong.into();
@@ -114,6 +120,24 @@ fn mail_that_wants_an_acknowledgment_says_so_and_how() {
             words.starts_with("ack_by") && words.contains("Write 10m or 1h. For example send_message {");
         assert!(named || wrong.is_empty(), "{words}");
     }
+}
+
+#[test]
+fn a_request_that_is_not_open_is_named_with_its_argument_and_the_one_that_is() {
+    let world = World::with_team();
+    let (mut lead, mut bob) =
+        (Client::new(&world, &["-t", "dev"]), Client::new(&world, &["--as", "bob@dev"]));
+    let asked = lead.call("send_message", json!({ "type": "shutdown_request", "recipient": "bob" }));
+    let open = asked["request_id"].as_str().unwrap();
+    let wrong = json!({ "type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false });
+    assert_eq!(
+        bob.refused("send_message", wrong),
+        format!("request_id: there is no shutdown_request \"shutdown-1@bob\". One of: {open}")
+    );
+    let wrong = bob.refused("respond", json!({ "request_id": "req-1" }));
+    assert_eq!(wrong, "request_id: there is no request \"req-1\"");
+    let wrong = bob.refused("heartbeat", json!({ "request_id": "hc-1" }));
+    assert!(wrong.starts_with("request_id: there is no open health check \"hc-1\""), "{wrong}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use atm_ledger::{Evidence, Kind, Recorded, Stage, StageRecord};
 use atm_store::StoreError;
 use atm_wire::payload::classify;
-use atm_wire::{Address, Draft, MemberName, Stamp};
+use atm_wire::{Address, Draft, MemberName, Stamp, counted};
 
 use super::{LEAD, Retried, Step};
 use crate::chores::{Attempt, Carried, Site};
@@ -111,8 +111,9 @@ fn tell_somebody(team: &Team<'_>, message: &Recorded, to: &str, number: i64) -> 
         name => MemberName::parse(name)?,
     };
     let waited = team.office().now().since(Stamp::from_millis(message.sent_at)).as_secs() / 60;
+    let waited = counted(waited, "minute");
     let text = format!(
-        "Message {} from {} to {} waits for {waited} minutes and is not acted on: {}",
+        "Message {} from {} to {} waits for {waited} and is not acted on: {}",
         message.id,
         message.sender,
         message.inbox.name,

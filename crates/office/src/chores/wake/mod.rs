@@ -23,7 +23,7 @@ use atm_clients::wake::is_session;
 use atm_ledger::{Evidence, Kind};
 use atm_store::{Mailbox, Memo, Receipt, Seat};
 use atm_wire::team::Manner;
-use atm_wire::{MemberName, Message, TeamName};
+use atm_wire::{MemberName, Message, TeamName, counted};
 use serde::{Deserialize, Serialize};
 
 use call::{Called, Silence};
@@ -258,7 +258,7 @@ fn line(mail: &[Message], hearer: Hearer) -> String {
     if hearer == Hearer::Shell {
         return "atm read".to_owned();
     }
-    let (count, s) = (mail.len(), if mail.len() == 1 { "" } else { "s" });
+    let unread = counted(mail.len(), "unread message");
     let senders: BTreeSet<&str> = mail.iter().map(|message| message.from.as_str()).collect();
     let plain: Vec<&str> = senders.iter().copied().filter(|name| MemberName::create(name).is_ok()).collect();
     let mut from = plain.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
@@ -267,9 +267,7 @@ fn line(mail: &[Message], hearer: Hearer) -> String {
     } else if from.split(", ").count() < senders.len() {
         from.push_str(" and others");
     }
-    format!(
-        "You have {count} unread message{s} from {from}. Read your mail, with `atm read` if it does not come by itself."
-    )
+    format!("You have {unread} from {from}. Read your mail, with `atm read` if it does not come by itself.")
 }
 
 /// Checks what is said of a member about waking it.

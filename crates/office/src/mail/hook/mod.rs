@@ -13,7 +13,6 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 pub use atm_clients::hook::{HeldBy, Moment};
-use atm_ledger::Stage;
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
 use atm_wire::{MemberName, Message, TeamName};
@@ -231,7 +230,9 @@ impl Team<'_> {
             let _ = self.catch_up();
         }
         let (office, team) = (self.office(), self.name());
-        presented.into_iter().partition(|message| may(message) && !office.is_acknowledged(team, message))
+        presented
+            .into_iter()
+            .partition(|message| may(message) && office.is_acknowledged(team, &message.id) != Some(true))
     }
 }
 
@@ -247,10 +248,6 @@ impl Office {
         let notes = SessionNote::all_of(mailbox, &self.state);
         let records = notes.iter().filter_map(|text| serde_json::from_str::<Record>(text).ok());
         records.flat_map(|record| record.presented).collect()
-    }
-
-    fn is_acknowledged(&self, team: &TeamName, message: &Message) -> bool {
-        self.recorded(Some(team), &message.id).is_ok_and(|recorded| recorded.stage >= Stage::Acked)
     }
 
     /// Marks as read what was before the model.

@@ -99,7 +99,7 @@ impl Findings {
 
 /// What the inbox holds instead of a message that is gone.
 fn others(count: usize) -> String {
-    format!("not in the inbox, which has {count} others")
+    format!("not in the inbox, which has {}", atm_wire::counted(count, "other"))
 }
 
 fn taken(what: &str, before: &str, after: &str, file: &Path) -> (Stage, Evidence) {
