@@ -14,6 +14,7 @@ use clap_complete::engine::CompletionCandidate;
 
 use super::words;
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::safe;
 
 /// How many messages are offered.
@@ -54,11 +55,28 @@ pub(super) fn teams(current: &OsStr) -> Vec<CompletionCandidate> {
     teams.iter().filter(fits).map(|team| candidate(team.as_str(), &about(team))).collect()
 }
 
-/// The members of the team, and others that have an inbox.
+/// The teams that the line is about: those that it names, or the one that is meant; all where nothing says which.
+fn teams_meant(context: &Context) -> Vec<TeamName> {
+    match context.teams(false) {
+        Err(Failure::Told(told)) if told.code == "which_team" => context.teams(true).unwrap_or_default(),
+        teams => teams.unwrap_or_default(),
+    }
+}
+
+/// The members of the team, and others that have an inbox. Of several teams, and for who began to name one, each with
+/// its team.
 pub(super) fn members(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(context) = context() else { return Vec::new() };
-    let Ok(team) = context.team() else { return Vec::new() };
-    let folder = context.office.folder_of(&team);
+    let names_team = current.to_str().is_some_and(|current| current.contains('@'));
+    let teams = if names_team { context.teams(true).unwrap_or_default() } else { teams_meant(&context) };
+    if let ([team], false) = (teams.as_slice(), names_team) {
+        return of_team(&context, team, "", current);
+    }
+    teams.iter().flat_map(|team| of_team(&context, team, &format!("@{team}"), current)).collect()
+}
+
+fn of_team(context: &Context, team: &TeamName, suffix: &str, current: &OsStr) -> Vec<CompletionCandidate> {
+    let folder = context.office.folder_of(team);
     let config = folder.load().unwrap_or_default();
     let mut all: Vec<(String, String)> = config
         .members
@@ -71,8 +89,9 @@ pub(super) fn members(current: &OsStr) -> Vec<CompletionCandidate> {
         }
     }
     all.iter()
+        .map(|(name, about)| (format!("{name}{suffix}"), about))
         .filter(|(name, _)| is_plain(name) && begins(name, current))
-        .map(|(name, about)| candidate(name, about))
+        .map(|(name, about)| candidate(&name, about))
         .collect()
 }
 
@@ -89,12 +108,17 @@ pub(super) fn tasks(current: &OsStr) -> Vec<CompletionCandidate> {
     shown.map(|(id, task)| candidate(&id, &format!("{}: {}", task.status.as_str(), task.subject))).collect()
 }
 
-/// The newest messages of the team.
+/// The newest messages of the team; of all, where nothing says which: an id says that itself.
 pub(super) fn messages(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(context) = context() else { return Vec::new() };
-    let Ok(team) = context.team() else { return Vec::new() };
-    let names = context.office.folder_of(&team).inbox_names();
-    newest(&context, &team, &names, current)
+    let inboxes: Vec<Inbox> = teams_meant(&context)
+        .into_iter()
+        .flat_map(|team| {
+            let names = context.office.folder_of(&team).inbox_names();
+            names.into_iter().map(move |name| (team.clone(), name))
+        })
+        .collect();
+    newest(&context, &inboxes, current)
 }
 
 /// The newest messages in the inbox of the one who asks.
@@ -103,18 +127,16 @@ pub(super) fn own_messages(current: &OsStr) -> Vec<CompletionCandidate> {
     let Ok(team) = context.team() else { return Vec::new() };
     let who = context.identity().ok().flatten().map(|address| address.name);
     let Some(who) = who.or_else(|| MemberName::parse(USER).ok()) else { return Vec::new() };
-    newest(&context, &team, &[who], current)
+    newest(&context, &[(team, who)], current)
 }
 
-fn newest(
-    context: &Context,
-    team: &TeamName,
-    names: &[MemberName],
-    current: &OsStr,
-) -> Vec<CompletionCandidate> {
+/// Whose mail, in which team.
+type Inbox = (TeamName, MemberName);
+
+fn newest(context: &Context, inboxes: &[Inbox], current: &OsStr) -> Vec<CompletionCandidate> {
     let office = &context.office;
     let mut all: Vec<(Option<Stamp>, String, String)> = Vec::new();
-    for name in names {
+    for (team, name) in inboxes {
         let mailbox = Mailbox::open(&office.root().team(team), name, office.state(), LockTimes::default());
         if fs::metadata(mailbox.file()).is_ok_and(|file| file.len() > LARGEST) {
             continue;

@@ -19,6 +19,8 @@ use crate::page::page;
 use crate::settings::Profile;
 use crate::trouble::Trouble;
 
+/// What an agent is of which nothing else was said.
+const USUAL_TYPE: &str = "general-purpose";
 /// So many are named in a sentence.
 const MOST: usize = 5;
 
@@ -44,7 +46,7 @@ impl Call for Members {
             // Who is there can be told without the ledger.
             Err(OfficeError::Ledger(error)) => {
                 let members = team.look_at_members();
-                let members = members.iter().map(to_value).collect::<Result<_, _>>()?;
+                let members = members.iter().map(brief).collect::<Result<_, _>>()?;
                 let note = format!("What needs a look is not known: {error}.");
                 return Ok(listed(members, self.offset, vec![note]));
             }
@@ -79,6 +81,25 @@ fn keep_what_may_be_seen(desk: &Desk, team: &TeamName, picture: &mut TeamPicture
     });
 }
 
+/// What is said of each member; what is so of most, or follows from its name, is left out: an agent pays for each word.
+fn brief(member: &MemberView) -> Result<Value, Trouble> {
+    let mut shown = to_value(member)?;
+    if let Some(fields) = shown.as_object_mut() {
+        fields.retain(|key, value| match key.as_str() {
+            "agentId" | "color" | "model" | "since" => false,
+            "lead" => *value == json!(true),
+            "pending" => *value != json!(0),
+            "agentType" => *value != json!(USUAL_TYPE),
+            _ => true,
+        });
+        // What decides stands first.
+        if let Some(Value::Array(evidence)) = fields.get_mut("evidence") {
+            evidence.truncate(1);
+        }
+    }
+    Ok(shown)
+}
+
 /// For whom it is rendered.
 struct Front {
     /// All tools are offered.
@@ -90,7 +111,7 @@ struct Front {
 impl Front {
     /// A member, with what needs a look about it.
     fn member(&self, member: &MemberView, picture: &TeamPicture) -> Result<Value, Trouble> {
-        let mut shown = to_value(member)?;
+        let mut shown = brief(member)?;
         let about: Vec<&Attention> =
             picture.attention.iter().filter(|one| one.who.as_deref() == Some(&member.name)).collect();
         if !about.is_empty() {

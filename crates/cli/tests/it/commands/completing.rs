@@ -65,8 +65,15 @@ fn the_team_on_the_line_counts() {
     world.ok(&["team", "create", "night", "--lead", "nora"]);
     assert_eq!(offered(&world, "-t night send "), ["nora"]);
     assert_eq!(offered(&world, "--team=night send "), ["nora"]);
-    // Nothing says which: that is no reason to fail.
-    assert!(offered(&world, "send ").iter().all(|word| word.starts_with("--")));
+    // Nothing says which: each name says its team, and an id is enough.
+    let all = ["team-lead@dev", "alice@dev", "bob@dev", "nora@night"];
+    assert_eq!(offered(&world, "send "), all);
+    assert_eq!(offered(&world, "send bo"), ["bob@dev"]);
+    assert_eq!(offered(&world, "--as no"), ["nora@night"]);
+    assert_eq!(offered(&world, "-t dev -t night inbox b"), ["bob@dev"]);
+    assert_eq!(offered(&world, "-t dev send nora@"), ["nora@night"]);
+    let id = world.json(&["-t", "dev", "inbox", "bob"])[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(offered(&world, "track "), [&id[id.len() - 8..]]);
     assert!(offered(&world, "--team gone send ").iter().all(|word| word.starts_with("--")));
 }
 

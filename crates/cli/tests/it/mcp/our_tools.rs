@@ -106,10 +106,10 @@ fn mail_that_wants_an_acknowledgment_says_so_and_how() {
     // Read is not acknowledged: who looks again is told again, and nobody who has done it is.
     let all = || json!({ "unread_only": false });
     assert_eq!(bob.notes("read_inbox", all()), [format!("Waits for your acknowledgment: {call}")]);
-    assert!(world.ok(&["inbox", "bob"]).stdout.contains("wants an acknowledgment by "));
+    assert!(world.ok(&["inbox", "bob"]).contains("wants an acknowledgment by "));
     assert_eq!(bob.call("ack", json!({ "message_id": id }))["success"], true);
     assert_eq!(bob.notes("read_inbox", all()), [""; 0]);
-    assert!(!world.ok(&["inbox", "bob"]).stdout.contains("wants an acknowledgment"));
+    assert!(!world.ok(&["inbox", "bob"]).contains("wants an acknowledgment"));
     assert_eq!(world.json(&["track", &id])["stage"], "acked");
     for wrong in ["10", "soon", ""] {
         urgent["ack_by"] = wrong.into();
@@ -120,6 +120,35 @@ fn mail_that_wants_an_acknowledgment_says_so_and_how() {
             words.starts_with("ack_by") && words.contains("Write 10m or 1h. For example send_message {");
         assert!(named || wrong.is_empty(), "{words}");
     }
+}
+
+/// What was so of everybody was repeated for each: 220 bytes a member.
+#[test]
+fn a_crowd_is_listed_in_few_words() {
+    let world = World::with_team();
+    for number in 1..=28 {
+        world.ok(&["member", "add", &format!("worker-{number}")]);
+    }
+    world.ok(&["member", "add", "critic", "--type", "reviewer"]);
+    world.ok(&["member", "set", "bob", "--active", "false"]);
+    world.sent("bob", "later");
+    let mut lead = Client::new(&world, &["-t", "dev"]);
+    let members = lead.call("members", json!({}))["result"].clone();
+    assert_eq!(members.as_array().unwrap().len(), 32);
+    assert!(members.to_string().len() < 32 * 110, "{} bytes: {members}", members.to_string().len());
+    let named = |name: &str| {
+        let all = members.as_array().unwrap();
+        all.iter().find(|member| member["name"] == name).unwrap().clone()
+    };
+    assert_eq!(
+        named("worker-7"),
+        json!({ "name": "worker-7", "state": "online", "unread": 0, "evidence": ["isActive is true in config.json"] })
+    );
+    assert_eq!(
+        (&named("critic")["agentType"], &named("team-lead")["lead"]),
+        (&json!("reviewer"), &json!(true))
+    );
+    assert_eq!((&named("bob")["state"], &named("bob")["pending"]), (&json!("offline"), &json!(1)));
 }
 
 #[test]
