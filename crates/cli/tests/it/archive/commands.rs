@@ -28,7 +28,7 @@ fn what_was_read_goes_and_can_be_looked_at() {
     $ atm archive --keep 0 --dry-run
     bob@dev: 2 would be archived
     $ atm archive --keep 0
-    bob@dev: 2 archived, 1 stay, 1 of them unread
+    bob@dev: 2 archived, 1 stays, 1 of them unread
     $ atm inbox bob
     alice → bob  just now  unread  [ID]
       three
@@ -50,7 +50,7 @@ fn force_takes_unread_mail_too() {
     let world = World::with_mail_read("array");
     assert_snapshot!(world.session("atm archive bob --keep 1 --force\natm archive bob --keep 0 --force\natm archive bob --keep 0 --force\natm inbox bob --archived --unread"), @"
     $ atm archive bob --keep 1 --force
-    bob@dev: 2 archived, 1 stay, 1 of them unread
+    bob@dev: 2 archived, 1 stays, 1 of them unread
     $ atm archive bob --keep 0 --force
     bob@dev: 1 archived, 0 stay
     $ atm archive bob --keep 0 --force
@@ -181,7 +181,7 @@ fn a_large_array_gives_what_was_read_and_a_large_log_gets_another_name() {
     $ atm archive --over 1KB
     nothing to do
     $ atm archive --over 10
-    bob@dev: 2 archived, 1 stay, 1 of them unread
+    bob@dev: 2 archived, 1 stays, 1 of them unread
     2> warning: bob@dev: [ROOT]/teams/dev/inboxes/bob.json: is still as large: 1 unread message in it; read first, or use --force
     $ atm archive bob --over 10 --force
     bob@dev: 1 archived, 0 stay

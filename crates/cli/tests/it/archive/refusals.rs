@@ -88,7 +88,7 @@ fn an_inbox_that_does_not_parse_is_left_alone_and_the_others_are_done() {
     2>   hint: nothing was changed; mend the file
     [exit 6]
     $ atm archive --keep 0
-    bob@dev: 2 archived, 1 stay, 1 of them unread
+    bob@dev: 2 archived, 1 stays, 1 of them unread
     2> warning: alice@dev: [ROOT]/teams/dev/inboxes/alice.json: ends too early (line 1, column 2); nothing was taken out of the inbox
     [exit 6]
     $ atm archive --keep 0 --json | jq '.[0].error'

@@ -272,7 +272,7 @@ fn a_file_is_not_overwritten_and_json_is_one_document() {
     );
     assert_snapshot!(out, @r#"
     $ atm team export --out x.json
-    exported team dev: 3 messages (1 of them only in the ledger) and 1 tasks in [HOME]/x.json
+    exported team dev: 3 messages (1 of them only in the ledger) and 1 task in [HOME]/x.json
     $ atm team export --out x.json
     2> error: [HOME]/x.json exists already
     2>   hint: --force replaces it; --out names another
