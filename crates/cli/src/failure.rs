@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::exit::ExitCode;
 use crate::hint;
-use crate::output::{paint, safe, waiting};
+use crate::output::{ids, paint, safe, waiting};
 use crate::stop;
 
 /// Why a command did not do what was asked.
@@ -31,6 +31,8 @@ pub(crate) struct Told {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// The id of the message that it is about: people see the end of it, as everywhere.
+    pub(crate) id: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -62,7 +64,7 @@ impl Told {
 
 impl Failure {
     pub(crate) fn new(exit: ExitCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self::Told(Told { exit, code, message: message.into(), hint: None })
+        Self::Told(Told { exit, code, message: message.into(), hint: None, id: None })
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -97,8 +99,8 @@ impl Failure {
             _ => "",
         };
         match Self::from(error) {
-            Self::Told(Told { hint: Some(hint), exit, code, message }) => {
-                Self::Told(Told { exit, code, message, hint: Some(format!("{hint}{more}")) })
+            Self::Told(Told { hint: Some(hint), exit, code, message, id }) => {
+                Self::Told(Told { exit, code, message, hint: Some(format!("{hint}{more}")), id })
             }
             other => other,
         }
@@ -123,9 +125,14 @@ impl Failure {
             let text = serde_json::to_string(&told.document()).unwrap_or_default();
             safe::json_line(&text).into_owned()
         } else {
-            let hint =
-                told.hint.as_ref().map(|hint| format!("\n  hint: {}", safe::line(hint))).unwrap_or_default();
-            format!("{} {}{hint}", paint::of_stderr().bad("error:"), safe::lines(&told.message))
+            let for_people = |words: &str| match &told.id {
+                Some(id) => words.replace(id.as_str(), &ids::short(id)),
+                None => words.to_owned(),
+            };
+            let hint = told.hint.as_deref().map(for_people);
+            let hint = hint.map(|hint| format!("\n  hint: {}", safe::line(&hint))).unwrap_or_default();
+            let message = for_people(&told.message);
+            format!("{} {}{hint}", paint::of_stderr().bad("error:"), safe::lines(&message))
         };
         waiting::clear();
         // If stderr is gone too, the exit code still tells.
@@ -151,7 +158,11 @@ impl From<OfficeError> for Failure {
             OfficeError::Field(field) => format!("{}: {}", option_for(field.field()), field.rule()),
             error => error.to_string(),
         };
-        Self::Told(Told { exit: ExitCode::from(&error), code: error.code(), message, hint })
+        let id = match &error {
+            OfficeError::NotRecallable { id, .. } | OfficeError::NotInTime { id, .. } => Some(id.clone()),
+            _ => None,
+        };
+        Self::Told(Told { exit: ExitCode::from(&error), code: error.code(), message, hint, id })
     }
 }
 
@@ -201,5 +212,5 @@ pub(crate) fn report_usage(error: &clap::Error) -> i32 {
     };
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     let hint = tip.unwrap_or("see `atm --help`").to_owned();
-    Failure::Told(Told { exit: ExitCode::Usage, code: "usage", message, hint: Some(hint) }).report(true)
+    Failure::usage(message).hint(hint).report(true)
 }

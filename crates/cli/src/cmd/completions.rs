@@ -24,13 +24,42 @@ impl Completions {
         if let Some(shell) = Shells::builtins().completer(&name) {
             shell.write_registration(complete::VARIABLE, "atm", "atm", "atm", &mut script)?;
         }
-        if self.shell == Shell::Zsh {
-            script = String::from_utf8_lossy(&script).replace(ZSH_REGISTRATION, ZSH_CALL).into_bytes();
+        let mut script = String::from_utf8_lossy(&script).into_owned();
+        match self.shell {
+            Shell::Bash => {
+                script = script.replace(BASH_ASK, &format!("{BASH_WORDS}{BASH_ASK}"));
+                script = script.replace(BASH_END, &format!("{BASH_REST}{BASH_END}"));
+            }
+            Shell::Zsh => script = script.replace(ZSH_REGISTRATION, ZSH_CALL),
+            _ => {}
         }
-        context.out.raw(&script)?;
+        context.out.raw(script.as_bytes())?;
         Ok(0)
     }
 }
+
+/// Where the script for bash asks the program.
+const BASH_ASK: &str = "    COMPREPLY=( $(";
+
+/// For bash a word ends before `@`, and ours are NAME@TEAM: the words are taken from the line instead.
+const BASH_WORDS: &str = "    local line=\"${COMP_LINE:0:COMP_POINT}\" before=\"\"
+    if [[ \"$line\" == *@* ]]; then
+        IFS=$' \\t\\n' read -ra words <<< \"$line\"
+        [[ \"$line\" == *[[:space:]] ]] && words+=(\"\")
+        _CLAP_COMPLETE_INDEX=$(( ${#words[@]} - 1 ))
+        before=\"${words[_CLAP_COMPLETE_INDEX]%\"$2\"}\"
+    fi
+";
+
+/// Where its function ends.
+const BASH_END: &str = "}
+if [[ \"${BASH_VERSINFO[0]}\" -eq 4";
+
+/// What bash does not count as part of the word is there already.
+const BASH_REST: &str = "    if [[ -n \"$before\" && -n \"${COMPREPLY-}\" ]]; then
+        COMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")
+    fi
+";
 
 /// How the script for zsh ends: right where it is sourced.
 const ZSH_REGISTRATION: &str = "\ncompdef _clap_dynamic_completer_atm atm";

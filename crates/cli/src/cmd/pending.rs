@@ -45,7 +45,13 @@ impl Pending {
             if !look.waiting.is_empty() {
                 show(out, &look.waiting, self.all)?;
             } else if look.unknown.is_empty() {
-                out.note(format!("team {}: {}", safe::line(team.as_str()), look.looked.nothing()))?;
+                // Of several, each has its line above.
+                let of_team = if teams.len() > 1 {
+                    String::new()
+                } else {
+                    format!("team {}: ", safe::line(team.as_str()))
+                };
+                out.note(format!("{of_team}{}", look.looked.nothing()))?;
             }
             for step in &look.unknown {
                 out.line(safe::line(&step.words()))?;

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::safe;
+use crate::output::{ids, safe};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -31,7 +31,7 @@ impl Recall {
         let message = &recalled.message;
         let summary = message.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
         let to = format!("{}@{}{summary}", message.to, message.team);
-        let id = out.paint.dim(&safe::line(&message.id));
+        let id = out.paint.dim(&ids::short(&message.id));
         out.note(format!("recalled from {}  {id}", safe::line(&to)))?;
         Ok(0)
     }

@@ -15,6 +15,7 @@ use super::duration::duration;
 use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
+use show::Repeat;
 
 /// Presence changes without a change of files.
 const SLOW_LOOK: Duration = Duration::from_secs(3);
@@ -95,11 +96,15 @@ impl Status {
         if self.line {
             return pictures.iter().try_for_each(|picture| Ok(context.out.line(show::line(picture))?));
         }
+        let repeat = Repeat {
+            team: pictures.len() > 1 || !context.global.team.is_empty(),
+            who: context.global.who.is_some(),
+        };
         for (at, picture) in pictures.iter().enumerate() {
             if at > 0 {
                 context.out.line("")?;
             }
-            show::picture(&mut context.out, picture)?;
+            show::picture(&mut context.out, picture, repeat)?;
         }
         Ok(())
     }

@@ -234,7 +234,8 @@ fn a_team_in_one_look_fits() {
         looked: Looked { inboxes: 3, unreadable: Vec::new(), unread_after_ms: 600_000, cut: false },
         warnings: vec!["the task list could not be read".to_owned()],
     };
-    insta::assert_snapshot!(at_each_width(|out| status::show::picture(out, &picture).unwrap()));
+    let repeat = status::show::Repeat { team: false, who: true };
+    insta::assert_snapshot!(at_each_width(|out| status::show::picture(out, &picture, repeat).unwrap()));
 }
 
 #[test]

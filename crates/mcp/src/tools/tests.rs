@@ -164,7 +164,10 @@ fn members_renders_the_picture_that_status_shows() {
     let shown = members.as_array().unwrap();
     for (shown, member) in shown.iter().zip(&picture.members) {
         assert_eq!((&shown["name"], &shown["unread"]), (&json!(member.name), &json!(member.unread)));
-        assert_eq!((&shown["state"], &shown["evidence"]), (&json!(member.state), &json!(member.evidence[..1])));
+        assert_eq!(
+            (&shown["state"], &shown["evidence"]),
+            (&json!(member.state), &json!(member.evidence[..1]))
+        );
     }
     let bob = shown.iter().find(|member| member["name"] == "bob").unwrap();
     let (shown, id) = (&bob["attention"][0], attention.message.as_ref().unwrap());

@@ -17,11 +17,29 @@ use crate::output::{Out, ids, safe};
 /// So many of each are shown.
 const MOST: usize = 5;
 
+/// What a command has to repeat, so that it is about the same team and the same person.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Repeat {
+    /// Which team: another one would be meant, or none.
+    pub(crate) team: bool,
+    /// Who asks: that was said for this command alone.
+    pub(crate) who: bool,
+}
+
+impl Repeat {
+    /// How commands about this team begin.
+    fn atm(self, picture: &TeamPicture) -> String {
+        let team = self.team.then(|| format!(" -t {}", word(picture.team.as_str(), "TEAM")));
+        format!("atm{}", team.unwrap_or_default())
+    }
+}
+
 /// Shows the whole picture.
-pub(crate) fn picture(out: &mut Out, picture: &TeamPicture) -> Result<(), Failure> {
+pub(crate) fn picture(out: &mut Out, picture: &TeamPicture, repeat: Repeat) -> Result<(), Failure> {
     let found = picture.needs_a_look();
+    let atm = repeat.atm(picture);
     let team = out.paint.bold(&format!("team {}", safe::line(picture.team.as_str())));
-    out.hanging(&format!("{team}: "), &headline(picture, &found))?;
+    out.hanging(&format!("{team}: "), &headline(picture, &found, &atm))?;
     if picture.lead_signs {
         out.line(signed::WARNING)?;
     }
@@ -31,7 +49,7 @@ pub(crate) fn picture(out: &mut Out, picture: &TeamPicture) -> Result<(), Failur
     let rows = found.iter().take(MOST).map(|attention| {
         let style = Paint::ATTENTION;
         vec![
-            Cell::styled(&format!("  {}", remedy(&attention.remedy())), style),
+            Cell::styled(&format!("  {}", remedy(&attention.remedy(), &atm)), style),
             out.times.in_words(&because(attention)).into(),
         ]
     });
@@ -39,21 +57,22 @@ pub(crate) fn picture(out: &mut Out, picture: &TeamPicture) -> Result<(), Failur
     if !rows.is_empty() {
         out.table(&[whole("  TRY"), cut("BECAUSE", 20)], rows)?;
     }
-    out.more(found.len().saturating_sub(MOST), "atm pending --all")?;
-    for_you(out, picture)?;
+    out.more(found.len().saturating_sub(MOST), &format!("{atm} pending --all"))?;
+    for_you(out, picture, repeat)?;
     out.line("")?;
     members::show(out, &picture.members, false)?;
     Ok(())
 }
 
 /// Mail for the one who looks.
-fn for_you(out: &mut Out, picture: &TeamPicture) -> Result<(), Failure> {
+fn for_you(out: &mut Out, picture: &TeamPicture, repeat: Repeat) -> Result<(), Failure> {
     let mail = &picture.for_you;
     let Some(first) = mail.first() else { return Ok(()) };
     out.line("")?;
     let to = safe::line(&first.to).into_owned();
-    let how = format!(" --as {}", word(&to, "NAME"));
-    out.hanging("", &format!("{} unread for {to}: atm{how} read", mail.len()))?;
+    let who = repeat.who.then(|| format!(" --as {}", word(&to, "NAME")));
+    let atm = format!("{}{}", repeat.atm(picture), who.unwrap_or_default());
+    out.hanging("", &format!("{} unread for {to}: {atm} read", mail.len()))?;
     let rows: Vec<Vec<Cell>> = mail
         .iter()
         .rev()
@@ -70,17 +89,17 @@ fn for_you(out: &mut Out, picture: &TeamPicture) -> Result<(), Failure> {
         })
         .collect();
     out.table(&[cut("  FROM", 10), whole("SENT"), cut("WHAT", 16), whole("ID")], rows)?;
-    out.more(mail.len().saturating_sub(MOST), &format!("atm{how} inbox"))?;
+    out.more(mail.len().saturating_sub(MOST), &format!("{atm} inbox"))?;
     Ok(())
 }
 
 /// What needs a look, in one sentence.
-fn headline(picture: &TeamPicture, found: &[&Attention]) -> String {
+fn headline(picture: &TeamPicture, found: &[&Attention], atm: &str) -> String {
     let names: Vec<String> = found.iter().take(MOST).map(|attention| reason(picture, attention)).collect();
     let more = if found.len() > MOST { format!(" and {} more", found.len() - MOST) } else { String::new() };
     let waiting = match picture.pending.len() {
         0 => String::new(),
-        count => format!("; {count} waiting: atm pending"),
+        count => format!("; {count} waiting: {atm} pending"),
     };
     match found.len() {
         0 if picture.pending.is_empty() => picture.looked.nothing(),
@@ -109,13 +128,13 @@ fn because(attention: &Attention) -> String {
 }
 
 /// The command that helps.
-fn remedy(remedy: &Remedy) -> String {
+fn remedy(remedy: &Remedy, atm: &str) -> String {
     match remedy {
-        Remedy::Wake(name) => format!("atm wake {}", word(name, "NAME")),
-        Remedy::Peek(name) => format!("atm peek {}", word(name, "NAME")),
+        Remedy::Wake(name) => format!("{atm} wake {}", word(name, "NAME")),
+        Remedy::Peek(name) => format!("{atm} peek {}", word(name, "NAME")),
         Remedy::Track(id) => format!("atm track {}", word(&ids::short(id), "ID")),
-        Remedy::ReleaseTask(id) => format!("atm task release {}", word(id, "ID")),
-        Remedy::ListPending => "atm pending".to_owned(),
+        Remedy::ReleaseTask(id) => format!("{atm} task release {}", word(id, "ID")),
+        Remedy::ListPending => format!("{atm} pending"),
         Remedy::RunDoctor => "atm doctor".to_owned(),
     }
 }
@@ -125,8 +144,9 @@ pub(super) fn line(picture: &TeamPicture) -> String {
     let is_on = |state: Presence| matches!(state, Presence::Online | Presence::Idle);
     let on = picture.members.iter().filter(|member| is_on(member.state)).count();
     let mut parts = vec![format!("{on}/{} on", picture.members.len())];
+    let urgent = picture.needs_a_look().len();
     for (count, what) in [
-        (picture.needs_a_look().len(), "need a look"),
+        (urgent, if urgent == 1 { "needs a look" } else { "need a look" }),
         (picture.for_you.len(), "unread for you"),
         (picture.pending.len(), "waiting"),
     ] {

@@ -114,6 +114,30 @@ fn a_real_bash_completes() {
     }
 }
 
+/// For bash `@` begins another word, and it completed the machine's own name there.
+#[test]
+fn a_real_bash_completes_names_with_their_team() {
+    let world = team_at_work();
+    world.ok(&["team", "create", "night", "--lead", "bob"]);
+    fs::write(world.home().join("atm.bash"), world.ok(&["completions", "bash"])).unwrap();
+    let terminal = Terminal::new(world, 80, 20);
+    terminal.enter("clear; exec bash --norc --noprofile");
+    terminal.enter("source ~/atm.bash; PS1='bash> '; clear");
+    terminal.wait_for("bash>");
+    for (line, expected) in [
+        ("send al", "bash> atm send alice@dev"),
+        ("send bob@n", "bash> atm send bob@night"),
+        ("--as alice@dev send bo", "bash> atm --as alice@dev send bob"),
+        ("--as alice@dev send bob@ni", "bash> atm --as alice@dev send bob@night"),
+    ] {
+        terminal.type_in(&format!("atm {line}"));
+        terminal.press("Tab");
+        terminal.wait_for(expected);
+        terminal.press("C-c");
+        terminal.enter("clear");
+    }
+}
+
 /// What a shell is installed for is tried in that shell: `cargo xtask setup` brings it.
 #[test]
 fn a_real_fish_completes() {

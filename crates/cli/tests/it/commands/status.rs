@@ -32,7 +32,7 @@ fn mail_for_you_stands_above_the_members() {
     $ atm
     team dev: nothing waits: no mail is queued, unacknowledged, lost, unanswered, or unread for 10 min by somebody who is not off (3 inboxes and the ledger)
 
-    1 unread for user: atm --as user read
+    1 unread for user: atm read
       FROM  SENT      WHAT  ID
       bob   just now  yes   [ID]
 
@@ -46,6 +46,24 @@ fn mail_for_you_stands_above_the_members() {
     dev: 3/3 on
     ");
     assert_eq!(world.json(&[])["for_you"][0]["text"], "yes");
+}
+
+/// With several teams, `atm --as user read` and `atm pending` were refused: nothing said which team.
+#[test]
+fn the_commands_that_are_shown_can_be_run_as_they_stand() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops", "--lead", "owl"]);
+    world.ok(&["-t", "ops", "--as", "owl", "send", "user", "the disk is full"]);
+    world.ok(&["-t", "dev", "send", "bob", "look", "--ack-by", "1h"]);
+    let shown = world.ok(&[]);
+    assert!(shown.contains("1 unread for user: atm -t ops read\n"), "{shown}");
+    assert!(shown.contains("1 waiting: atm -t dev pending\n"), "{shown}");
+    assert!(world.ok(&["-t", "ops", "read"]).contains("the disk is full"));
+    assert!(world.ok(&["-t", "dev", "pending"]).contains("look"));
+    // Who asks for one team, or as somebody, has to say so again.
+    world.ok(&["-t", "ops", "--as", "user", "send", "owl", "on it"]);
+    let shown = world.ok(&["-t", "ops", "--as", "owl", "status"]);
+    assert!(shown.contains("1 unread for owl: atm -t ops --as owl read\n"), "{shown}");
 }
 
 #[test]

@@ -68,6 +68,22 @@ fn what_is_read_or_taken_or_not_ours_stays_and_it_is_said_why() {
     assert_eq!(world.atm(&["recall", "last"]).code, Some(3), "the user sent nothing");
 }
 
+/// People saw the whole id here, and the end of it everywhere else.
+#[test]
+fn people_see_the_end_of_an_id_and_programs_all_of_it() {
+    let world = World::with_team();
+    let id = world.sent("bob", "never mind");
+    let short = &id[id.len() - 8..];
+    world.ok(&["--as", "bob", "read"]);
+    let told = world.atm(&["--as", "alice", "recall", &id]);
+    assert!(told.stderr.contains(&format!("message {short} ")), "{told:?}");
+    assert!(told.stderr.contains(&format!("`atm track {short}`")), "{told:?}");
+    assert!(refused(&world, &["--as", "alice", "recall", &id]).to_string().contains(&id));
+    world.sent("bob", "the same again");
+    let told = world.atm(&["--as", "alice", "recall", "last"]);
+    assert!(!format!("{}{}", told.stdout, told.stderr).contains(&id[..13]), "{told:?}");
+}
+
 #[test]
 fn what_a_hook_has_shown_is_not_taken_back() {
     let world = World::with_team();
