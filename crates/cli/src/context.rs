@@ -135,6 +135,17 @@ impl Context {
         }
     }
 
+    /// The team of a message of one's own: the one that is meant or, where nothing says which, the one that the message is in.
+    pub(crate) fn team_of_message(&self, id: &str) -> Result<TeamName, Failure> {
+        match self.team() {
+            Err(Failure::Told(told)) if told.code == "which_team" => match self.office.track(None, id) {
+                Ok(track) => Ok(track.message.team.parse()?),
+                Err(_) => Err(Failure::Told(told)),
+            },
+            team => team,
+        }
+    }
+
     /// An address whose team, if it names one, is there; it may be called as with `--team`.
     pub(crate) fn resolve(&self, address: Address) -> Result<Address, Failure> {
         let choose = |team: TeamName| self.office.choose_team(Some(team.as_str()), &self.cwd);

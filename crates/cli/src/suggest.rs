@@ -165,7 +165,10 @@ pub(crate) fn add_to(error: &mut clap::Error) {
     match error.kind() {
         ErrorKind::InvalidSubcommand => add_command(error),
         ErrorKind::ValueValidation => add_recipients(error),
-        ErrorKind::UnknownArgument => add_reader(error),
+        ErrorKind::UnknownArgument => {
+            add_reader(error);
+            add_option(error);
+        }
         ErrorKind::InvalidValue => add_colour(error),
         _ => {}
     }
@@ -204,6 +207,28 @@ fn add_reader(error: &mut clap::Error) {
         let words =
             format!("`atm inbox {name}` looks, and marks nothing; `atm --as {name} read` reads as {name}");
         tip(error, words);
+    }
+}
+
+/// Options that other programs have for what a command of ours calls otherwise.
+const OPTIONS: [(&str, &[&str], &str); 6] = [
+    ("task", &["--assign", "--assignee", "--assigned-to", "--to", "--for"], "--owner NAME"),
+    ("task", &["--hours", "--estimated-hours", "--time"], "--estimate HOURS"),
+    ("task", &["--depends-on", "--depends", "--after", "--needs"], "--blocked-by ID,…"),
+    ("send", &["--subject", "--title"], "--summary TEXT"),
+    ("send", &["--urgent", "--important"], "--priority high"),
+    ("send", &["--reply", "--in-reply-to"], "--reply-to ID"),
+];
+
+/// An option that means the same, where the command has one; in place of one that is only spelled like it.
+fn add_option(error: &mut clap::Error) {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return };
+    let given = given.split(['=', ' ']).next().unwrap_or_default().to_owned();
+    let command = env::args().skip(1).find(|word| Command::describe(word).is_some()).unwrap_or_default();
+    let fits = |(of, words, _): &&(&str, &[&str], &str)| *of == command && words.contains(&given.as_str());
+    if let Some((.., meant)) = OPTIONS.iter().find(fits) {
+        error.remove(ContextKind::SuggestedArg);
+        tip(error, format!("`{meant}` does that"));
     }
 }
 

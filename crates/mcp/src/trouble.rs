@@ -120,13 +120,13 @@ impl From<OfficeError> for Trouble {
             OfficeError::NoMessage { id, .. }
             | OfficeError::NotRecorded { id, .. }
             | OfficeError::WhichMessage { id, .. } => Some(id.clone()),
-            OfficeError::NotOpen { request, .. } => Some(request.clone()),
+            OfficeError::NotOpen { request, .. } => request.clone(),
             OfficeError::Task(TaskError::NoTask { id, .. }) => Some(id.to_string()),
             OfficeError::Name(error) => Some(error.name().to_owned()),
             _ => None,
         };
         let advice = error.hint().map(Advice::from);
-        let is_wrong_call = matches!(error, OfficeError::Name(_));
+        let is_wrong_call = matches!(error, OfficeError::Name(_) | OfficeError::EmptyMessage);
         Self { advice, wanted, is_wrong_call, ..Self::new(error.to_string()) }
     }
 }
@@ -152,6 +152,10 @@ mod tests {
         let said = |trouble: Trouble| trouble.in_call("send_message", "{}", &given).words(Toolbox::Leads);
         assert_eq!(said(no_bob().into()), "recipient: team dev has no member \"bbo\". Did you mean bob?");
         assert_eq!(said(Trouble::new("it failed")), "it failed");
+        assert_eq!(
+            said(OfficeError::EmptyMessage.into()),
+            "the message is empty. Put the text into content. For example send_message {}"
+        );
         assert_eq!(
             said(Trouble::argument("type is missing")),
             "type is missing. For example send_message {}"

@@ -240,8 +240,8 @@ pub enum OfficeError {
     NotOpen {
         /// Who tried.
         who: String,
-        /// The request.
-        request: String,
+        /// The request, if one was named.
+        request: Option<String>,
         /// Why not.
         why: String,
         /// The requests of that kind that could be.

@@ -23,6 +23,16 @@ pub enum Recall {
 }
 
 impl Recall {
+    /// What is so before anything is taken out, by whether each copy of the message in the inbox is read: one that was
+    /// read is enough, since its reader has it. `None` where it can be taken out.
+    pub(crate) fn without_change(copies: impl IntoIterator<Item = bool>) -> Option<Self> {
+        let mut copies = copies.into_iter().peekable();
+        if copies.peek().is_none() {
+            return Some(Self::Missing);
+        }
+        copies.any(|is_read| is_read).then_some(Self::Read)
+    }
+
     /// Whether it was taken out.
     pub fn is_taken_out(self) -> bool {
         matches!(self, Self::TakenOut | Self::InDoubt)

@@ -125,9 +125,9 @@ impl Bench {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    // Tokens are as many in a slow program.
-    let is_timed = args.only != Some(Scenario::Tokens);
-    if cfg!(debug_assertions) && is_timed {
+    // Tokens are as many in a slow program, and installing is timed in other programs.
+    let is_slowed = !matches!(args.only, Some(Scenario::Tokens | Scenario::Install));
+    if cfg!(debug_assertions) && is_slowed {
         return again_optimized();
     }
     let atm = match &args.binary {

@@ -18,7 +18,7 @@ pub(crate) struct Ack {
 
 impl Ack {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team()?, context.reader()?);
+        let (team, who) = (context.team_of_message(&self.id)?, context.reader()?);
         let sent = context.office.ack(&team, &who, &self.id, self.text, SendOptions::default())?;
         tell(context, &sent)?;
         Ok(0)

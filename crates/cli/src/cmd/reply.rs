@@ -22,7 +22,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team()?, context.sender()?);
+        let (team, who) = (context.team_of_message(&self.id)?, context.sender()?);
         let mut words = self.words.letter(Address { name: who.clone(), team: None })?;
         words.metadata = self.manner.metadata.to_map();
         let letter = |to| atm_office::mail::send::Letter { to, ..words };

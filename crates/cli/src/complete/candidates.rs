@@ -124,10 +124,10 @@ pub(super) fn messages(current: &OsStr) -> Vec<CompletionCandidate> {
 /// The newest messages in the inbox of the one who asks.
 pub(super) fn own_messages(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(context) = context() else { return Vec::new() };
-    let Ok(team) = context.team() else { return Vec::new() };
     let who = context.identity().ok().flatten().map(|address| address.name);
     let Some(who) = who.or_else(|| MemberName::parse(USER).ok()) else { return Vec::new() };
-    newest(&context, &[(team, who)], current)
+    let inboxes: Vec<Inbox> = teams_meant(&context).into_iter().map(|team| (team, who.clone())).collect();
+    newest(&context, &inboxes, current)
 }
 
 /// Whose mail, in which team.

@@ -184,6 +184,9 @@ pub(super) fn parse(text: &str) -> Result<File, Trouble> {
     if let Some(pending) = &file.pending {
         pending.unread_after().map_err(Trouble::plain)?;
     }
+    if let Some(context) = &file.context {
+        context.budget().map_err(Trouble::plain)?;
+    }
     if let Some(notify) = &file.notify {
         let applied = notify.apply(&mut Notifications::default(), Path::new(""));
         applied.map_err(|why| Trouble::plain(format!("[notify]: {why}")))?;
@@ -263,6 +266,7 @@ mod tests {
             "[archive]\nolder_than = \"x\"",
             "[archive]\nrotate_over = \"big\"",
             "[pending]\nunread_after = \"x\"",
+            "[context]\nbudget = 3",
             "[notify]\ncommand = []",
             "[notify]\ncommand = \"say it\"",
             "[notify]\ncommand = [\"sh\", \"-c\", \"echo {text}\"]",

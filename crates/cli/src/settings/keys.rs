@@ -36,6 +36,7 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("wake.after", Shape::List, "0s,2m,10m"),
     ("daemon.autostart", Shape::Text, "never"),
     ("pending.unread_after", Shape::Text, "10m"),
+    ("context.budget", Shape::Number, "2000"),
     ("notify.command", Shape::List, "notify.sh,{title},{text}"),
     ("notify.webhook", Shape::Text, "https://example.org/hook"),
     ("notify.webhook_secret_file", Shape::Text, "~/.config/atm/webhook.secret"),

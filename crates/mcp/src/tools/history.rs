@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Effect};
+use super::{Call, Effect, OF_MESSAGE};
 use crate::answer::{Answer, to_value};
 use crate::desk::Desk;
 use crate::page::{BUDGET, LONGEST_TEXT, page, part};
@@ -32,8 +32,8 @@ impl Call for Track {
     const NAME: &'static str = "track";
     const ABOUT: &'static str = "What became of a message, with evidence. Look here before you send again.";
     const EFFECT: Effect = Effect::Looks;
-    const EXAMPLE: &'static str = r#"{"message_id": "0c8f1d8e"}"#;
-    const REQUIRED: &'static [&'static str] = &["message_id"];
+    const EXAMPLE: &'static str = OF_MESSAGE.example;
+    const REQUIRED: &'static [&'static str] = OF_MESSAGE.required;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.open(self.team_name.as_deref())?;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::members::yes;
-use super::{Call, Effect};
+use super::{Call, Effect, OF_MEMBER};
 use crate::answer::Answer;
 use crate::desk::Desk;
 use crate::page::{BUDGET, LONGEST_TEXT, fitting, part};
@@ -45,8 +45,8 @@ impl Call for ReadInbox {
     const NAME: &'static str = "read_inbox";
     const ABOUT: &'static str = "Read mail: the unread, which counts as read then unless mark_as_read=false.";
     const EFFECT: Effect = Effect::Changes;
-    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const EXAMPLE: &'static str = OF_MEMBER.example;
+    const REQUIRED: &'static [&'static str] = OF_MEMBER.required;
     const OWN_NAME: Option<&'static str> = Some("agent_name");
     const CORE: bool = true;
     const PAGES: bool = true;
@@ -93,7 +93,7 @@ pub(super) struct PollInbox {
     timeout_ms: u64,
 }
 
-fn longest_wait() -> u64 {
+pub(super) fn longest_wait() -> u64 {
     LONGEST_WAIT
 }
 
@@ -102,7 +102,7 @@ impl Call for PollInbox {
     const ABOUT: &'static str = "Wait for mail and read it; an empty list when none came in time.";
     const EFFECT: Effect = Effect::Changes;
     const EXAMPLE: &'static str = r#"{"agent_name": "bob", "timeout_ms": 30000}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const REQUIRED: &'static [&'static str] = OF_MEMBER.required;
     const OWN_NAME: Option<&'static str> = Some("agent_name");
     const CORE: bool = true;
     const WAITS: bool = true;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::inbox::{FRONT, shown};
-use super::{Call, Effect};
+use super::{Call, Effect, OF_MEMBER};
 use crate::answer::Answer;
 use crate::desk::Desk;
 use crate::squeeze::cut;
@@ -172,8 +172,8 @@ impl Call for CheckTeammate {
     const ABOUT: &'static str =
         "Whether it runs, your unread mail from it (read then), how much it has not read.";
     const EFFECT: Effect = Effect::Changes;
-    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const EXAMPLE: &'static str = OF_MEMBER.example;
+    const REQUIRED: &'static [&'static str] = OF_MEMBER.required;
     const IGNORED: &'static [&'static str] = &["notify_after_minutes"];
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -257,8 +257,8 @@ impl Call for ForceKill {
     const NAME: &'static str = "force_kill_teammate";
     const ABOUT: &'static str = "End a teammate that ignores a shutdown request.";
     const EFFECT: Effect = Effect::Changes;
-    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const EXAMPLE: &'static str = OF_MEMBER.example;
+    const REQUIRED: &'static [&'static str] = OF_MEMBER.required;
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -278,8 +278,8 @@ impl Call for ProcessShutdown {
     const NAME: &'static str = "process_shutdown_approved";
     const ABOUT: &'static str = "Take a teammate out of the team after its shutdown_approved came.";
     const EFFECT: Effect = Effect::Changes;
-    const EXAMPLE: &'static str = r#"{"agent_name": "bob"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "agent_name"];
+    const EXAMPLE: &'static str = OF_MEMBER.example;
+    const REQUIRED: &'static [&'static str] = OF_MEMBER.required;
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {

@@ -28,6 +28,21 @@ use crate::trouble::Trouble;
 /// The argument that says in which team a call is made.
 const TEAM: &str = "team_name";
 
+/// Arguments that several tools have in common: which are needed, and a correct call with them.
+struct Common {
+    required: &'static [&'static str],
+    example: &'static str,
+}
+
+/// About a team.
+const OF_TEAM: Common = Common { required: &[TEAM], example: r#"{"team_name": "shop"}"# };
+/// About a member of it.
+const OF_MEMBER: Common = Common { required: &[TEAM, "agent_name"], example: r#"{"agent_name": "bob"}"# };
+/// About a message.
+const OF_MESSAGE: Common = Common { required: &["message_id"], example: r#"{"message_id": "0c8f1d8e"}"# };
+/// About a task.
+const OF_TASK: Common = Common { required: &[TEAM, "task_id"], example: r#"{"task_id": "3"}"# };
+
 /// What a call does to the team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {

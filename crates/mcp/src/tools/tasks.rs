@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use super::{Call, Effect};
+use super::{Call, Effect, OF_TASK};
 use crate::answer::{Answer, to_value};
 use crate::arguments::TaskNumber;
 use crate::desk::Desk;
@@ -82,7 +82,7 @@ impl Call for TaskUpdate {
     const ABOUT: &'static str = "Change a task. A new owner is told, and the lead when it is completed.";
     const EFFECT: Effect = Effect::Changes;
     const EXAMPLE: &'static str = r#"{"task_id": "3", "status": "completed"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "task_id"];
+    const REQUIRED: &'static [&'static str] = OF_TASK.required;
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -175,8 +175,8 @@ impl Call for TaskGet {
     const NAME: &'static str = "task_get";
     const ABOUT: &'static str = "All of one task.";
     const EFFECT: Effect = Effect::Looks;
-    const EXAMPLE: &'static str = r#"{"task_id": "3"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name", "task_id"];
+    const EXAMPLE: &'static str = OF_TASK.example;
+    const REQUIRED: &'static [&'static str] = OF_TASK.required;
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {

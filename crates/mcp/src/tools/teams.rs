@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Effect};
+use super::{Call, Effect, OF_TEAM};
 use crate::answer::Answer;
 use crate::desk::Desk;
 use crate::trouble::Trouble;
@@ -56,8 +56,8 @@ impl Call for TeamDelete {
     const NAME: &'static str = "team_delete";
     const ABOUT: &'static str = "Delete a team without active teammates; its files are set aside.";
     const EFFECT: Effect = Effect::Changes;
-    const EXAMPLE: &'static str = r#"{"team_name": "shop"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name"];
+    const EXAMPLE: &'static str = OF_TEAM.example;
+    const REQUIRED: &'static [&'static str] = OF_TEAM.required;
     const LEADS: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -124,8 +124,8 @@ impl Call for ReadConfig {
     const NAME: &'static str = "read_config";
     const ABOUT: &'static str = "The team's configuration with its members.";
     const EFFECT: Effect = Effect::Looks;
-    const EXAMPLE: &'static str = r#"{"team_name": "shop"}"#;
-    const REQUIRED: &'static [&'static str] = &["team_name"];
+    const EXAMPLE: &'static str = OF_TEAM.example;
+    const REQUIRED: &'static [&'static str] = OF_TEAM.required;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.team(self.team_name.as_deref())?;

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::inbox::LONGEST_WAIT;
+use super::inbox::{LONGEST_WAIT, longest_wait};
 use super::mail::told;
-use super::{Call, Effect};
+use super::{Call, Effect, OF_MESSAGE};
 use crate::answer::Answer;
 use crate::arguments::TaskNumber;
 use crate::desk::Desk;
@@ -31,8 +31,8 @@ impl Call for Ack {
     const NAME: &'static str = "ack";
     const ABOUT: &'static str = "Tell a message's sender that you have it and act on it.";
     const EFFECT: Effect = Effect::Adds;
-    const EXAMPLE: &'static str = r#"{"message_id": "0c8f1d8e"}"#;
-    const REQUIRED: &'static [&'static str] = &["message_id"];
+    const EXAMPLE: &'static str = OF_MESSAGE.example;
+    const REQUIRED: &'static [&'static str] = OF_MESSAGE.required;
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
@@ -54,8 +54,8 @@ impl Call for Recall {
     const NAME: &'static str = "recall";
     const ABOUT: &'static str = "Take back mail of yours that nobody has read.";
     const EFFECT: Effect = Effect::Changes;
-    const EXAMPLE: &'static str = r#"{"message_id": "0c8f1d8e"}"#;
-    const REQUIRED: &'static [&'static str] = &["message_id"];
+    const EXAMPLE: &'static str = OF_MESSAGE.example;
+    const REQUIRED: &'static [&'static str] = OF_MESSAGE.required;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
         let team = desk.open(self.team_name.as_deref())?;
@@ -112,10 +112,6 @@ pub(super) struct Request {
     data: Option<Map<String, Value>>,
     #[serde(default = "longest_wait")]
     timeout_ms: u64,
-}
-
-fn longest_wait() -> u64 {
-    LONGEST_WAIT
 }
 
 impl Call for Request {

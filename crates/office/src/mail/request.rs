@@ -122,7 +122,7 @@ fn open_request<'a>(
 ) -> Result<&'a Recorded, OfficeError> {
     let refuse = |why: String| OfficeError::NotOpen {
         who: who.to_string(),
-        request: request.to_owned(),
+        request: Some(request.to_owned()),
         why,
         open: Vec::new(),
     };

@@ -113,7 +113,7 @@ impl Team<'_> {
             if !open.iter().any(is_meant) {
                 return Err(OfficeError::NotOpen {
                     who: who.to_string(),
-                    request: request.clone(),
+                    request: Some(request.clone()),
                     why: format!("there is no open health check {request:?} for {who}"),
                     open: open.into_iter().filter_map(|check| check.request_id).collect(),
                 });

@@ -88,7 +88,7 @@ impl Team<'_> {
             let inbox = self.inbox_key(who);
             let open = office.books.with(|ledger| ledger.open_requests(&inbox, kind)).unwrap_or_default();
             let open = open.into_iter().rev().filter_map(|asked| asked.request_id).take(NAMED).collect();
-            Err(OfficeError::NotOpen { who: who.to_string(), request: request.to_owned(), why, open })
+            Err(OfficeError::NotOpen { who: who.to_string(), request: Some(request.to_owned()), why, open })
         };
         let Some(asked) = about.into_iter().find(|m| m.kind == kind && m.inbox.team == team) else {
             return refuse(format!("there is no {kind} {request:?}"));
@@ -116,9 +116,11 @@ impl Team<'_> {
         self.catch_up()?;
         let inbox = self.inbox_key(who);
         let open = self.office().books.with(|ledger| ledger.open_requests(&inbox, kind))?;
-        open.into_iter().last().ok_or_else(|| OfficeError::NotYours {
+        open.into_iter().last().ok_or_else(|| OfficeError::NotOpen {
             who: who.to_string(),
+            request: None,
             why: format!("there is no open {kind} for {who}"),
+            open: Vec::new(),
         })
     }
 

@@ -29,13 +29,10 @@ impl ArrayInbox {
             let mut edit = |text: &str, entries: &Entries| {
                 let (places, messages) = self.messages_of(entries);
                 let named = || places.iter().zip(&messages).filter(|(_, message)| message.id == id);
-                if named().any(|(_, message)| message.read) {
-                    return Ok((Patch::default(), Recall::Read));
+                if let Some(outcome) = Recall::without_change(named().map(|(_, message)| message.read)) {
+                    return Ok((Patch::default(), outcome));
                 }
                 let gone: BTreeSet<usize> = named().map(|(place, _)| *place).collect();
-                if gone.is_empty() {
-                    return Ok((Patch::default(), Recall::Missing));
-                }
                 let raw: Vec<&str> = gone.iter().map(|place| entries.raw[*place].get()).collect();
                 copy = format!("[{}]", raw.join(","));
                 Ok((json::remove(text, text.trim(), &entries.raw, &gone), Recall::TakenOut))

@@ -53,13 +53,14 @@ pub(super) fn recall(
     let _turn = Queue::enter(&inbox.queue(), &deadline)?;
     points::reached("queued");
     let cursor = || disk::read(inbox.cursor_path()).ok();
-    let (mut was_read, before) = (false, cursor());
+    let (mut copies, before) = (Vec::new(), cursor());
     let named = find(inbox, |message, is_read| {
-        was_read |= is_read && message.id == id;
-        !is_read && message.id == id
+        let is_named = message.id == id;
+        copies.extend(is_named.then_some(is_read));
+        is_named && !is_read
     })?;
-    let outcome = if named.is_empty() {
-        if was_read { Recall::Read } else { Recall::Missing }
+    let outcome = if let Some(outcome) = Recall::without_change(copies) {
+        outcome
     } else {
         if keeps {
             keep(inbox, &named, "recalled")?;

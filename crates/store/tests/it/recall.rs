@@ -47,6 +47,36 @@ fn recall(team: &TestTeam, id: &str, keeps: bool) -> Recall {
     outcome
 }
 
+/// In a log the copy that nobody had read was taken out, although its reader had the message; in an array it stayed.
+#[test]
+fn of_a_message_that_is_there_twice_one_copy_that_was_read_is_enough() {
+    for team in [array_team(), log_team()] {
+        let twice = draft("twice");
+        team.mailbox("bob").append(&[twice.clone()], false).unwrap();
+        let read = team.mailbox("bob").list().unwrap().messages;
+        team.mailbox("bob").mark_read(&read.iter().map(atm_store::Receipt::of).collect()).unwrap();
+        copy_again(&team);
+        assert_eq!(team.texts("bob"), ["twice", "twice"]);
+        assert_eq!(recall(&team, &twice.id, false), Recall::Read);
+        assert_eq!(team.texts("bob"), ["twice", "twice"]);
+    }
+}
+
+/// Another program writes the message once more, unread.
+fn copy_again(team: &TestTeam) {
+    let file = team.mailbox("bob").file();
+    let text = fs::read_to_string(&file).unwrap();
+    let again = match serde_json::from_str::<serde_json::Value>(&text) {
+        Ok(serde_json::Value::Array(entries)) => {
+            let mut unread = entries[0].clone();
+            unread["read"] = false.into();
+            serde_json::json!([entries[0], unread]).to_string()
+        }
+        _ => text.repeat(2),
+    };
+    fs::write(&file, again).unwrap();
+}
+
 #[test]
 fn an_unread_message_goes_and_the_others_stay_as_they_are() {
     for team in [array_team(), log_team()] {

@@ -38,7 +38,7 @@ fn with_json_an_error_is_a_document_on_stderr_and_stdout_is_empty() {
     2> {"error":{"code":"bad_name","message":"member name \"Carol\": must be kebab-case: lower-case letters and digits, single hyphens between them","hint":null}}
     [exit 2]
     $ atm --json member add carol --pane 14
-    2> {"error":{"code":"bad_field","message":"tmuxPaneId: must be \"%<number>\", \"leader\", \"in-process\" or empty","hint":null}}
+    2> {"error":{"code":"bad_field","message":"--pane: must be \"%<number>\", \"leader\", \"in-process\" or empty","hint":null}}
     [exit 2]
     $ atm --json send bob ''
     2> {"error":{"code":"empty_message","message":"the message is empty","hint":"give the text as an argument, `-` for stdin, or --file"}}

@@ -271,6 +271,16 @@ fn where_nothing_is_there_it_is_said_in_a_line() {
     made task 1: job
     delivered for bob@dev, id [ID]
     "#);
+    // What is only spelled like it (`--as`) would be wrong.
+    for (line, meant) in [
+        ("task create job --assign bob", "`--owner NAME` does that"),
+        ("task create job --hours=3", "`--estimate HOURS` does that"),
+        ("send bob hi --subject x", "`--summary TEXT` does that"),
+    ] {
+        let told = world.atm(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(told.code, Some(2), "{told:?}");
+        assert!(told.stderr.contains(meant) && !told.stderr.contains("'--as'"), "{told:?}");
+    }
     // Somebody from outside asks, and is answered.
     let asked = world.atm(&["--as", "carol", "health", "bob", "--create", "--timeout", "1ms"]);
     assert_eq!(asked.code, Some(8), "{}", asked.stderr);

@@ -147,6 +147,15 @@ fn settings_are_set_with_their_comments_kept() {
     }
     2> warning: team is set by $ATM_TEAM, which counts before this file
     "#);
+    // What is listed can be set: `context.budget` could not.
+    let listed = world.ok(&["config"]);
+    let keys = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let keys: Vec<&str> = keys.filter(|key| key.contains('.') && !key.contains('/')).collect();
+    assert!(keys.contains(&"context.budget"), "{keys:?}");
+    for key in keys {
+        world.ok(&["config", "set", key, "--unset"]);
+    }
+    assert_eq!(world.atm(&["config", "set", "context.budget", "3"]).code, Some(2));
     fs::write(&file, "# mine\nteam = \"dev\" # for now\n").unwrap();
     world.ok(&["config", "set", "team", "night"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\nteam = \"night\" # for now\n");

@@ -55,7 +55,7 @@ fn the_commands_that_are_shown_can_be_run_as_they_stand() {
     world.ok(&["team", "create", "ops", "--lead", "owl"]);
     world.ok(&["-t", "ops", "--as", "owl", "send", "user", "the disk is full"]);
     world.ok(&["-t", "dev", "send", "bob", "look", "--ack-by", "1h"]);
-    let shown = world.ok(&[]);
+    let shown = world.ok::<&str>(&[]);
     assert!(shown.contains("1 unread for user: atm -t ops read\n"), "{shown}");
     assert!(shown.contains("1 waiting: atm -t dev pending\n"), "{shown}");
     assert!(world.ok(&["-t", "ops", "read"]).contains("the disk is full"));
@@ -64,6 +64,20 @@ fn the_commands_that_are_shown_can_be_run_as_they_stand() {
     world.ok(&["-t", "ops", "--as", "user", "send", "owl", "on it"]);
     let shown = world.ok(&["-t", "ops", "--as", "owl", "status"]);
     assert!(shown.contains("1 unread for owl: atm -t ops --as owl read\n"), "{shown}");
+}
+
+/// `track`, `thread` and `recall` took an id for what it is; `reply` and `ack` asked for the team.
+#[test]
+fn an_id_says_which_team_is_meant() {
+    let world = World::with_team();
+    world.ok(&["team", "create", "ops", "--lead", "owl"]);
+    let asked = world.json(&["-t", "ops", "--as", "owl", "send", "user", "may I?", "--ack-by", "1h"]);
+    let id = asked["id"].as_str().unwrap();
+    assert_eq!(world.json(&["ack", id])["team"], "ops");
+    assert_eq!(world.json(&["reply", &id[id.len() - 8..], "yes"])["to"], "owl");
+    let unknown = world.atm(&["reply", "00000000", "yes"]);
+    assert_eq!(unknown.code, Some(3), "{unknown:?}");
+    assert!(unknown.stderr.contains("--team with one of: dev, ops"), "{unknown:?}");
 }
 
 #[test]

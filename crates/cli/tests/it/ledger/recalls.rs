@@ -75,12 +75,12 @@ fn people_see_the_end_of_an_id_and_programs_all_of_it() {
     let id = world.sent("bob", "never mind");
     let short = &id[id.len() - 8..];
     world.ok(&["--as", "bob", "read"]);
-    let told = world.atm(&["--as", "alice", "recall", &id]);
+    let told = world.atm(&["--as", "team-lead", "recall", &id]);
     assert!(told.stderr.contains(&format!("message {short} ")), "{told:?}");
     assert!(told.stderr.contains(&format!("`atm track {short}`")), "{told:?}");
-    assert!(refused(&world, &["--as", "alice", "recall", &id]).to_string().contains(&id));
+    assert!(refused(&world, &["--as", "team-lead", "recall", &id]).to_string().contains(&id));
     world.sent("bob", "the same again");
-    let told = world.atm(&["--as", "alice", "recall", "last"]);
+    let told = world.atm(&["--as", "team-lead", "recall", "last"]);
     assert!(!format!("{}{}", told.stdout, told.stderr).contains(&id[..13]), "{told:?}");
 }
 
