@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// `1 message`, `2 messages`: a number with its word, which is given for one of them.
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     if count == N::from(1) {
         return format!("{count} {one}");
     }

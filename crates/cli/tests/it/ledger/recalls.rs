@@ -78,7 +78,7 @@ fn people_see_the_end_of_an_id_and_programs_all_of_it() {
     let told = world.atm(&["--as", "team-lead", "recall", &id]);
     assert!(told.stderr.contains(&format!("message {short} ")), "{told:?}");
     assert!(told.stderr.contains(&format!("`atm track {short}`")), "{told:?}");
-    assert!(refused(&world, &["--as", "team-lead", "recall", &id]).to_string().contains(&id));
+    assert!(refused(&world, &["--json", "--as", "team-lead", "recall", &id]).to_string().contains(&id));
     world.sent("bob", "the same again");
     let told = world.atm(&["--as", "team-lead", "recall", "last"]);
     assert!(!format!("{}{}", told.stdout, told.stderr).contains(&id[..13]), "{told:?}");
