@@ -236,7 +236,7 @@ pub enum OfficeError {
         why: String,
     },
     /// A request that cannot be answered.
-    #[error("{why}")]
+    #[error("{who} may not: {why}")]
     NotOpen {
         /// Who tried.
         who: String,

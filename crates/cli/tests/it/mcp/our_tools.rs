@@ -161,12 +161,12 @@ fn a_request_that_is_not_open_is_named_with_its_argument_and_the_one_that_is() {
     let wrong = json!({ "type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": false });
     assert_eq!(
         bob.refused("send_message", wrong),
-        format!("request_id: there is no shutdown_request \"shutdown-1@bob\". One of: {open}")
+        format!("request_id: bob may not: there is no shutdown_request \"shutdown-1@bob\". One of: {open}")
     );
     let wrong = bob.refused("respond", json!({ "request_id": "req-1" }));
-    assert_eq!(wrong, "request_id: there is no request \"req-1\"");
+    assert_eq!(wrong, "request_id: bob may not: there is no request \"req-1\"");
     let wrong = bob.refused("heartbeat", json!({ "request_id": "hc-1" }));
-    assert!(wrong.starts_with("request_id: there is no open health check \"hc-1\""), "{wrong}");
+    assert!(wrong.starts_with("request_id: bob may not: there is no open health check \"hc-1\""), "{wrong}");
 }
 
 #[test]

@@ -188,7 +188,7 @@ fn what_is_not_yours_or_not_possible_now() {
     2>   hint: its owner or the lead can open it again: atm task update 1 --status pending
     [exit 4]
     $ atm --as alice task status 1 --request req-1
-    2> error: there is no request "req-1"
+    2> error: alice may not: there is no request "req-1"
     [exit 4]
     "#);
 }
