@@ -130,6 +130,18 @@ fn advice(hint: &Hint) -> String {
             "--force puts the old bytes there all the same; the journal keeps what is there now".into()
         }
         Hint::ListGroups | Hint::JoinGroup => "`id -Gn` shows the groups that you are in".into(),
+        Hint::AskHolder { holder: Some(holder), .. } => format!(
+            "ask for it: `atm send {} \"…\"`; `atm reservations` shows who keeps what",
+            word(holder, "NAME")
+        ),
+        Hint::AskHolder { holder: None, .. } => {
+            "the person at the keyboard can release it; `atm reservations` shows who keeps what".into()
+        }
+        Hint::ReleaseFolder { folder } => {
+            format!("it is a part of {folder:?}, which is released as a whole; `atm reservations` shows it")
+        }
+        Hint::ListReservations => "`atm reservations` shows who keeps what".into(),
+        Hint::EnterTree => "run it in a folder of that tree: worktrees and repositories are apart".into(),
         Hint::ListTasks => "`atm task list` shows the tasks".into(),
         Hint::ListHolders => "`atm task list` shows who has what, and what waits for what".into(),
         Hint::ClaimAnother => "`atm task claim --next` takes another one".into(),

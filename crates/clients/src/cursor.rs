@@ -7,7 +7,7 @@ use crate::client::AgentClient;
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::profile::Profile;
-use crate::settings::{Dialect, Identity, Piece, SettingsFile, server};
+use crate::settings::{Dialect, Identity, Piece, SettingsFile, edit_hook, server};
 
 const NAME: &str = "cursor";
 const EVENTS: [(HookEvent, &str); 3] = [
@@ -15,6 +15,9 @@ const EVENTS: [(HookEvent, &str); 3] = [
     (HookEvent::Prompt, "beforeSubmitPrompt"),
     (HookEvent::Stop, "stop"),
 ];
+/// The hook before a tool is called, and the tools that edit.
+const BEFORE_TOOL: &str = "preToolUse";
+const EDITORS: &str = "Write|Delete";
 /// How often in a row a stop may be answered with another message.
 const LOOP_LIMIT: u64 = 5;
 
@@ -53,6 +56,11 @@ fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<Setting
         }
         hooks.push(Piece::Hook { event: name, value: hook });
     }
+    hooks.push(edit_hook(
+        identity,
+        BEFORE_TOOL,
+        || json!({ "command": identity.hook_line(AgentClient::Cursor, BEFORE_TOOL), "matcher": EDITORS }),
+    ));
     vec![
         SettingsFile::json(folder.join("mcp.json"), Dialect::Loose, vec![server(identity)]),
         SettingsFile::json(folder.join("hooks.json"), Dialect::Loose, hooks),
@@ -67,6 +75,9 @@ fn recognises(input: &HookInput, event: &str) -> bool {
 fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     match event {
         HookEvent::Stop => json!({ "followup_message": text }).into(),
+        HookEvent::BeforeTool => {
+            json!({ "permission": "deny", "user_message": text, "agent_message": text }).into()
+        }
         _ => json!({ "additional_context": text }).into(),
     }
 }

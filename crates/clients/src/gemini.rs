@@ -9,7 +9,9 @@ use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
-use crate::settings::{Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, grouped_hooks, server};
+use crate::settings::{
+    Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, edit_hook, grouped_hooks, server,
+};
 
 const NAME: &str = "gemini";
 const EVENTS: [(HookEvent, &str); 5] = [
@@ -19,6 +21,10 @@ const EVENTS: [(HookEvent, &str); 5] = [
     (HookEvent::Stop, "AfterAgent"),
     (HookEvent::SessionEnd, "SessionEnd"),
 ];
+
+/// The hook before a tool is called, and the tools that edit.
+const BEFORE_TOOL: &str = "BeforeTool";
+const EDITORS: &str = "write_file|replace";
 
 pub(crate) static PROFILE: Profile = Profile {
     client: AgentClient::Gemini,
@@ -31,7 +37,9 @@ pub(crate) static PROFILE: Profile = Profile {
     check: SelfCheck::List { args: &["mcp", "list"], explain },
     hooks: Some(HookFormat {
         events: &EVENTS,
-        recognises: |input, event| input.has_name(event, &["BeforeAgent", "AfterAgent", "AfterTool"]),
+        recognises: |input, event| {
+            input.has_name(event, &["BeforeAgent", "AfterAgent", "AfterTool", BEFORE_TOOL])
+        },
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
@@ -50,16 +58,22 @@ pub(crate) static PROFILE: Profile = Profile {
 /// Its times are milliseconds.
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
     let mut pieces = vec![server(identity)];
-    pieces.extend(grouped_hooks(&EVENTS, |event| {
+    let hook = |event: &str| {
         let line = identity.hook_line(AgentClient::Gemini, event);
         json!({ "name": SERVER, "type": "command", "command": line, "timeout": HOOK_SECONDS * 1000 })
-    }));
+    };
+    pieces.extend(grouped_hooks(&EVENTS, hook));
+    pieces.push(edit_hook(
+        identity,
+        BEFORE_TOOL,
+        || json!({ "matcher": EDITORS, "hooks": [hook(BEFORE_TOOL)] }),
+    ));
     let path = folders.below(scope, None, ".gemini").join("settings.json");
     vec![SettingsFile::json(path, Dialect::Comments, pieces)]
 }
 
 fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
-    if event == HookEvent::Stop {
+    if matches!(event, HookEvent::Stop | HookEvent::BeforeTool) {
         return hook::block("deny", text);
     }
     let named = EVENTS.iter().find(|(named, _)| *named == event);

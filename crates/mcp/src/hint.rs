@@ -55,6 +55,15 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::CompletePayload => some("Add that to the JSON in content, or write plain words instead"),
         Hint::ForceDelete => some("Nothing was deleted; a person can do it all the same"),
         Hint::ConfirmRemoval => some("Nobody was removed; a person can do it all the same"),
+        Hint::AskHolder { holder: Some(holder), .. } => {
+            Some(format!("Ask for it: send_message to {holder}; or work on something else"))
+        }
+        Hint::AskHolder { holder: None, .. } => some("Ask your user for it, or work on something else"),
+        Hint::ReleaseFolder { folder } => {
+            Some(format!("It is a part of {folder:?}, which is released as a whole"))
+        }
+        Hint::ListReservations => either("The tool reservations lists them", "Nothing is to be done"),
+        Hint::EnterTree => some("Paths are reserved by a server that was started in their working tree"),
         Hint::ListTasks => some("task_list shows the tasks"),
         Hint::ListHolders => some("task_list shows who has what, and what waits for what"),
         Hint::ReleaseTask { id, owner } => {

@@ -14,6 +14,7 @@ use crate::chores::wake::WakeError;
 use crate::mail::partly::Done;
 use crate::mail::recall::WhyKept;
 use crate::people::spawn_error::SpawnError;
+use crate::reservations::ReservationError;
 use crate::tasks::TaskError;
 use crate::trail::track::LAST;
 
@@ -277,6 +278,9 @@ pub enum OfficeError {
         /// Which.
         name: String,
     },
+    /// About a reservation.
+    #[error(transparent)]
+    Reservation(#[from] ReservationError),
     /// About a task.
     #[error(transparent)]
     Task(#[from] TaskError),

@@ -100,6 +100,22 @@ pub enum Hint {
     /// The groups that one is in can be listed.
     ListGroups,
 
+    /// Who has reserved a path can be asked for it, or one can wait or do something else.
+    AskHolder {
+        /// `NAME@TEAM`; nothing for the person at the keyboard.
+        holder: Option<String>,
+        /// Which.
+        path: String,
+    },
+    /// The folder that was reserved can be released, as a whole.
+    ReleaseFolder {
+        /// Which.
+        folder: String,
+    },
+    /// The reservations can be listed.
+    ListReservations,
+    /// It can be reserved from inside its own tree.
+    EnterTree,
     /// The tasks can be listed.
     ListTasks,
     /// The tasks can be listed, with who has what and what waits for what.
@@ -257,6 +273,7 @@ impl OfficeError {
             Self::Undo(UndoError::Changed { .. }) => Hint::ForceUndo,
             Self::Undo(_) => Hint::ListMended,
             Self::NoGroup { .. } => Hint::ListGroups,
+            Self::Reservation(error) => return error.hint(),
             Self::Task(error) => return error.hint(),
             Self::Spawn(error) => return error.hint(),
             Self::Wake(error) => return error.hint(),

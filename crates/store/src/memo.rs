@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::commit::{Content, Plan, SharedFile};
 use crate::disk;
@@ -36,6 +36,35 @@ impl Memo {
     /// The token of servers on local ports.
     pub fn of_token(state: &State, times: LockTimes) -> Self {
         Self::at(state.token(), state, times)
+    }
+
+    /// What is reserved in the working tree with this top, which is named without links.
+    pub fn of_reservations(tree: &Path, state: &State, times: LockTimes) -> Self {
+        Self::at(state.reservations_of(tree), state, times)
+    }
+
+    /// The same of all working trees.
+    pub fn all_reservations(state: &State, times: LockTimes) -> Result<Vec<Self>, StoreError> {
+        let folder = state.reservations();
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.doing("list", &folder)?,
+        };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
+        paths.sort();
+        Ok(paths.into_iter().map(|path| Self::at(path, state, times)).collect())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Removes it, in our turn, if `judge` says so of what it says then.
+    pub fn remove_if(&self, judge: impl FnOnce(&str) -> bool) -> Result<(), StoreError> {
+        self.file.remove(|look| Ok((matches!(look.content, Content::Text(text) if judge(text)), ())))
     }
 
     /// Removes a secret that others may have read; refuses what is no regular file of this user.

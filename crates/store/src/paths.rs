@@ -167,6 +167,17 @@ impl State {
         self.queue_named(shared, "hooks")
     }
 
+    /// What is reserved, a file for each working tree.
+    pub(crate) fn reservations(&self) -> PathBuf {
+        self.path.join("reservations")
+    }
+
+    /// What is reserved in the working tree with this top.
+    pub(crate) fn reservations_of(&self, tree: &Path) -> PathBuf {
+        let key = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, tree.as_os_str().as_encoded_bytes());
+        self.reservations().join(format!("{}.json", key.simple()))
+    }
+
     /// The token of servers on local ports.
     pub fn token(&self) -> PathBuf {
         self.path.join("http.token")

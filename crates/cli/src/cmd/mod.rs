@@ -16,6 +16,7 @@ mod each_inbox;
 mod health;
 mod heartbeat;
 mod help;
+mod holder;
 pub(crate) mod hook;
 mod idle;
 mod inbox;
@@ -36,8 +37,11 @@ mod plan;
 mod primer;
 mod read;
 mod recall;
+mod release;
 mod reply;
 mod request;
+mod reservations;
+mod reserve;
 mod retry;
 mod schema;
 mod search;
@@ -113,6 +117,12 @@ lazy::commands! {
     /// What members left for others: reports, logs and files
     #[command(subcommand)]
     Artifacts(artifacts::Artifacts),
+    /// Keep paths for you to edit, for a while
+    Reserve(reserve::Reserve),
+    /// Give back what you reserved
+    Release(release::Release),
+    /// Who keeps which paths of this working tree
+    Reservations(reservations::Reservations),
     /// What became of a message: its stages, with the evidence
     Track(track::Track),
     /// What waits for whom: queued, not acknowledged, or lost by a client
@@ -201,6 +211,9 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Health(health) => health.run(context),
         Command::Task(task) => task.run(context),
         Command::Artifacts(artifacts) => artifacts.run(context),
+        Command::Reserve(reserve) => reserve.run(context),
+        Command::Release(release) => release.run(context),
+        Command::Reservations(reservations) => reservations.run(context),
         Command::Track(track) => track.run(context),
         Command::Pending(pending) => pending.run(context),
         Command::Retry(retry) => retry.run(context),

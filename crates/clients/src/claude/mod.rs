@@ -16,7 +16,7 @@ use crate::folders::{Folders, Scope};
 use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch::{Launch, Role, words};
 use crate::profile::{Plugin, Profile};
-use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile};
+use crate::settings::{Dialect, HOOK_SECONDS, Identity, Piece, SERVER, SettingsFile, edit_hook};
 use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "claude";
@@ -29,6 +29,9 @@ const EVENTS: [(HookEvent, &str); 6] = [
     (HookEvent::TeammateIdle, "TeammateIdle"),
     (HookEvent::SessionEnd, "SessionEnd"),
 ];
+/// The hook before a tool is called, and the tools that edit.
+const BEFORE_TOOL: &str = "PreToolUse";
+const EDITORS: &str = "Write|Edit|MultiEdit|NotebookEdit";
 /// How long the hook that wakes it may wait for mail.
 const SECONDS_OF_WAITING: u64 = 24 * 60 * 60;
 
@@ -103,6 +106,7 @@ fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     match event {
         HookEvent::TeammateIdle => HookAnswer { stdout: None, stderr: Some(text.to_owned()), code: GO_ON },
         HookEvent::Stop => hook::block("block", text),
+        HookEvent::BeforeTool => hook::deny(text),
         event => hook::additional_context(event.name(), text),
     }
 }
@@ -120,7 +124,13 @@ fn hooks(identity: &Identity) -> Vec<Piece> {
         }
         Piece::Hook { event: name, value: json!({ "matcher": "", "hooks": hooks }) }
     };
-    EVENTS.iter().map(hook).collect()
+    let mut hooks: Vec<Piece> = EVENTS.iter().map(hook).collect();
+    hooks.push(edit_hook(identity, BEFORE_TOOL, || {
+        let args = identity.hook_arguments(AgentClient::Claude, BEFORE_TOOL);
+        let hook = json!({ "type": "command", "command": SERVER, "args": args, "timeout": HOOK_SECONDS });
+        json!({ "matcher": EDITORS, "hooks": [hook] })
+    }));
+    hooks
 }
 
 /// It is a member of the team by its own means: a separate process.

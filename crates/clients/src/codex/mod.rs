@@ -12,7 +12,7 @@ use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
-use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, grouped_hooks};
+use crate::settings::{Dialect, HOOK_SECONDS, Identity, SettingsFile, edit_hook, grouped_hooks};
 use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "codex";
@@ -24,6 +24,9 @@ const EVENTS: [(HookEvent, &str); 5] = [
     (HookEvent::Stop, "Stop"),
     (HookEvent::SessionEnd, "SessionEnd"),
 ];
+/// The hook before a tool is called, and the tools that edit.
+const BEFORE_TOOL: &str = "PreToolUse";
+const EDITORS: &str = "apply_patch|Edit|Write";
 /// At the end of a session it waits no longer.
 const SECONDS_AT_THE_END: u64 = 3;
 
@@ -56,10 +59,16 @@ pub(crate) static PROFILE: Profile = Profile {
 
 fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<SettingsFile> {
     let folder = folders.below(scope, Some(VARIABLE), ".codex");
-    let hooks = grouped_hooks(&EVENTS, |event| {
+    let hook = |event: &str| {
         let timeout = if event == "SessionEnd" { SECONDS_AT_THE_END } else { HOOK_SECONDS };
         json!({ "type": "command", "command": identity.hook_line(AgentClient::Codex, event), "timeout": timeout })
-    });
+    };
+    let mut hooks = grouped_hooks(&EVENTS, hook);
+    hooks.push(edit_hook(
+        identity,
+        BEFORE_TOOL,
+        || json!({ "matcher": EDITORS, "hooks": [hook(BEFORE_TOOL)] }),
+    ));
     vec![
         SettingsFile::toml(folder.join("config.toml"), identity.env()),
         SettingsFile::json(folder.join("hooks.json"), Dialect::Strict, hooks),
@@ -69,7 +78,8 @@ fn settings(scope: Scope, folders: &Folders, identity: &Identity) -> Vec<Setting
 /// Its input is that of Claude Code, and has the turn's number, too.
 fn recognises(input: &HookInput, event: &str) -> bool {
     let name = hook::plain(input.hook_event_name.as_deref().unwrap_or(event));
-    let has_such_an_event = EVENTS.iter().any(|(_, own)| hook::plain(own) == name);
+    let mut own = EVENTS.iter().map(|(_, own)| *own).chain([BEFORE_TOOL]);
+    let has_such_an_event = own.any(|own| hook::plain(own) == name);
     input.turn_id.is_some() && input.session_id.is_some() && has_such_an_event
 }
 
@@ -77,6 +87,7 @@ fn recognises(input: &HookInput, event: &str) -> bool {
 fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
     match event {
         HookEvent::Stop => hook::block("block", text),
+        HookEvent::BeforeTool => hook::deny(text),
         event => hook::additional_context(event.name(), text),
     }
 }

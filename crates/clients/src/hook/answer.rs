@@ -27,6 +27,16 @@ pub(crate) fn additional_context(name: &str, text: &str) -> HookAnswer {
     json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } }).into()
 }
 
+/// Keeps a tool from being called, with a text as the reason.
+pub(crate) fn deny(reason: &str) -> HookAnswer {
+    let output = json!({
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    });
+    json!({ "hookSpecificOutput": output }).into()
+}
+
 /// Keeps the agent from stopping, with a text as the reason. Clients differ in the word for it.
 pub(crate) fn block(decision: &str, reason: &str) -> HookAnswer {
     json!({ "decision": decision, "reason": reason }).into()

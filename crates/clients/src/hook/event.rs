@@ -7,6 +7,8 @@ pub enum HookEvent {
     SessionStart,
     /// The user has written something.
     Prompt,
+    /// A tool is about to be called.
+    BeforeTool,
     /// A tool has ended.
     Tool,
     /// The turn is about to end.
@@ -50,6 +52,7 @@ impl HookEvent {
         Some(match plain(name).as_str() {
             "sessionstart" => Self::SessionStart,
             "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Self::Prompt,
+            "pretooluse" | "beforetool" => Self::BeforeTool,
             "posttooluse" | "aftertool" => Self::Tool,
             "stop" | "afteragent" => Self::Stop,
             "teammateidle" => Self::TeammateIdle,
@@ -63,6 +66,7 @@ impl HookEvent {
         match self {
             Self::SessionStart => "SessionStart",
             Self::Prompt => "UserPromptSubmit",
+            Self::BeforeTool => "PreToolUse",
             Self::Tool => "PostToolUse",
             Self::Stop => "Stop",
             Self::TeammateIdle => "TeammateIdle",
@@ -88,6 +92,7 @@ mod tests {
                 &["UserPromptSubmit", "user-prompt-submit", "BeforeAgent", "beforeSubmitPrompt"],
                 HookEvent::Prompt,
             ),
+            (&["PreToolUse", "pre-tool-use", "preToolUse", "BeforeTool"], HookEvent::BeforeTool),
             (&["PostToolUse", "post-tool-use", "AfterTool"], HookEvent::Tool),
             (&["Stop", "stop", "AfterAgent"], HookEvent::Stop),
             (&["TeammateIdle", "teammate-idle"], HookEvent::TeammateIdle),

@@ -1,6 +1,9 @@
 //! What a client sends to a hook.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::edit::edited_paths;
 
 /// What we want of a hook's input; there is more in it. Each client sends some of these keys.
 #[derive(Debug, Default, Deserialize)]
@@ -20,6 +23,10 @@ pub struct HookInput {
     pub team_name: Option<String>,
     /// The teammate that is about to idle.
     pub teammate_name: Option<String>,
+    /// The tool that is called.
+    pub tool_name: Option<String>,
+    /// What it is called with.
+    tool_input: Option<Box<RawValue>>,
     pub(crate) turn_id: Option<serde::de::IgnoredAny>,
     stop_hook_active: Option<bool>,
     loop_count: Option<u64>,
@@ -45,6 +52,16 @@ impl HookInput {
     pub fn member_inside(&self) -> Option<(&str, &str)> {
         let by_id = self.agent_id.as_deref().and_then(|id| id.split_once('@'));
         by_id.or_else(|| Some((self.teammate_name.as_deref()?, self.team_name.as_deref()?)))
+    }
+
+    /// The files that the tool is about to change, as the call names them; none if it is no tool that edits, or one of
+    /// which that cannot be told.
+    pub fn edited_paths(&self) -> Vec<String> {
+        let input = self.tool_input.as_ref().and_then(|input| serde_json::from_str(input.get()).ok());
+        match (&self.tool_name, input) {
+            (Some(tool), Some(input)) => edited_paths(tool, &input),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether the event, by which we were called or which the input names, has one of these names.

@@ -1,11 +1,12 @@
 //! Hooks: a client calls us at certain moments of a conversation and may take text from us for the model.
 
 mod answer;
+mod edit;
 mod event;
 mod input;
 
 pub use answer::{GO_ON, HookAnswer};
-pub(crate) use answer::{additional_context, block};
+pub(crate) use answer::{additional_context, block, deny};
 pub(crate) use event::plain;
 pub use event::{HeldBy, HookEvent, Moment};
 pub use input::HookInput;
@@ -47,6 +48,8 @@ impl HookFormat {
             HookEvent::Stop => Moment::Stops { held_by: self.stop_is_held_by },
             HookEvent::TeammateIdle => Moment::Stops { held_by: HeldBy::Wanted },
             HookEvent::SessionEnd => Moment::Ends,
+            // It is about an edit, not about mail.
+            HookEvent::BeforeTool => return None,
         })
     }
 }
@@ -78,6 +81,8 @@ mod tests {
             ("", r#"{"session_id":"s","turn_id":"3","hook_event_name":"TeammateIdle"}"#, AgentClient::Claude),
             ("stop", r#"{"session_id":"s","hook_event_name":"AfterAgent"}"#, AgentClient::Gemini),
             ("AfterTool", r#"{"session_id":"s","turn_id":"3"}"#, AgentClient::Gemini),
+            ("BeforeTool", r#"{"session_id":"s"}"#, AgentClient::Gemini),
+            ("", r#"{"session_id":"s","turn_id":"3","hook_event_name":"PreToolUse"}"#, AgentClient::Codex),
             ("stop", r#"{"conversation_id":"c","status":"completed"}"#, AgentClient::Cursor),
             ("beforeSubmitPrompt", r#"{"session_id":"s","conversation_id":"c"}"#, AgentClient::Cursor),
         ] {
@@ -129,6 +134,10 @@ mod tests {
             (AgentClient::Gemini, HookEvent::Prompt, "hookSpecificOutput BeforeAgent"),
             (AgentClient::Gemini, HookEvent::Tool, "hookSpecificOutput AfterTool"),
             (AgentClient::Gemini, HookEvent::Stop, "decision reason deny"),
+            (AgentClient::Claude, HookEvent::BeforeTool, "hookSpecificOutput PreToolUse"),
+            (AgentClient::Codex, HookEvent::BeforeTool, "hookSpecificOutput PreToolUse"),
+            (AgentClient::Gemini, HookEvent::BeforeTool, "decision reason deny"),
+            (AgentClient::Cursor, HookEvent::BeforeTool, "permission user_message agent_message"),
             (AgentClient::Cursor, HookEvent::SessionStart, "additional_context"),
             (AgentClient::Cursor, HookEvent::Stop, "followup_message"),
         ] {

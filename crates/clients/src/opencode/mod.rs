@@ -71,7 +71,8 @@ fn config_in(folder: &Path) -> PathBuf {
 
 fn plugin(identity: &Identity) -> String {
     let arguments = serde_json::Value::from(identity.arguments()).to_string();
-    PLUGIN.replace("/* arguments */ []", &arguments)
+    let heeds = if identity.heeds_reservations { "true" } else { "false" };
+    PLUGIN.replace("/* arguments */ []", &arguments).replace("/* reservations */ false", heeds)
 }
 
 fn database(folders: &Folders) -> PathBuf {

@@ -3,6 +3,8 @@
 import { spawn } from "node:child_process";
 
 const ARGUMENTS = /* arguments */ [];
+// Whether an edit of what somebody else has reserved is refused.
+const RESERVATIONS = /* reservations */ false;
 
 /** Asks `atm hook`; whatever goes wrong is no reason to stop the agent. */
 function hook(event, session, more) {
@@ -49,6 +51,12 @@ export const AtmPlugin = async ({ client }) => {
     "chat.message": async (input) => {
       current = input.sessionID;
       await look("user-prompt-submit", current);
+    },
+    "tool.execute.before": async (input, output) => {
+      if (!RESERVATIONS || !["write", "edit", "multiedit", "patch", "apply_patch"].includes(input.tool)) return;
+      const call = { tool_name: input.tool, tool_input: output.args };
+      const said = (await hook("pre-tool-use", input.sessionID, call)).hookSpecificOutput;
+      if (said?.permissionDecision === "deny") throw new Error(said.permissionDecisionReason);
     },
     "tool.execute.after": async (input) => {
       await look("post-tool-use", input.sessionID);

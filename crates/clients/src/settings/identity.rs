@@ -28,6 +28,8 @@ pub struct Identity {
     pub name: Option<String>,
     /// Whether mail wakes it.
     pub is_woken: bool,
+    /// Whether it is kept from editing what others have reserved.
+    pub heeds_reservations: bool,
 }
 
 impl Identity {
@@ -40,6 +42,7 @@ impl Identity {
             team: None,
             name: None,
             is_woken: false,
+            heeds_reservations: false,
         }
     }
 

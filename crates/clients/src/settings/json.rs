@@ -29,6 +29,8 @@ pub(crate) enum Piece {
     Server { at: &'static str, value: Value },
     /// An entry among others' in the list of an event's hooks.
     Hook { event: &'static str, value: Value },
+    /// No hook of ours for this event: one that was there goes.
+    NoHook { event: &'static str },
     /// What a new document begins with.
     Beginning { key: &'static str, value: Value },
 }
@@ -76,6 +78,7 @@ impl Document {
             Piece::Beginning { key, value } if self.get(&[]) == Some(json!({})) => self.set(&[], key, value),
             Piece::Beginning { .. } => Ok(()),
             Piece::Hook { event, value } => self.put_hook(event, value),
+            Piece::NoHook { .. } => self.take(piece, None),
         }
     }
 
@@ -117,7 +120,7 @@ impl Document {
                 self.unset(&[at], NAME)?;
                 self.prune(&[at], &had)
             }
-            Piece::Hook { event, .. } if self.has_hook(event) => {
+            Piece::Hook { event, .. } | Piece::NoHook { event } if self.has_hook(event) => {
                 self.take_hooks(event)?;
                 self.prune(&["hooks", event], &had)
             }

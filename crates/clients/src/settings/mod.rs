@@ -138,7 +138,7 @@ impl SettingsFile {
                 pieces.iter().all(|piece| match piece {
                     Piece::Server { at, .. } => document.has_server(at),
                     Piece::Hook { event, .. } => document.has_hook(event),
-                    Piece::Beginning { .. } => true,
+                    Piece::Beginning { .. } | Piece::NoHook { .. } => true,
                 })
             }),
             Content::Toml { .. } => toml::is_in(now),
@@ -161,6 +161,11 @@ pub(crate) fn grouped_hooks(
     let group =
         |(_, event): &(_, &'static str)| Piece::Hook { event, value: json!({ "hooks": [hook(event)] }) };
     events.iter().map(group).collect()
+}
+
+/// The hook before edits, if reservations are heeded; else none, also where there was one before.
+pub(crate) fn edit_hook(identity: &Identity, event: &'static str, hook: impl FnOnce() -> Value) -> Piece {
+    if identity.heeds_reservations { Piece::Hook { event, value: hook() } } else { Piece::NoHook { event } }
 }
 
 /// An environment as JSON.

@@ -10,6 +10,7 @@ mod exits;
 pub mod health;
 mod leases;
 mod owner;
+mod reservations;
 pub mod retry;
 mod runner;
 mod snapshot;
@@ -29,6 +30,7 @@ use crate::office::Office;
 
 pub use exits::Exits;
 pub use leases::Leases;
+pub use reservations::Reservations;
 pub use runner::{Outcome, StepReport};
 pub(crate) use runner::{Ran, Runner, described};
 pub use snapshot::{MemberNow, Parts, Snapshot, Waited};

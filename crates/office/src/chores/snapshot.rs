@@ -13,6 +13,7 @@ use crate::mail::outbox::parse_draft;
 use crate::office::Office;
 use crate::people::exits::Ended;
 use crate::people::presence::{Presence, judge};
+use crate::reservations::Kept;
 use crate::tasks::{LeaseView, TaskFilter, TaskView};
 use crate::team::Team;
 use crate::trail::pending::Why;
@@ -32,6 +33,8 @@ pub struct Parts {
     pub tasks: bool,
     /// Whose program has ended.
     pub exits: bool,
+    /// What its members have reserved.
+    pub reservations: bool,
     /// What people may have to know of each member, and of what they were told.
     pub standings: bool,
 }
@@ -46,6 +49,7 @@ impl Parts {
             people: self.people || other.people,
             tasks: self.tasks || other.tasks,
             exits: self.exits || other.exits,
+            reservations: self.reservations || other.reservations,
             standings: self.standings || other.standings,
         }
     }
@@ -74,6 +78,8 @@ pub struct Snapshot {
     pub tasks: Vec<TaskView>,
     /// Whose program has ended.
     pub ended: Vec<Ended>,
+    /// What its members have reserved.
+    pub(crate) reservations: Vec<Kept>,
     /// What people may have to know of each member, the lead among them.
     pub standings: Vec<Standing>,
     /// Subjects and numbers of what people were told.
@@ -157,6 +163,9 @@ impl Snapshot {
                 snapshot.wakes.insert(name.clone(), Memory::parse(remembered.as_deref()));
                 snapshot.inboxes.insert(name, messages);
             }
+        }
+        if parts.reservations {
+            snapshot.reservations = office.kept_reservations(team)?;
         }
         if parts.standings {
             snapshot.standings = standing::gather(handle, &snapshot);

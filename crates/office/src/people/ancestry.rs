@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use atm_clients::AgentClient;
 use atm_clients::claude::process::agent_id;
 
 /// Clients call us directly, or through one shell or two.
@@ -40,6 +41,36 @@ pub(super) fn client_above(parent: u64) -> Option<ClientProcess> {
 pub(super) fn is_above(parent: u64, pid: u64) -> bool {
     let next = |below: &u64| look(*below).map(|process| process.parent).filter(|above| *above > 1);
     std::iter::successors(Some(parent), next).take(FARTHEST).any(|above| above == pid)
+}
+
+/// The nearest process above one whose parent is `parent` that is an agent's client by its name.
+pub(super) fn named_client_above(parent: u64) -> Option<ClientProcess> {
+    find_named(parent, look)
+}
+
+fn find_named(parent: u64, look: impl Fn(u64) -> Option<Process>) -> Option<ClientProcess> {
+    let mut pid = parent;
+    for _ in 0..FARTHEST {
+        let process = Some(pid).filter(|pid| *pid > 1).and_then(&look)?;
+        if is_client(&process.words) {
+            let agent_id = agent_id(process.words.iter().map(String::as_str));
+            return Some(ClientProcess { pid, start: process.start, agent_id });
+        }
+        pid = process.parent;
+    }
+    None
+}
+
+/// Whether a command line is that of an agent's client: its program, or the script that an interpreter runs.
+fn is_client(words: &[String]) -> bool {
+    let is_name = |word: &str| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let name = [".js", ".mjs", ".cjs"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        name.parse::<AgentClient>().is_ok()
+    };
+    let mut words = words.iter().map(String::as_str);
+    let is_program = words.next().is_some_and(is_name);
+    is_program || words.find(|word| !word.starts_with('-')).is_some_and(is_name)
 }
 
 fn look(pid: u64) -> Option<Process> {
@@ -137,6 +168,27 @@ mod tests {
         assert_eq!(agent(30), None, "only shells up to the first process");
         assert_eq!(agent(40), None, "a circle ends");
         assert_eq!(agent(50), None);
+    }
+
+    /// A tool of an agent may be a script of many processes: the client is the one with a client's name.
+    #[test]
+    fn a_client_is_found_by_its_name_behind_other_programs() {
+        let machine = |pid: u64| match pid {
+            10 => Some(process(9, "python3 build.py")),
+            9 => Some(process(8, "/bin/bash -c python3 build.py")),
+            8 => Some(process(7, "node --no-warnings /usr/lib/gemini.js --yolo")),
+            7 => Some(process(1, "-zsh")),
+            20 => Some(process(21, "make test")),
+            21 => Some(process(1, "tmux")),
+            30 => Some(process(30, "vi claude.md")),
+            40 => Some(process(1, "/opt/claude --agent-id bob@dev")),
+            _ => None,
+        };
+        let found = |parent| find_named(parent, machine).map(|client| client.pid);
+        assert_eq!(found(10), Some(8));
+        assert_eq!(found(20), None);
+        assert_eq!(found(30), None, "a circle ends");
+        assert_eq!(find_named(40, machine).unwrap().agent_id.as_deref(), Some("bob@dev"));
     }
 
     #[test]

@@ -54,6 +54,12 @@ pub trait ProcessProbe: fmt::Debug + Send + Sync {
     fn is_above(&self, _parent: u64, _pid: u64) -> bool {
         false
     }
+
+    /// The nearest process above one whose parent is `parent` that is an agent's client by its name, however many programs
+    /// are between them.
+    fn named_client_above(&self, _parent: u64) -> Option<ClientProcess> {
+        None
+    }
 }
 
 /// This machine: `/proc`, or where there is none, `ps`.
@@ -83,5 +89,9 @@ impl ProcessProbe for SystemProbe {
 
     fn is_above(&self, parent: u64, pid: u64) -> bool {
         ancestry::is_above(parent, pid)
+    }
+
+    fn named_client_above(&self, parent: u64) -> Option<ClientProcess> {
+        ancestry::named_client_above(parent)
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Whatever goes wrong here is ours: the client gets nothing on stdout, exit 0, and the reason is in `hook.log`.
 
+mod guard;
 mod input;
 
 use std::env;
@@ -33,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
-    /// session-start, user-prompt-submit, post-tool-use, stop, teammate-idle, session-end; in any client's spelling
+    /// session-start, user-prompt-submit, pre-tool-use, post-tool-use, stop, teammate-idle, session-end; in any client's spelling
     /// [default: what stdin says]
     #[arg(value_name = "EVENT")]
     event: Option<String>,
@@ -61,6 +62,13 @@ impl Hook {
         let event = HookEvent::parse(said).ok_or_else(|| format!("no such event: {said:?}"))?;
         let client = self.client.unwrap_or_else(|| hook::sender(&input, said));
         let Some(format) = &client.profile().hooks else { return Ok(0) };
+        match event {
+            HookEvent::BeforeTool => return guard::before_tool(context, &input, format),
+            // Mail goes on whatever becomes of it.
+            HookEvent::SessionEnd => guard::session_ended(context, &input)
+                .unwrap_or_else(|why| log(context.office.state(), self.event.as_deref(), &why)),
+            _ => {}
+        }
         let Some(moment) = format.moment(event, &input) else { return Ok(0) };
         let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
         let office = context.office.clone().with_lock_times(times);

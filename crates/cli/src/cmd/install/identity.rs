@@ -27,5 +27,6 @@ pub(super) fn identity(settings: &Settings, scope: Scope, cwd: &Path) -> Result<
         // Settings for all folders name nobody: who a session is, is found out when it calls.
         name: address.filter(|_| scope == Scope::Project).map(|address| address.name.to_string()),
         is_woken: false,
+        heeds_reservations: false,
     })
 }

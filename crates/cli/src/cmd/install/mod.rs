@@ -56,6 +56,9 @@ pub(crate) struct Install {
     /// Claude Code: start a turn when mail comes while it waits
     #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
     wake: bool,
+    /// Refuse edits of paths that others have reserved (`atm help reserve`)
+    #[arg(long, conflicts_with_all = ["uninstall", "check", "plugin"])]
+    reservations: bool,
     /// Write a Claude Code plugin to this folder instead
     #[arg(long, value_name = "DIR", conflicts_with_all = ["uninstall", "project", "user"])]
     plugin: Option<PathBuf>,
@@ -109,6 +112,7 @@ impl Install {
         if self.wake {
             who.is_woken = self.may_be_woken()?;
         }
+        who.heeds_reservations = self.reservations;
         let Some(client) = self.client.filter(|_| !self.check) else {
             let clients = self.client.map_or_else(|| AgentClient::ALL.to_vec(), |client| vec![client]);
             return check::run(context, &clients, scope, &folders, &who);

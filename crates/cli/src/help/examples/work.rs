@@ -133,4 +133,13 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "health",
         &["atm --as team-lead health bob --timeout 1m", "atm health --sweep --dry-run   # who is silent?"],
     ),
+    (
+        "reserve",
+        &[
+            "atm --as bob reserve src/parser.rs --reason \"rewriting the lexer\"",
+            "atm --as bob reserve docs 'src/**/*.sql' --for 2h",
+        ],
+    ),
+    ("release", &["atm --as bob release src/parser.rs", "atm --as bob release --all"]),
+    ("reservations", &["atm reservations", "atm reservations --all --json"]),
 ];

@@ -1,0 +1,34 @@
+//! Who reserves and releases paths from the command line.
+
+use std::env;
+use std::os::unix::process::parent_id;
+
+use atm_clients::AgentClient;
+use atm_office::mail::hook::Caller;
+use atm_office::reservations::Holder;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Whom `--as` names, else the member whose session we run in, else that session, else the person at the keyboard.
+pub(super) fn holder(context: &Context) -> Result<Holder, Failure> {
+    let office = &context.office;
+    let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
+    let session = variables.find_map(|name| env::var(name).ok()).unwrap_or_default();
+    let parent = u64::from(parent_id());
+    let client = office.probe().named_client_above(parent);
+    let member = match context.identity()? {
+        Some(_) => {
+            let team = office.team(&context.team()?)?;
+            let who = context.sender_in(&team)?;
+            Some((team.name().clone(), who))
+        }
+        None => {
+            let caller = Caller { session: &session, parent, ..Caller::default() };
+            let found = office.whose(&caller).ok().flatten();
+            found.map(|found| (found.team.name().clone(), found.who))
+        }
+    };
+    let member = member.as_ref().map(|(team, name)| (team, name));
+    Ok(office.holder(member, Some(session.as_str()), client.as_ref()))
+}

@@ -1,0 +1,61 @@
+//! `atm reservations`
+
+use atm_office::reservations::ReservationView;
+use atm_wire::Stamp;
+use clap::Args;
+
+use super::duration::span;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::Out;
+use crate::output::table::{cut, spare, whole};
+
+#[derive(Debug, Args)]
+pub(crate) struct Reservations {
+    /// Those of all working trees
+    #[arg(long)]
+    all: bool,
+}
+
+impl Reservations {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let cwd = (!self.all).then_some(context.cwd.as_path());
+        let held = context.office.reservations(cwd)?;
+        let now = context.office.now();
+        let out = &mut context.out;
+        if out.json {
+            out.document(&held)?;
+        } else if held.is_empty() {
+            out.note(if self.all {
+                "nothing is reserved"
+            } else {
+                "nothing is reserved in this working tree"
+            })?;
+        } else {
+            out.page();
+            show(out, &held, now, self.all)?;
+        }
+        Ok(0)
+    }
+}
+
+fn show(out: &mut Out, held: &[ReservationView], now: Stamp, all: bool) -> Result<(), Failure> {
+    let rows = held.iter().map(|one| {
+        let mut row = vec![
+            one.path.as_str().into(),
+            one.address().as_str().into(),
+            span(one.until.as_millis() - now.as_millis()).into(),
+            one.reason.as_deref().unwrap_or("-").into(),
+        ];
+        if all {
+            row.push(one.tree.display().to_string().into());
+        }
+        row
+    });
+    let mut columns = vec![cut("PATH", 16), whole("HOLDER"), whole("LEFT"), spare("REASON", 1)];
+    if all {
+        columns.push(cut("TREE", 8));
+    }
+    out.table(&columns, rows)?;
+    Ok(())
+}
