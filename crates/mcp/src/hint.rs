@@ -238,6 +238,7 @@ mod tests {
             identity: identity.map(|name| name.parse().unwrap()),
             team: None,
             cwd: PathBuf::from("/"),
+            client: None,
             profile,
             spawning: Spawning::default(),
         });

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atm_office::Office;
+use atm_office::people::ancestry::ClientProcess;
 use atm_panes::Server;
 use atm_wire::{Address, TeamName};
 
@@ -18,6 +19,8 @@ pub struct Settings {
     pub team: Option<TeamName>,
     /// Where it was started.
     pub cwd: PathBuf,
+    /// The client that started it, if one did.
+    pub client: Option<ClientProcess>,
     /// Which tools it offers.
     pub profile: Profile,
     /// How it starts members.

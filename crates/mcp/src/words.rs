@@ -45,6 +45,7 @@ mod tests {
                 identity: None,
                 team: Some(TeamName::parse(team).unwrap()),
                 cwd: PathBuf::from("/none"),
+                client: None,
                 profile: Profile::All,
                 spawning: Spawning::default(),
             }))

@@ -53,6 +53,11 @@ impl Foreign {
         Self::script("python3", "hold_flock.py").with("--lock", lock)
     }
 
+    /// Agents of four clients that edit the working tree `tree`, each only what it has reserved.
+    pub fn editors(tree: &Path) -> Self {
+        Self::script("python3", "editors.py").with("--tree", tree)
+    }
+
     fn script(interpreter: &str, script: &'static str) -> Self {
         let mut command = Command::new(interpreter);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("foreign").join(script));

@@ -1,11 +1,12 @@
 //! `cargo xtask soak`: every kind of writer and reader at once on a throw-away tree, with kills and a disk that fills up. It
 //! ends with a table of what was sent, what was answered, and what was lost, doubled, torn or told wrongly. Then the same for a
-//! daemon that is killed again and again.
+//! daemon that is killed again and again, and for agents that edit one working tree.
 
 mod account;
 mod daemon;
 mod foreign;
 mod ours;
+mod reservations;
 mod room;
 
 use std::env;
@@ -39,6 +40,8 @@ pub(crate) enum Part {
     Mail,
     /// A daemon that is killed and started again.
     Daemon,
+    /// Agents that edit one working tree.
+    Reservations,
 }
 
 #[derive(clap::Args)]
@@ -119,6 +122,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if args.has(Part::Daemon) {
         wrong += daemon::run(&storm(), &atm, &scratch.path().join("daemon"), limit)?;
+    }
+    if args.has(Part::Reservations) {
+        wrong += reservations::run(&atm, &scratch.path().join("reservations"), limit)?;
     }
     if wrong > 0 {
         let kept = scratch.keep();

@@ -15,6 +15,17 @@ pub(super) fn span_of(span_of: Duration) -> String {
     span(i64::try_from(span_of.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// How long it is until a moment: to the minute where hours would be too coarse, and never less than there is.
+pub(in crate::cmd) fn time_left(until: Stamp, now: Stamp) -> String {
+    const MINUTE: i64 = 60_000;
+    let left = (until.as_millis() - now.as_millis()).max(0);
+    match (left + MINUTE - 1) / MINUTE {
+        0 | 1 => span(left),
+        minutes if minutes < 180 => format!("{minutes} min"),
+        minutes => span((minutes + 30) * MINUTE),
+    }
+}
+
 /// Longer than anybody waits, and short enough to be added to any time.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 

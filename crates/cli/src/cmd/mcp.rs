@@ -6,6 +6,7 @@ use std::os::unix::process::parent_id;
 use atm_clients::AgentClient;
 use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
 use atm_office::mail::hook::Caller;
+use atm_office::people::ancestry::ClientProcess;
 use atm_wire::Address;
 use clap::{Args, ValueEnum};
 
@@ -59,6 +60,7 @@ impl Mcp {
             identity,
             team: context.settings.named_team()?,
             cwd: context.cwd.clone(),
+            client: self.client(context),
             profile: match self.tools {
                 Tools::Core => Profile::Core,
                 Tools::All => Profile::All,
@@ -81,6 +83,17 @@ impl Mcp {
             Failure::new(ExitCode::Io, "io", format!("the connection to the client broke: {error}"))
         })?;
         Ok(0)
+    }
+}
+
+impl Mcp {
+    /// Who started us: over HTTP, anybody may call.
+    fn client(&self, context: &Context) -> Option<ClientProcess> {
+        #[cfg(feature = "mcp-http")]
+        if self.http.is_some() {
+            return None;
+        }
+        context.office.probe().client_above(u64::from(parent_id()))
     }
 }
 

@@ -4,7 +4,7 @@ use atm_office::reservations::ReservationView;
 use atm_wire::Stamp;
 use clap::Args;
 
-use super::duration::span;
+use super::duration::time_left;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::Out;
@@ -44,7 +44,7 @@ fn show(out: &mut Out, held: &[ReservationView], now: Stamp, all: bool) -> Resul
         let mut row = vec![
             one.path.as_str().into(),
             one.address().as_str().into(),
-            span(one.until.as_millis() - now.as_millis()).into(),
+            time_left(one.until, now).into(),
             one.reason.as_deref().unwrap_or("-").into(),
         ];
         if all {

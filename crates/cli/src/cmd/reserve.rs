@@ -5,7 +5,7 @@ use std::time::Duration;
 use atm_office::reservations::{Ask, DEFAULT_SPAN};
 use clap::{Args, ValueHint};
 
-use super::duration::{duration, span};
+use super::duration::{duration, time_left};
 use super::holder::holder;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -46,7 +46,7 @@ impl Reserve {
             return Ok(0);
         }
         for one in &reserved {
-            let left = span(one.until.as_millis() - now.as_millis());
+            let left = time_left(one.until, now);
             out.note(format!(
                 "reserved {} for {}, for {left}",
                 safe::line(&one.path),

@@ -45,6 +45,7 @@ mod partly;
 mod picture;
 mod protocol;
 mod readme;
+mod reservations;
 mod scene;
 mod schema;
 mod story;

@@ -137,7 +137,7 @@ mod tests {
             (AgentClient::Claude, HookEvent::BeforeTool, "hookSpecificOutput PreToolUse"),
             (AgentClient::Codex, HookEvent::BeforeTool, "hookSpecificOutput PreToolUse"),
             (AgentClient::Gemini, HookEvent::BeforeTool, "decision reason deny"),
-            (AgentClient::Cursor, HookEvent::BeforeTool, "permission user_message agent_message"),
+            (AgentClient::Cursor, HookEvent::BeforeTool, "agent_message permission user_message"),
             (AgentClient::Cursor, HookEvent::SessionStart, "additional_context"),
             (AgentClient::Cursor, HookEvent::Stop, "followup_message"),
         ] {

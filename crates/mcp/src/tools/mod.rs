@@ -5,6 +5,7 @@ mod inbox;
 mod mail;
 mod members;
 mod picture;
+mod reservations;
 mod tasks;
 mod teams;
 mod work;
@@ -152,6 +153,8 @@ fn is_team<C: Call>(name: &str) -> bool {
 struct Audience {
     /// There is no doubt about the team.
     knows_team: bool,
+    /// There are several, so that one may have to be named.
+    has_teams: bool,
     leads: bool,
 }
 
@@ -181,6 +184,7 @@ pub(crate) fn callable(desk: &Desk) -> Vec<Arc<Offered>> {
         Offered::of::<picture::Members>(desk),
         Offered::of::<work::Heartbeat>(desk),
         Offered::of::<tasks::ClaimTask>(desk),
+        Offered::of::<reservations::Reservations>(desk),
         Offered::of::<work::Request>(desk),
         Offered::of::<work::Respond>(desk),
     ];
@@ -191,7 +195,9 @@ pub(crate) fn callable(desk: &Desk) -> Vec<Arc<Offered>> {
 /// The tools as a server lists them: each costs every conversation its description, so nobody is shown what is not for
 /// them.
 pub(crate) fn listed(desk: &Desk, callable: &[Arc<Offered>]) -> Vec<Tool> {
-    let audience = Audience { knows_team: desk.team_is_clear(), leads: desk.may_lead() };
+    let knows_team = desk.team_is_clear();
+    let has_teams = !knows_team && desk.office().team_names().is_ok_and(|teams| !teams.is_empty());
+    let audience = Audience { knows_team, has_teams, leads: desk.may_lead() };
     let for_them = callable.iter().filter(|offered| audience.leads || !offered.leads);
     for_them.map(|offered| (offered.describe)(desk, audience)).collect()
 }
@@ -204,7 +210,10 @@ fn describe<C: Call>(desk: &Desk, audience: Audience) -> Tool {
     let mut about = C::ABOUT;
     // A bound server has one name, and one team once that is settled: there is nothing to choose.
     let own_name = C::OWN_NAME.filter(|_| is_bound);
-    let own_team = Some(TEAM).filter(|name| is_team::<C>(name) && desk.bound_team().is_some());
+    // Of our own tools no client expects the argument: it is shown where one has to choose.
+    let is_expected = audience.has_teams || C::REQUIRED.contains(&TEAM);
+    let hides_team = desk.bound_team().is_some() || !is_expected;
+    let own_team = Some(TEAM).filter(|name| is_team::<C>(name) && hides_team);
     own_name.into_iter().chain(own_team).for_each(|name| arguments::hide(&mut schema, name));
     if !audience.leads {
         C::for_members(&mut about, &mut schema);

@@ -24,6 +24,7 @@ fn desk(env: &TestEnv, identity: Option<&str>, profile: Profile) -> Desk {
         identity: identity.map(|name| name.parse().unwrap()),
         team: None,
         cwd: Path::new("/").to_owned(),
+        client: None,
         profile,
         spawning: Spawning::default(),
     })
@@ -85,7 +86,7 @@ fn what_is_for_the_lead_is_listed_by_the_leads_server_alone() {
     let (lead, unbound, bob) =
         (names(&of(Some("team-lead@dev"))), names(&of(None)), names(&of(Some("bob@dev"))));
     assert_eq!(lead, unbound);
-    assert_eq!(lead.len(), 25);
+    assert_eq!(lead.len(), 26);
     for tool in for_lead {
         assert!(lead.contains(&tool.to_owned()) && !bob.contains(&tool.to_owned()), "{tool}");
     }

@@ -136,9 +136,12 @@ impl Office {
             if all.len() > MOST {
                 return Err(ReservationError::TooMany { tree: tree.top.clone(), most: MOST }.into());
             }
-            let ours =
-                all.iter().filter(|one| one.holder.is_same(ask.holder) && wanted.contains(&one.pattern));
-            Ok(ours.map(|one| ReservationView::of(one, &tree.top)).collect())
+            let is_ours =
+                |one: &&Reservation| one.holder.is_same(ask.holder) && wanted.contains(&one.pattern);
+            let ours = all.iter().filter(is_ours);
+            let mut ours: Vec<_> = ours.map(|one| ReservationView::of(one, &tree.top)).collect();
+            ours.sort_by(|a, b| a.path.cmp(&b.path));
+            Ok(ours)
         })
     }
 

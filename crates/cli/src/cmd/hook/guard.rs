@@ -10,7 +10,7 @@ use atm_office::reservations::{EditConflict, Holder};
 use atm_wire::Stamp;
 
 use super::whose;
-use crate::cmd::duration::span;
+use crate::cmd::duration::time_left;
 use crate::context::Context;
 use crate::output::safe;
 
@@ -67,7 +67,7 @@ fn caller(context: &mut Context, input: &HookInput) -> Result<Holder, String> {
 fn words(conflict: &EditConflict, now: Stamp) -> String {
     let EditConflict { path, by } = conflict;
     let path = safe::line(path);
-    let (holder, left) = (safe::line(&by.address()).into_owned(), by.until.as_millis() - now.as_millis());
+    let holder = safe::line(&by.address()).into_owned();
     let reason = by.reason.as_ref().map(|reason| format!("; their reason: {:?}", safe::line(reason)));
     let ask = match &by.team {
         Some(_) => format!(
@@ -79,7 +79,7 @@ fn words(conflict: &EditConflict, now: Stamp) -> String {
         "Not edited: {path} is reserved by {holder} until {} ({} from now){}. {ask} Until then work on something else, and \
          do not change the file in another way.",
         by.until,
-        span(left),
+        time_left(by.until, now),
         reason.unwrap_or_default()
     )
 }

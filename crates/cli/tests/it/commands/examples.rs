@@ -66,6 +66,7 @@ impl Scene {
             ["task", "release" | "complete"] => {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);
             }
+            ["release"] => lines.push("--as bob reserve src/parser.rs"),
             ["daemon", "status" | "stop" | "logs"] => lines.push("daemon start"),
             ["notify", "test"] => lines.push("config set notify.desktop true"),
             ["artifacts", "get"] => lines.push("--as bob artifacts put report.md"),

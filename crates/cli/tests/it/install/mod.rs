@@ -3,6 +3,7 @@
 mod checks;
 mod opencode;
 mod refusals;
+mod reservations;
 mod round_trips;
 mod samples;
 mod teaching;

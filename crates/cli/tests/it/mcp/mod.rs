@@ -12,6 +12,7 @@ mod identity;
 mod our_tools;
 mod polling;
 mod properties;
+mod reservations;
 mod resources;
 mod scope;
 mod spawning;

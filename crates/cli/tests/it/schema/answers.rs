@@ -180,6 +180,9 @@ fn work(all: &mut Holder) {
     all.run("task-outcome", "task create first --owner alice");
     all.run("task-outcome", "task create second --blocked-by 1");
     all.run("task-outcome", "--as alice task claim 1");
+    all.run("reservations", "--as alice reserve src --reason why");
+    all.run("reservations", "reservations --all");
+    all.run("reservations", "--as alice release --all");
     all.run("tasks", "task list");
     all.run("task-graph", "task graph");
     all.run("asked", "--as team-lead task status-request 1 --no-wait");

@@ -1,0 +1,75 @@
+//! Paths that agents keep for themselves to edit.
+
+use std::time::Duration;
+
+use atm_office::reservations::{Ask, DEFAULT_SPAN, Give, ReservationView};
+use atm_store::watch::Stop;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Call, Effect};
+use crate::answer::Answer;
+use crate::desk::Desk;
+use crate::trouble::Trouble;
+
+/// How many are listed: more do not fit an answer.
+const MOST: usize = 50;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Reservations {
+    /// Files, folders, globs
+    paths: Option<Vec<String>>,
+    #[serde(default)]
+    release: bool,
+    #[serde(default = "span")]
+    minutes: u64,
+    reason: Option<String>,
+}
+
+fn span() -> u64 {
+    DEFAULT_SPAN.as_secs() / 60
+}
+
+impl Call for Reservations {
+    const NAME: &'static str = "reservations";
+    const ABOUT: &'static str = "Who keeps which files here. With paths: keeps them for you to edit; with release: gives back those, or all.";
+    const EFFECT: Effect = Effect::Changes;
+    const EXAMPLE: &'static str = r#"{"paths": ["src/parser.rs"], "reason": "rewriting the lexer"}"#;
+    const CORE: bool = true;
+
+    fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        if !(1..=7 * 24 * 60).contains(&self.minutes) {
+            return Err(Trouble::argument("minutes must be 1 to 10080"));
+        }
+        let (office, cwd) = (desk.office(), desk.settings.cwd.as_path());
+        let paths = self.paths.unwrap_or_default();
+        if paths.is_empty() && !self.release {
+            return answer(&office.reservations(Some(cwd))?);
+        }
+        let client = desk.settings.client.as_ref();
+        let member = match desk.open(None) {
+            Ok(team) => Some((team.name().clone(), desk.actor(&team)?)),
+            // A session that is in no team, or in who knows which, is told by its client's process.
+            Err(_) if desk.bound().is_none() && client.is_some() => None,
+            Err(trouble) => return Err(trouble),
+        };
+        // A server outlives the sessions of its client, so none is named.
+        let holder = office.holder(member.as_ref().map(|(team, name)| (team, name)), None, client);
+        answer(&match (self.release, paths.as_slice()) {
+            (true, []) => office.release(&holder, cwd, Give::Tree)?,
+            (true, paths) => office.release(&holder, cwd, Give::Paths(paths))?,
+            (false, paths) => {
+                let span = Duration::from_secs(self.minutes * 60);
+                office.reserve(&Ask { holder: &holder, cwd, paths, span, reason: self.reason.as_deref() })?
+            }
+        })
+    }
+}
+
+fn answer(all: &[ReservationView]) -> Result<Answer, Trouble> {
+    let brief = |one: &ReservationView| json!({ "path": one.path, "holder": one.address(), "until": one.until, "reason": one.reason });
+    let shown: Vec<Value> = all.iter().take(MOST).map(brief).collect();
+    let more = all.len().checked_sub(MOST).filter(|more| *more > 0);
+    Ok(Answer::list(shown).noting(more.map(|more| format!("{more} more are not listed."))))
+}
