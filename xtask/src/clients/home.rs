@@ -50,7 +50,8 @@ impl Home {
         self.folder.path()
     }
 
-    fn work(&self) -> PathBuf {
+    /// Where its programs run.
+    pub(super) fn work(&self) -> PathBuf {
         self.folder.path().join("work")
     }
 

@@ -4,6 +4,7 @@
 
 mod client;
 mod delivery;
+mod edits;
 mod home;
 mod model;
 mod npm;
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// The delivery part only: what Claude Code's model was sent, beside what atm says
     #[arg(long, conflicts_with_all = ["only", "newest"])]
     delivery: bool,
+    /// The reservations part only: each client edits a file that another member has reserved
+    #[arg(long, conflicts_with_all = ["only", "delivery"])]
+    reservations: bool,
     #[command(flatten)]
     choice: delivery::Choice,
 }
@@ -51,6 +55,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let atm = atm.parent().context("a program is in a folder")?;
     let document = repo::root()?.join("docs").join("CLIENTS.md");
+    if args.reservations {
+        let (table, all_well) = edits::run(atm, &npm::install(args.newest)?)?;
+        print!("{table}");
+        if args.write {
+            report::write(&document, "reservations", "cargo xtask clients --reservations --write", &table)?;
+        }
+        ensure!(all_well, "not everything works");
+        return Ok(());
+    }
     let works = args.delivery || {
         let rows = set_up(args, atm)?;
         print!("{}", report::table(&rows));

@@ -3,13 +3,19 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
+use super::edits;
+
 const WORDS: &str = "Understood.";
+
+/// An event of a stream: its name, and its data.
+pub(super) type Event = (&'static str, Value);
 
 /// The server; it ends with this process.
 pub(super) struct Model {
@@ -20,15 +26,24 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn start() -> Result<Self> {
+        Self::serve(None)
+    }
+
+    /// One that writes this file at the first request that lets it.
+    pub(super) fn editing(file: &Path) -> Result<Self> {
+        Self::serve(Some(file.to_owned()))
+    }
+
+    fn serve(edits: Option<PathBuf>) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot listen on this machine")?;
         let url = format!("http://{}", listener.local_addr()?);
         let asked = Arc::new(Mutex::new(Vec::new()));
         let remembered = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let asked = Arc::clone(&remembered);
+                let (asked, edits) = (Arc::clone(&remembered), edits.clone());
                 // A client that hangs up is its own business.
-                thread::spawn(move || drop(serve(&stream, &asked)));
+                thread::spawn(move || drop(serve(&stream, &asked, edits.as_deref())));
             }
         });
         Ok(Self { url, asked })
@@ -41,15 +56,18 @@ impl Model {
     }
 }
 
-fn serve(stream: &TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<()> {
+fn serve(stream: &TcpStream, asked: &Mutex<Vec<String>>, edits: Option<&Path>) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
     let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
     let body = read_body(&mut reader)?;
-    let wants_stream = serde_json::from_str::<Value>(&body).is_ok_and(|body| body["stream"] == true);
+    let request: Value = serde_json::from_str(&body).unwrap_or_default();
     asked.lock().unwrap_or_else(PoisonError::into_inner).push(body);
-    let (kind, text) = answer(&path, wants_stream);
+    let (kind, text) = match edits.and_then(|file| edits::call(&path, &request, file)) {
+        Some(events) => ("text/event-stream", stream_of(&events)),
+        None => answer(&path, request["stream"] == true),
+    };
     let mut stream = stream;
     write!(
         stream,
@@ -99,11 +117,15 @@ fn answer(path: &str, wants_stream: bool) -> (&'static str, String) {
     } else {
         return ("application/json", plain(path).to_string());
     };
-    let event = |(name, data): &(&str, Value)| {
+    ("text/event-stream", stream_of(&events))
+}
+
+fn stream_of(events: &[Event]) -> String {
+    let event = |(name, data): &Event| {
         let name = if name.is_empty() { String::new() } else { format!("event: {name}\n") };
         format!("{name}data: {data}\n\n")
     };
-    ("text/event-stream", events.iter().map(event).collect())
+    events.iter().map(event).collect()
 }
 
 fn plain(path: &str) -> Value {
@@ -153,7 +175,13 @@ fn gemini() -> Value {
 
 fn responses() -> Vec<(&'static str, Value)> {
     let content = json!([{ "type": "output_text", "text": WORDS, "annotations": [] }]);
-    let item = json!({ "type": "message", "id": "1", "role": "assistant", "status": "completed", "content": content });
+    response(
+        &json!({ "type": "message", "id": "1", "role": "assistant", "status": "completed", "content": content }),
+    )
+}
+
+/// A response of one item.
+pub(super) fn response(item: &Value) -> Vec<Event> {
     let usage = json!({ "input_tokens": 1, "input_tokens_details": null, "output_tokens": 1,
                         "output_tokens_details": null, "total_tokens": 2 });
     vec![

@@ -24,7 +24,7 @@ fn the_inspector_lists_and_calls() {
     let list = json(&ok(&mut inspect(&world, &["--method", "tools/list"])));
     let names: Vec<&str> =
         list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert!(names.len() == 25 && names.contains(&"poll_inbox") && names.contains(&"claim_task"), "{names:?}");
+    assert!(names.len() == 26 && names.contains(&"poll_inbox") && names.contains(&"claim_task"), "{names:?}");
 
     let call = |tool: &str, args: &[&str]| {
         let mut command = inspect(&world, &["--method", "tools/call", "--tool-name", tool]);

@@ -18,7 +18,6 @@ const MOST: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Reservations {
-    /// Files, folders, globs
     paths: Option<Vec<String>>,
     #[serde(default)]
     release: bool,
@@ -33,7 +32,8 @@ fn span() -> u64 {
 
 impl Call for Reservations {
     const NAME: &'static str = "reservations";
-    const ABOUT: &'static str = "Who keeps which files here. With paths: keeps them for you to edit; with release: gives back those, or all.";
+    const ABOUT: &'static str =
+        "Who keeps which files. paths or globs: keep them for you to edit; release: give back those, or all.";
     const EFFECT: Effect = Effect::Changes;
     const EXAMPLE: &'static str = r#"{"paths": ["src/parser.rs"], "reason": "rewriting the lexer"}"#;
     const CORE: bool = true;

@@ -120,10 +120,11 @@ fn the_short_list_is_short() {
             "members",
             "heartbeat",
             "claim_task",
+            "reservations",
             "respond"
         ]
     );
-    assert_eq!(all.len(), 25);
+    assert_eq!(all.len(), 26);
     let short = Client::new(&world, &["--tools", "core"]).tools();
     assert!(serde_json::to_string(&short).unwrap().len() <= 5_000);
     for tool in &short {

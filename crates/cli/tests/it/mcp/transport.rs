@@ -29,7 +29,7 @@ fn nothing_that_comes_before_initialize_closes_the_connection() {
     assert_eq!(client.greet()["protocolVersion"], "2025-06-18");
     assert_eq!(client.request("server/discover", json!({}))["error"]["code"], -32601);
     assert_eq!(client.request("no/such/method", json!({}))["error"]["code"], -32601);
-    assert_eq!(client.tools().len(), 25);
+    assert_eq!(client.tools().len(), 26);
     assert_eq!(client.close(), Some(0));
 }
 
