@@ -45,7 +45,7 @@ impl Call for Reservations {
         let (office, cwd) = (desk.office(), desk.settings.cwd.as_path());
         let paths = self.paths.unwrap_or_default();
         if paths.is_empty() && !self.release {
-            return answer(&office.reservations(Some(cwd))?);
+            return Ok(answer(&office.reservations(Some(cwd))?));
         }
         let client = desk.settings.client.as_ref();
         let member = match desk.open(None) {
@@ -56,20 +56,20 @@ impl Call for Reservations {
         };
         // A server outlives the sessions of its client, so none is named.
         let holder = office.holder(member.as_ref().map(|(team, name)| (team, name)), None, client);
-        answer(&match (self.release, paths.as_slice()) {
+        Ok(answer(&match (self.release, paths.as_slice()) {
             (true, []) => office.release(&holder, cwd, Give::Tree)?,
             (true, paths) => office.release(&holder, cwd, Give::Paths(paths))?,
             (false, paths) => {
                 let span = Duration::from_secs(self.minutes * 60);
                 office.reserve(&Ask { holder: &holder, cwd, paths, span, reason: self.reason.as_deref() })?
             }
-        })
+        }))
     }
 }
 
-fn answer(all: &[ReservationView]) -> Result<Answer, Trouble> {
+fn answer(all: &[ReservationView]) -> Answer {
     let brief = |one: &ReservationView| json!({ "path": one.path, "holder": one.address(), "until": one.until, "reason": one.reason });
     let shown: Vec<Value> = all.iter().take(MOST).map(brief).collect();
     let more = all.len().checked_sub(MOST).filter(|more| *more > 0);
-    Ok(Answer::list(shown).noting(more.map(|more| format!("{more} more are not listed."))))
+    Answer::list(shown).noting(more.map(|more| format!("{more} more are not listed.")))
 }

@@ -116,7 +116,9 @@ impl Office {
         let Some(tree) = places.first().map(|place| place.tree.clone()) else { return Ok(Vec::new()) };
         let wanted: Vec<Pattern> = places.into_iter().map(|place| place.pattern).collect();
         let (now, case) = (self.now(), tree.case());
-        let reason = ask.reason.map(|reason| reason.chars().take(LONGEST_REASON).collect());
+        // One line, whatever was given: others read it in the middle of a sentence.
+        let one_line = |reason: &str| reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        let reason = ask.reason.map(|reason| one_line(reason).chars().take(LONGEST_REASON).collect());
         let new = |pattern: &Pattern| Reservation {
             pattern: pattern.clone(),
             holder: ask.holder.clone(),
@@ -155,9 +157,13 @@ impl Office {
         match what {
             Give::Paths(paths) => self.release_paths(who, cwd, paths),
             Give::Tree => {
-                let own = Place::of_folder(cwd).map(|place| place.tree);
-                let book = own.map(|tree| TreeBook::of(self, &tree)).filter(TreeBook::exists);
-                book.map_or_else(|| Ok(Vec::new()), |book| book.take(|one| one.holder.is_same(who)))
+                let Some(here) = Place::of_folder(cwd) else { return Ok(Vec::new()) };
+                let (book, case) = (TreeBook::of(self, &here.tree), here.tree.case());
+                // Where there is no git, the tree is what is here and below.
+                let is_here = |one: &Reservation| {
+                    here.tree.top != Path::new("/") || one.pattern.is_within(&here.pattern, case)
+                };
+                book.take(|one| is_here(one) && one.holder.is_same(who))
             }
             Give::Everything => self.release_everywhere(|one| one.holder.is_same(who)),
         }

@@ -84,9 +84,9 @@ pub(crate) fn release(
     if !own.is_empty() {
         return Released::Places(own);
     }
-    let decided = places(&|one| within(one) && decides(&one.holder));
-    if !decided.is_empty() {
-        return Released::Places(decided);
+    let others = places(&|one| within(one) && decides(&one.holder));
+    if !others.is_empty() {
+        return Released::Places(others);
     }
     if let Some(place) = all.iter().position(within) {
         return Released::NotYours(place);

@@ -76,7 +76,7 @@ impl Bench {
     fn reserve(&self, holder: &Holder, path: &str) -> Result<Vec<ReservationView>, OfficeError> {
         let paths = [path.to_owned()];
         let span = Duration::from_secs(60);
-        self.office.reserve(&Ask { holder, cwd: &self.tree, paths: &paths, span, reason: Some("why") })
+        self.office.reserve(&Ask { holder, cwd: &self.tree, paths: &paths, span, reason: Some("for\nthis") })
     }
 
     fn conflict(&self, who: &Holder, path: &str) -> Option<EditConflict> {
@@ -101,7 +101,11 @@ fn one_of_two_gets_a_path_until_it_is_over() {
     bench.reserve(&bob, "src").unwrap();
     let refused = bench.reserve(&alice, "src/*.rs").unwrap_err();
     assert_eq!((refused.kind(), refused.code()), (crate::ErrorKind::Refused, "path_reserved"));
-    assert!(refused.to_string().starts_with("src is reserved by bob@dev until 1970-"), "{refused}");
+    let words = refused.to_string();
+    assert!(
+        words.starts_with("src is reserved by bob@dev until 1970-") && words.ends_with("(for this)"),
+        "{words}"
+    );
     assert_eq!(bench.conflict(&alice, "src/new.rs").unwrap().path, "src/new.rs");
     assert_eq!(bench.conflict(&bob, "src/new.rs"), None);
     assert_eq!(bench.conflict(&alice, "docs/a.md"), None);
@@ -223,6 +227,10 @@ fn trees_are_apart_and_folders_without_git_are_not() {
     fs::create_dir_all(&other).unwrap();
     assert_eq!(bench.office.reservations(Some(&other)).unwrap(), []);
     assert_eq!(bench.office.reservations(None).unwrap().len(), 3);
+    // What is given back in one folder stays in the others.
+    assert_eq!(bench.office.release(&bob, &other, Give::Tree).unwrap(), []);
+    assert_eq!(bench.office.release(&bob, &plain, Give::Tree).unwrap().len(), 1);
+    assert_eq!(bench.office.release(&bob, &plain, Give::Everything).unwrap().len(), 1);
 }
 
 /// Whoever edits must not be stopped by our own trouble, and whoever reserves must hear of it.

@@ -78,7 +78,7 @@ impl Place {
         let is_glob = is_wild(text) && whole.symlink_metadata().is_err();
         let is_wild_part = |part: &Component| is_glob && part.as_os_str().to_str().is_some_and(is_wild);
         let parts: Vec<Component> = whole.components().collect();
-        let wild = parts.iter().position(|part| is_wild_part(part)).unwrap_or(parts.len());
+        let wild = parts.iter().position(is_wild_part).unwrap_or(parts.len());
         let (fixed, rest) = parts.split_at(wild);
         let mut names = Vec::new();
         for part in rest {
