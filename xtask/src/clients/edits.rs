@@ -17,7 +17,7 @@ const AFTER: &str = "written by the model\n";
 const REFUSAL: &str = "is reserved by bob@dev";
 
 /// What came of each client, as a Markdown table, and whether all is as it should be.
-pub(super) fn run(atm: &Path, programs: &Path) -> Result<(String, bool)> {
+pub(super) fn run(atm: &Path, programs: &Path) -> (String, bool) {
     let mut table =
         String::from("| client | version | reserved by another | reserved by nobody |\n|---|---|---|---|\n");
     let mut all_well = true;
@@ -31,7 +31,7 @@ pub(super) fn run(atm: &Path, programs: &Path) -> Result<(String, bool)> {
         };
         let _ = writeln!(table, "| {} | {} | {cells} |", client.title, client.version);
     }
-    Ok((table, all_well))
+    (table, all_well)
 }
 
 fn try_out(client: Client, home: &Home) -> Result<[&'static str; 2]> {
@@ -95,12 +95,12 @@ pub(super) fn call(path: &str, request: &Value, file: &Path) -> Option<Vec<Event
         return Some(vec![("", json!({ "candidates": candidates, "usageMetadata": usage }))]);
     }
     if path.ends_with("/responses") && offers("apply_patch") && !has("call_output\"") {
-        let patch = format!(
+        let changes = format!(
             "*** Begin Patch\n*** Update File: {}\n@@\n-{BEFORE}+{AFTER}*** End Patch\n",
             file.display()
         );
         let item = json!({ "type": "custom_tool_call", "id": "1", "call_id": "c1", "status": "completed",
-                           "name": "apply_patch", "input": patch });
+                           "name": "apply_patch", "input": changes });
         return Some(super::model::response(&item));
     }
     if path.ends_with("/chat/completions") && offers("write") && !has("\"role\":\"tool\"") {

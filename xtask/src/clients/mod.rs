@@ -25,6 +25,7 @@ use crate::repo;
 const MAIL: &str = "the build is red since noon";
 
 #[derive(clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Args {
     /// Put the results into docs/CLIENTS.md
     #[arg(long, conflicts_with_all = ["only", "version", "role"])]
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let atm = atm.parent().context("a program is in a folder")?;
     let document = repo::root()?.join("docs").join("CLIENTS.md");
     if args.reservations {
-        let (table, all_well) = edits::run(atm, &npm::install(args.newest)?)?;
+        let (table, all_well) = edits::run(atm, &npm::install(args.newest)?);
         print!("{table}");
         if args.write {
             report::write(&document, "reservations", "cargo xtask clients --reservations --write", &table)?;

@@ -17,17 +17,14 @@ pub(super) fn holder(context: &Context) -> Result<Holder, Failure> {
     let session = variables.find_map(|name| env::var(name).ok()).unwrap_or_default();
     let parent = u64::from(parent_id());
     let client = office.probe().named_client_above(parent);
-    let member = match context.identity()? {
-        Some(_) => {
-            let team = office.team(&context.team()?)?;
-            let who = context.sender_in(&team)?;
-            Some((team.name().clone(), who))
-        }
-        None => {
-            let caller = Caller { session: &session, parent, ..Caller::default() };
-            let found = office.whose(&caller).ok().flatten();
-            found.map(|found| (found.team.name().clone(), found.who))
-        }
+    let member = if context.identity()?.is_some() {
+        let team = office.team(&context.team()?)?;
+        let who = context.sender_in(&team)?;
+        Some((team.name().clone(), who))
+    } else {
+        let caller = Caller { session: &session, parent, ..Caller::default() };
+        let found = office.whose(&caller).ok().flatten();
+        found.map(|found| (found.team.name().clone(), found.who))
     };
     let member = member.as_ref().map(|(team, name)| (team, name));
     Ok(office.holder(member, Some(session.as_str()), client.as_ref()))

@@ -1,5 +1,6 @@
 //! The three commands, as people and agents see them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::process::Stdio;
 
@@ -26,7 +27,7 @@ fn a_path_is_reserved_shown_refused_and_released() {
     ] {
         let output = shop.world.shell().current_dir(&shop.tree).args(["-c", line]).output().unwrap();
         let answer = crate::scene::Answer::of(&shop.world, &output);
-        shown.push_str(&format!("$ {line}\n{}", answer.shown()));
+        let _ = write!(shown, "$ {line}\n{}", answer.shown());
     }
     let shown = shown.replace(shop.tree.to_str().unwrap(), "[TREE]");
     assert_snapshot!(shown);
