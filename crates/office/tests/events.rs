@@ -208,3 +208,26 @@ fn a_cursor_of_a_log_that_is_gone_gives_a_reset_and_goes_on() {
     assert!(matches!(after[0].what, Happening::Reset), "{after:?}");
     assert!(after.iter().skip(1).any(|event| matches!(event.what, Happening::Message { .. })), "{after:?}");
 }
+
+#[test]
+fn the_last_events_are_given_first_and_nothing_is_missed_behind_them() {
+    let team = TestEnv::new().team("demo", Layout::Array, &["bob"]);
+    let send = |text: &str| {
+        let letter = Letter::new("bob".parse().unwrap(), text);
+        office(&team).send(team.name(), &name("user"), &letter, SendOptions::default()).unwrap()
+    };
+    assert!(
+        events(&team, &Since::Last(5)).iter().all(|event| !matches!(event.what, Happening::Message { .. }))
+    );
+    let ids: Vec<String> = ["one", "two", "three"].map(|text| send(text).id).to_vec();
+    let all = events(&team, &Since::Start);
+    let cursors =
+        |events: &[EventView]| -> Vec<String> { events.iter().map(|event| event.cursor.clone()).collect() };
+    let last = events(&team, &Since::Last(2));
+    assert_eq!(cursors(&last), cursors(&all)[all.len() - 2..]);
+    assert!(
+        last.iter().any(|event| matches!(&event.what, Happening::Stage { id, .. } if *id == ids[2])),
+        "{last:?}"
+    );
+    assert_eq!(cursors(&events(&team, &Since::Last(10_000))), cursors(&all), "there are not as many");
+}

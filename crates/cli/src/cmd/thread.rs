@@ -81,7 +81,7 @@ fn cut(thread: &mut Vec<Remembered>, meant: &str, most: usize) -> usize {
 pub(super) fn show(out: &mut Out, messages: &[Remembered]) -> Result<(), Failure> {
     for one in messages {
         message::show_head_of(out, one)?;
-        message::show_text(out, &message::text_of(one), &one.id, Extent::Whole)?;
+        message::show_text(out, &one.words(), &one.id, Extent::Whole)?;
     }
     Ok(())
 }

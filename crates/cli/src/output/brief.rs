@@ -12,7 +12,6 @@ use atm_office::view::{Kind, MessageView};
 use atm_wire::{Stamp, counted, visible};
 use serde_json::Value;
 
-use super::message::text;
 use super::{ids::short as short_id, safe};
 
 mod thread;
@@ -134,7 +133,7 @@ fn entry(message: &MessageView, room: usize, now: Stamp) -> (String, bool) {
     let wanted = if is_wanted { format!(" (wants `atm ack {id}`{by})") } else { String::new() };
     let mut entry =
         format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", time(&message.timestamp, now));
-    let text = text(message);
+    let text = message.words();
     let start = cut(&text, room);
     for line in start.lines() {
         entry.push_str("\n  ");

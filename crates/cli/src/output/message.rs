@@ -5,9 +5,7 @@ use std::io;
 use anstyle::Style;
 use atm_ledger::{MARK_END, MARK_START};
 use atm_office::trail::history::Remembered;
-use atm_office::view::{Kind, MessageView, NamedFile};
-use atm_wire::payload::classify;
-use serde_json::{Map, Value};
+use atm_office::view::MessageView;
 
 use super::paint::Paint;
 use super::{Out, fit, ids, safe};
@@ -82,7 +80,7 @@ fn show_one(out: &mut Out, message: &MessageView, flags: Flags, extent: Extent) 
         id: &message.id,
     };
     show_head(out, &head)?;
-    show_text(out, &text(message), &message.id, extent)?;
+    show_text(out, &message.words(), &message.id, extent)?;
     if message.owes_ack() {
         let by = message.ack_by.as_deref().map(|by| format!(" by {}", out.times.moment_of(by)));
         let (by, id) = (by.unwrap_or_default(), ids::short(&message.id));
@@ -208,42 +206,6 @@ fn highlight(text: &str, paint: impl Fn(&str) -> String) -> String {
         }
     }
     out
-}
-
-/// What to show of a message: its words, or its payload's fields; and the files that it names.
-pub(crate) fn text(message: &MessageView) -> String {
-    let payload = message.payload.as_ref().filter(|_| message.kind == Kind::Protocol);
-    let fields = payload.and_then(|payload| serde_json::from_str(payload.get()).ok());
-    words(&message.text, fields.as_ref(), &message.files)
-}
-
-/// The same of a message of the history, which has its payload as its text.
-pub(crate) fn text_of(message: &Remembered) -> String {
-    let is_payload = classify(&message.text, Some(&message.r#type)).is_protocol();
-    let fields = is_payload.then(|| serde_json::from_str(&message.text).ok()).flatten();
-    words(&message.text, fields.as_ref(), &message.files)
-}
-
-fn words(text: &str, fields: Option<&Map<String, Value>>, files: &[NamedFile]) -> String {
-    let mut lines = match fields {
-        Some(fields) => fields.iter().filter_map(|(key, value)| field(files, key, value)).collect(),
-        None => vec![text.to_owned()],
-    };
-    // Those that stand in a field of their own are shown there.
-    let is_field = |file: &NamedFile| {
-        fields.is_some_and(|fields| fields.get(&file.key).and_then(Value::as_str) == Some(&file.path))
-    };
-    lines.extend(files.iter().filter(|file| !is_field(file)).map(NamedFile::words));
-    lines.join("\n")
-}
-
-fn field(files: &[NamedFile], key: &str, value: &Value) -> Option<String> {
-    if ["type", "from", "timestamp"].contains(&key) {
-        return None;
-    }
-    let Value::String(text) = value else { return Some(format!("{key}: {value}")) };
-    let named = files.iter().find(|file| file.key == key && file.path == *text);
-    Some(named.map_or_else(|| format!("{key}: {text}"), NamedFile::words))
 }
 
 /// Splits messages into runs: idle notices of one sender in a row make one, everything else is alone.

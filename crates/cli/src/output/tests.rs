@@ -149,7 +149,7 @@ fn a_path_that_is_not_known_to_be_the_teams_file_is_marked() {
         ],
         ..mail(payload, false)
     };
-    let shown = message::text(&mail);
+    let shown = mail.words();
     let mut lines: Vec<&str> = shown.lines().collect();
     lines.sort_unstable();
     assert_eq!(

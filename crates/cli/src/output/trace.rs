@@ -68,13 +68,7 @@ fn stage(message: &Remembered) -> Cell {
 }
 
 fn what(message: &Remembered) -> Cell {
-    gist(message.summary.as_deref(), &message.r#type, &message.text).into()
-}
-
-/// What a message is about, in a few words: its summary; else what kind of payload it is, or its text.
-pub(crate) fn gist<'a>(summary: Option<&'a str>, kind: &'a str, text: &'a str) -> &'a str {
-    let is_payload = kind != "message";
-    summary.unwrap_or(if is_payload { kind } else { text.lines().next().unwrap_or_default() })
+    message.gist().into()
 }
 
 /// A message's way, a line for each stage.

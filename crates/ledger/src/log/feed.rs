@@ -103,6 +103,21 @@ impl Ledger {
         found.map_err(|source| self.failed(source))
     }
 
+    /// The place before the last so many events of this log; its start, if there are not as many.
+    pub fn before_the_last(&self, count: usize) -> Result<Cursor, LedgerError> {
+        let found = self
+            .log
+            .db
+            .prepare_cached(
+                "SELECT (SELECT epoch FROM log), seq, id FROM events WHERE seq >= ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2",
+            )
+            .and_then(|mut ask| {
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                ask.query_row(params![FIRST, count], Cursor::from_row).optional()
+            });
+        found.map_err(|source| self.failed(source))?.map_or_else(|| self.start(), Ok)
+    }
+
     /// The events after one cursor, up to another one.
     pub fn events_until(&self, from: &Cursor, to: &Cursor) -> Result<Feed, LedgerError> {
         let count = usize::try_from(to.seq.saturating_sub(from.seq)).unwrap_or(0);

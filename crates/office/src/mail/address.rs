@@ -17,6 +17,7 @@ use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::mail::summary::summarize;
 use crate::mail::tag::{self, Waited};
 use crate::office::USER;
+use crate::protocol::person::Person;
 use crate::team::Team;
 use crate::trail::transcript::Remembered;
 
@@ -108,6 +109,7 @@ impl Routes<'_, '_> {
                 origin: (target != team).then(|| team.to_string()),
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
+                by: letter.by.map(Person::words),
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),
@@ -192,6 +194,11 @@ fn whereabouts(
 }
 
 impl Addressed {
+    /// Who it is that sends: its sender, or the person who decides in that one's name.
+    pub(crate) fn decided_by(&self) -> String {
+        self.draft.ours.by.clone().unwrap_or_else(|| self.from.to_string())
+    }
+
     /// The answer for a letter that is in its inbox.
     pub(crate) fn written(self, appended: &Appended) -> Sent {
         let (status, stage) = match self.draft.delivery {

@@ -73,7 +73,7 @@ impl Office {
     /// Promises to write the letters. Gives the ids that their inboxes have had before.
     fn accept(&self, addressed: &[Addressed]) -> Result<Vec<String>, LedgerError> {
         let now = self.now().as_millis();
-        let by = addressed.first().map(|first| first.from.to_string()).unwrap_or_default();
+        let by = addressed.first().map(Addressed::decided_by).unwrap_or_default();
         let accepted: Vec<Acceptance> = addressed
             .iter()
             .map(|addressed| Acceptance {

@@ -15,6 +15,7 @@ use crate::error::OfficeError;
 use crate::hint::Hint;
 use crate::mail::address::Routes;
 use crate::office::Office;
+use crate::protocol::person::Person;
 use crate::protocol::policy;
 use crate::team::Team;
 
@@ -41,6 +42,8 @@ pub struct Letter {
     pub id: Option<String>,
     /// What its sender wants to have in its `metadata`, beside ours.
     pub metadata: Metadata,
+    /// The person who decides in the sender's name.
+    pub by: Option<Person>,
 }
 
 impl Letter {
@@ -57,6 +60,7 @@ impl Letter {
             recipients: Vec::new(),
             id: None,
             metadata: Metadata::new(),
+            by: None,
         }
     }
 }

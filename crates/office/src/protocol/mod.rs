@@ -4,6 +4,7 @@
 //! mail too, pass through one table: [`policy`].
 
 pub mod check;
+pub mod person;
 pub mod plan;
 pub mod policy;
 pub mod report;
@@ -18,6 +19,7 @@ use atm_wire::{Address, MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
+use crate::protocol::person::Person;
 use crate::team::Team;
 
 impl Team<'_> {
@@ -28,7 +30,19 @@ impl Team<'_> {
         to: MemberName,
         payload: impl Into<Payload>,
     ) -> Result<Sent, OfficeError> {
-        let letter = Letter::new(Address { name: to, team: None }, payload.into().to_text());
+        self.send_in_name(from, None, to, payload)
+    }
+
+    /// The same, where a person may send in the name of `from`.
+    pub(crate) fn send_in_name(
+        &self,
+        from: &MemberName,
+        person: Option<Person>,
+        to: MemberName,
+        payload: impl Into<Payload>,
+    ) -> Result<Sent, OfficeError> {
+        let to = Address { name: to, team: None };
+        let letter = Letter { by: person, ..Letter::new(to, payload.into().to_text()) };
         self.send(from, &letter, SendOptions::default())
     }
 
@@ -39,9 +53,20 @@ impl Team<'_> {
         asked: &Recorded,
         payload: impl Into<Payload>,
     ) -> Result<Sent, OfficeError> {
+        self.answer_in_name(from, None, asked, payload)
+    }
+
+    /// The same, where a person may decide in the name of `from`.
+    pub(crate) fn answer_in_name(
+        &self,
+        from: &MemberName,
+        person: Option<Person>,
+        asked: &Recorded,
+        payload: impl Into<Payload>,
+    ) -> Result<Sent, OfficeError> {
         let home = asked.origin.as_deref().map(TeamName::parse).transpose()?;
         let to = Address { name: MemberName::parse(&asked.sender)?, team: home };
-        let letter = Letter::new(to, payload.into().to_text());
+        let letter = Letter { by: person, ..Letter::new(to, payload.into().to_text()) };
         self.send(from, &letter, SendOptions { create: true, ..SendOptions::default() })
     }
 }

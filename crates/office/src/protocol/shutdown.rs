@@ -8,6 +8,7 @@ use atm_wire::payload::{Payload, ShutdownApproved, ShutdownRejected, ShutdownReq
 use crate::error::OfficeError;
 use crate::mail::send::Sent;
 use crate::people::members::MemberChange;
+use crate::protocol::person::Person;
 use crate::protocol::requests::Asked;
 use crate::team::Team;
 
@@ -32,6 +33,20 @@ impl Team<'_> {
         reason: Option<String>,
         wait: Option<Duration>,
     ) -> Result<Asked, OfficeError> {
+        let mut asked = self.request_shutdown_in_name(from, None, name, reason)?;
+        asked.answer =
+            wait.map(|timeout| self.wait_for_decision(name, &asked.request, timeout)).transpose()?;
+        Ok(asked)
+    }
+
+    /// The same without a wait, where a person may ask in the name of `from`.
+    pub(super) fn request_shutdown_in_name(
+        &mut self,
+        from: &MemberName,
+        person: Option<Person>,
+        name: &MemberName,
+        reason: Option<String>,
+    ) -> Result<Asked, OfficeError> {
         self.member(name)?;
         self.look()?;
         let request = self.office().request_id("shutdown", name)?;
@@ -41,10 +56,9 @@ impl Team<'_> {
             reason,
             timestamp: Some(self.office().now()),
         };
-        let mut sent = self.send_payload(from, name.clone(), payload)?;
+        let mut sent = self.send_in_name(from, person, name.clone(), payload)?;
         sent.warnings.extend(self.signature_warning());
-        let answer = wait.map(|timeout| self.wait_for_decision(name, &request, timeout)).transpose()?;
-        Ok(Asked { request, sent, answer })
+        Ok(Asked { request, sent, answer: None })
     }
 
     /// `who` ends: the named request, or the newest that is open, is approved, and the team is told that it is off.

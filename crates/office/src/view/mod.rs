@@ -4,9 +4,11 @@ mod attention;
 mod files;
 mod message;
 mod picture;
+mod words;
 
 pub use attention::{Attention, Reason, Remedy};
 pub(crate) use files::add_files;
 pub use files::{NamedFile, Unchecked, Viewer};
 pub use message::{Extra, Kind, MessageView};
 pub use picture::{TaskCounts, TeamPicture};
+pub use words::gist;

@@ -25,6 +25,8 @@ pub enum Since {
     Start,
     /// With what happens from now on.
     Now,
+    /// With the last so many events: for who wants to see what happened lately.
+    Last(usize),
     /// Behind an event that was given out before.
     Cursor(Cursor),
 }
@@ -171,6 +173,7 @@ impl Office {
         Ok(match since {
             Since::Start => self.books.with(|ledger| ledger.start())?,
             Since::Now => self.books.with(|ledger| ledger.cursor())?,
+            Since::Last(count) => self.books.with(|ledger| ledger.before_the_last(*count))?,
             Since::Cursor(cursor) => cursor.clone(),
         })
     }

@@ -71,6 +71,9 @@ pub struct Ours {
     /// Which offer of the same message this is, where it is not the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offer: Option<u32>,
+    /// The person who decided in its sender's name, and at which front.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// The kind of most messages.

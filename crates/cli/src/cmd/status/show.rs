@@ -78,7 +78,7 @@ fn for_you(out: &mut Out, picture: &TeamPicture, repeat: Repeat) -> Result<(), F
         .rev()
         .take(MOST)
         .map(|one| {
-            let text = message::text(one);
+            let text = one.words();
             let what = one.summary.as_deref().unwrap_or_else(|| text.lines().next().unwrap_or_default());
             vec![
                 Cell::styled(&format!("  {}", one.from), Paint::of_member(one.color.as_deref())),

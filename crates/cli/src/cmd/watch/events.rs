@@ -9,7 +9,7 @@ use super::Watch;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::Paint;
-use crate::output::{Out, closing, ids, safe, trace};
+use crate::output::{Out, closing, ids, safe};
 
 impl Watch {
     /// Shows every event since a cursor, as it comes.
@@ -55,7 +55,7 @@ fn show(out: &mut Out, event: &EventView, is_of_many: bool) -> std::io::Result<(
     let (before, words) = match &event.what {
         Happening::Message { id: message, from, to, text, summary, stage, r#type, .. } => {
             let stage = out.paint.styled(Paint::of_stage(*stage), stage.as_str());
-            let words = trace::gist(summary.as_deref(), r#type, text);
+            let words = atm_office::view::gist(summary.as_deref(), r#type, text);
             (format!("{} → {}  {}  {stage}  ", safe::line(from), name(to), id(message)), words.to_owned())
         }
         Happening::Stage { id: message, to, stage } => {

@@ -6,7 +6,6 @@ use atm_office::trail::history::Remembered;
 use atm_wire::{Stamp, visible};
 
 use super::{ANSWER, CUT, REST, cut, safe, short_id, time};
-use crate::output::message::text_of;
 
 /// As much of a conversation as goes into `limit` bytes, of which `more` messages were left out before: the one that is meant,
 /// and of the others the newest, in the order of times.
@@ -50,7 +49,7 @@ fn entry(message: &Remembered, now: Stamp) -> String {
     let id = short_id(&message.id);
     let mut entry =
         format!("\n- from {from} to {to} at {} [{id}]", time(&message.timestamp.to_string(), now));
-    for line in text_of(message).lines() {
+    for line in message.words().lines() {
         entry.push_str("\n  ");
         entry.push_str(&safe::line(line));
     }
