@@ -1,25 +1,28 @@
-//! `cargo xtask picture`: draws the picture in the README from a real run. The test that compares the two has the scene.
+//! `cargo xtask picture`: draws the pictures in the README from what the program really shows. The tests that compare them have the scenes.
 
 use anyhow::Result;
 
 use crate::repo;
 
-const TEST: &str = "picture::the_readme_shows_what_the_program_prints";
+/// The pictures, each with its package and the arguments that select its test.
+const PICTURES: [(&str, &str, &[&str]); 2] = [
+    (
+        "docs/screen.svg",
+        "atm",
+        &["--test", "it", "--", "--exact", "picture::the_readme_shows_what_the_program_prints"],
+    ),
+    (
+        "docs/ui.svg",
+        "atm-tui",
+        &["--lib", "--", "--exact", "tests::picture::the_readme_shows_what_the_ui_draws"],
+    ),
+];
 
 pub(crate) fn run() -> Result<()> {
-    let mut test = repo::cargo([
-        "test",
-        "--quiet",
-        "--locked",
-        "--package",
-        "atm",
-        "--test",
-        "it",
-        "--",
-        "--exact",
-        TEST,
-    ])?;
-    repo::run(test.env("ATM_WRITE_PICTURE", "1"))?;
-    println!("docs/screen.svg");
+    for (path, package, test) in PICTURES {
+        let mut cargo = repo::cargo(["test", "--quiet", "--locked", "--package", package])?;
+        repo::run(cargo.args(test).env("ATM_WRITE_PICTURE", "1"))?;
+        println!("{path}");
+    }
     Ok(())
 }

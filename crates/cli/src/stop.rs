@@ -102,6 +102,7 @@ fn receive(signal: i32, is_server: bool) {
     }
     interrupt::abandon();
     waiting::clear();
+    atm_tui::restore();
     if progress == Progress::Begun && DELIVERIES.get().is_some_and(Deliveries::leave_accepted) {
         eprintln!("stopped at once: what is accepted and not written yet will be; `atm pending` shows it");
         process::exit(i32::from(ExitCode::Accepted));

@@ -8,6 +8,7 @@
 mod env;
 mod fixtures;
 mod foreign;
+pub mod picture;
 mod team;
 mod wait;
 

@@ -57,6 +57,7 @@ mod tend;
 mod text;
 mod thread;
 mod track;
+mod ui;
 mod validate;
 mod wake;
 mod watch;
@@ -145,6 +146,8 @@ lazy::commands! {
     Log(log::Log),
     /// Rates and waiting times
     Stats(stats::Stats),
+    /// All of it in this terminal, full screen and live
+    Ui(ui::Ui),
     /// Check files against the rules of their formats; changes nothing
     Validate(validate::Validate),
     /// Start a member in a tmux pane
@@ -224,6 +227,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Thread(thread) => thread.run(context),
         Command::Log(log) => log.run(context),
         Command::Stats(stats) => stats.run(context),
+        Command::Ui(ui) => ui.run(context),
         Command::Validate(validate) => validate.run(context),
         Command::Spawn(spawn) => spawn.run(context),
         Command::Kill(kill) => kill.run(context),

@@ -31,7 +31,8 @@ pub(crate) struct Status {
     /// With NAME, when it came and went, the newest first, as far as anybody looked
     #[arg(long, requires = "name")]
     history: bool,
-    /// One line for each team, for a prompt or a status bar
+    /// One line for a prompt or a status bar: `✉3 !1`, unread mail for you and what needs a look; of all teams together where
+    /// nothing says which is meant
     #[arg(long, conflicts_with = "name")]
     line: bool,
     #[command(flatten)]
@@ -77,6 +78,17 @@ impl Status {
                 return show::how_to_begin(context).map(|()| 0);
             }
             Err(Failure::Told(told)) if self.is_bare && told.code == "which_team" => context.teams(true)?,
+            // A status bar is in no team's folder, and has one line.
+            Err(Failure::Told(told)) if self.line && told.code == "which_team" && !self.watch => {
+                let teams = context.teams(true)?;
+                let pictures = take(context, &teams)?;
+                if context.out.json {
+                    context.out.document(&pictures)?;
+                } else {
+                    context.out.line(show::marks(&pictures))?;
+                }
+                return Ok(0);
+            }
             teams => teams?,
         };
         if self.watch {
@@ -94,6 +106,9 @@ impl Status {
 
     fn show(&self, pictures: &[TeamPicture], context: &mut Context) -> Result<(), Failure> {
         if self.line {
+            if let [picture] = pictures {
+                return Ok(context.out.line(show::marks(std::slice::from_ref(picture)))?);
+            }
             return pictures.iter().try_for_each(|picture| Ok(context.out.line(show::line(picture))?));
         }
         let repeat = Repeat {

@@ -53,6 +53,7 @@ mod tasks;
 mod terminal;
 mod trust;
 mod two_readers;
+mod ui;
 mod upkeep;
 mod validate;
 mod wake;

@@ -38,7 +38,7 @@ impl Terminal {
         terminal
     }
 
-    fn tmux(&self, args: &[&str]) -> String {
+    pub(crate) fn tmux(&self, args: &[&str]) -> String {
         let mut tmux = Command::new("tmux");
         tmux.arg("-S").arg(self.world.root().with_file_name("tmux")).args(args);
         String::from_utf8_lossy(&tmux.output().unwrap().stdout).into_owned()

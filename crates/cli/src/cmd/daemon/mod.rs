@@ -17,7 +17,7 @@ use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::version;
 
-pub(crate) use start::start_if_wanted;
+pub(crate) use start::{start_if_wanted, start_with_ui};
 
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\

@@ -88,10 +88,17 @@ fn tell(context: &mut Context, pid: u32, started: bool) -> Result<i32, Failure> 
 
 /// Starts one if the settings want that and none runs. Nobody waits for it, and nobody hears of it if that fails.
 pub(crate) fn start_if_wanted(context: &Context) {
+    start_if(context, |wanted| wanted == Autostart::Always);
+}
+
+/// The same for what shows all teams for longer.
+pub(crate) fn start_with_ui(context: &Context) {
+    start_if(context, |wanted| matches!(wanted, Autostart::Always | Autostart::WithUi));
+}
+
+fn start_if(context: &Context, is_wanted: impl Fn(Autostart) -> bool) {
     let state = context.office.state();
-    if context.settings.autostart.value == Autostart::Always
-        && state.path().is_dir()
-        && holder(state) == Holder::Nobody
+    if is_wanted(context.settings.autostart.value) && state.path().is_dir() && holder(state) == Holder::Nobody
     {
         let _ = spawn(context, state);
     }

@@ -1,6 +1,5 @@
 //! A team in one look: what needs one, mail for you, then the members.
 
-use atm_office::people::presence::Presence;
 use atm_office::protocol::signed;
 use atm_office::view::{Attention, Remedy, TeamPicture};
 
@@ -8,7 +7,6 @@ use crate::cmd::members;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::hint::word;
-use crate::output::message;
 use crate::output::paint::Paint;
 use crate::output::table::{Cell, cut, whole};
 use crate::output::times::age;
@@ -139,22 +137,16 @@ fn remedy(remedy: &Remedy, atm: &str) -> String {
     }
 }
 
-/// The team in one line, for a prompt.
+/// Unread mail for the one who looks and what needs a look, of these teams together, in the few columns of a status bar.
+pub(super) fn marks(pictures: &[TeamPicture]) -> String {
+    let mail: usize = pictures.iter().map(|picture| picture.for_you.len()).sum();
+    let looks: usize = pictures.iter().map(|picture| picture.needs_a_look().len()).sum();
+    format!("✉{mail} !{looks}")
+}
+
+/// The same of one team among others.
 pub(super) fn line(picture: &TeamPicture) -> String {
-    let is_on = |state: Presence| matches!(state, Presence::Online | Presence::Idle);
-    let on = picture.members.iter().filter(|member| is_on(member.state)).count();
-    let mut parts = vec![format!("{on}/{} on", picture.members.len())];
-    let urgent = picture.needs_a_look().len();
-    for (count, what) in [
-        (urgent, if urgent == 1 { "needs a look" } else { "need a look" }),
-        (picture.for_you.len(), "unread for you"),
-        (picture.pending.len(), "waiting"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {what}"));
-        }
-    }
-    format!("{}: {}", safe::line(picture.team.as_str()), parts.join(", "))
+    format!("{} {}", safe::line(picture.team.as_str()), marks(std::slice::from_ref(picture)))
 }
 
 /// What to do where there is no team.

@@ -9,6 +9,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm status",
             "atm status bob --why          # is bob there, and how do we know?",
             "atm status --watch --for 1h   # again whenever something changes",
+            "atm status --line             # for tmux: set -g status-right '#(atm status --line)'",
         ],
     ),
     ("members", &["atm members", "atm members --team dev --json"]),
@@ -40,5 +41,6 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ),
     ("pending", &["atm pending", "atm pending --json"]),
     ("stats", &["atm stats --since 7d", "atm stats --svg chart.svg"]),
+    ("ui", &["atm ui", "atm ui --team dev --theme contrast"]),
     ("watch", &["atm watch --for 10m", "atm watch bob --all --count 1", "atm watch --json --for 1h"]),
 ];

@@ -141,6 +141,8 @@ impl Scene {
             ("atm spawn ", format!("--socket {socket} ")),
             ("atm respawn ", format!("--socket {socket} ")),
             ("atm attach", " --json".to_owned()),
+            // In a terminal, it stays until somebody leaves.
+            ("atm ui", " --json".to_owned()),
         ] {
             line = line.replace(verb, &format!("{verb}{more}"));
         }

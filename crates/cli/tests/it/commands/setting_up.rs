@@ -92,6 +92,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "kill",
     "respawn",
     "attach",
+    "ui",
     "peek",
     "wake",
     "wake wait",

@@ -41,9 +41,9 @@ fn mail_for_you_stands_above_the_members() {
     alice             online  0       0        -       -         sonnet  isActive is true in config.json; never heard from
     bob               online  1       0        -       just now  sonnet  isActive is true in config.json
     $ atm status --line
-    dev: 3/3 on, 1 unread for you
+    ✉1 !0
     $ atm --as alice status --line
-    dev: 3/3 on
+    ✉0 !0
     ");
     assert_eq!(world.json(&[])["for_you"][0]["text"], "yes");
 }
@@ -93,7 +93,11 @@ fn several_teams_can_be_looked_at_together() {
         let pictures = look(&["status"]);
         assert_eq!((&pictures[0]["team"], &pictures[1]["team"]), (&"dev".into(), &"ops".into()));
     }
-    // Nothing says which of them is meant.
+    // Nothing says which of them is meant: a status bar has one line.
+    world.ok(&["-t", "ops", "--as", "owl", "send", "user", "hello"]);
+    assert_eq!(world.ok(&["status", "--line"]), "✉1 !0\n");
+    assert_eq!(world.ok(&["status", "--line", "--all-teams"]), "dev ✉0 !0\nops ✉1 !0\n");
+    assert_eq!(world.ok(&["-t", "ops", "status", "--line"]), "✉1 !0\n");
     assert_eq!(world.ok::<&str>(&[]), world.ok(&["status", "--all-teams"]));
     assert_eq!(world.atm(&["status"]).code, Some(3));
     let refused = world.atm(&["-t", "dev", "-t", "ops", "send", "bob", "two"]);

@@ -226,6 +226,7 @@ fn panes(all: &mut Holder, stage: &Stage) {
     all.run("screen", "peek carol");
     all.run("woken", "wake carol --type");
     all.run("attached", "attach carol");
+    all.run("ui", "ui");
     all.run("woken", "wake carol --dry-run");
     all.run("woken-many", "wake --all --dry-run");
     all.world.ok(&["send", "carol", "hello"]);
