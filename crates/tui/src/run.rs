@@ -1,5 +1,6 @@
 //! The loop: keys and answers come in, the state changes, effects are carried out elsewhere, the screen is drawn.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,6 +54,7 @@ impl From<io::Error> for UiError {
 }
 
 /// Shows the UI until the person leaves, or the office's waits end.
+#[cfg_attr(debug_assertions, expect(clippy::missing_panics_doc, reason = "a test asks for that panic"))]
 pub fn run(settings: Settings) -> Result<Ended, UiError> {
     let mut screen = Screen::open()?;
     let now = settings.office.now();
@@ -76,10 +78,13 @@ struct Machine {
     loads: Sender<Load>,
     deeds: Sender<Act>,
     /// Letters that were handed to the thread that sends, and are not answered.
-    under_way: std::cell::Cell<usize>,
+    under_way: Cell<usize>,
     lent: Arc<Lent>,
     stop: Stop,
 }
+
+/// What a thread does: with the settings, telling what comes of it.
+type Work = Box<dyn FnOnce(&Settings, &Sender<Event>) + Send>;
 
 /// Whether somebody else reads from the terminal.
 #[derive(Default)]
@@ -96,7 +101,7 @@ impl Machine {
         let (loads, wanted) = channel();
         let (deeds, to_do) = channel();
         let (stop, lent) = (Stop::default(), Arc::new(Lent::default()));
-        let begin = |name: &str, work: Box<dyn FnOnce(&Settings, &Sender<Event>) + Send>| {
+        let begin = |name: &str, work: Work| {
             let (settings, told) = (Arc::clone(&settings), told.clone());
             let guarded = move || {
                 // The panic hook has said why; the loop ends.
@@ -115,7 +120,7 @@ impl Machine {
         begin("ui-end", Box::new(move |settings, told| live::end(&settings.office, &ends, told)));
         let reads = Arc::clone(&lent);
         begin("ui-keys", Box::new(move |_, told| read_keys(&reads, told)));
-        Self { settings, events, told, loads, deeds, under_way: Default::default(), lent, stop }
+        Self { settings, events, told, loads, deeds, under_way: Cell::default(), lent, stop }
     }
 
     fn serve(&self, screen: &mut Screen, state: &mut State) -> Result<Ended, UiError> {

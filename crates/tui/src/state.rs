@@ -334,7 +334,6 @@ impl State {
             if message.from == self.me.as_str() { message.to.clone() } else { message.from.clone() }
         };
         match self.place() {
-            Place::Members => self.member.clone(),
             Place::Mail | Place::Message => self.listed().map(other).or_else(|| self.member.clone()),
             Place::Needs => self.needs().get(self.need).and_then(|need| need.who().map(ToOwned::to_owned)),
             Place::Tasks => self.meant_task().and_then(|task| task.owner.clone()),

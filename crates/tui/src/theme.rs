@@ -62,6 +62,7 @@ impl Theme {
     }
 
     /// A title, a name.
+    #[expect(clippy::unused_self, reason = "asked for like the others")]
     pub(crate) fn bold(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
@@ -75,6 +76,7 @@ impl Theme {
     }
 
     /// The row that is meant, in the list that has the keys or in another one.
+    #[expect(clippy::unused_self, reason = "asked for like the others")]
     pub(crate) fn selected(self, has_keys: bool) -> Style {
         let style = Style::new().add_modifier(Modifier::REVERSED);
         if has_keys { style } else { style.add_modifier(Modifier::DIM) }

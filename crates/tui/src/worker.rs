@@ -205,7 +205,7 @@ fn said(settings: &Settings, sent: &Sent) -> String {
 }
 
 fn notes(warnings: &[String]) -> String {
-    warnings.iter().map(|warning| format!("; {warning}")).collect()
+    warnings.iter().fold(String::new(), |all, warning| all + "; " + warning)
 }
 
 impl Trouble {

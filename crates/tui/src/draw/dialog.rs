@@ -18,6 +18,9 @@ use crate::state::{Ask, Compose, Dialog, Field, State};
 use crate::text::{age, cut, plain, width};
 use crate::update::act_of;
 
+/// So wide is the help, if there is room.
+const HELP: u16 = 100;
+
 pub(super) fn draw(state: &State, clock: Clock, frame: &mut Frame) {
     match &state.dialog {
         None => {}
@@ -52,10 +55,33 @@ fn above(state: &State, (width, height): (u16, u16), title: &str, frame: &mut Fr
     inner
 }
 
+/// How many rows a text has that lies above the rest, and how many of them are in sight.
+pub(super) fn rows(state: &State) -> (usize, u16) {
+    match &state.dialog {
+        Some(Dialog::Help(_)) => {
+            let inner = inner(layout::dialog(state, HELP, state.size.1));
+            (help_lines(state, inner.width).len(), inner.height)
+        }
+        Some(Dialog::Peek(peek, ..)) => {
+            (peek.lines.len(), inner(layout::dialog(state, state.size.0, state.size.1)).height)
+        }
+        _ => (0, 0),
+    }
+}
+
+/// What is inside of a frame.
+fn inner(area: Rect) -> Rect {
+    Block::new().borders(Borders::ALL).inner(area)
+}
+
 fn help(state: &State, first: usize, frame: &mut Frame) {
-    let inner = above(state, (100, state.size.1), "Keys", frame);
+    let inner = above(state, (HELP, state.size.1), "Keys", frame);
+    paragraph(inner, help_lines(state, inner.width), first, frame);
+}
+
+fn help_lines(state: &State, width: u16) -> Vec<Line<'static>> {
     let theme = state.theme;
-    let columns = usize::from(inner.width);
+    let columns = usize::from(width);
     let places = if columns >= 80 { 24 } else { 0 };
     let mut rows: Vec<Line> = keys::help()
         .into_iter()
@@ -70,8 +96,8 @@ fn help(state: &State, first: usize, frame: &mut Frame) {
         .collect();
     rows.push(Line::default());
     let more = "The mouse chooses and scrolls. Every action says which `atm` command it is. Looking marks nothing as read.";
-    rows.extend(lines(more, inner.width, theme.dim()));
-    paragraph(inner, rows, first, frame);
+    rows.extend(lines(more, width, theme.dim()));
+    rows
 }
 
 /// The lines of a text that is being written, with its cursor; the row and column of the cursor on the screen.

@@ -28,7 +28,7 @@ pub(super) fn draw(state: &State, clock: Clock, area: Rect, frame: &mut Frame) {
     paragraph(inner, content, state.scroll, frame);
 }
 
-fn content(state: &State, clock: Clock, columns: u16) -> Vec<Line<'static>> {
+pub(super) fn content(state: &State, clock: Clock, columns: u16) -> Vec<Line<'static>> {
     let theme = state.theme;
     let Some(row) = state.listed() else {
         return lines("no message is meant", columns, theme.dim());
@@ -66,7 +66,7 @@ fn content(state: &State, clock: Clock, columns: u16) -> Vec<Line<'static>> {
 }
 
 /// The stages that it reached, in one line.
-fn way(state: &State, stage: Stage, reached: &[TrackStage]) -> Line<'static> {
+fn way(state: &State, highest: Stage, reached: &[TrackStage]) -> Line<'static> {
     let theme = state.theme;
     let mut spans = Vec::new();
     for one in reached {
@@ -76,7 +76,7 @@ fn way(state: &State, stage: Stage, reached: &[TrackStage]) -> Line<'static> {
         spans.push(Span::styled(one.stage.as_str(), theme.stage(one.stage)));
     }
     if spans.is_empty() {
-        spans.push(Span::styled(stage.as_str(), theme.stage(stage)));
+        spans.push(Span::styled(highest.as_str(), theme.stage(highest)));
     }
     Line::from(spans)
 }

@@ -31,6 +31,21 @@ fn say(text: &str, style: Style) -> Span<'static> {
     Span::styled(plain(text).into_owned(), style)
 }
 
+/// The greatest first row of a text that can be scrolled: at it, the last line is in sight.
+pub(crate) fn last_first_row(state: &State, place: Place) -> usize {
+    let (rows, height) = match place {
+        Place::Message => {
+            let area = layout::areas(state).panes.into_iter().find(|(there, _)| *there == place);
+            let Some((_, area)) = area else { return 0 };
+            let inner = layout::inner(state, area);
+            // How a time is spelled does not change how many lines there are.
+            (message::content(state, &|_| String::new(), inner.width).len(), inner.height)
+        }
+        _ => dialog::rows(state),
+    };
+    rows.saturating_sub(usize::from(height))
+}
+
 /// Draws everything.
 pub(crate) fn draw(state: &State, clock: Clock, frame: &mut Frame) {
     let areas = layout::areas(state);

@@ -183,8 +183,8 @@ fn what_was_chosen_stays_chosen_when_mail_comes() {
 #[test]
 fn news_has_what_it_is_about_looked_up_again() {
     let mut state = state(100, 30);
-    let stage = Happening::Stage { id: id(0), to: "user".into(), stage: Stage::Seen };
-    let effects = update(&mut state, Event::News(vec![event(9, 0, stage)]));
+    let seen = Happening::Stage { id: id(0), to: "user".into(), stage: Stage::Seen };
+    let effects = update(&mut state, Event::News(vec![event(9, 0, seen)]));
     let of = state.mail.of.clone();
     let wanted = [Load::Team(team("dev")), Load::Mail(of), Load::Message(team("dev"), id(0))];
     assert_eq!(effects, wanted.map(Effect::Load));
@@ -305,4 +305,28 @@ fn the_log_stays_where_one_reads_and_is_bounded() {
     assert!(state.log.len() <= crate::state::LOG);
     press(&mut state, "G");
     assert_eq!(state.log_back, 0);
+}
+
+#[test]
+fn a_text_is_scrolled_to_its_end_and_back() {
+    let mut state = state(60, 15);
+    press(&mut state, "j");
+    let now = state.now;
+    let opened = super::fixture::opened();
+    drop(update(&mut state, Event::Loaded(Box::new(Loaded::Message(id(1), now, Ok(opened))))));
+    state.focus = Place::Message;
+    press(&mut state, "G");
+    let end = state.scroll;
+    assert!(
+        end > 0 && super::fixture::screen(&state).contains("bob: on it"),
+        "{}",
+        super::fixture::screen(&state)
+    );
+    press(&mut state, "jk");
+    assert_eq!(state.scroll, end - 1, "one up from the end shows");
+    press(&mut state, "gk");
+    assert_eq!(state.scroll, 0);
+    press(&mut state, "?Gk");
+    let Some(Dialog::Help(row)) = state.dialog else { panic!("the help is open") };
+    assert!(row > 0 && row < crate::keys::BINDINGS.len(), "{row}");
 }

@@ -45,7 +45,7 @@ pub(super) fn take(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Compose => {
             let Some(team) = state.team.clone() else { return no_team(state) };
             let to = state.meant_member().filter(|name| name != state.me.as_str()).unwrap_or_default();
-            writing::compose(state, team, to, None);
+            writing::compose(state, team, &to, None);
         }
         Action::Send => return writing::send(state),
         Action::Editor => {
@@ -212,7 +212,7 @@ fn reply(state: &mut State) -> Vec<Effect> {
         (None, Some(Need::ForYou(message))) => (message.from.clone(), true),
         (None, need) => (need.and_then(|need| need.who()).unwrap_or_default().to_owned(), false),
     };
-    writing::compose(state, team, from, is_mine.then_some(id));
+    writing::compose(state, team, &from, is_mine.then_some(id));
     Vec::new()
 }
 

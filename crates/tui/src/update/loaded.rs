@@ -112,8 +112,8 @@ pub(super) fn show_chosen(state: &mut State) -> Vec<Effect> {
         state.message = Shown::default();
         return Vec::new();
     };
-    let stage = state.message.opened.as_ref().map(|opened| opened.track.stage);
-    if row.id == state.message.id && stage == Some(row.stage) {
+    let shown = state.message.opened.as_ref().map(|opened| opened.track.stage);
+    if row.id == state.message.id && shown == Some(row.stage) {
         return Vec::new();
     }
     let (id, team) = (row.id.clone(), TeamName::parse(&row.team));

@@ -92,13 +92,11 @@ pub(crate) fn begin(state: &State) -> Vec<Effect> {
 
 fn on_key(state: &mut State, key: Key) -> Vec<Effect> {
     let place = state.place();
-    match keys::action(place, key) {
-        Some(action) => actions::take(state, action),
-        None => {
-            writing::key(state, key);
-            Vec::new()
-        }
+    if let Some(action) = keys::action(place, key) {
+        return actions::take(state, action);
     }
+    writing::key(state, key);
+    Vec::new()
 }
 
 fn on_tick(state: &mut State, now: Stamp) -> Vec<Effect> {

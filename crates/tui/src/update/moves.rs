@@ -1,5 +1,6 @@
 //! Moving: the row that is meant, the part of the screen that has the keys, the mouse.
 
+use crate::draw;
 use crate::event::Effect;
 use crate::keys::Place;
 use crate::layout;
@@ -29,11 +30,6 @@ impl Move {
             Self::Last => last,
         }
     }
-
-    /// Of a text whose length only drawing knows.
-    fn scrolled(self, row: usize) -> usize {
-        self.from(row, usize::MAX)
-    }
 }
 
 /// Moves in the place that has the keys.
@@ -56,7 +52,8 @@ fn go_in(state: &mut State, place: Place, to: Move) -> Vec<Effect> {
             choose_mail(state, at)
         }
         Place::Message => {
-            state.scroll = to.scrolled(state.scroll);
+            let last = draw::last_first_row(state, place);
+            state.scroll = to.from(state.scroll.min(last), last + 1);
             Vec::new()
         }
         Place::Needs => {
@@ -75,9 +72,9 @@ fn go_in(state: &mut State, place: Place, to: Move) -> Vec<Effect> {
             Vec::new()
         }
         Place::Help | Place::Peek => {
-            match &mut state.dialog {
-                Some(Dialog::Help(row) | Dialog::Peek(_, _, row)) => *row = to.scrolled(*row),
-                _ => {}
+            let last = draw::last_first_row(state, place);
+            if let Some(Dialog::Help(row) | Dialog::Peek(_, _, row)) = &mut state.dialog {
+                *row = to.from((*row).min(last), last + 1);
             }
             Vec::new()
         }
@@ -145,7 +142,7 @@ pub(super) fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
         return Vec::new();
     }
     if row == 0 {
-        if let Some(tab) = crate::draw::tab_at(state, column) {
+        if let Some(tab) = draw::tab_at(state, column) {
             state.tab = tab;
         }
         return Vec::new();
@@ -172,7 +169,7 @@ pub(super) fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
             Vec::new()
         }
         Place::Tasks => {
-            if let Some(at) = crate::draw::task_at(state, inner, column, line) {
+            if let Some(at) = draw::task_at(state, inner, column, line) {
                 state.task = at;
             }
             Vec::new()

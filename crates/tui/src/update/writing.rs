@@ -12,14 +12,14 @@ use super::complain;
 use super::loaded::list_mail;
 
 /// Opens a letter; one that was left before, if it is for the same.
-pub(super) fn compose(state: &mut State, team: TeamName, to: String, reply_to: Option<String>) {
+pub(super) fn compose(state: &mut State, team: TeamName, to: &str, reply_to: Option<String>) {
     let left = state.draft.take().filter(|draft| {
         draft.team == team && draft.reply_to == reply_to && (draft.to.text() == to || to.is_empty())
     });
     let field = if to.is_empty() { Field::To } else { Field::Text };
     state.dialog = Some(Dialog::Compose(left.unwrap_or_else(|| Compose {
         team,
-        to: Edit::line(&to),
+        to: Edit::line(to),
         text: Edit::new(""),
         reply_to,
         field,
