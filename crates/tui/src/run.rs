@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -30,11 +31,13 @@ const AT_ONCE: usize = 256;
 const LAST_DEEDS: Duration = Duration::from_secs(5);
 
 /// Why the UI could not go on.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum UiError {
     /// The terminal cannot be used.
-    Terminal(io::Error),
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
     /// A part of it panicked; the panic said why.
+    #[error("a part of the terminal UI failed")]
     Panicked,
 }
 
@@ -45,12 +48,6 @@ pub enum Ended {
     Left,
     /// The process was told to stop.
     Stopped,
-}
-
-impl From<io::Error> for UiError {
-    fn from(error: io::Error) -> Self {
-        Self::Terminal(error)
-    }
 }
 
 /// Shows the UI until the person leaves, or the office's waits end.
@@ -64,7 +61,7 @@ pub fn run(settings: Settings) -> Result<Ended, UiError> {
     screen.draw(&state, &*settings.clock)?;
     #[cfg(debug_assertions)]
     assert!(!settings.panics, "a test wants this panic");
-    let machine = Machine::start(settings);
+    let machine = Machine::start(settings)?;
     let ended = machine.serve(&mut screen, &mut state);
     machine.stop.stop();
     ended
@@ -81,6 +78,7 @@ struct Machine {
     under_way: Cell<usize>,
     lent: Arc<Lent>,
     stop: Stop,
+    has_panicked: Arc<AtomicBool>,
 }
 
 /// What a thread does: with the settings, telling what comes of it.
@@ -95,32 +93,35 @@ struct Lent {
 }
 
 impl Machine {
-    fn start(settings: Settings) -> Self {
+    fn start(settings: Settings) -> io::Result<Self> {
         let settings = Arc::new(settings);
         let (told, events) = channel();
         let (loads, wanted) = channel();
         let (deeds, to_do) = channel();
         let (stop, lent) = (Stop::default(), Arc::new(Lent::default()));
+        let has_panicked = Arc::new(AtomicBool::new(false));
         let begin = |name: &str, work: Work| {
             let (settings, told) = (Arc::clone(&settings), told.clone());
+            let has_panicked = Arc::clone(&has_panicked);
             let guarded = move || {
                 // The panic hook has said why; the loop ends.
                 if catch_unwind(AssertUnwindSafe(|| work(&settings, &told))).is_err() {
+                    has_panicked.store(true, Ordering::SeqCst);
                     let _ = told.send(Event::Over);
                 }
             };
-            let started = thread::Builder::new().name(name.to_owned()).spawn(guarded);
-            debug_assert!(started.is_ok(), "{started:?}");
+            thread::Builder::new().name(name.to_owned()).spawn(guarded).map(drop)
         };
-        begin("ui-loads", Box::new(move |settings, told| worker::load(settings, &wanted, told)));
-        begin("ui-deeds", Box::new(move |settings, told| worker::act(settings, &to_do, told)));
+        begin("ui-loads", Box::new(move |settings, told| worker::load(settings, &wanted, told)))?;
+        begin("ui-deeds", Box::new(move |settings, told| worker::act(settings, &to_do, told)))?;
         let until = stop.clone();
-        begin("ui-live", Box::new(move |settings, told| live::follow(settings, &until, told)));
+        begin("ui-live", Box::new(move |settings, told| live::follow(settings, &until, told)))?;
         let ends = stop.clone();
-        begin("ui-end", Box::new(move |settings, told| live::end(&settings.office, &ends, told)));
+        begin("ui-end", Box::new(move |settings, told| live::end(&settings.office, &ends, told)))?;
         let reads = Arc::clone(&lent);
-        begin("ui-keys", Box::new(move |_, told| read_keys(&reads, told)));
-        Self { settings, events, told, loads, deeds, under_way: Cell::default(), lent, stop }
+        begin("ui-keys", Box::new(move |_, told| read_keys(&reads, told)))?;
+        let under_way = Cell::default();
+        Ok(Self { settings, events, told, loads, deeds, under_way, lent, stop, has_panicked })
     }
 
     fn serve(&self, screen: &mut Screen, state: &mut State) -> Result<Ended, UiError> {
@@ -146,6 +147,7 @@ impl Machine {
             }
             for event in first.into_iter().chain(self.events.try_iter().take(AT_ONCE)) {
                 match event {
+                    Event::Over if self.has_panicked.load(Ordering::SeqCst) => return Err(UiError::Panicked),
                     Event::Over => {
                         self.finish(state);
                         return Ok(Ended::Stopped);

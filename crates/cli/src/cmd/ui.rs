@@ -1,4 +1,5 @@
 //! `atm ui`
+#![expect(clippy::doc_markdown, reason = "some of these comments are the help text")]
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use atm_panes::Server;
-use atm_tui::{Ended, Settings, Theme, UiError};
+use atm_tui::{Ended, Settings, Theme};
 use atm_wire::{Stamp, TeamName};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -72,12 +73,7 @@ impl Ui {
         match atm_tui::run(settings) {
             Ok(Ended::Left) => Ok(0),
             Ok(Ended::Stopped) => Ok(stop::exit_code()),
-            Err(UiError::Terminal(error)) => {
-                Err(Failure::new(ExitCode::Io, "io", format!("the terminal cannot be used: {error}")))
-            }
-            Err(UiError::Panicked) => {
-                Err(Failure::new(ExitCode::Io, "panic", "a part of the terminal UI failed".to_owned()))
-            }
+            Err(error) => Err(Failure::new(ExitCode::Io, "io", error.to_string())),
         }
     }
 
