@@ -40,14 +40,14 @@ fn a_plan_is_decided_in_the_leads_name_once_and_recorded_as_the_persons() {
     let refused = team.decide_plan(&who("user"), &request, &yes);
     assert!(matches!(refused, Err(OfficeError::NotYours { .. })), "{refused:?}");
 
-    let sent = Person::at("ui").decide_plan(&team, &request, &yes).unwrap();
+    let sent = team.decide_plan_for_lead(Person::via("ui"), &request, &yes).unwrap();
     assert_eq!((sent.from.as_str(), sent.to.as_str()), ("team-lead", "bob"));
-    assert_eq!(last_entry(&env)["metadata"]["atm"]["by"], "user via ui");
+    assert_eq!(last_entry(&env)["metadata"]["atm"]["acted_by"], "user via ui");
     let track = office.track(Some(&name), &sent.id).unwrap();
     assert_eq!(track.stages[0].evidence.by.as_deref(), Some("user via ui"));
     assert_eq!(office.plans(&name).unwrap()[0].state, PlanState::Approved);
 
-    let again = Person::at("ui").decide_plan(&team, &request, &yes);
+    let again = team.decide_plan_for_lead(Person::via("ui"), &request, &yes);
     assert!(matches!(again, Err(OfficeError::NotYours { .. })), "{again:?}");
 }
 
@@ -55,10 +55,10 @@ fn a_plan_is_decided_in_the_leads_name_once_and_recorded_as_the_persons() {
 fn a_shutdown_is_asked_for_in_the_leads_name() {
     let (env, office, name) = office();
     let mut team = office.team(&name).unwrap();
-    let asked = Person::at("web").request_shutdown(&mut team, &who("bob"), None).unwrap();
+    let asked = team.request_shutdown_for_lead(Person::via("web"), &who("bob"), None).unwrap();
     assert_eq!(asked.sent.from.as_str(), "team-lead");
     let entry = last_entry(&env);
     assert_eq!(entry["from"], "team-lead");
-    assert_eq!(entry["metadata"]["atm"]["by"], "user via web");
+    assert_eq!(entry["metadata"]["atm"]["acted_by"], "user via web");
     assert!(team.approve_shutdown(&who("bob"), Some(&asked.request), Default::default()).is_ok());
 }

@@ -121,7 +121,7 @@ pub(crate) fn act(settings: &Settings, wanted: &Receiver<Act>, told: &Sender<Eve
 fn perform(settings: &Settings, act: &Act) -> Result<Outcome, OfficeError> {
     let (office, me) = (&settings.office, &settings.me);
     let mut team = office.team(&act.team)?;
-    let person = Person::at(FRONT);
+    let person = Person::via(FRONT);
     let sent = |sent: Sent| Ok(Outcome::Said(said(settings, &sent)));
     match &act.deed {
         Deed::Send { to, text } => {
@@ -158,15 +158,15 @@ fn perform(settings: &Settings, act: &Act) -> Result<Outcome, OfficeError> {
         }
         Deed::Approve { request } => {
             let answer = PlanAnswer { approved: true, ..PlanAnswer::default() };
-            sent(person.decide_plan(&team, request, &answer)?)
+            sent(team.decide_plan_for_lead(person, request, &answer)?)
         }
         Deed::Reject { request, feedback } => {
             let answer = PlanAnswer { feedback: Some(feedback.clone()), ..PlanAnswer::default() };
-            sent(person.decide_plan(&team, request, &answer)?)
+            sent(team.decide_plan_for_lead(person, request, &answer)?)
         }
         Deed::Shutdown { name, reason } => {
             let reason = Some(reason.clone()).filter(|reason| !reason.is_empty());
-            sent(person.request_shutdown(&mut team, &MemberName::parse(name)?, reason)?.sent)
+            sent(team.request_shutdown_for_lead(person, &MemberName::parse(name)?, reason)?.sent)
         }
         Deed::ApproveShutdown { request } => {
             sent(team.approve_shutdown(me, Some(request), Dialect::default())?)

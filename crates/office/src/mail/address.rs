@@ -109,7 +109,7 @@ impl Routes<'_, '_> {
                 origin: (target != team).then(|| team.to_string()),
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
-                by: letter.by.map(Person::words),
+                acted_by: letter.by.map(Person::words),
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),
@@ -196,7 +196,7 @@ fn whereabouts(
 impl Addressed {
     /// Who it is that sends: its sender, or the person who decides in that one's name.
     pub(crate) fn decided_by(&self) -> String {
-        self.draft.ours.by.clone().unwrap_or_else(|| self.from.to_string())
+        self.draft.ours.acted_by.clone().unwrap_or_else(|| self.from.to_string())
     }
 
     /// The answer for a letter that is in its inbox.

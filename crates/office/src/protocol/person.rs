@@ -2,7 +2,7 @@
 //!
 //! The [policy](super::policy) asks for the lead where an agent must not decide. A front that only a person uses, like
 //! `atm ui`, lets that person decide: the message is in the lead's name, since members' clients listen to nobody else, and
-//! both the message (`metadata.atm.by`) and the evidence in the ledger say who it was, and where.
+//! both the message (`metadata.atm.acted_by`) and the evidence in the ledger say who it was, and where.
 
 use atm_wire::MemberName;
 
@@ -21,7 +21,7 @@ pub struct Person {
 
 impl Person {
     /// The one at this front: `ui`, `web`.
-    pub const fn at(front: &'static str) -> Self {
+    pub const fn via(front: &'static str) -> Self {
         Self { front }
     }
 
@@ -29,25 +29,27 @@ impl Person {
     pub fn words(self) -> String {
         format!("{USER} via {}", self.front)
     }
+}
 
-    /// Decides about a plan as the lead of its team. Each plan is decided once.
-    pub fn decide_plan(
-        self,
-        team: &Team<'_>,
+impl Team<'_> {
+    /// A person decides about a plan for the lead. Each plan is decided once.
+    pub fn decide_plan_for_lead(
+        &self,
+        person: Person,
         request: &str,
         answer: &PlanAnswer,
     ) -> Result<Sent, OfficeError> {
-        team.decide_plan_in_name(team.lead()?, Some(self), request, answer)
+        self.decide_plan_in_name(self.lead()?, Some(person), request, answer)
     }
 
-    /// Asks a member to end, as the lead of its team.
-    pub fn request_shutdown(
-        self,
-        team: &mut Team<'_>,
+    /// A person asks a member to end, for the lead.
+    pub fn request_shutdown_for_lead(
+        &mut self,
+        person: Person,
         name: &MemberName,
         reason: Option<String>,
     ) -> Result<Asked, OfficeError> {
-        let lead = team.lead()?.clone();
-        team.request_shutdown_in_name(&lead, Some(self), name, reason)
+        let lead = self.lead()?.clone();
+        self.request_shutdown_in_name(&lead, Some(person), name, reason)
     }
 }

@@ -73,7 +73,7 @@ pub struct Ours {
     pub offer: Option<u32>,
     /// The person who decided in its sender's name, and at which front.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
+    pub acted_by: Option<String>,
 }
 
 /// The kind of most messages.
