@@ -108,6 +108,7 @@ impl Routes<'_, '_> {
                 origin: (target != team).then(|| team.to_string()),
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
+                acted_by: letter.acted_by.clone(),
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),

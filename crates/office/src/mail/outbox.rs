@@ -1,6 +1,6 @@
 //! The ledger's accepted messages as the store's outbox: the holder of an inbox's queue writes for all senders.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Recorded, Stage};
 use atm_store::{Appended, Mailbox, Outbox, StoreError, Witnesses};
@@ -169,7 +169,6 @@ impl Outbox for Accepted<'_> {
     fn written(&mut self, ids: &[String], before: Option<&Witnesses>) -> bool {
         self.fates.extend(ids.iter().map(|id| (id.clone(), Fate::Written)));
         self.office.deliveries.note_written(ids);
-        let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
         let now = self.office.now().as_millis();
         let witnesses = before.map(|before| before.0.join(" "));
         let recorded = self.office.books.with(|ledger| {
@@ -185,8 +184,17 @@ impl Outbox for Accepted<'_> {
                 Some(draft) if draft.delivery == Delivery::Queued => Stage::Queued,
                 _ => Stage::Written,
             };
-            let reached: Vec<(String, Stage)> = ids.iter().cloned().zip(drafts.iter().map(stage)).collect();
-            ledger.written(self.inbox, &reached, now, &evidence, witnesses.as_deref())?;
+            // Almost always one group: nobody acted in a sender's name.
+            let mut groups: BTreeMap<Option<&str>, Vec<(String, Stage)>> = BTreeMap::new();
+            for (id, draft) in ids.iter().zip(&drafts) {
+                let acted_by = draft.as_ref().and_then(|draft| draft.ours.acted_by.as_deref());
+                groups.entry(acted_by).or_default().push((id.clone(), stage(draft)));
+            }
+            for (acted_by, reached) in groups {
+                let evidence = Evidence::certain("written into the inbox").in_file(&self.file);
+                let evidence = Evidence { by: acted_by.map(ToOwned::to_owned), ..evidence };
+                ledger.written(self.inbox, &reached, now, &evidence, witnesses.as_deref())?;
+            }
             // What these answer is answered now, also when their sender died before it could record that.
             for draft in drafts.iter().flatten() {
                 match self.told.get(draft.id.as_str()) {

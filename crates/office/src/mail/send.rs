@@ -41,6 +41,8 @@ pub struct Letter {
     pub id: Option<String>,
     /// What its sender wants to have in its `metadata`, beside ours.
     pub metadata: Metadata,
+    /// Who acts in the sender's name, where that is not the sender itself.
+    pub acted_by: Option<String>,
 }
 
 impl Letter {
@@ -57,6 +59,7 @@ impl Letter {
             recipients: Vec::new(),
             id: None,
             metadata: Metadata::new(),
+            acted_by: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::mail::summary::summarize;
 use crate::office::Office;
+use crate::protocol::person::Person;
 use crate::protocol::requests::{Asked, Decision};
 use crate::team::Team;
 
@@ -131,6 +132,16 @@ impl Team<'_> {
         request: &str,
         answer: &PlanAnswer,
     ) -> Result<Sent, OfficeError> {
+        self.decide_plan_by(who, None, request, answer)
+    }
+
+    pub(super) fn decide_plan_by(
+        &self,
+        who: &MemberName,
+        person: Option<Person>,
+        request: &str,
+        answer: &PlanAnswer,
+    ) -> Result<Sent, OfficeError> {
         let asked = self.open_request(who, REQUEST, request)?;
         let payload = PlanApprovalResponse {
             request_id: Some(request.to_owned()),
@@ -139,7 +150,7 @@ impl Team<'_> {
             permission_mode: answer.permission_mode.clone(),
             timestamp: Some(self.office().now()),
         };
-        let mut sent = self.answer_with(who, &asked, payload)?;
+        let mut sent = self.answer_by(who, person, &asked, payload)?;
         sent.warnings.extend(self.signature_warning());
         Ok(sent)
     }

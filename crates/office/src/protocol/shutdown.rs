@@ -8,6 +8,7 @@ use atm_wire::payload::{Payload, ShutdownApproved, ShutdownRejected, ShutdownReq
 use crate::error::OfficeError;
 use crate::mail::send::Sent;
 use crate::people::members::MemberChange;
+use crate::protocol::person::Person;
 use crate::protocol::requests::Asked;
 use crate::team::Team;
 
@@ -32,6 +33,16 @@ impl Team<'_> {
         reason: Option<String>,
         wait: Option<Duration>,
     ) -> Result<Asked, OfficeError> {
+        self.request_shutdown_by((from, None), name, reason, wait)
+    }
+
+    pub(super) fn request_shutdown_by(
+        &mut self,
+        (from, person): (&MemberName, Option<Person>),
+        name: &MemberName,
+        reason: Option<String>,
+        wait: Option<Duration>,
+    ) -> Result<Asked, OfficeError> {
         self.member(name)?;
         self.look()?;
         let request = self.office().request_id("shutdown", name)?;
@@ -41,7 +52,7 @@ impl Team<'_> {
             reason,
             timestamp: Some(self.office().now()),
         };
-        let mut sent = self.send_payload(from, name.clone(), payload)?;
+        let mut sent = self.send_payload_by(from, person, name.clone(), payload)?;
         sent.warnings.extend(self.signature_warning());
         let answer = wait.map(|timeout| self.wait_for_decision(name, &request, timeout)).transpose()?;
         Ok(Asked { request, sent, answer })

@@ -71,6 +71,9 @@ pub struct Ours {
     /// Which offer of the same message this is, where it is not the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offer: Option<u32>,
+    /// Who acted in the sender's name, where that was not the sender itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted_by: Option<String>,
 }
 
 /// The kind of most messages.

@@ -41,4 +41,12 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ("pending", &["atm pending", "atm pending --json"]),
     ("stats", &["atm stats --since 7d", "atm stats --svg chart.svg"]),
     ("watch", &["atm watch --for 10m", "atm watch bob --all --count 1", "atm watch --json --for 1h"]),
+    (
+        "web",
+        &[
+            "atm web --open",
+            "atm web --port 8080 --read-only",
+            "curl -H \"Authorization: Bearer $(cat ~/.local/state/atm/web.token)\" http://127.0.0.1:8080/api/v1/teams",
+        ],
+    ),
 ];
