@@ -19,6 +19,7 @@ use atm_office::{Office, OfficeError};
 use atm_store::watch::Stop;
 use axum::body::{Bytes, HttpBody};
 use hyper::body::Frame;
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::App;
@@ -225,7 +226,8 @@ async fn pump(
             // The place to go on from, before anything happened. A cursor that is none is of a log that is lost.
             let kind = if is_lost { "reset" } else { "open" };
             let place = if let Since::Cursor(cursor) = &since { cursor } else { &page.next };
-            let text = format!("retry: 1000\nid: {place}\nevent: {kind}\ndata: {{\"cursor\":\"{place}\"}}\n\n");
+            let data = json!({ "cursor": place.to_string(), "at": app.settings.office.now(), "team": "", "event": kind });
+            let text = format!("retry: 1000\nid: {place}\nevent: {kind}\ndata: {data}\n\n");
             let begins_at_start = matches!(since, Since::Start);
             sender.send(if begins_at_start { Bytes::from_static(b"retry: 1000\n\n") } else { text.into() }).await.ok()?;
             is_open = true;

@@ -41,11 +41,6 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "usage", detail)
     }
 
-    #[must_use]
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
-    }
-
     /// What the office says, with its hint as a command.
     pub(crate) fn of(error: &OfficeError, words: fn(&atm_office::Hint) -> String) -> Self {
         let status = match error.kind() {
