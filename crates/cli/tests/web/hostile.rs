@@ -17,7 +17,6 @@ fn a_script_an_svg_and_hidden_text_in_a_message_do_nothing() {
     let server = Server::new();
     for text in EVIL {
         server.run(&["send", "alice", text, "--summary", text]);
-        server.run(&["--as", "alice", "send", "user", text]);
         server.run(&["task", "create", text]);
         server.run(&["--as", "alice", "plan", "submit", text]);
     }

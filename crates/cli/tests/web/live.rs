@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::browser::Browser;
 use crate::server::Server;
 
-const HAS: &str = "return document.querySelector('main').innerText.includes";
+const HAS: &str = "return document.querySelector('main').textContent.includes";
 
 #[test]
 fn a_message_of_another_process_appears_without_a_reload_and_its_stages_advance() {

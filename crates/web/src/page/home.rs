@@ -66,7 +66,7 @@ fn teams(pictures: &[TeamPicture]) -> Markup {
             @if pictures.is_empty() {
                 (empty("No team was found below this root. `atm team create NAME` makes one."))
             } @else {
-                div.scroll tabindex="0" role="region" aria-labelledby="teams-title" { table {
+                div.scroll tabindex="0" role="group" aria-labelledby="teams-title" { table {
                     thead { tr {
                         th scope="col" { "Team" } th scope="col" { "Here" } th scope="col" { "Members" } th scope="col" { "Unread" }
                         th scope="col" { "Waiting" } th scope="col" { "Needs a look" } th scope="col" { "Tasks open" } th scope="col" { "done" }
@@ -109,7 +109,7 @@ pub(super) fn matrix(view: &View<'_>, teams: &[TeamName]) -> Result<Markup, Faul
             @if columns.is_empty() {
                 (empty("No mail was sent or seen yet."))
             } @else {
-                div.scroll tabindex="0" role="region" aria-labelledby="matrix-title" { table {
+                div.scroll tabindex="0" role="group" aria-labelledby="matrix-title" { table {
                     thead { tr { th scope="col" { "Team" } @for index in &columns { th scope="col" { (STAGES[*index].as_str()) } } } }
                     tbody { @for (team, counts) in &rows {
                         tr { th scope="row" { (team) } @for index in &columns { td { (counts[*index]) } } }

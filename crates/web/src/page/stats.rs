@@ -79,7 +79,7 @@ fn waits(stats: &Stats) -> Markup {
             (empty("No message of this time reached one of these stages."))
         } @else {
             (picture(Spans { title: "Time from sent to each stage: half, 90 %, 99 % of the messages took no longer", rows: &rows }.draw(Style::OfPage)))
-            div.scroll tabindex="0" role="region" aria-label="The same in numbers" { table {
+            div.scroll tabindex="0" role="group" aria-label="The same in numbers" { table {
                 thead { tr { th scope="col" { "To" } th scope="col" { "Messages" } th scope="col" { "Half within" } th scope="col" { "90 % within" } th scope="col" { "99 % within" } } }
                 tbody { @for wait in &stats.waits { tr { th scope="row" { (wait.stage.as_str()) } td { (wait.messages) } td { (span(wait.p50, "")) } td { (span(wait.p90, "")) } td { (span(wait.p99, "")) } } } }
             } }

@@ -49,7 +49,7 @@ fn members(view: &View<'_>, picture: &TeamPicture) -> Markup {
     html! {
         section aria-labelledby="members-title" {
             h2 #members-title { "Members" }
-            div.scroll tabindex="0" role="region" aria-labelledby="members-title" { table.members {
+            div.scroll tabindex="0" role="group" aria-labelledby="members-title" { table.members {
                 thead { tr {
                     th scope="col" { "Name" } th scope="col" { "Presence" } th scope="col" { "Unread" } th scope="col" { "Queued" }
                     th scope="col" { "Last heard of" } th scope="col" { "Model" } th scope="col" { span.act hidden { "Actions" } }
