@@ -73,7 +73,8 @@ mod tests {
     #[test]
     fn every_name_and_link_is_drawn_and_escaped() {
         let names = ["alice".to_owned(), "<b>".to_owned()];
-        let svg = Circle { title: "t", names: &names, links: &[(0, 1, 3), (1, 0, 1), (0, 0, 9), (0, 7, 1)] }.draw(Style::OfPage);
+        let svg = Circle { title: "t", names: &names, links: &[(0, 1, 3), (1, 0, 1), (0, 0, 9), (0, 7, 1)] }
+            .draw(Style::OfPage);
         assert_eq!(svg.matches("<circle").count(), 2);
         assert_eq!(svg.matches("<path").count(), 2, "{svg}");
         assert!(svg.contains("alice to &lt;b&gt;: 3") && !svg.contains("<b>"), "{svg}");

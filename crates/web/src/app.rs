@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::session::Keys;
 use crate::settings::Settings;
 
 /// The server, for handlers. Clones are the same one.
@@ -24,6 +25,10 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     /// The API's description, as it is handed out.
     pub(crate) openapi: String,
+    /// What lets in.
+    pub(crate) keys: Keys,
+    /// Its address, for people on this machine.
+    pub(crate) url: String,
     /// Whether the server ends.
     pub(crate) closing: watch::Receiver<bool>,
 }
@@ -62,9 +67,15 @@ impl From<NameError> for Fault {
 }
 
 impl App {
-    pub(crate) fn new(settings: Settings, openapi: String, closing: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(
+        settings: Settings,
+        openapi: String,
+        (keys, url): (Keys, String),
+        closing: watch::Receiver<bool>,
+    ) -> Self {
         let feed = Feed::new(settings.office.clone());
-        Self(Arc::new(Inner { settings, feed, metrics: Metrics::default(), openapi, closing }))
+        let metrics = Metrics::default();
+        Self(Arc::new(Inner { settings, feed, metrics, openapi, keys, url, closing }))
     }
 
     /// Calls the office in a thread of its own: it reads files and waits for locks.
@@ -107,4 +118,3 @@ impl Settings {
         &self.office
     }
 }
-

@@ -229,7 +229,10 @@ async fn pump(
             let data = json!({ "cursor": place.to_string(), "at": app.settings.office.now(), "team": "", "event": kind });
             let text = format!("retry: 1000\nid: {place}\nevent: {kind}\ndata: {data}\n\n");
             let begins_at_start = matches!(since, Since::Start);
-            sender.send(if begins_at_start { Bytes::from_static(b"retry: 1000\n\n") } else { text.into() }).await.ok()?;
+            sender
+                .send(if begins_at_start { Bytes::from_static(b"retry: 1000\n\n") } else { text.into() })
+                .await
+                .ok()?;
             is_open = true;
         }
         since = Since::Cursor(page.next.clone());

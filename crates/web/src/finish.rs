@@ -4,8 +4,9 @@ use std::io::Write;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
-    HeaderMap, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    ETAG, HeaderMap, HeaderName, IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use flate2::Compression;
@@ -29,7 +30,8 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Self {
-        let encodings = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let encodings =
+            headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Self {
             is_look: matches!(*method, Method::GET | Method::HEAD),
             known: headers.get(IF_NONE_MATCH).cloned(),

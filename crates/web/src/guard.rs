@@ -138,7 +138,8 @@ pub(crate) fn check(head: Head<'_>, names: &Names, keys: &Keys, now: Stamp) -> R
         return if !is_ahead && keys.exchange(given) { Ok(Way::OneTime) } else { Err(Refusal::Token) };
     }
     let cookies = head.all(COOKIE);
-    let mut cookies = cookies.iter().flat_map(|line| line.split(';')).filter_map(|part| part.trim().split_once('='));
+    let mut cookies =
+        cookies.iter().flat_map(|line| line.split(';')).filter_map(|part| part.trim().split_once('='));
     if !cookies.any(|(name, value)| name == session::COOKIE && keys.is_session(value, now)) {
         return Err(Refusal::Token);
     }
@@ -174,9 +175,9 @@ fn split_port(host: &str) -> (&str, Option<u16>) {
 
 /// A page of this very server: the same host and port. A proxy speaks TLS for us.
 fn is_own_page(origin: &str, host: &str) -> bool {
-    ["http://", "https://"].iter().any(|scheme| {
-        origin.strip_prefix(scheme).is_some_and(|page| page.eq_ignore_ascii_case(host))
-    })
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| origin.strip_prefix(scheme).is_some_and(|page| page.eq_ignore_ascii_case(host)))
 }
 
 /// Compares in a time that does not tell where they differ.
@@ -200,12 +201,18 @@ mod tests {
 
     impl Scene {
         fn new() -> Self {
-            let (keys, one_time) = Keys::new("a".repeat(64), "b".repeat(64));
+            let keys = Keys::new("a".repeat(64), "b".repeat(64));
+            let one_time = keys.make_entrance();
             let names = Names { port: 8080, ..Names::default() };
             Self { keys, one_time, names, now: Stamp::from_millis(1_794_768_000_000) }
         }
 
-        fn check(&self, method: &Method, target: &str, headers: &[(&'static str, &str)]) -> Result<Way, Refusal> {
+        fn check(
+            &self,
+            method: &Method,
+            target: &str,
+            headers: &[(&'static str, &str)],
+        ) -> Result<Way, Refusal> {
             let mut map = HeaderMap::new();
             for (name, value) in headers {
                 map.append(*name, value.parse().unwrap());
@@ -249,7 +256,11 @@ mod tests {
             (&post, vec![HOST, cookie, ("origin", "null")], Err(Refusal::Origin)),
             (&get, vec![HOST, cookie, site("cross-site")], Err(Refusal::Origin)),
             (&get, vec![HOST, cookie, site("same-site")], Err(Refusal::Origin)),
-            (&post, vec![HOST, cookie, own, site("same-site"), ("sec-fetch-mode", "navigate")], Err(Refusal::Origin)),
+            (
+                &post,
+                vec![HOST, cookie, own, site("same-site"), ("sec-fetch-mode", "navigate")],
+                Err(Refusal::Origin),
+            ),
             // By another name.
             (&get, vec![bearer], Err(Refusal::Host)),
             (&get, vec![("host", "evil.example:8080"), bearer], Err(Refusal::Host)),
@@ -267,7 +278,8 @@ mod tests {
     fn a_name_that_was_given_and_an_address_of_a_server_for_others_pass() {
         let mut scene = Scene::new();
         let bearer = format!("Bearer {}", "a".repeat(64));
-        let with_host = |host| [("host", host), ("authorization", bearer.as_str()), ("origin", "https://atm.example")];
+        let with_host =
+            |host| [("host", host), ("authorization", bearer.as_str()), ("origin", "https://atm.example")];
         scene.names.hosts = vec!["atm.example".to_owned()];
         assert_eq!(scene.check(&Method::POST, "/", &with_host("atm.example")), Ok(Way::Bearer));
         assert_eq!(scene.check(&Method::POST, "/", &with_host("evil.example")), Err(Refusal::Host));
@@ -290,9 +302,11 @@ mod tests {
 
     #[test]
     fn the_token_is_taken_out_of_the_address() {
-        for (given, expected) in
-            [("/?token=1", "/"), ("/a?x=1&token=2&y=3", "/a?x=1&y=3"), ("//evil.example?token=1", "/evil.example")]
-        {
+        for (given, expected) in [
+            ("/?token=1", "/"),
+            ("/a?x=1&token=2&y=3", "/a?x=1&y=3"),
+            ("//evil.example?token=1", "/evil.example"),
+        ] {
             assert_eq!(without_token(&given.parse().unwrap()), expected);
         }
     }

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atm_mcp::http::{self as mcp, Carrier, Endpoint};
 use atm_office::watch::Wake;
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION, SET_COOKIE};
@@ -45,6 +46,9 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long what is under way may take when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// Where one more browser is let in: that changes nothing of mail.
+pub(crate) const ENTRANCES: &str = "/api/v1/entrances";
 
 /// What is said to a connection that is one too many.
 const TOO_MANY: &str = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r\n\
@@ -83,16 +87,16 @@ pub fn serve(settings: Settings, listening: impl FnOnce(&Listening)) -> io::Resu
     let ended = runtime.block_on(async {
         let listener = TcpListener::bind(settings.address).await?;
         let address = listener.local_addr()?;
-        let (keys, one_time) = Keys::new(token.clone(), seal);
-        let url = format!("http://{}/", as_reached(address));
-        listening(&Listening { url, one_time, token, token_file });
+        let keys = Keys::new(token.clone(), seal);
+        let (url, one_time) = (format!("http://{}/", as_reached(address)), keys.make_entrance());
+        listening(&Listening { url: url.clone(), one_time, token, token_file });
         let (close, closing) = watch::channel(false);
         let office = settings.office.clone();
         thread::Builder::new().name("end".to_owned()).spawn(move || {
             while office.watch_teams(&[]).sleep_until(None) != Wake::Over {}
             let _ = close.send(true);
         })?;
-        let front = Front::new(settings, address, keys, closing);
+        let front = Front::new(settings, address, (keys, url), closing);
         accept(&front, &listener).await;
         Ok(())
     });
@@ -138,9 +142,11 @@ fn serve_connection(front: Front, stream: TcpStream, place: OwnedSemaphorePermit
     // An event is small and should not wait for the next one.
     let _ = stream.set_nodelay(true);
     let mut closing = front.app.closing.clone();
+    let carrier = Carrier::default();
+    let stream = carrier.carry(stream);
     let answer = service_fn(move |request: Request<Incoming>| {
-        let front = front.clone();
-        async move { Ok::<_, Infallible>(front.answer(request).await) }
+        let (front, carrier) = (front.clone(), carrier.clone());
+        async move { Ok::<_, Infallible>(front.answer(request, &carrier).await) }
     });
     tokio::spawn(async move {
         let connection = hyper::server::conn::http1::Builder::new()
@@ -166,37 +172,46 @@ struct Front {
     app: App,
     router: Router,
     names: Arc<Names>,
-    keys: Arc<Keys>,
     reads: Arc<Bucket>,
     writes: Arc<Bucket>,
     strangers: Arc<Bucket>,
+    mcp: Option<Endpoint>,
 }
 
 impl Front {
-    fn new(settings: Settings, address: SocketAddr, keys: Keys, closing: watch::Receiver<bool>) -> Self {
+    fn new(
+        settings: Settings,
+        address: SocketAddr,
+        keys: (Keys, String),
+        closing: watch::Receiver<bool>,
+    ) -> Self {
         let names = Names {
             port: address.port(),
             hosts: settings.hosts.clone(),
             by_address: !address.ip().is_loopback(),
         };
         let (routes, openapi) = api::router(&settings.schemas);
-        let app = App::new(settings, openapi, closing);
+        let mcp = settings.mcp.as_ref().map(Endpoint::new);
+        let app = App::new(settings, openapi, keys, closing);
         let router = routes.merge(page::router()).fallback(page::nothing_here).with_state(app.clone());
         Self {
             app,
             router,
             names: Arc::new(names),
-            keys: Arc::new(keys),
             reads: Arc::new(Bucket::new(READS)),
             writes: Arc::new(Bucket::new(WRITES)),
             strangers: Arc::new(Bucket::new(STRANGERS)),
+            mcp,
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, carrier: &Carrier) -> Response<Body> {
         let asked = Asked::of(request.method(), request.headers());
         let wants_page = wants_page(request.method(), request.headers());
-        let answer = match self.pass(request).await {
+        let is_mcp = request.uri().path() == mcp::PATH;
+        let answer = match self.pass(request, carrier).await {
+            // When it was written, its mail is handed over: it stays as it is.
+            Ok(response) if is_mcp => return response,
             Ok(response) => response,
             Err(problem) if wants_page => page::problem(&problem),
             Err(problem) => problem.into_response(),
@@ -205,10 +220,10 @@ impl Front {
         finish(asked, answer).await
     }
 
-    async fn pass(&self, request: Request<Incoming>) -> Result<Response<Body>, Problem> {
+    async fn pass(&self, request: Request<Incoming>, carrier: &Carrier) -> Result<Response<Body>, Problem> {
         let head = Head { method: request.method(), uri: request.uri(), headers: request.headers() };
         let now = self.app.settings.office.now();
-        let way = match guard::check(head, &self.names, &self.keys, now) {
+        let way = match guard::check(head, &self.names, &self.app.keys, now) {
             Ok(way) => way,
             Err(refusal) => {
                 self.app.metrics.refused.fetch_add(1, Ordering::Relaxed);
@@ -218,12 +233,20 @@ impl Front {
         if way == Way::OneTime {
             return Ok(self.let_in(request.uri()));
         }
+        // A client of agents has the token; a page has no business there.
+        if way == Way::Bearer
+            && request.uri().path() == mcp::PATH
+            && let Some(endpoint) = &self.mcp
+        {
+            self.app.check_writable()?;
+            return Ok(endpoint.answer_on(carrier, request).await.map(Body::new));
+        }
         let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
         let bucket = if is_look { &self.reads } else { &self.writes };
         if !bucket.take(Instant::now()) {
             return Err(too_many());
         }
-        if !is_look {
+        if !is_look && request.uri().path() != ENTRANCES {
             self.app.check_writable()?;
         }
         let mut router = self.router.clone();
@@ -240,7 +263,7 @@ impl Front {
 
     /// Exchanges the token that was good once for a session.
     fn let_in(&self, uri: &http::Uri) -> Response<Body> {
-        let session = self.keys.open_session(self.app.settings.office.now());
+        let session = self.app.keys.open_session(self.app.settings.office.now());
         let cookie = format!("{}={session}; HttpOnly; SameSite=Strict; Path=/", session::COOKIE);
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SEE_OTHER;
@@ -256,7 +279,11 @@ impl Front {
 }
 
 fn too_many() -> Problem {
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests; try again in a second")
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too_many_requests",
+        "too many requests; try again in a second",
+    )
 }
 
 /// Whether a person asks with a browser, and not a program or a script.

@@ -3,6 +3,7 @@
 //! The cookie is sealed, not remembered: so a page goes on after a restart. Its key is of the secret that tokens are derived from;
 //! who removes that file ends all sessions.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use atm_office::token::derive;
@@ -21,15 +22,28 @@ const LASTS: i64 = 30 * 24 * 60 * 60 * 1_000;
 pub(crate) struct Keys {
     /// For programs.
     token: String,
-    /// For one browser, once.
-    one_time: Mutex<Option<String>>,
+    /// Each for one browser, once; the newest last.
+    one_time: Mutex<VecDeque<String>>,
     seal: String,
 }
 
+/// So many browsers may be on their way in.
+const MOST_ON_THEIR_WAY: usize = 8;
+
 impl Keys {
-    pub(crate) fn new(token: String, seal: String) -> (Self, String) {
-        let one_time = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        (Self { token, one_time: Mutex::new(Some(one_time.clone())), seal }, one_time)
+    pub(crate) fn new(token: String, seal: String) -> Self {
+        Self { token, one_time: Mutex::default(), seal }
+    }
+
+    /// A token that is good once, for one more browser.
+    pub(crate) fn make_entrance(&self) -> String {
+        let made = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let mut all = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_back(made.clone());
+        if all.len() > MOST_ON_THEIR_WAY {
+            all.pop_front();
+        }
+        made
     }
 
     pub(crate) fn is_token(&self, given: &str) -> bool {
@@ -38,12 +52,10 @@ impl Keys {
 
     /// Uses up the token that is good once, if this is it.
     pub(crate) fn exchange(&self, given: &str) -> bool {
-        let mut one_time = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = one_time.as_ref().is_some_and(|wanted| is_same(given.as_bytes(), wanted.as_bytes()));
-        if fits {
-            *one_time = None;
-        }
-        fits
+        let mut all = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all.len();
+        all.retain(|wanted| !is_same(given.as_bytes(), wanted.as_bytes()));
+        all.len() < before
     }
 
     /// A new session's cookie.
@@ -73,7 +85,9 @@ mod tests {
     use super::*;
 
     fn keys() -> (Keys, String) {
-        Keys::new("a".repeat(64), "b".repeat(64))
+        let keys = Keys::new("a".repeat(64), "b".repeat(64));
+        let one_time = keys.make_entrance();
+        (keys, one_time)
     }
 
     #[test]
@@ -82,6 +96,9 @@ mod tests {
         assert!(!keys.exchange("x") && !keys.is_token(&one_time));
         assert!(keys.exchange(&one_time));
         assert!(!keys.exchange(&one_time));
+        let all: Vec<String> = (0..=MOST_ON_THEIR_WAY).map(|_| keys.make_entrance()).collect();
+        assert!(!keys.exchange(&all[0]), "the oldest gave way");
+        assert!(keys.exchange(&all[1]) && keys.exchange(&all[MOST_ON_THEIR_WAY]));
     }
 
     #[test]
@@ -95,7 +112,7 @@ mod tests {
         assert!(after_restart.is_session(&cookie, later(LASTS - 1)));
         assert!(!after_restart.is_session(&cookie, later(LASTS)));
         assert!(!after_restart.is_session(&cookie, later(-1)), "not from the future");
-        let (stranger, _) = Keys::new("a".repeat(64), "c".repeat(64));
+        let stranger = Keys::new("a".repeat(64), "c".repeat(64));
         assert!(!stranger.is_session(&cookie, now));
         let longer = cookie.replacen('1', "2", 1);
         assert!(!keys.is_session(&longer, now) && !keys.is_session("", now) && !keys.is_session(".", now));

@@ -30,6 +30,7 @@ pub(super) fn install(folder: &Path) -> Result<()> {
     repo::run(&mut venv).context("Python has no venv here; Debian calls it python3-venv")?;
     let mut pip = Command::new(python.join("bin").join("python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", SCHEMATHESIS]);
-    repo::run(pip.stdout(Stdio::null())).context("pip could not install it; is the package index reachable?")?;
+    repo::run(pip.stdout(Stdio::null()))
+        .context("pip could not install it; is the package index reachable?")?;
     fs::write(&marker, wanted).with_context(|| format!("cannot write {}", marker.display()))
 }

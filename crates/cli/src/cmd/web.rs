@@ -1,14 +1,18 @@
 //! `atm web`
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
+use atm_mcp::Profile;
 use atm_web::{Listening, Settings};
 use clap::Args;
 use serde_json::json;
 
+use super::duration::duration;
+use super::mcp;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -22,14 +26,18 @@ web.token in the state folder, as \"Authorization: Bearer TOKEN\"; GET /openapi.
 30 days and over restarts. Remove http.token in the state folder to end all sessions, and for new tokens.
 
 From other machines it can be reached only with --allow-remote; put a proxy that speaks TLS before it, and name it with
---host. Agents' clients that speak MCP over HTTP use the same token, at /mcp.")]
+--host. Agents' clients that speak MCP over HTTP use the same token, at /mcp. A daemon serves it all the time with
+  [web]
+  port = 8417
+  read_only = true   # if nothing is to be changed from there
+in your settings; `atm web` then prints an address of that server.")]
 pub(crate) struct Web {
     /// Where to listen; only this machine's own addresses, without --allow-remote
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     bind: IpAddr,
-    /// On which port; 0 is any that is free
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    port: u16,
+    /// On which port; 0 is any that is free. Without it, where a daemon serves the dashboard, that one is used
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
     /// Refuse everything that changes anything
     #[arg(long)]
     read_only: bool,
@@ -42,14 +50,24 @@ pub(crate) struct Web {
     /// Another name under which it is reached, like that of a proxy before it
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+    /// Stop after this long: 30s, 8h
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    patience: Option<Duration>,
 }
+
+/// How long a daemon may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Web {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let address = SocketAddr::new(self.bind, self.port);
+        if let Some(url) = self.port.is_none().then(|| entrance_of_daemon(context)).flatten() {
+            return attach(context, &url, self.open);
+        }
+        let address = SocketAddr::new(self.bind, self.port.unwrap_or(0));
         if !self.bind.is_loopback() {
             if !self.allow_remote {
-                let why = format!("{} can be reached from other machines; 127.0.0.1 and ::1 cannot", self.bind);
+                let why =
+                    format!("{} can be reached from other machines; 127.0.0.1 and ::1 cannot", self.bind);
                 return Err(Failure::usage(why).hint("--allow-remote says that this is meant"));
             }
             context.out.warn(&format!(
@@ -57,20 +75,16 @@ impl Web {
                 self.bind
             ))?;
         }
-        let schemas = Schemas::load().map_err(io::Error::from)?.into_definitions();
-        let settings = Settings {
-            office: context.office.clone(),
-            cwd: context.cwd.clone(),
-            address,
-            hosts: self.hosts,
-            read_only: self.read_only,
-            ladder: context.settings.ladder.value.clone(),
-            upkeep: context.settings.upkeep.value.clone(),
-            schemas,
-            hint_words: hint::words,
-            mcp: None,
-        };
+        let settings = served(context, &context.settings, address, self.read_only)?;
+        let settings = Settings { hosts: self.hosts, ..settings };
         stop::end_in_order(context.office.hub());
+        if let Some(patience) = self.patience {
+            let waits = context.office.hub().clone();
+            thread::spawn(move || {
+                thread::sleep(patience);
+                waits.shut_down();
+            });
+        }
         let mut told = Ok(());
         let served = atm_web::serve(settings, |listening| {
             told = tell(context, listening);
@@ -79,9 +93,66 @@ impl Web {
             }
         });
         told?;
-        served.map_err(|error| Failure::new(ExitCode::Io, "io", format!("cannot serve on {address}: {error}")))?;
+        served.map_err(|error| {
+            Failure::new(ExitCode::Io, "io", format!("cannot serve on {address}: {error}"))
+        })?;
         Ok(0)
     }
+}
+
+/// What a server is started with.
+pub(super) fn served(
+    context: &Context,
+    settings: &crate::settings::Settings,
+    address: SocketAddr,
+    read_only: bool,
+) -> Result<Settings, Failure> {
+    Ok(Settings {
+        office: context.office.clone(),
+        cwd: context.cwd.clone(),
+        address,
+        hosts: Vec::new(),
+        read_only,
+        ladder: settings.ladder.value.clone(),
+        upkeep: settings.upkeep.value.clone(),
+        schemas: Schemas::load().map_err(io::Error::from)?.into_definitions(),
+        hint_words: hint::words,
+        mcp: Some(mcp::server(context, None, Profile::All)?),
+    })
+}
+
+/// The address that lets one more browser in where a daemon serves; nothing, if none does.
+fn entrance_of_daemon(context: &Context) -> Option<String> {
+    let port = context.settings.web.value.port?;
+    let token = std::fs::read_to_string(context.office.state().web_token()).ok()?;
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port.get())).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    write!(
+        stream,
+        "POST /api/v1/entrances HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {}\r\n\
+         Content-Length: 0\r\nConnection: close\r\n\r\n",
+        token.trim()
+    )
+    .ok()?;
+    let mut answer = String::new();
+    stream.take(64 * 1024).read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let body: serde_json::Value = serde_json::from_str(body).ok()?;
+    head.starts_with("HTTP/1.1 201 ").then(|| body["url"].as_str().map(ToOwned::to_owned)).flatten()
+}
+
+/// Leads to the server of a daemon.
+fn attach(context: &mut Context, url: &str, opens: bool) -> Result<i32, Failure> {
+    let token_file = context.office.state().web_token();
+    let (address, one_time) = url.split_once("?token=").unwrap_or((url, ""));
+    let token = context.office.http_token(None, None)?;
+    let listening = Listening { url: address.to_owned(), one_time: one_time.to_owned(), token, token_file };
+    tell(context, &listening)?;
+    context.out.note("the daemon serves it")?;
+    if opens {
+        open(&listening.entrance());
+    }
+    Ok(0)
 }
 
 fn tell(context: &mut Context, listening: &Listening) -> Result<(), Failure> {

@@ -13,9 +13,17 @@ fn done(server: &Server, path: &str, body: &Value, status: u16) -> Value {
 #[test]
 fn mail_is_sent_answered_acknowledged_and_taken_back() {
     let server = Server::new();
-    let sent = done(&server, "/api/v1/messages", &json!({ "to": "alice", "text": "hello", "priority": "high", "ack_by": "1h" }), 201);
+    let sent = done(
+        &server,
+        "/api/v1/messages",
+        &json!({ "to": "alice", "text": "hello", "priority": "high", "ack_by": "1h" }),
+        201,
+    );
     let inbox = server.json(&["inbox", "alice"]);
-    assert_eq!((&inbox[0]["id"], &inbox[0]["from"], &inbox[0]["text"]), (&sent["id"], &json!("user"), &json!("hello")));
+    assert_eq!(
+        (&inbox[0]["id"], &inbox[0]["from"], &inbox[0]["text"]),
+        (&sent["id"], &json!("user"), &json!("hello"))
+    );
 
     let acked = done(&server, "/api/v1/acks", &json!({ "as": "alice", "id": sent["id"] }), 201);
     assert_eq!(acked["to"], "user");
@@ -43,10 +51,15 @@ fn mail_is_sent_answered_acknowledged_and_taken_back() {
 fn tasks_are_made_assigned_claimed_given_back_and_completed() {
     let server = Server::new();
     let made = done(&server, "/api/v1/tasks", &json!({ "subject": "Mend it", "owner": "alice" }), 201);
-    assert_eq!((&made["task"]["id"], &made["sent"]["to"]), (&json!("1"), &json!("alice")), "its owner is told");
+    assert_eq!(
+        (&made["task"]["id"], &made["sent"]["to"]),
+        (&json!("1"), &json!("alice")),
+        "its owner is told"
+    );
     done(&server, "/api/v1/tasks", &json!({ "subject": "Ship it", "blocked_by": ["1"] }), 201);
     done(&server, "/api/v1/tasks", &json!({ "subject": "No", "blocked_by": ["x"] }), 400);
-    let claimed = done(&server, "/api/v1/claims", &json!({ "as": "alice", "task": "1", "lease": "10m" }), 201);
+    let claimed =
+        done(&server, "/api/v1/claims", &json!({ "as": "alice", "task": "1", "lease": "10m" }), 201);
     assert_eq!(claimed["task"]["status"], "in_progress");
     let held = done(&server, "/api/v1/claims", &json!({ "as": "bob", "task": "1" }), 409);
     assert!(held["detail"].as_str().unwrap().contains("alice"), "{held}");
@@ -69,7 +82,8 @@ fn a_person_decides_for_the_lead_and_it_is_on_record() {
     let sent = done(&server, &path, &json!({ "approved": false, "feedback": "then that" }), 201);
     assert_eq!(sent["from"], "team-lead");
     let track = server.json(&["track", sent["id"].as_str().unwrap()]);
-    let by: Vec<&Value> = track["stages"].as_array().unwrap().iter().map(|stage| &stage["evidence"]["by"]).collect();
+    let by: Vec<&Value> =
+        track["stages"].as_array().unwrap().iter().map(|stage| &stage["evidence"]["by"]).collect();
     assert!(by.contains(&&json!("user via web")), "{track}");
     let entry = &server.json(&["inbox", "alice"])[0];
     assert_eq!(entry["extra"]["metadata"]["atm"]["acted_by"], "user via web", "{entry}");

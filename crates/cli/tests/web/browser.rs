@@ -42,7 +42,12 @@ pub(crate) fn tools() -> PathBuf {
 
 impl Browser {
     pub(crate) fn new() -> Self {
-        let mut driver = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = lines.by_ref().find_map(|line| {
             let line = line.unwrap();
@@ -125,9 +130,15 @@ impl Browser {
     pub(crate) fn press(&self, keys: &str) {
         let strokes: Vec<Value> = keys
             .chars()
-            .flat_map(|key| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })])
+            .flat_map(|key| {
+                [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
+            })
             .collect();
-        self.of_session("POST", "/actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] }));
+        self.of_session(
+            "POST",
+            "/actions",
+            &json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] }),
+        );
     }
 
     pub(crate) fn devtools(&self, command: &str, params: &Value) -> Value {
@@ -162,7 +173,8 @@ fn decode(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(digit).collect();
     let mut bytes = Vec::new();
     for four in digits.chunks(4) {
-        let bits = four.iter().enumerate().fold(0u32, |bits, (at, digit)| bits | u32::from(*digit) << (18 - 6 * at));
+        let bits =
+            four.iter().enumerate().fold(0u32, |bits, (at, digit)| bits | u32::from(*digit) << (18 - 6 * at));
         bytes.extend(&bits.to_be_bytes()[1..four.len()]);
     }
     bytes
@@ -175,7 +187,11 @@ impl Drop for Browser {
             let quit = || -> std::io::Result<()> {
                 let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
                 stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-                write!(stream, "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", self.session)?;
+                write!(
+                    stream,
+                    "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                    self.session
+                )?;
                 stream.read_to_end(&mut Vec::new()).map(drop)
             };
             let _ = quit();

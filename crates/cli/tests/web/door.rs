@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use atm_support::TestEnv;
+use atm_support::{TestEnv, wait_until};
 use rstest::rstest;
 use serde_json::json;
 
 use crate::ATM;
-use crate::server::{Server, team};
+use crate::server::{Server, run, team};
 
 #[rstest]
 #[case("GET", "/")]
@@ -44,7 +44,10 @@ fn the_printed_address_lets_one_browser_in_once() {
     assert_eq!(thief.status, 401, "{thief:?}");
     assert!(thief.header("set-cookie").is_none());
     // It is no token for programs, nor is theirs an entrance.
-    assert_eq!(server.ask("GET", "/", &[&format!("Authorization: Bearer {}", server.one_time)], "").status, 401);
+    assert_eq!(
+        server.ask("GET", "/", &[&format!("Authorization: Bearer {}", server.one_time)], "").status,
+        401
+    );
     assert_eq!(server.ask("GET", &format!("/?token={}", server.token), &[], "").status, 401);
 }
 
@@ -109,9 +112,11 @@ fn what_changes_something_is_refused_when_it_is_read_only() {
 #[test]
 fn a_large_body_and_many_guesses_are_cut_off() {
     let server = Server::new();
-    let large = server.post("/api/v1/messages", &json!({ "to": "alice", "text": "x".repeat(5 * 1024 * 1024) }));
+    let large =
+        server.post("/api/v1/messages", &json!({ "to": "alice", "text": "x".repeat(5 * 1024 * 1024) }));
     assert_eq!((large.status, large.code().as_str()), (413, "too_large"));
-    let guesses = (0..200).map(|number| server.ask("GET", "/", &[&format!("Authorization: Bearer {number}")], "").status);
+    let guesses = (0..200)
+        .map(|number| server.ask("GET", "/", &[&format!("Authorization: Bearer {number}")], "").status);
     let refused: Vec<u16> = guesses.collect();
     assert!(refused.contains(&401) && refused.contains(&429), "{refused:?}");
     assert_eq!(server.get("/api/v1/teams").status, 200, "who has the token is not held up by who has not");
@@ -128,6 +133,58 @@ fn another_address_needs_a_word_and_a_taken_port_is_said() {
     let port = server.host.rsplit_once(':').unwrap().1;
     let taken = world.atm(ATM).args(["web", "--port", port]).output().unwrap();
     assert_eq!(taken.status.code(), Some(7), "{}", String::from_utf8_lossy(&taken.stderr));
+}
+
+/// With a port in the settings the daemon serves, and `atm web` lets one more browser in there.
+#[test]
+fn the_daemon_serves_it_where_the_settings_say_so() {
+    let server = Server::new();
+    let port = server.host.rsplit_once(':').unwrap().1.to_owned();
+    let world = server.world.clone();
+    drop(server);
+    run(&world, &["config", "set", "web.port", &port]);
+    run(&world, &["config", "set", "web.read_only", "true"]);
+    run(&world, &["daemon", "start"]);
+    let found = wait_for_daemon(&world);
+    let (address, one_time) = found.split_once("?token=").unwrap();
+    assert_eq!(address, format!("http://127.0.0.1:{port}/"));
+    let served = Server::at(world.clone(), &format!("127.0.0.1:{port}"), one_time);
+    let cookie = served.session();
+    assert_eq!(served.ask("GET", "/", &[&cookie], "").status, 200);
+    assert_eq!(served.post("/api/v1/messages", &json!({ "to": "alice", "text": "x" })).code(), "read_only");
+    run(&world, &["daemon", "stop"]);
+}
+
+/// The address that `atm web` gives while a daemon serves.
+fn wait_for_daemon(world: &TestEnv) -> String {
+    let mut found = String::new();
+    wait_until("the daemon serves", || {
+        let said = world.atm(ATM).args(["web", "--for", "1ms"]).output().unwrap();
+        found = String::from_utf8_lossy(&said.stdout).trim().to_owned();
+        String::from_utf8_lossy(&said.stderr).contains("the daemon serves it")
+    });
+    found
+}
+
+#[test]
+fn agents_clients_speak_mcp_with_the_same_token() {
+    let server = Server::new();
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } });
+    let headers = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let bearer = server.bearer();
+    let said = server.ask("POST", "/mcp", &[&[bearer.as_str()][..], &headers].concat(), &hello.to_string());
+    assert_eq!(said.status, 200, "{said:?}");
+    assert!(said.body.contains("serverInfo"), "{said:?}");
+    let stranger = server.ask("POST", "/mcp", &headers, &hello.to_string());
+    assert_eq!(stranger.status, 401);
+    let page = server.ask(
+        "POST",
+        "/mcp",
+        &[&[server.session().as_str()][..], &headers].concat(),
+        &hello.to_string(),
+    );
+    assert_ne!(page.status, 200, "a page has no business there: {page:?}");
 }
 
 #[test]

@@ -90,7 +90,11 @@ fn a_cursor_of_a_lost_log_gives_a_reset() {
         if event.kind == "open" {
             event = stream.next();
         }
-        assert_eq!((event.kind.as_str(), &event.data["event"]), ("reset", &Value::from("reset")), "{event:?}");
+        assert_eq!(
+            (event.kind.as_str(), &event.data["event"]),
+            ("reset", &Value::from("reset")),
+            "{event:?}"
+        );
         server.run(&["send", "alice", cursor]);
         let (texts, _) = stream.until(cursor);
         assert_eq!(texts, [cursor], "it goes on from there");
@@ -107,7 +111,10 @@ fn what_other_programs_do_is_told_while_somebody_listens_and_teams_are_told_apar
     server.run(&["send", "team-lead", "elsewhere", "-t", "ops"]);
     // A client takes the mail, without a word to us.
     let inbox = server.world.root().join("teams/dev/inboxes/alice.json");
-    let taken = std::fs::read_to_string(&inbox).unwrap().replace("\"read\": false", "\"read\": true").replace("\"read\":false", "\"read\":true");
+    let taken = std::fs::read_to_string(&inbox)
+        .unwrap()
+        .replace("\"read\": false", "\"read\": true")
+        .replace("\"read\":false", "\"read\":true");
     std::fs::write(&inbox, taken).unwrap();
     loop {
         let event = stream.next();

@@ -22,7 +22,17 @@ fn a_script_an_svg_and_hidden_text_in_a_message_do_nothing() {
     }
     let browser = Browser::let_in(&server);
     let id = server.json(&["log", "--to", "alice"])[2]["id"].as_str().unwrap().to_owned();
-    let pages = ["/", "/teams/dev", "/teams/dev/inboxes/alice", "/teams/dev/tasks", "/teams/dev/plans", "/search?q=owned", "/trouble", "/stats", &format!("/messages/{id}")];
+    let pages = [
+        "/",
+        "/teams/dev",
+        "/teams/dev/inboxes/alice",
+        "/teams/dev/tasks",
+        "/teams/dev/plans",
+        "/search?q=owned",
+        "/trouble",
+        "/stats",
+        &format!("/messages/{id}"),
+    ];
     for page in pages {
         browser.open(&format!("http://{}{page}", server.host));
         browser.wait_until_live();
@@ -35,5 +45,9 @@ fn a_script_an_svg_and_hidden_text_in_a_message_do_nothing() {
         assert_eq!(browser.eval(hidden), false, "{page} has hidden characters");
     }
     browser.open(&format!("http://{}/teams/dev/inboxes/alice", server.host));
-    assert_eq!(browser.eval("return document.querySelector('main').innerText.includes('u{202e}')"), true, "what is hidden is shown");
+    assert_eq!(
+        browser.eval("return document.querySelector('main').innerText.includes('u{202e}')"),
+        true,
+        "what is hidden is shown"
+    );
 }

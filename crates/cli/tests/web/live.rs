@@ -22,17 +22,28 @@ fn a_message_of_another_process_appears_without_a_reload_and_its_stages_advance(
     browser.wait_for("the message is shown", &format!("{HAS}('look at the build')"));
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     let id = sent["id"].as_str().unwrap();
-    let stage = |stage: &str| format!("return document.getElementById('m-{id}-alice')?.querySelector('.stage').textContent === '{stage}'");
+    let stage = |stage: &str| {
+        format!(
+            "return document.getElementById('m-{id}-alice')?.querySelector('.stage').textContent === '{stage}'"
+        )
+    };
     browser.wait_for("it is written", &stage("written"));
     // A client takes it.
     let inbox = server.world.root().join("teams/dev/inboxes/alice.json");
-    let text = fs::read_to_string(&inbox).unwrap().replace("\"read\": false", "\"read\": true").replace("\"read\":false", "\"read\":true");
+    let text = fs::read_to_string(&inbox)
+        .unwrap()
+        .replace("\"read\": false", "\"read\": true")
+        .replace("\"read\":false", "\"read\":true");
     fs::write(&inbox, text).unwrap();
     browser.wait_for("it is taken", &stage("taken"));
     server.run(&["--as", "alice", "ack", id]);
     browser.wait_for("it is acknowledged", &stage("acked"));
     assert_eq!(browser.eval("return window.notReloaded"), true);
-    assert_eq!(browser.eval("return document.querySelector('details.presence').open"), true, "what was opened stays open");
+    assert_eq!(
+        browser.eval("return document.querySelector('details.presence').open"),
+        true,
+        "what was opened stays open"
+    );
 }
 
 #[test]
@@ -45,7 +56,10 @@ fn after_a_restart_of_the_server_the_page_has_missed_nothing() {
     browser.wait_for("the page says so", "return document.querySelector('#link').dataset.state === 'lost'");
     server.run(&["send", "alice", "while it was away"]);
     server.begin_again();
-    browser.wait_for("the page is live again", "return document.querySelector('#link').dataset.state === 'live'");
+    browser.wait_for(
+        "the page is live again",
+        "return document.querySelector('#link').dataset.state === 'live'",
+    );
     browser.wait_for("it has what it missed", &format!("{HAS}('while it was away')"));
     server.run(&["send", "alice", "and after that"]);
     browser.wait_for("and what comes", &format!("{HAS}('and after that')"));
@@ -58,12 +72,17 @@ fn actions_are_behind_a_switch_and_do_what_their_commands_do() {
     server.run(&["--as", "alice", "send", "user", "please say that you have it", "--ack-by", "1h"]);
     server.run(&["task", "create", "Mend the build"]);
     let browser = Browser::let_in(&server);
-    let visible = |what: &str| format!("return [...document.querySelectorAll(`{what}`)].some((one) => one.offsetParent !== null)");
+    let visible = |what: &str| {
+        format!("return [...document.querySelectorAll(`{what}`)].some((one) => one.offsetParent !== null)")
+    };
     browser.wait_until_live();
     assert_eq!(browser.eval(&visible("button[data-post]")), false, "it opens for looking");
     browser.press("t");
     browser.wait_for("actions are on", &visible("button[data-post]"));
-    assert_eq!(browser.eval("return document.querySelector('.needs .cmd').textContent.startsWith('atm ')"), true);
+    assert_eq!(
+        browser.eval("return document.querySelector('.needs .cmd').textContent.startsWith('atm ')"),
+        true
+    );
     // The plan is what needs somebody first; `w` does what resolves it.
     browser.press("jw");
     browser.wait_for("it is approved", "return document.querySelector('#said').innerText.includes('done')");
@@ -73,9 +92,13 @@ fn actions_are_behind_a_switch_and_do_what_their_commands_do() {
     browser.open(&format!("http://{}/teams/dev/inboxes/user", server.host));
     browser.wait_until_live();
     browser.press("tjx");
-    browser.wait_for("it is selected", "return document.querySelectorAll('input[name=pick]:checked').length === 1");
+    browser.wait_for(
+        "it is selected",
+        "return document.querySelectorAll('input[name=pick]:checked').length === 1",
+    );
     browser.press("a");
-    browser.wait_for("it is acknowledged", "return document.querySelector('#said').innerText.includes('done')");
+    browser
+        .wait_for("it is acknowledged", "return document.querySelector('#said').innerText.includes('done')");
     let log = server.json(&["log", "--type", "acknowledgment"]);
     assert_eq!(log[0]["from"], "user", "{log}");
 
@@ -83,7 +106,10 @@ fn actions_are_behind_a_switch_and_do_what_their_commands_do() {
     browser.wait_until_live();
     browser.press("t");
     browser.eval("const select = document.querySelector('select[data-assign]'); select.value = 'alice'; select.dispatchEvent(new Event('change', { bubbles: true }))");
-    browser.wait_for("the task is hers", "return document.querySelector('#task-1 .meta').innerText.startsWith('alice')");
+    browser.wait_for(
+        "the task is hers",
+        "return document.querySelector('#task-1 .meta').innerText.startsWith('alice')",
+    );
     assert_eq!(server.json(&["task", "show", "1"])["owner"], "alice");
 
     browser.open(&format!("http://{}/teams/dev", server.host));
@@ -113,7 +139,9 @@ fn keys_reach_everything_and_what_is_muted_stays_so() {
     browser.open(&format!("http://{}/", server.host));
     browser.wait_until_live();
     assert_eq!(browser.eval("return document.querySelector('.needs [data-row]').hidden"), true);
-    browser.eval("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))");
+    browser.eval(
+        "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))",
+    );
     browser.eval("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true }))");
     browser.wait_for("the palette is open", "return document.querySelector('#palette').open && document.querySelectorAll('#palette li').length > 3");
     browser.press("numbers\u{e007}");

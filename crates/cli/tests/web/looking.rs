@@ -45,14 +45,22 @@ fn every_answer_is_as_the_description_says() {
     for (described, path) in paths {
         let said = server.get(&path);
         assert_eq!(said.status, 200, "{path}: {said:?}");
-        let schema = &openapi["paths"][described]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
+        let schema =
+            &openapi["paths"][described]["get"]["responses"]["200"]["content"]["application/json"]["schema"];
         assert!(schema.is_object(), "{described} is not described");
         let whole = json!({ "components": openapi["components"], "allOf": [schema] });
         let found = validator(&whole).validate(&said.json()).map_err(|error| error.to_string());
         assert_eq!(found, Ok(()), "{path}");
     }
     let listed = openapi["paths"].as_object().unwrap();
-    for path in ["/api/v1/messages", "/api/v1/replies", "/api/v1/acks", "/api/v1/recalls", "/api/v1/claims", "/api/v1/wakes"] {
+    for path in [
+        "/api/v1/messages",
+        "/api/v1/replies",
+        "/api/v1/acks",
+        "/api/v1/recalls",
+        "/api/v1/claims",
+        "/api/v1/wakes",
+    ] {
         assert!(listed[path]["post"].is_object(), "{path}");
     }
     // No reference leads nowhere.
@@ -83,7 +91,13 @@ fn pages_go_through_everything_once_while_mail_comes() {
     let once: HashSet<&String> = seen.iter().collect();
     assert_eq!(once.len(), seen.len(), "{seen:?}");
     assert!(pages >= 4 && seen.len() >= 8, "{pages} {seen:?}");
-    for path in ["/api/v1/log?cursor=nonsense", "/api/v1/log?limit=0", "/api/v1/log?limit=x", "/api/v1/search", "/api/v1/stats?since=never"] {
+    for path in [
+        "/api/v1/log?cursor=nonsense",
+        "/api/v1/log?limit=0",
+        "/api/v1/log?limit=x",
+        "/api/v1/search",
+        "/api/v1/stats?since=never",
+    ] {
         assert_eq!(server.get(path).status, 400, "{path}");
     }
 }
@@ -92,7 +106,18 @@ fn pages_go_through_everything_once_while_mail_comes() {
 fn looking_marks_nothing_as_read() {
     let server = served();
     let before = server.json(&["inbox", "alice"]);
-    for path in ["/", "/teams/dev", "/teams/dev/inboxes/alice", "/api/v1/inboxes/alice", "/teams/dev/tasks", "/teams/dev/plans", "/search?q=message", "/trouble", "/stats", "/keys"] {
+    for path in [
+        "/",
+        "/teams/dev",
+        "/teams/dev/inboxes/alice",
+        "/api/v1/inboxes/alice",
+        "/teams/dev/tasks",
+        "/teams/dev/plans",
+        "/search?q=message",
+        "/trouble",
+        "/stats",
+        "/keys",
+    ] {
         let said = server.get(path);
         assert_eq!(said.status, 200, "{path}: {said:?}");
         assert!(said.body.len() < 100_000, "{path} has {} bytes", said.body.len());
@@ -114,9 +139,11 @@ fn what_did_not_change_is_not_sent_again_and_what_is_large_is_packed() {
     }
     let tag = server.get("/api/v1/tasks").header("etag").unwrap().to_owned();
     server.run(&["task", "create", "Another"]);
-    let changed = server.ask("GET", "/api/v1/tasks", &[&server.bearer(), &format!("If-None-Match: {tag}")], "");
+    let changed =
+        server.ask("GET", "/api/v1/tasks", &[&server.bearer(), &format!("If-None-Match: {tag}")], "");
     assert_eq!(changed.status, 200);
-    let packed = server.ask("GET", "/openapi.json", &[&server.bearer(), "Accept-Encoding: br, gzip;q=0.5"], "");
+    let packed =
+        server.ask("GET", "/openapi.json", &[&server.bearer(), "Accept-Encoding: br, gzip;q=0.5"], "");
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
 }
 
@@ -145,7 +172,11 @@ fn health_tests_the_files_and_the_ledger() {
     assert_eq!((&said["status"], &said["teams"]), (&json!("ok"), &json!(1)));
     assert!(said["messages"].as_u64().unwrap() > 5);
     let metrics = server.get("/metrics").body;
-    for line in ["atm_members{team=\"dev\",state=\"offline\"} ", "atm_tasks{team=\"dev\",status=\"pending\"} 2", "atm_web_requests_total{class=\"2xx\"}"] {
+    for line in [
+        "atm_members{team=\"dev\",state=\"offline\"} ",
+        "atm_tasks{team=\"dev\",status=\"pending\"} 2",
+        "atm_web_requests_total{class=\"2xx\"}",
+    ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }
     std::fs::write(server.world.root().join("teams/dev/config.json"), "{").unwrap();

@@ -15,12 +15,16 @@ fn busy() -> Server {
     send("team-lead", "alice", "Please look at the build: the parser's tests fail since this morning.");
     send("alice", "team-lead", "On it. The cause is the new lexer; a mend is on its way.");
     send("alice", "bob", "Can you check the lexer's table when you are back?");
-    run(&world, &["--as", "alice", "send", "user", "May I drop support for the old format?", "--ack-by", "1h"]);
+    run(
+        &world,
+        &["--as", "alice", "send", "user", "May I drop support for the old format?", "--ack-by", "1h"],
+    );
     run(&world, &["send", "bob", "The release is on Friday", "--ack-by", "1s"]);
     run(&world, &["task", "create", "Mend the lexer", "--owner", "alice"]);
     run(&world, &["task", "create", "Release", "--blocked-by", "1"]);
     run(&world, &["task", "create", "Write the notes", "--owner", "bob", "--blocked-by", "2"]);
-    let request = run(&world, &["--as", "alice", "plan", "submit", "1. Revert the table\n2. Add a test\n3. Mend it"]);
+    let request =
+        run(&world, &["--as", "alice", "plan", "submit", "1. Revert the table\n2. Add a test\n3. Mend it"]);
     run(&world, &["--as", "team-lead", "plan", "reject", request.trim(), "--feedback", "Test first"]);
     run(&world, &["--as", "alice", "plan", "submit", "1. Add a test\n2. Revert the table\n3. Mend it"]);
     run(&world, &["--as", "alice", "read"]);
@@ -62,7 +66,9 @@ fn no_page_breaks_a_rule_of_accessibility() {
                 if found != Value::Array(Vec::new()) {
                     wrong.push(format!("{page} {width} {scheme}: {found}"));
                 }
-                let overflow = browser.eval("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+                let overflow = browser.eval(
+                    "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
+                );
                 if overflow.as_i64().unwrap() > 0 {
                     wrong.push(format!("{page} at {width} is {overflow} too wide"));
                 }

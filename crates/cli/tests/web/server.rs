@@ -13,7 +13,7 @@ use crate::ATM;
 /// A world with a server that ends with the test.
 pub(crate) struct Server {
     pub(crate) world: TestEnv,
-    child: Child,
+    child: Option<Child>,
     /// `127.0.0.1:PORT`.
     pub(crate) host: String,
     pub(crate) one_time: String,
@@ -74,21 +74,27 @@ impl Server {
     pub(crate) fn of(world: TestEnv, args: &[&str]) -> Self {
         let (child, host, one_time) = begin(&world, args);
         let token = std::fs::read_to_string(world.state().join("web.token")).unwrap().trim().to_owned();
-        Self { world, child, host, one_time, token }
+        Self { world, child: Some(child), host, one_time, token }
+    }
+
+    /// One that somebody else has started.
+    pub(crate) fn at(world: TestEnv, host: &str, one_time: &str) -> Self {
+        let token = std::fs::read_to_string(world.state().join("web.token")).unwrap().trim().to_owned();
+        Self { world, child: None, host: host.to_owned(), one_time: one_time.to_owned(), token }
     }
 
     /// Ends it, orderly; gives the exit code.
     pub(crate) fn end(&mut self) -> Option<i32> {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        self.child.wait().unwrap().code()
+        let mut child = self.child.take().unwrap();
+        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+        child.wait().unwrap().code()
     }
 
     /// The same server again, on the same port.
     pub(crate) fn begin_again(&mut self) {
         let port = self.host.rsplit_once(':').unwrap().1.to_owned();
         let (child, host, one_time) = begin(&self.world, &["--port", &port]);
-        (self.child, self.host, self.one_time) = (child, host, one_time);
+        (self.child, self.host, self.one_time) = (Some(child), host, one_time);
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> String {
@@ -110,7 +116,9 @@ impl Server {
         };
         let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
         let length = body.len();
-        let head = format!("{method} {path} HTTP/1.1\r\n{host}{lines}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\n{host}{lines}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
         // It may answer and close before it has all of it.
         let _ = stream.write_all(head.as_bytes());
         let _ = stream.write_all(body.as_bytes());
@@ -160,7 +168,9 @@ fn begin(world: &TestEnv, args: &[&str]) -> (Child, String, String) {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }

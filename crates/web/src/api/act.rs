@@ -270,7 +270,8 @@ pub(super) async fn change_task(
         team.check_sender(&who)?;
         let tasks = team.tasks();
         let is_more = new.subject.is_some() || new.description.is_some();
-        let owner = new.owner.map(|owner| given(Some(owner)).map(|owner| MemberName::parse(&owner)).transpose());
+        let owner =
+            new.owner.map(|owner| given(Some(owner)).map(|owner| MemberName::parse(&owner)).transpose());
         let owner = owner.transpose()?;
         // The same steps as the commands of these names.
         Ok(match (owner, new.status, is_more) {

@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::exchange::{Answer, answer, json};
+use super::exchange::{Answer, answer, created, json};
 use crate::app::{App, Fault};
 use crate::metrics::head;
 use crate::problem::Problem;
@@ -41,7 +41,10 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         let office = settings.office();
         let names = office.team_names().map_err(|error| sick("shared tree", &error))?;
         for name in &names {
-            office.folder(name).and_then(|folder| Ok(folder.load()?)).map_err(|error| sick("shared tree", &error))?;
+            office
+                .folder(name)
+                .and_then(|folder| Ok(folder.load()?))
+                .map_err(|error| sick("shared tree", &error))?;
         }
         office.check_ledger().map_err(|error| sick("ledger", &error))?;
         let messages = if office.has_ledger() { office.count_recorded() } else { Ok(0) };
@@ -85,9 +88,11 @@ fn teams(settings: &Settings) -> Result<String, Fault> {
         let _ = writeln!(waiting, "atm_pending_messages{{team=\"{team}\"}} {}", picture.pending.len());
         let _ = writeln!(attention, "atm_attention{{team=\"{team}\"}} {}", picture.attention.len());
         let counts = picture.tasks;
-        for (status, count) in
-            [("pending", counts.pending), ("in_progress", counts.in_progress), ("completed", counts.completed)]
-        {
+        for (status, count) in [
+            ("pending", counts.pending),
+            ("in_progress", counts.in_progress),
+            ("completed", counts.completed),
+        ] {
             let _ = writeln!(tasks, "atm_tasks{{team=\"{team}\",status=\"{status}\"}} {count}");
         }
     }
@@ -96,4 +101,18 @@ fn teams(settings: &Settings) -> Result<String, Fault> {
 
 fn label(team: &TeamName) -> String {
     team.as_str().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// An address that lets one more browser in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Entrance {
+    /// Good once.
+    url: String,
+}
+
+/// Lets one more browser in (`atm web` beside a daemon that serves)
+#[utoipa::path(post, path = "/api/v1/entrances", tag = "server",
+    responses((status = 201, description = "The address", body = Entrance)))]
+pub(super) async fn entrance(State(app): State<App>) -> Answer {
+    created(&Entrance { url: format!("{}?token={}", app.url, app.keys.make_entrance()) })
 }

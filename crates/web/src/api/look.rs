@@ -56,7 +56,9 @@ pub(super) struct Paged {
 pub(super) fn time(name: &str, text: Option<&str>, now: Stamp) -> Result<Option<Stamp>, Problem> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let ago = parse_duration(text).map(|span| now.saturating_sub(span));
-    let wrong = || Problem::bad_request(format!("{name} must be a time like 2026-11-15T10:00:00Z, or how long ago: 2h"));
+    let wrong = || {
+        Problem::bad_request(format!("{name} must be a time like 2026-11-15T10:00:00Z, or how long ago: 2h"))
+    };
     ago.or_else(|_| Stamp::parse(text)).map(Some).map_err(|_| wrong())
 }
 
@@ -189,9 +191,11 @@ pub(crate) fn message_details(
     let home = TeamName::parse(&track.message.team)?;
     let thread = office.thread(Some(&home), &track.message.id)?;
     let is_it = |message: &&Remembered| message.id == track.message.id && message.to == track.message.to;
-    let message = thread.iter().find(is_it).cloned().ok_or_else(|| {
-        atm_office::OfficeError::NotRecorded { id: id.to_owned() }
-    })?;
+    let message = thread
+        .iter()
+        .find(is_it)
+        .cloned()
+        .ok_or_else(|| atm_office::OfficeError::NotRecorded { id: id.to_owned() })?;
     Ok(MessageDetails { message, track, thread })
 }
 
@@ -285,9 +289,13 @@ impl Window {
     pub(crate) fn count(&self, settings: &Settings) -> Result<Stats, Fault> {
         let (office, now) = (settings.office(), settings.office().now());
         let team = self.team.as_deref().filter(|team| !team.is_empty());
-        let teams: Vec<TeamName> =
-            team.map(|team| office.choose_remembered_team(team, &settings.cwd)).transpose()?.into_iter().collect();
-        let since = time("since", Some(self.since.as_deref().filter(|s| !s.is_empty()).unwrap_or("1d")), now)?;
+        let teams: Vec<TeamName> = team
+            .map(|team| office.choose_remembered_team(team, &settings.cwd))
+            .transpose()?
+            .into_iter()
+            .collect();
+        let since =
+            time("since", Some(self.since.as_deref().filter(|s| !s.is_empty()).unwrap_or("1d")), now)?;
         Ok(office.stats(&teams, since.unwrap_or(now), PARTS)?)
     }
 }
@@ -372,9 +380,13 @@ pub(super) async fn pending(State(app): State<App>, Asked(asked): Asked<OfTeam>)
         Ok(settings.office().look_for_pending(&team)?)
     });
     let look = look.await?;
-    let essence: Vec<String> =
-        look.waiting.iter().map(|waiting| format!("{} {:?} {}", waiting.message.id, waiting.why, waiting.message.stage)).collect();
-    let found = page(look.waiting, &wanted, |waiting| format!("{}@{}", waiting.message.id, waiting.message.to));
+    let essence: Vec<String> = look
+        .waiting
+        .iter()
+        .map(|waiting| format!("{} {:?} {}", waiting.message.id, waiting.why, waiting.message.stage))
+        .collect();
+    let found =
+        page(look.waiting, &wanted, |waiting| format!("{}@{}", waiting.message.id, waiting.message.to));
     let steps = look.unknown.iter().map(atm_office::trail::pending::UnknownStep::words);
     let warnings = look.looked.unreadable.iter().cloned().chain(steps).collect();
     json_tagged(&Page { warnings, ..found }, &format!("{essence:?} {wanted:?}"))

@@ -48,6 +48,7 @@ pub(crate) fn router(schemas: &Map<String, Value>) -> (Router<App>, String) {
         .routes(routes!(event::events))
         .routes(routes!(health::health))
         .routes(routes!(health::metrics))
+        .routes(routes!(health::entrance))
         .routes(routes!(openapi::document))
         .split_for_parts();
     (router, openapi::complete(&described, schemas))

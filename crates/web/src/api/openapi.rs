@@ -10,8 +10,22 @@ use crate::app::App;
 
 /// The schemas that answers are made of, each with all that it refers to.
 const ANSWERS: [&str; 16] = [
-    "sent", "asked", "recalled", "picture", "stats", "task-view", "task-outcome", "woken", "tended", "team-view",
-    "member-view", "message", "remembered", "waiting", "plan", "event",
+    "sent",
+    "asked",
+    "recalled",
+    "picture",
+    "stats",
+    "task-view",
+    "task-outcome",
+    "woken",
+    "tended",
+    "team-view",
+    "member-view",
+    "message",
+    "remembered",
+    "waiting",
+    "plan",
+    "event",
 ];
 /// Of these there are lists in pages.
 const PAGES: [&str; 7] =
@@ -21,7 +35,9 @@ pub(super) fn begin() -> OpenApi {
     let info = InfoBuilder::new()
         .title("atm")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some("Durable mail for teams of coding agents. Every request needs the token of `atm web`."))
+        .description(Some(
+            "Durable mail for teams of coding agents. Every request needs the token of `atm web`.",
+        ))
         .build();
     OpenApiBuilder::new().info(info).build()
 }
@@ -67,7 +83,8 @@ pub(super) fn complete(described: &OpenApi, schemas: &Map<String, Value>) -> Str
     document["components"]["securitySchemes"] = json!({"token": {"type": "http", "scheme": "bearer"}});
     document["security"] = json!([{"token": []}]);
     for operations in document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut()) {
-        for operation in operations.as_object_mut().into_iter().flat_map(|operations| operations.values_mut()) {
+        for operation in operations.as_object_mut().into_iter().flat_map(|operations| operations.values_mut())
+        {
             operation["responses"]["default"] = json!({
                 "description": "A problem; `code` tells which",
                 "content": {crate::problem::MEDIA_TYPE: {"schema": reference("problem")}},
@@ -85,7 +102,8 @@ fn reference(name: &str) -> Value {
 fn refer(schema: &mut Value, needed: &mut Vec<String>) {
     match schema {
         Value::Object(object) => {
-            let name = object.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+            let name =
+                object.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
             if let Some(name) = name.map(ToOwned::to_owned) {
                 object.insert("$ref".to_owned(), format!("#/components/schemas/{name}").into());
                 needed.push(name);

@@ -47,7 +47,8 @@ impl Wanted {
 }
 
 fn parse(cursor: &str) -> Result<(usize, String), Problem> {
-    let parsed = cursor.split_once('-').and_then(|(count, last)| Some((count.parse().ok()?, last.to_owned())));
+    let parsed =
+        cursor.split_once('-').and_then(|(count, last)| Some((count.parse().ok()?, last.to_owned())));
     parsed
         .filter(|(count, _)| (1..=DEEPEST).contains(count))
         .ok_or_else(|| Problem::bad_request("cursor is none that an answer has given"))
@@ -140,7 +141,10 @@ mod tests {
             }
         });
         assert_eq!(gone[0], [0, 1, 2]);
-        assert!(gone[1..].concat().starts_with(&[4, 5]) || gone[1..].concat().starts_with(&[3, 4]), "{gone:?}");
+        assert!(
+            gone[1..].concat().starts_with(&[4, 5]) || gone[1..].concat().starts_with(&[3, 4]),
+            "{gone:?}"
+        );
     }
 
     #[test]

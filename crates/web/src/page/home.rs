@@ -95,7 +95,8 @@ fn team_row(picture: &TeamPicture) -> Markup {
 pub(super) fn matrix(view: &View<'_>, teams: &[TeamName]) -> Result<Markup, Fault> {
     let mut rows: Vec<(&TeamName, Vec<usize>)> = Vec::new();
     for team in teams {
-        let found = view.office().trace(&Trace { teams: vec![team.clone()], limit: COUNTED, ..Trace::default() })?;
+        let found =
+            view.office().trace(&Trace { teams: vec![team.clone()], limit: COUNTED, ..Trace::default() })?;
         let count = |stage: &Stage| found.iter().filter(|message| message.stage == *stage).count();
         rows.push((team, STAGES.iter().map(count).collect()));
     }

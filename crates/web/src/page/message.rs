@@ -10,7 +10,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::parts::{action, age, command, evidence, inbox_href, line, lines, message_href, short, stage, word};
+use super::parts::{
+    action, age, command, evidence, inbox_href, line, lines, message_href, short, stage, word,
+};
 use super::{View, render};
 use crate::api::{Asked, MessageDetails, message_details};
 use crate::app::App;
@@ -43,7 +45,8 @@ pub(super) async fn show(
             (timeline(view, &details))
             (thread(view, &details))
         };
-        let title = details.message.summary.as_deref().map_or_else(|| format!("Message {}", short(&id)), line);
+        let title =
+            details.message.summary.as_deref().map_or_else(|| format!("Message {}", short(&id)), line);
         Ok(view.page(&title, home.as_ref(), &main))
     })
     .await
@@ -86,7 +89,8 @@ fn actions(view: &View<'_>, message: &Remembered) -> Markup {
     let part = word(&short(id));
     let (is_for_user, is_from_user) = (message.to == view.user.as_str(), message.from == view.user.as_str());
     let is_stuck = matches!(message.stage, Stage::Failed | Stage::Expired | Stage::Held) || message.unproved;
-    let is_unread = matches!(message.stage, Stage::Accepted | Stage::Written | Stage::Queued | Stage::Restored);
+    let is_unread =
+        matches!(message.stage, Stage::Accepted | Stage::Written | Stage::Queued | Stage::Restored);
     html! {
         section.act hidden aria-labelledby="do-title" {
             h2 #do-title { "Actions" }

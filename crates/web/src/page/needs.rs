@@ -72,7 +72,7 @@ fn plan_item(team: &TeamName, plan: &PlanView, now: Stamp) -> Markup {
         li.row data-row id={ "need-" (plan.id) } data-key={ "plan " (plan.request) } {
             span.reason { "plan to decide" } " "
             a href=(href) data-main { (line(&plan.from)) "@" (team) ": " (line(plan.summary.as_deref().unwrap_or("a plan"))) }
-            span.meta { "since " (age(plan.timestamp, now)) }
+            span.meta { (age(plan.timestamp, now)) }
             (action("Approve", &format!("/api/v1/plans/{}", encoded(&plan.request)),
                 &json!({"team": team, "approved": true}),
                 &format!("atm -t {} --as {} plan approve {}", word(team.as_str()), word(&plan.to), word(&plan.request))))
@@ -89,7 +89,7 @@ fn mail_item(picture: &TeamPicture, now: Stamp) -> Markup {
             a href=(inbox_href(picture.team.as_str(), &first.to)) data-main {
                 (picture.for_you.len()) " unread in " (picture.team) ", the first from " (line(&first.from))
             }
-            span.meta { @if let Some(since) = since { "since " (age(since, now)) } }
+            span.meta { @if let Some(since) = since { (age(since, now)) } }
             span.act hidden { (command(&format!("atm -t {} read --as user", word(picture.team.as_str())))) }
         }
     }
@@ -111,7 +111,7 @@ fn item(team: &TeamName, attention: &Attention, now: Stamp) -> Markup {
                 @if let Some(who) = &attention.who { (line(who)) "@" (team) ": " }
                 (line(&attention.what))
             }
-            span.meta { @if let Some(since) = attention.since { "since " (age(since, now)) } }
+            span.meta { @if let Some(since) = attention.since { (age(since, now)) } }
             (resolve(team, &attention.remedy()))
         }
     }
@@ -134,7 +134,9 @@ fn resolve(team: &TeamName, remedy: &Remedy) -> Markup {
             &on(format!("task release {}", word(id))),
         ),
         Remedy::Peek(name) => html! { span.act hidden { (command(&on(format!("peek {}", word(name))))) } },
-        Remedy::Track(id) => html! { span.act hidden { (command(&on(format!("track {}", word(&short(id)))))) } },
+        Remedy::Track(id) => {
+            html! { span.act hidden { (command(&on(format!("track {}", word(&short(id)))))) } }
+        }
         Remedy::ListPending => html! { span.act hidden { (command(&on("pending".to_owned()))) } },
         Remedy::RunDoctor => html! { span.act hidden { (command(&on("doctor".to_owned()))) } },
     }

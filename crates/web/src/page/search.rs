@@ -47,11 +47,15 @@ fn fields(asked: &History) -> Vec<(&'static str, &str)> {
         ("until", &asked.until),
         ("cursor", &asked.cursor),
     ];
-    all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).filter(|(_, value)| !value.trim().is_empty()).collect()
+    all.into_iter()
+        .filter_map(|(name, value)| Some((name, value.as_deref()?)))
+        .filter(|(_, value)| !value.trim().is_empty())
+        .collect()
 }
 
 fn href(asked: &History) -> String {
-    let parts: Vec<String> = fields(asked).iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+    let parts: Vec<String> =
+        fields(asked).iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     format!("/search?{}", parts.join("&"))
 }
 
@@ -101,7 +105,9 @@ fn filters(asked: &History) -> Markup {
 
 fn as_command(asked: &History) -> String {
     let mut words = vec!["atm".to_owned()];
-    words.extend(asked.team.as_deref().filter(|team| !team.is_empty()).map(|team| format!("-t {}", word(team))));
+    words.extend(
+        asked.team.as_deref().filter(|team| !team.is_empty()).map(|team| format!("-t {}", word(team))),
+    );
     match asked.q.as_deref().filter(|words| !words.trim().is_empty()) {
         Some(given) => words.push(format!("search {}", word(given))),
         None => words.push("log".to_owned()),
@@ -118,7 +124,8 @@ mod tests {
     #[test]
     fn filters_stack_and_each_can_be_taken_away() {
         let given = |text: &str| Some(text.to_owned());
-        let asked = History { q: given("the build"), from: given("bob"), since: given("2h"), ..History::default() };
+        let asked =
+            History { q: given("the build"), from: given("bob"), since: given("2h"), ..History::default() };
         assert_eq!(href(&asked), "/search?q=the%20build&from=bob&since=2h");
         assert_eq!(href(&without(&asked, "from")), "/search?q=the%20build&since=2h");
         assert_eq!(as_command(&asked), "atm search 'the build' --from bob --since 2h");

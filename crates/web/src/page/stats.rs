@@ -51,7 +51,8 @@ pub(super) async fn show(State(app): State<App>, Asked(asked): Asked<Window>) ->
 fn rates(stats: &Stats) -> String {
     let length = (stats.until - stats.since).max(0);
     let parts = i64::try_from(stats.over_time.len()).unwrap_or(1).max(1);
-    let title = format!("{} messages in {}, {:.2} a minute", stats.messages, span(length, ""), stats.per_minute);
+    let title =
+        format!("{} messages in {}, {:.2} a minute", stats.messages, span(length, ""), stats.per_minute);
     let unit = format!("messages in {}", span(length / parts, ""));
     // Of a longer time the days are told apart, not the minutes.
     let part = if length > 2 * 86_400_000 { 5..10 } else { 11..16 };

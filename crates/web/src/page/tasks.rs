@@ -58,7 +58,13 @@ fn targets(members: &[String]) -> Markup {
     }
 }
 
-fn board_column(view: &View<'_>, team: &TeamName, title: &str, tasks: &[&TaskView], members: &[String]) -> Markup {
+fn board_column(
+    view: &View<'_>,
+    team: &TeamName,
+    title: &str,
+    tasks: &[&TaskView],
+    members: &[String],
+) -> Markup {
     html! {
         section.column aria-label=(title) {
             h2 { (title) " " span.badge { (tasks.len()) } }

@@ -13,7 +13,8 @@ use serde_json::json;
 
 use super::needs::{self, Needs};
 use super::parts::{
-    action, age, command, empty, encoded, inbox_href, line, message_href, message_row, presence, span, stage, word,
+    action, age, command, empty, encoded, inbox_href, line, message_href, message_row, presence, span, stage,
+    word,
 };
 use super::{View, render, team_of};
 use crate::app::App;
@@ -27,7 +28,8 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
         let picture = view.office().picture(&team, &view.user)?;
         let plans = Needs::open_plans(view.office().plans(&team)?);
         let needs = [Needs { picture: &picture, plans }];
-        let recent = view.office().trace(&Trace { teams: vec![team.clone()], limit: RECENT, ..Trace::default() })?;
+        let recent =
+            view.office().trace(&Trace { teams: vec![team.clone()], limit: RECENT, ..Trace::default() })?;
         let main = html! {
             (needs::section(&needs, view.now))
             (members(view, &picture))
@@ -62,6 +64,7 @@ fn members(view: &View<'_>, picture: &TeamPicture) -> Markup {
 
 fn member_row(now: Stamp, picture: &TeamPicture, member: &MemberView) -> Markup {
     let team = &picture.team;
+    let lead = picture.members.iter().find(|member| member.lead).map_or("LEAD", |lead| lead.name.as_str());
     html! {
         tr id={ "member-" (member.name) } data-row {
             th scope="row" {
@@ -77,7 +80,7 @@ fn member_row(now: Stamp, picture: &TeamPicture, member: &MemberView) -> Markup 
                 (action("Wake", "/api/v1/wakes", &json!({"team": team, "name": member.name}),
                     &format!("atm -t {} wake {}", word(team.as_str()), word(&member.name))))
                 (action("Ask to end", "/api/v1/shutdowns", &json!({"team": team, "name": member.name}),
-                    &format!("atm -t {} --as LEAD shutdown request {}", word(team.as_str()), word(&member.name))))
+                    &format!("atm -t {} --as {} shutdown request {}", word(team.as_str()), word(lead), word(&member.name))))
             } }
         }
     }

@@ -61,12 +61,14 @@ fn name_of(path: &Path) -> String {
 
 /// What ended badly, with the evidence of that.
 fn ended(view: &View<'_>, team: &atm_wire::TeamName) -> Result<Vec<Case>, Fault> {
-    let found = view.office().trace(&Trace { teams: vec![team.clone()], limit: LOOKED_AT, ..Trace::default() })?;
+    let found =
+        view.office().trace(&Trace { teams: vec![team.clone()], limit: LOOKED_AT, ..Trace::default() })?;
     let is_bad = |message: &Remembered| matches!(message.stage, Stage::Failed | Stage::Expired | Stage::Held);
     let bad = found.into_iter().rev().filter(is_bad).take(MOST);
     let case = |message: Remembered| {
         let track = view.office().track(Some(team), &message.id).ok();
-        let last = track.and_then(|track| track.stages.into_iter().rev().find(|one| one.stage == message.stage));
+        let last =
+            track.and_then(|track| track.stages.into_iter().rev().find(|one| one.stage == message.stage));
         let reason = last.map_or_else(|| "no reason is on record".to_owned(), |one| one.evidence.what);
         Case { message, reason }
     };

@@ -43,10 +43,6 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ("watch", &["atm watch --for 10m", "atm watch bob --all --count 1", "atm watch --json --for 1h"]),
     (
         "web",
-        &[
-            "atm web --open",
-            "atm web --port 8080 --read-only",
-            "curl -H \"Authorization: Bearer $(cat ~/.local/state/atm/web.token)\" http://127.0.0.1:8080/api/v1/teams",
-        ],
+        &["atm web --open --for 8h", "atm web --port 8417 --read-only --for 1h", "atm web --json --for 10m"],
     ),
 ];
