@@ -87,7 +87,7 @@ impl Web {
         }
         let mut told = Ok(());
         let served = atm_web::serve(settings, |listening| {
-            told = tell(context, listening);
+            told = tell(context, listening, "open it in a browser: it lets in once; Ctrl-C ends the server");
             if self.open {
                 open(&listening.entrance());
             }
@@ -147,15 +147,14 @@ fn attach(context: &mut Context, url: &str, opens: bool) -> Result<i32, Failure>
     let (address, one_time) = url.split_once("?token=").unwrap_or((url, ""));
     let token = context.office.http_token(None, None)?;
     let listening = Listening { url: address.to_owned(), one_time: one_time.to_owned(), token, token_file };
-    tell(context, &listening)?;
-    context.out.note("the daemon serves it")?;
+    tell(context, &listening, "the daemon serves it; this address lets one browser in, once")?;
     if opens {
         open(&listening.entrance());
     }
     Ok(0)
 }
 
-fn tell(context: &mut Context, listening: &Listening) -> Result<(), Failure> {
+fn tell(context: &mut Context, listening: &Listening, note: &str) -> Result<(), Failure> {
     let out = &mut context.out;
     if out.json {
         out.document(&json!({
@@ -166,7 +165,7 @@ fn tell(context: &mut Context, listening: &Listening) -> Result<(), Failure> {
         }))?;
     } else {
         out.line(listening.entrance())?;
-        out.note("open it in a browser: it lets in once; Ctrl-C ends the server")?;
+        out.note(note)?;
     }
     Ok(out.finish()?)
 }

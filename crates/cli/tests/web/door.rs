@@ -160,8 +160,9 @@ fn wait_for_daemon(world: &TestEnv) -> String {
     let mut found = String::new();
     wait_until("the daemon serves", || {
         let said = world.atm(ATM).args(["web", "--for", "1ms"]).output().unwrap();
-        found = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-        String::from_utf8_lossy(&said.stderr).contains("the daemon serves it")
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        said.lines().next().unwrap_or_default().clone_into(&mut found);
+        said.contains("the daemon serves it")
     });
     found
 }
