@@ -8,6 +8,7 @@ use crate::svg::{begin, cut, escape};
 
 const WIDTH: i64 = 720;
 const HEIGHT: i64 = 420;
+const CENTER: (f64, f64) = (360.0, 210.0);
 const RADIUS: f64 = 150.0;
 const WIDEST: f64 = 9.0;
 
@@ -31,7 +32,8 @@ impl Circle<'_> {
             let (Some(a), Some(b)) = (self.names.get(*from), self.names.get(*to)) else { continue };
             let ((x1, y1), (x2, y2)) = (self.place(*from), self.place(*to));
             // Bent to one side, so that both directions are seen.
-            let (cx, cy) = ((x1 + x2) / 2.0 + (y2 - y1) * 0.15, (y1 + y2) / 2.0 - (x2 - x1) * 0.15);
+            let cx = f64::midpoint(x1, x2) + (y2 - y1) * 0.15;
+            let cy = f64::midpoint(y1, y2) - (x2 - x1) * 0.15;
             #[expect(clippy::cast_precision_loss, reason = "a width on a screen")]
             let width = 1.0 + WIDEST * (*count as f64) / (most as f64);
             let _ = write!(
@@ -44,7 +46,7 @@ impl Circle<'_> {
         }
         for (index, name) in self.names.iter().enumerate() {
             let (x, y) = self.place(index);
-            let is_right = x >= WIDTH as f64 / 2.0 - 1.0;
+            let is_right = x >= CENTER.0 - 1.0;
             let (anchor, off) = if is_right { ("start", 12.0) } else { ("end", -12.0) };
             let _ = write!(
                 svg,
@@ -62,7 +64,7 @@ impl Circle<'_> {
     #[expect(clippy::cast_precision_loss, reason = "places on a screen")]
     fn place(&self, index: usize) -> (f64, f64) {
         let angle = TAU * index as f64 / self.names.len().max(1) as f64 - TAU / 4.0;
-        (WIDTH as f64 / 2.0 + RADIUS * angle.cos(), HEIGHT as f64 / 2.0 + RADIUS * angle.sin())
+        (CENTER.0 + RADIUS * angle.cos(), CENTER.1 + RADIUS * angle.sin())
     }
 }
 

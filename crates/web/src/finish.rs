@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use atm_wire::backup::hex;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
@@ -61,11 +62,12 @@ pub(crate) async fn finish(asked: Asked, mut response: Response<Body>) -> Respon
             }
         }
     }
-    if asked.takes_gzip && bytes.len() >= SMALLEST {
-        if let Some(packed) = gzip(&bytes) {
-            bytes = packed;
-            head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        }
+    if asked.takes_gzip
+        && bytes.len() >= SMALLEST
+        && let Some(packed) = gzip(&bytes)
+    {
+        bytes = packed;
+        head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     head.headers.append(VARY, HeaderValue::from_static("accept-encoding"));
     head.headers.remove(CONTENT_LENGTH);
@@ -89,9 +91,8 @@ fn protect(headers: &mut HeaderMap) {
 
 /// A tag of what an answer says.
 pub(crate) fn tag_of(bytes: &[u8]) -> Option<HeaderValue> {
-    let hash = Sha256::digest(bytes);
-    let short: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    HeaderValue::from_str(&format!("W/\"{short}\"")).ok()
+    let hash = hex(&Sha256::digest(bytes));
+    HeaderValue::from_str(&format!("W/\"{}\"", &hash[..24])).ok()
 }
 
 fn has_tag(known: &HeaderValue, tag: &HeaderValue) -> bool {

@@ -190,10 +190,10 @@ impl Front {
             hosts: settings.hosts.clone(),
             by_address: !address.ip().is_loopback(),
         };
-        let (routes, openapi) = api::router(&settings.schemas);
+        let (calls, openapi) = api::router(&settings.schemas);
         let mcp = settings.mcp.as_ref().map(Endpoint::new);
         let app = App::new(settings, openapi, keys, closing);
-        let router = routes.merge(page::router()).fallback(page::nothing_here).with_state(app.clone());
+        let router = calls.merge(page::router()).fallback(page::nothing_here).with_state(app.clone());
         Self {
             app,
             router,
@@ -206,7 +206,7 @@ impl Front {
     }
 
     async fn answer(&self, request: Request<Incoming>, carrier: &Carrier) -> Response<Body> {
-        let asked = Asked::of(request.method(), request.headers());
+        let form = Asked::of(request.method(), request.headers());
         let wants_page = wants_page(request.method(), request.headers());
         let is_mcp = request.uri().path() == mcp::PATH;
         let answer = match self.pass(request, carrier).await {
@@ -217,7 +217,7 @@ impl Front {
             Err(problem) => problem.into_response(),
         };
         self.app.metrics.count(answer.status());
-        finish(asked, answer).await
+        finish(form, answer).await
     }
 
     async fn pass(&self, request: Request<Incoming>, carrier: &Carrier) -> Result<Response<Body>, Problem> {

@@ -90,14 +90,13 @@ fn load(server: &Server, failed: &AtomicUsize) -> Vec<Duration> {
         let due = begin + Duration::from_secs(1) * number / REQUESTS_A_SECOND;
         thread::sleep(due.saturating_duration_since(Instant::now()));
         let start = Instant::now();
-        match server.ask(&mut connection, PATHS[number as usize % PATHS.len()]) {
-            Ok(()) => times.push(start.elapsed()),
-            Err(_) => {
-                failed.fetch_add(1, Ordering::Relaxed);
-                let Ok(again) = server.connect() else { break };
-                connection = again;
-            }
+        if server.ask(&mut connection, PATHS[number as usize % PATHS.len()]).is_ok() {
+            times.push(start.elapsed());
+            continue;
         }
+        failed.fetch_add(1, Ordering::Relaxed);
+        let Ok(again) = server.connect() else { break };
+        connection = again;
     }
     times
 }
@@ -123,8 +122,8 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) -> Result<()> {
 
 /// The processor time that the server has used, in ticks of 10 ms.
 fn cpu(server: &Server) -> Result<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.child.id()))?;
-    let (_, rest) = stat.rsplit_once(')').context("/proc has no such line")?;
+    let line = std::fs::read_to_string(format!("/proc/{}/stat", server.child.id()))?;
+    let (_, rest) = line.rsplit_once(')').context("/proc has no such line")?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     Ok(fields[11].parse::<u32>()? + fields[12].parse::<u32>()?)
 }
@@ -141,9 +140,9 @@ impl Server {
         let output = child.stdout.take().context("no output")?;
         let mut documents = serde_json::Deserializer::from_reader(output).into_iter::<serde_json::Value>();
         let said = documents.next().context("it said nothing")??;
-        let word = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
-        let host = word("address").trim_start_matches("http://").trim_end_matches('/').to_owned();
-        Ok(Self { child, host, token: word("token") })
+        let text = |key: &str| said[key].as_str().unwrap_or_default().to_owned();
+        let host = text("address").trim_start_matches("http://").trim_end_matches('/').to_owned();
+        Ok(Self { child, host, token: text("token") })
     }
 
     fn connect(&self) -> Result<BufReader<TcpStream>> {
@@ -168,7 +167,7 @@ impl Server {
             ensure!(connection.read_line(&mut line)? > 0, "the connection ended");
             match line.trim_end().split_once(':') {
                 Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = value.trim().parse()?
+                    length = value.trim().parse()?;
                 }
                 Some(_) => {}
                 None => break,

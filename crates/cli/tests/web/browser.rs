@@ -1,4 +1,4 @@
-//! Chromium, driven by `chromedriver` over the WebDriver protocol: JSON over HTTP.
+//! Chromium, driven by `chromedriver` over the `WebDriver` protocol: JSON over HTTP.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -30,7 +30,8 @@ pub(crate) struct Browser {
     driver: Child,
     port: u16,
     session: String,
-    _profile: TempDir,
+    /// Removed with it.
+    profile: TempDir,
 }
 
 /// Where `cargo xtask setup` puts things.
@@ -55,12 +56,12 @@ impl Browser {
             port.trim_end_matches('.').parse().ok()
         });
         let profile = tempfile::tempdir().unwrap();
-        let mut browser = Self { driver, port: port.unwrap(), session: String::new(), _profile: profile };
-        let folder = format!("--user-data-dir={}", browser._profile.path().display());
+        let mut browser = Self { driver, port: port.unwrap(), session: String::new(), profile: profile };
+        let folder = format!("--user-data-dir={}", browser.profile.path().display());
         let args: Vec<&str> = FLAGS.into_iter().chain([folder.as_str()]).collect();
         let options = json!({ "capabilities": { "alwaysMatch": { "browserName": "chrome", "goog:chromeOptions": { "args": args } } } });
         let made = browser.call("POST", "/session", &options);
-        browser.session = made["sessionId"].as_str().unwrap().to_owned();
+        made["sessionId"].as_str().unwrap().clone_into(&mut browser.session);
         browser
     }
 

@@ -148,10 +148,13 @@ fn the_daemon_serves_it_where_the_settings_say_so() {
     let found = wait_for_daemon(&world);
     let (address, one_time) = found.split_once("?token=").unwrap();
     assert_eq!(address, format!("http://127.0.0.1:{port}/"));
-    let served = Server::at(world.clone(), &format!("127.0.0.1:{port}"), one_time);
-    let cookie = served.session();
-    assert_eq!(served.ask("GET", "/", &[&cookie], "").status, 200);
-    assert_eq!(served.post("/api/v1/messages", &json!({ "to": "alice", "text": "x" })).code(), "read_only");
+    let dashboard = Server::at(world.clone(), &format!("127.0.0.1:{port}"), one_time);
+    let cookie = dashboard.session();
+    assert_eq!(dashboard.ask("GET", "/", &[&cookie], "").status, 200);
+    assert_eq!(
+        dashboard.post("/api/v1/messages", &json!({ "to": "alice", "text": "x" })).code(),
+        "read_only"
+    );
     run(&world, &["daemon", "stop"]);
 }
 

@@ -114,7 +114,7 @@ impl Server {
         } else {
             format!("Host: {}\r\n", self.host)
         };
-        let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+        let lines = [headers, &[""]].concat().join("\r\n");
         let length = body.len();
         let head = format!(
             "{method} {path} HTTP/1.1\r\n{host}{lines}Content-Length: {length}\r\nConnection: close\r\n\r\n"

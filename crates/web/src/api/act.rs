@@ -229,7 +229,7 @@ pub(super) struct ChangedTask {
     r#as: Option<String>,
     /// Whose it is; nobody's, if it is empty
     owner: Option<String>,
-    /// pending, in_progress or completed
+    /// `pending`, `in_progress` or `completed`
     status: Option<Progress>,
     subject: Option<String>,
     description: Option<String>,
@@ -238,6 +238,7 @@ pub(super) struct ChangedTask {
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "the words of the task list")]
 enum Progress {
     Pending,
     InProgress,

@@ -115,6 +115,7 @@ fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, Problem> {
 }
 
 /// An answer of some type.
+#[expect(clippy::unnecessary_wraps, reason = "the last expression of handlers")]
 pub(crate) fn answer(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Answer {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

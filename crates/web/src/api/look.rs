@@ -81,7 +81,7 @@ fn describe(team: &TeamBrief) -> Value {
         "createdAt": team.created_at(),
         "lead": team.lead,
         "cwd": team.lead_folder(),
-        "layout": match team.layout { Layout::Log => "log", _ => "array" },
+        "layout": match team.layout { Layout::Log => "log", Layout::Array => "array" },
         "path": team.path,
         "group": team.group,
         "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
@@ -317,7 +317,7 @@ pub(super) async fn stats(State(app): State<App>, Asked(asked): Asked<Window>) -
 pub(super) struct Which {
     /// The team; it may be left out where it is clear
     team: Option<String>,
-    /// Only those that are as far as this: pending, in_progress, completed
+    /// Only those that are as far as this: `pending`, `in_progress`, `completed`
     status: Option<String>,
     /// Only those of this owner
     owner: Option<String>,

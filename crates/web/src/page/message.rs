@@ -131,7 +131,7 @@ fn timeline(view: &View<'_>, details: &MessageDetails) -> Markup {
     html! {
         section aria-labelledby="stages-title" {
             h2 #stages-title { "What became of it" }
-            p.note { (said(&details.track.arrived, &details.track.processed)) " " (command(&format!("atm -t {} track {}", word(&details.message.team), word(&short(&details.message.id))))) }
+            p.note { (said(details.track.arrived, details.track.processed)) " " (command(&format!("atm -t {} track {}", word(&details.message.team), word(&short(&details.message.id))))) }
             ol.timeline {
                 @for reached in &details.track.stages {
                     li { (stage(reached.stage, reached.evidence.unproved)) " " (age(reached.at, view.now)) " " span.evidence { (evidence(&reached.evidence)) } }
@@ -141,7 +141,7 @@ fn timeline(view: &View<'_>, details: &MessageDetails) -> Markup {
     }
 }
 
-fn said(arrived: &bool, processed: &bool) -> &'static str {
+fn said(arrived: bool, processed: bool) -> &'static str {
     match (arrived, processed) {
         (_, true) => "It is known that its recipient's client took it.",
         (true, false) => "It is where its recipient's client looks; nothing shows that it was taken.",

@@ -13,7 +13,7 @@ use crate::app::App;
 pub(super) async fn show(State(app): State<App>, Asked(asked): Asked<History>) -> Response<Body> {
     render(&app, move |view| {
         let found = asked.find(view.settings)?;
-        let title = if is_given(&asked.q) { "Search" } else { "Mail" };
+        let title = if is_given(asked.q.as_deref()) { "Search" } else { "Mail" };
         let main = html! {
             (filters(&asked))
             (chips(&asked))
@@ -31,8 +31,8 @@ pub(super) async fn show(State(app): State<App>, Asked(asked): Asked<History>) -
     .await
 }
 
-fn is_given(text: &Option<String>) -> bool {
-    text.as_deref().is_some_and(|text| !text.trim().is_empty())
+fn is_given(text: Option<&str>) -> bool {
+    text.is_some_and(|text| !text.trim().is_empty())
 }
 
 /// The filters by name, as far as they are set.
