@@ -197,7 +197,7 @@ pub(crate) fn stream(app: &App, begin: Result<Since, ()>, team: Option<String>) 
     let (sender, receiver) = mpsc::channel(BEHIND);
     let listener = Listener::enter(app);
     tokio::spawn(async move {
-        // Whoever does not listen any more needs no word.
+        // Nobody is left to be told when the client has gone.
         let _ = pump(&listener, begin, team.as_deref(), &sender).await;
     });
     Events(receiver)

@@ -32,7 +32,7 @@ impl Person {
 }
 
 impl Team<'_> {
-    /// A person decides about a plan for the lead. Each plan is decided once, whoever does it.
+    /// A person decides about a plan for the lead. Each plan is decided once.
     pub fn decide_plan_for_lead(
         &self,
         person: Person,
