@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what the tests need beside Rust, installed only where it is missing.
 
 mod mcp;
+mod web;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ struct Tool {
     brew: &'static str,
 }
 
-const TOOLS: [Tool; 7] = [
+const TOOLS: [Tool; 9] = [
     Tool { program: "jq", debian: "jq", brew: "jq" },
     Tool { program: "zsh", debian: "zsh", brew: "zsh" },
     Tool { program: "fish", debian: "fish", brew: "fish" },
@@ -26,6 +27,8 @@ const TOOLS: [Tool; 7] = [
     Tool { program: "node", debian: "nodejs", brew: "node" },
     Tool { program: "npm", debian: "npm", brew: "node" },
     Tool { program: "python3", debian: "python3", brew: "python" },
+    Tool { program: "chromium", debian: "chromium", brew: "chromium" },
+    Tool { program: "chromedriver", debian: "chromium-driver", brew: "chromedriver" },
 ];
 
 /// For `cargo xtask faults` and `cargo xtask instructions`; other systems have nothing like them.
@@ -54,6 +57,7 @@ pub(crate) fn run() -> Result<Tools> {
     let node = tools.join("node");
     install_lock_library(&node)?;
     mcp::install(&tools.join("mcp"))?;
+    web::install(&tools.join("web"))?;
     Ok(Tools { node_modules: node.join("node_modules") })
 }
 

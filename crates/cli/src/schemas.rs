@@ -46,6 +46,11 @@ impl Schemas {
         Ok(all)
     }
 
+    /// All definitions, by name.
+    pub(crate) fn into_definitions(self) -> Map<String, Value> {
+        self.definitions
+    }
+
     /// The names, each with its kind and what it is the schema of.
     pub(crate) fn list(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.documents.iter().map(|(name, document)| {

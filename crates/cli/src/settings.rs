@@ -35,6 +35,7 @@ use file::{File, TAKE_MAIL, parse_color};
 pub(crate) use daemon::Autostart;
 
 pub(crate) use edit::edit;
+pub(crate) use file::WebService;
 pub(crate) use file::trouble_in;
 pub(crate) use keys::{KEYS, shape_of};
 pub(crate) use notify::Notifications;
@@ -89,6 +90,8 @@ pub(crate) struct Settings {
     pub(crate) autostart: Setting<Autostart>,
     /// What people are told, and how.
     pub(crate) notifications: Setting<Notifications>,
+    /// Whether a daemon serves the dashboard, and where.
+    pub(crate) web: Setting<WebService>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -157,6 +160,7 @@ impl Settings {
             budget: default(Budget::DEFAULT),
             autostart: default(Autostart::Never),
             notifications: default(Notifications::default()),
+            web: default(WebService::default()),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -201,6 +205,7 @@ impl Settings {
             notify.apply(&mut self.notifications.value, folder).map_err(|why| format!("[notify]: {why}"))?;
             self.notifications.origin = origin();
         }
+        put(&mut self.web, file.web, origin());
         put(&mut self.autostart, file.daemon.and_then(|daemon| daemon.autostart), origin());
         Ok(())
     }

@@ -148,6 +148,16 @@ pub enum Sure {
     Likely,
 }
 
+impl Sure {
+    /// The spelling in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Certain => "certain",
+            Self::Likely => "likely",
+        }
+    }
+}
+
 /// What was observed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {

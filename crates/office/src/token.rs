@@ -1,5 +1,7 @@
 //! The tokens that programs need to call servers of ours on local ports.
 
+use std::path::PathBuf;
+
 use atm_store::Memo;
 use atm_wire::backup::hex;
 use atm_wire::{MemberName, TeamName};
@@ -13,6 +15,8 @@ use crate::office::Office;
 const LENGTH: usize = 64;
 /// The server that is bound to nobody. No member is called like that: it has no team.
 const UNBOUND: &str = "user";
+/// The sessions of the web page. No member is called like that either.
+const SESSIONS: &str = "web sessions";
 
 impl Office {
     /// The token of one server: a member's, in a team if that is settled, or the one that is bound to nobody. Each has
@@ -26,6 +30,34 @@ impl Office {
         member: Option<&MemberName>,
         team: Option<&TeamName>,
     ) -> Result<String, OfficeError> {
+        let server = match member {
+            Some(member) => format!("{member}@{}", team.map_or("", TeamName::as_str)),
+            None => UNBOUND.to_owned(),
+        };
+        Ok(derive(&self.http_secret()?, &server))
+    }
+
+    /// The key with which the web page's sessions are sealed. It is of the same secret, so that they outlive a restart and end
+    /// with the tokens.
+    pub fn session_key(&self) -> Result<String, OfficeError> {
+        Ok(derive(&self.http_secret()?, SESSIONS))
+    }
+
+    /// Writes the token of the server that is bound to nobody into a file of its own, for its owner alone: programs take it
+    /// from there.
+    pub fn leave_http_token(&self) -> Result<(String, PathBuf), OfficeError> {
+        let token = self.http_token(None, None)?;
+        let memo = Memo::of_web_token(&self.state, self.times);
+        memo.remove_if_exposed()?;
+        memo.update(|old| {
+            let text = format!("{token}\n");
+            Ok::<_, OfficeError>(((old != Some(&text)).then_some(text), ()))
+        })?;
+        memo.restrict()?;
+        Ok((token, self.state.web_token()))
+    }
+
+    fn http_secret(&self) -> Result<String, OfficeError> {
         let memo = Memo::of_token(&self.state, self.times);
         memo.remove_if_exposed()?;
         let secret = memo.update(|old| {
@@ -34,16 +66,12 @@ impl Office {
             Ok::<_, OfficeError>((known.is_none().then(|| format!("{secret}\n")), secret))
         })?;
         memo.restrict()?;
-        let server = match member {
-            Some(member) => format!("{member}@{}", team.map_or("", TeamName::as_str)),
-            None => UNBOUND.to_owned(),
-        };
-        Ok(derive(&secret, &server))
+        Ok(secret)
     }
 }
 
 /// HMAC-SHA-256 with a key of exactly one block.
-fn derive(secret: &str, server: &str) -> String {
+pub fn derive(secret: &str, server: &str) -> String {
     let keyed = |pad: u8| {
         let block: Vec<u8> = secret.bytes().map(|byte| byte ^ pad).collect();
         Sha256::new_with_prefix(block)
@@ -104,6 +132,16 @@ mod tests {
         fs::write(scene.state.token(), "short").unwrap();
         let second = scene.token(None, None);
         assert!(is_secret(&second) && second != first);
+    }
+
+    #[test]
+    fn programs_find_the_token_in_a_file_for_its_owner_alone() {
+        let scene = Scene::new();
+        let (token, file) = scene.office.leave_http_token().unwrap();
+        assert_eq!(token, scene.token(None, None));
+        assert_eq!(fs::read_to_string(&file).unwrap().trim(), token);
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_ne!(scene.office.session_key().unwrap(), token);
     }
 
     #[test]

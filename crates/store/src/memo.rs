@@ -67,6 +67,11 @@ impl Memo {
         self.file.remove(|look| Ok((matches!(look.content, Content::Text(text) if judge(text)), ())))
     }
 
+    /// The token that programs call the web server with.
+    pub fn of_web_token(state: &State, times: LockTimes) -> Self {
+        Self::at(state.web_token(), state, times)
+    }
+
     /// Removes a secret that others may have read; refuses what is no regular file of this user.
     pub fn remove_if_exposed(&self) -> Result<(), StoreError> {
         let path = self.file.path();

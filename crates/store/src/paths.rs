@@ -183,6 +183,11 @@ impl State {
         self.path.join("http.token")
     }
 
+    /// The token that programs call the web server with.
+    pub fn web_token(&self) -> PathBuf {
+        self.path.join("web.token")
+    }
+
     /// The note that nothing waits in the ledger.
     pub(crate) fn still(&self) -> PathBuf {
         self.path.join("ledger.still")

@@ -19,6 +19,17 @@ pub struct Quarantine {
     folder: PathBuf,
 }
 
+/// A file that was set aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetAside {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How large it is.
+    pub bytes: u64,
+    /// When it came there.
+    pub at: Stamp,
+}
+
 impl Quarantine {
     /// The quarantine at `folder`, which is made when something has to go there.
     pub fn new(folder: PathBuf) -> Self {
@@ -52,6 +63,22 @@ impl Quarantine {
         }
         sync_folder(&self.folder)?;
         Ok(place)
+    }
+
+    /// What is kept there, the newest first.
+    pub fn list(&self) -> Result<Vec<SetAside>, StoreError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.doing("list", &self.folder)?,
+        };
+        let kept = entries.filter_map(Result::ok).filter_map(|entry| {
+            let found = fs::symlink_metadata(entry.path()).ok().filter(fs::Metadata::is_file)?;
+            let at = Stamp::from_millis(found.ctime().saturating_mul(1_000));
+            Some(SetAside { path: entry.path(), bytes: found.len(), at })
+        });
+        let mut kept: Vec<SetAside> = kept.collect();
+        kept.sort_by_key(|one| std::cmp::Reverse(one.at));
+        Ok(kept)
     }
 
     /// Removes what came before a time, and says how many that were.

@@ -20,6 +20,7 @@ mod send;
 mod slow_disk;
 mod tokens;
 mod wake;
+mod web;
 mod world;
 
 use std::env;
@@ -75,6 +76,8 @@ enum Scenario {
     Mcp,
     /// The daemon beside 1,000 teams
     Daemon,
+    /// The web server under load
+    Web,
     /// What mail costs in tokens on a scripted day
     Tokens,
     /// From a package to a finished demonstration
@@ -95,6 +98,7 @@ impl Scenario {
             Self::Archive => archive::run(bench),
             Self::Mcp => mcp::run(bench),
             Self::Daemon => daemon::run(bench),
+            Self::Web => web::run(bench),
             Self::Tokens => tokens::run(bench),
             Self::Install => install::run(bench),
         }

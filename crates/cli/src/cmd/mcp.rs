@@ -55,22 +55,12 @@ impl Mcp {
             // A bound server of a team that is not there would refuse every call.
             context.office.choose_team(Some(team.as_str()), &context.cwd)?;
         }
-        let server = Server::new(Settings {
-            office: context.office.clone(),
-            identity,
-            team: context.settings.named_team()?,
-            cwd: context.cwd.clone(),
-            client: self.client(context),
-            profile: match self.tools {
-                Tools::Core => Profile::Core,
-                Tools::All => Profile::All,
-            },
-            spawning: Spawning {
-                server: spawn::here(),
-                env: spawn::variables(context),
-                on_exit: spawn::look_at_members(context),
-            },
-        });
+        let profile = match self.tools {
+            Tools::Core => Profile::Core,
+            Tools::All => Profile::All,
+        };
+        let client = self.client(context);
+        let server = server(context, (identity, client), profile)?;
         #[cfg(feature = "mcp-http")]
         if let Some(address) = self.http {
             return serve_http(&server, address, context);
@@ -95,6 +85,27 @@ impl Mcp {
         }
         context.office.probe().client_above(u64::from(parent_id()))
     }
+}
+
+/// A server of somebody's, or of the lead; with who started it, where that is one client.
+pub(super) fn server(
+    context: &Context,
+    (identity, client): (Option<Address>, Option<ClientProcess>),
+    profile: Profile,
+) -> Result<Server, Failure> {
+    Ok(Server::new(Settings {
+        office: context.office.clone(),
+        identity,
+        team: context.settings.named_team()?,
+        cwd: context.cwd.clone(),
+        client,
+        profile,
+        spawning: Spawning {
+            server: spawn::here(),
+            env: spawn::variables(context),
+            on_exit: spawn::look_at_members(context),
+        },
+    }))
 }
 
 /// The member whose session we run in, if it is not a lead's: a server without a name is a lead's in any case.

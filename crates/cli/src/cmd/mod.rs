@@ -61,6 +61,7 @@ mod ui;
 mod validate;
 mod wake;
 mod watch;
+mod web;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -170,6 +171,8 @@ lazy::commands! {
     Clean(clean::Clean),
     /// Serve the team's mail and tasks to an agent client (Model Context Protocol)
     Mcp(mcp::Mcp),
+    /// Serve the dashboard: all of it in a browser, and for programs
+    Web(web::Web),
     /// Bring a team's files to the current version of their format
     Migrate(migrate::Migrate),
     /// Show the settings and where each is from
@@ -239,6 +242,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Archive(archive) => archive.run(context),
         Command::Clean(clean) => clean.run(context),
         Command::Mcp(mcp) => mcp.run(context),
+        Command::Web(web) => web.run(context),
         Command::Migrate(migrate) => migrate.run(context),
         Command::Config(config) => config.run(context),
         Command::Install(install) => install.run(context),

@@ -1,5 +1,6 @@
 //! What a settings file may hold, and what of it counts without anybody's trust.
 
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,6 +39,18 @@ pub(super) struct File {
     pub(super) context: Option<InPrompts>,
     pub(super) daemon: Option<Daemon>,
     pub(super) notify: Option<Notify>,
+    pub(super) web: Option<WebService>,
+}
+
+/// The dashboard, as a daemon serves it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WebService {
+    /// On which port of this machine; without one it is not served.
+    pub(crate) port: Option<NonZeroU16>,
+    /// Refuses everything that changes anything.
+    #[serde(default)]
+    pub(crate) read_only: bool,
 }
 
 impl File {
@@ -62,6 +75,7 @@ impl File {
     /// | `state` | where the texts of all mail are kept, and what is known of it |
     /// | `[daemon]` | what runs without anybody asking |
     /// | `[notify]` | a program is run, and a server learns what happens here |
+    /// | `[web]` | a port is opened |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
     /// | `delivery.retry_after`, if it is shorter or has more steps | how often a member is disturbed |
@@ -76,6 +90,7 @@ impl File {
             (self.state.take().is_some(), "state"),
             (self.daemon.take().is_some(), "daemon"),
             (self.notify.take().is_some(), "notify"),
+            (self.web.take().is_some(), "web"),
             (self.who.is_some(), TAKE_MAIL),
             (taken.retries, "delivery.retry_after"),
             (taken.escalates, "delivery.escalate_to"),
@@ -99,6 +114,7 @@ impl File {
             (self.context.is_some(), "context"),
             (self.daemon.is_some(), "daemon"),
             (self.notify.is_some(), "notify"),
+            (self.web.is_some(), "web"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }

@@ -45,6 +45,8 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("notify.on", Shape::List, "escalation,permission,death"),
     ("notify.quiet_hours", Shape::Text, "22:00-07:00"),
     ("notify.disk_below", Shape::Text, "1GB"),
+    ("web.port", Shape::Number, "8417"),
+    ("web.read_only", Shape::Flag, "true"),
 ];
 
 /// How the value of a key is written, if there is such a key.

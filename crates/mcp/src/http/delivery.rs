@@ -67,7 +67,7 @@ impl Drop for Receipt {
 
 /// A connection that reports when what was buffered for it has been written.
 #[derive(Debug)]
-pub(super) struct Reporting {
+pub struct Reporting {
     stream: TcpStream,
     outbox: Outbox,
     /// Until when a client may leave unread what waits for it.

@@ -35,7 +35,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::handover::Slot;
 use crate::server::Server;
-use delivery::{Outbox, Receipt, Reporting};
+pub use delivery::Reporting;
+use delivery::{Outbox, Receipt};
 use guard::Refusal;
 use sessions::{Room, Sessions, Use};
 use strangers::{Stranger, Strangers};
@@ -85,7 +86,8 @@ pub fn serve(
     runtime.block_on(async {
         let listener = TcpListener::bind(address).await?;
         listening(listener.local_addr()?);
-        accept(&Front::new(server, token), &listener).await
+        let front = Front { endpoint: Endpoint::new(server), token: token.into() };
+        accept(&front, &listener).await
     })
 }
 
@@ -136,28 +138,14 @@ fn serve_connection(front: Front, stream: TcpStream, place: OwnedSemaphorePermit
     });
 }
 
-/// What stands before the service: it lets pass who may call, and keeps count of the sessions.
+/// What stands before the service: it lets pass who may call.
 #[derive(Clone)]
 struct Front {
-    service: StreamableHttpService<Server, LocalSessionManager>,
-    manager: Arc<LocalSessionManager>,
-    sessions: Arc<Sessions>,
+    endpoint: Endpoint,
     token: Arc<str>,
 }
 
 impl Front {
-    fn new(server: &Server, token: &str) -> Self {
-        let server = server.clone();
-        let config = StreamableHttpServerConfig::default()
-            .with_allowed_origins(ORIGINS)
-            .with_max_request_body_bytes(LARGEST_BODY);
-        let mut manager = LocalSessionManager::default();
-        manager.session_config.keep_alive = Some(IDLE_SESSION);
-        let manager = Arc::new(manager);
-        let service = StreamableHttpService::new(move || Ok(server.session()), manager.clone(), config);
-        Self { service, manager, sessions: Arc::default(), token: token.into() }
-    }
-
     async fn answer(
         &self,
         request: Request<Incoming>,
@@ -169,6 +157,59 @@ impl Front {
         if request.uri().path() != PATH {
             return Err(Refusal::Path);
         }
+        self.endpoint.answer(request, receipt).await
+    }
+}
+
+/// The service for requests that may pass, with a count of the sessions. Clones are the same one.
+#[derive(Clone)]
+pub struct Endpoint {
+    service: StreamableHttpService<Server, LocalSessionManager>,
+    manager: Arc<LocalSessionManager>,
+    sessions: Arc<Sessions>,
+}
+
+/// A connection of another server that has this service at [`PATH`].
+#[derive(Debug, Clone, Default)]
+pub struct Carrier(Outbox);
+
+impl Carrier {
+    /// The connection's stream, which reports what was written: mail counts as handed over then.
+    pub fn carry(&self, stream: TcpStream) -> Reporting {
+        Reporting::new(stream, self.0.clone())
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// Answers a request on a connection of another server, which has let its caller pass.
+    pub async fn answer_on(&self, carrier: &Carrier, request: Request<Incoming>) -> Response<Answer> {
+        self.answer(request, Receipt::new(carrier.0.clone())).await.unwrap_or_else(refused)
+    }
+
+    /// A service of this server.
+    pub fn new(server: &Server) -> Self {
+        let server = server.clone();
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_origins(ORIGINS)
+            .with_max_request_body_bytes(LARGEST_BODY);
+        let mut manager = LocalSessionManager::default();
+        manager.session_config.keep_alive = Some(IDLE_SESSION);
+        let manager = Arc::new(manager);
+        let service = StreamableHttpService::new(move || Ok(server.session()), manager.clone(), config);
+        Self { service, manager, sessions: Arc::default() }
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        receipt: Receipt,
+    ) -> Result<Response<Answer>, Refusal> {
         let named = request.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let ends = request.method() == Method::DELETE;
         // One that ended by itself is not known any more, and so is not counted.
@@ -216,11 +257,17 @@ pub(crate) fn slot(extensions: &Extensions) -> Option<Slot> {
 }
 
 /// A body that keeps its session in use until its end, and knows whether it came to it.
-struct Answer {
+pub struct Answer {
     inner: BoxBody<Bytes, Infallible>,
     /// Dropped before the end, it reports that the client is gone.
     receipt: Option<Receipt>,
     _in_use: Option<Use>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer").finish_non_exhaustive()
+    }
 }
 
 impl Body for Answer {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use atm_ledger::Evidence;
+use atm_store::quarantine::SetAside;
 use atm_wire::team::TeamConfig;
 use atm_wire::{MemberName, TeamName};
 
@@ -29,6 +30,11 @@ impl Office {
     /// Whether an older `atm` has written a ledger of its own beside ours.
     pub fn is_ledger_written_beside(&self) -> Result<bool, OfficeError> {
         Ok(self.books.with(|ledger| ledger.is_written_beside())?)
+    }
+
+    /// What was set aside because it does not parse, the newest first.
+    pub fn set_aside(&self) -> Result<Vec<SetAside>, OfficeError> {
+        Ok(self.state.quarantine().list()?)
     }
 
     /// How many messages the ledger knows.

@@ -147,6 +147,11 @@ impl Office {
         self.books.tidy();
     }
 
+    /// Whether there is a ledger already.
+    pub fn has_ledger(&self) -> bool {
+        self.books.exist()
+    }
+
     /// Asks the ledger for its end, to find out whether it can be asked. Makes none where there is none.
     pub fn check_ledger(&self) -> Result<(), OfficeError> {
         if self.books.exist() {

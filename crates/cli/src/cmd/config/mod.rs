@@ -87,6 +87,8 @@ impl Config {
             line("wake.after", &settings.ladder, |ladder| Some(spans(&ladder.0))),
             line("pending.unread_after", &settings.unread_after, |after| Some(spans(&[*after]))),
             line("daemon.autostart", &settings.autostart, |when| Some(when.as_str().to_owned())),
+            line("web.port", &settings.web, |web| web.port.map(|port| port.to_string())),
+            line("web.read_only", &settings.web, |web| Some(web.read_only.to_string())),
             line("context.budget", &settings.budget, |budget| Some(format!("{} tokens", budget.0))),
         ]);
         let notifications = &settings.notifications;

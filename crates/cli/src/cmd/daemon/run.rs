@@ -1,5 +1,6 @@
 //! `atm daemon run`
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use atm_office::chores::Chore;
 use clap::Args;
 
 use super::super::duration::duration;
+use super::super::web;
 use super::units::UPGRADED;
 use crate::chores::{Chores, notifier_in_background};
 use crate::context::Context;
@@ -59,7 +61,9 @@ impl Run {
         // No project has a say in what is done for all.
         let file = Settings::user_file()?;
         let mut files = SettingsFiles::read([file.clone()]);
-        let mut chores = Arc::new(UserChores::new(Settings::of_user(&context.global)?, &context.office));
+        let settings = Settings::of_user(&context.global)?;
+        serve_web(context, &settings)?;
+        let mut chores = Arc::new(UserChores::new(settings, &context.office));
         loop {
             match daemon.run(&DaemonSettings { chores: Arc::<UserChores>::clone(&chores), files })? {
                 Ended::SettingsChanged => {
@@ -81,6 +85,22 @@ impl Run {
             }
         }
     }
+}
+
+/// Serves the dashboard beside the daemon's work, if the settings say where. It ends with the office's waits; a port that is
+/// taken is no reason to end.
+fn serve_web(context: &Context, settings: &Settings) -> Result<(), Failure> {
+    let Some(port) = settings.web.value.port else { return Ok(()) };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.get()));
+    let served = web::served(context, settings, address, settings.web.value.read_only)?;
+    thread::spawn(move || {
+        let ended =
+            atm_web::serve(served, |listening| tracing::info!(url = listening.url, "serves the dashboard"));
+        if let Err(error) = ended {
+            tracing::error!(%error, %address, "the dashboard cannot be served");
+        }
+    });
+    Ok(())
 }
 
 /// The chores, by the user's settings.

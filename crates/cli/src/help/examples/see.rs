@@ -43,4 +43,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ("stats", &["atm stats --since 7d", "atm stats --svg chart.svg"]),
     ("ui", &["atm ui", "atm ui --team dev --theme contrast"]),
     ("watch", &["atm watch --for 10m", "atm watch bob --all --count 1", "atm watch --json --for 1h"]),
+    (
+        "web",
+        &["atm web --open --for 8h", "atm web --port 8417 --read-only --for 1h", "atm web --json --for 10m"],
+    ),
 ];

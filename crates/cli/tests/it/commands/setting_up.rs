@@ -34,6 +34,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "inbox",
     "read",
     "watch",
+    "web",
     "status",
     "ack",
     "request",

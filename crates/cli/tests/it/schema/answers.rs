@@ -243,4 +243,5 @@ fn setting_up(all: &mut Holder) {
     all.run("install-checked", "install --check --project");
     all.run("plugin", "install claude --plugin plugin");
     all.run("primer", "primer");
+    all.run("web", "web --for 1ms");
 }

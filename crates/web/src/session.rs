@@ -1,0 +1,120 @@
+//! How a browser comes in: a token that is good once, and the cookie that it is exchanged for.
+//!
+//! The cookie is sealed, not remembered: so a page goes on after a restart. Its key is of the secret that tokens are derived from;
+//! who removes that file ends all sessions.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use atm_office::token::derive;
+use atm_wire::Stamp;
+use uuid::Uuid;
+
+use crate::guard::is_same;
+
+/// The cookie's name.
+pub(crate) const COOKIE: &str = "atm_session";
+/// How long a session lasts, in milliseconds.
+const LASTS: i64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// What lets in.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    /// For programs.
+    token: String,
+    /// Each for one browser, once; the newest last.
+    one_time: Mutex<VecDeque<String>>,
+    seal: String,
+}
+
+/// So many browsers may be on their way in.
+const MOST_ON_THEIR_WAY: usize = 8;
+
+impl Keys {
+    pub(crate) fn new(token: String, seal: String) -> Self {
+        Self { token, one_time: Mutex::default(), seal }
+    }
+
+    /// A token that is good once, for one more browser.
+    pub(crate) fn make_entrance(&self) -> String {
+        let made = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let mut all = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push_back(made.clone());
+        if all.len() > MOST_ON_THEIR_WAY {
+            all.pop_front();
+        }
+        made
+    }
+
+    pub(crate) fn is_token(&self, given: &str) -> bool {
+        is_same(given.as_bytes(), self.token.as_bytes())
+    }
+
+    /// Uses up the token that is good once, if this is it.
+    pub(crate) fn exchange(&self, given: &str) -> bool {
+        let mut all = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = all.len();
+        all.retain(|wanted| !is_same(given.as_bytes(), wanted.as_bytes()));
+        all.len() < before
+    }
+
+    /// A new session's cookie.
+    pub(crate) fn open_session(&self, now: Stamp) -> String {
+        let ticket = format!("{}.{}", now.as_millis(), Uuid::new_v4().simple());
+        let seal = self.sealed(&ticket);
+        format!("{ticket}.{seal}")
+    }
+
+    /// Whether a cookie is one of ours and still good.
+    pub(crate) fn is_session(&self, cookie: &str, now: Stamp) -> bool {
+        let Some((ticket, seal)) = cookie.rsplit_once('.') else { return false };
+        if !is_same(seal.as_bytes(), self.sealed(ticket).as_bytes()) {
+            return false;
+        }
+        let opened = ticket.split('.').next().and_then(|at| at.parse::<i64>().ok());
+        opened.is_some_and(|opened| (0..LASTS).contains(&now.as_millis().saturating_sub(opened)))
+    }
+
+    fn sealed(&self, ticket: &str) -> String {
+        derive(&self.seal, &format!("session {ticket}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> (Keys, String) {
+        let keys = Keys::new("a".repeat(64), "b".repeat(64));
+        let one_time = keys.make_entrance();
+        (keys, one_time)
+    }
+
+    #[test]
+    fn the_one_time_token_is_good_once() {
+        let (keys, one_time) = keys();
+        assert!(!keys.exchange("x") && !keys.is_token(&one_time));
+        assert!(keys.exchange(&one_time));
+        assert!(!keys.exchange(&one_time));
+        let all: Vec<String> = (0..=MOST_ON_THEIR_WAY).map(|_| keys.make_entrance()).collect();
+        assert!(!keys.exchange(&all[0]), "the oldest gave way");
+        assert!(keys.exchange(&all[1]) && keys.exchange(&all[MOST_ON_THEIR_WAY]));
+    }
+
+    #[test]
+    fn a_session_outlives_the_server_and_ends_in_time() {
+        let (keys, _) = keys();
+        let now = Stamp::from_millis(1_794_768_000_000);
+        let cookie = keys.open_session(now);
+        let (after_restart, _) = self::keys();
+        assert!(after_restart.is_session(&cookie, now));
+        let later = |millis: i64| Stamp::from_millis(now.as_millis() + millis);
+        assert!(after_restart.is_session(&cookie, later(LASTS - 1)));
+        assert!(!after_restart.is_session(&cookie, later(LASTS)));
+        assert!(!after_restart.is_session(&cookie, later(-1)), "not from the future");
+        let stranger = Keys::new("a".repeat(64), "c".repeat(64));
+        assert!(!stranger.is_session(&cookie, now));
+        let longer = cookie.replacen('1', "2", 1);
+        assert!(!keys.is_session(&longer, now) && !keys.is_session("", now) && !keys.is_session(".", now));
+    }
+}
