@@ -71,7 +71,7 @@ impl Feed {
     fn page(&self, since: &Since) -> Result<Arc<Page>, OfficeError> {
         let key = match since {
             Since::Cursor(cursor) => Some(cursor.to_string()),
-            Since::Start | Since::Now => None,
+            Since::Start | Since::Now | Since::Last(_) => None,
         };
         if let Some(known) = key.as_ref().and_then(|key| self.known(key)) {
             return Ok(known);
