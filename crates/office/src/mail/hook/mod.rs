@@ -261,6 +261,8 @@ impl Office {
         if seen.is_empty() {
             return Ok(Vec::new());
         }
+        // Without it, that it was handed over has to do.
+        let _ = self.prove_presented(team, who);
         let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
         if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {
