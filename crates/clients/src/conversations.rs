@@ -44,9 +44,12 @@ pub enum ConversationFormat {
     /// One SQLite database for all: a copy of it is read, together with its write-ahead log.
     Database {
         /// What a session showed to the model since a time, in milliseconds since the epoch. Copies go into a folder of ours.
-        shown_since: fn(&Path, session: &str, since: u64, copies: &Path) -> Result<Vec<Shown>, DatabaseError>,
+        shown_since: ShownSince,
     },
 }
+
+/// Reads a session of the database at a path, since a time; copies go into the last folder.
+pub type ShownSince = fn(&Path, &str, u64, &Path) -> Result<Vec<Shown>, DatabaseError>;
 
 /// Why a database cannot be read now.
 #[derive(Debug, thiserror::Error)]

@@ -28,6 +28,7 @@ says which. `--type` types the line into its pane instead, or a line of yours. O
 that is read. The line says that mail waits and from whom. Whether it helped is told by `atm track`. `atm wake --all
 --watch` does it for as long as it runs."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Wake {
     #[command(subcommand)]
     command: Option<Sub>,

@@ -43,7 +43,8 @@ impl HookFormat {
             return None;
         }
         Some(match event {
-            HookEvent::SessionStart => return self.takes_text_at_start.then_some(Moment::Begins),
+            HookEvent::SessionStart if self.takes_text_at_start => Moment::Begins,
+            HookEvent::SessionStart => Moment::BeginsSilently,
             HookEvent::Prompt | HookEvent::Tool => return self.takes_text_in_turn.then_some(Moment::Works),
             HookEvent::Stop | HookEvent::TeammateIdle if input.must_stop() => {
                 Moment::Stops { held_by: HeldBy::Nothing }
@@ -107,8 +108,8 @@ mod tests {
             let Some(hooks) = &client.profile().hooks else { continue };
             let moment = |event, text| hooks.moment(event, &input(text));
             let is_cursor = client == AgentClient::Cursor;
-            let begins = (client != AgentClient::Qwen).then_some(Moment::Begins);
-            assert_eq!(moment(SessionStart, "{}"), begins, "{client}");
+            let begins = if client == AgentClient::Qwen { Moment::BeginsSilently } else { Moment::Begins };
+            assert_eq!(moment(SessionStart, "{}"), Some(begins), "{client}");
             for event in [Prompt, Tool] {
                 assert_eq!(moment(event, "{}"), (!is_cursor).then_some(Moment::Works), "{client}");
             }

@@ -11,7 +11,9 @@ use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat, HookInput};
 use crate::launch::{self, Launch};
 use crate::profile::Profile;
-use crate::settings::{Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, edit_hook, grouped_hooks, server};
+use crate::settings::{
+    Dialect, HOOK_SECONDS, Identity, SERVER, SettingsFile, edit_hook, grouped_hooks, server,
+};
 
 const NAME: &str = "qwen";
 const VARIABLE: &str = "QWEN_HOME";

@@ -118,6 +118,10 @@ fn qwen_gets_mail_with_a_prompt_and_not_at_the_start() {
     bob.is_silent("SessionStart", &json!({ "source": "startup" }));
     let said = bob.says("UserPromptSubmit", &json!({ "prompt": "go on" }));
     assert!(text(&said).contains("the build is red"), "{said}");
+    // Killed before the turn's end, and taken up again: it did not keep what it was told.
+    bob.is_silent("SessionStart", &json!({ "source": "resume" }));
+    let said = bob.says("UserPromptSubmit", &json!({ "prompt": "go on" }));
+    assert!(text(&said).contains("the build is red"), "{said}");
     bob.is_silent("Stop", &json!({ "stop_hook_active": false }));
     assert_eq!(bob.unread(), [""; 0]);
 }

@@ -95,7 +95,7 @@ impl Office {
         };
         let went_on = tie.transcript().map(|transcript| Stamp::from_millis(transcript.changed_at));
         let activity = if is_running { rests() } else { None };
-        Some(Tied { activity, is_running, what, pid, went_on })
+        Some(Tied { is_running, what, pid, activity, went_on })
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a recipient's conversations gained, and what that proves.
 
 use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
 
 use atm_ledger::{Evidence, InboxKey, Known, Proof, Reading, Recording, Source, Stage};
 use atm_wire::{MemberName, TeamName};
@@ -10,7 +12,11 @@ use crate::error::OfficeError;
 use crate::office::Office;
 use crate::trail::intake::{Outline, outline};
 use crate::trail::seen::{Basis, Candidate, Seen, Used, entry_ids, judge_seen};
-use crate::trail::transcript::{Shown, Tie, Transcript};
+use crate::trail::transcript::{Shown, Transcript};
+
+/// How long is waited before each look for mail in a conversation that its client is just writing.
+const LATE_BY: [Duration; 4] =
+    [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(100), Duration::from_millis(150)];
 
 /// What one conversation gained since it was last read.
 #[derive(Debug)]
@@ -52,15 +58,31 @@ impl Office {
     }
 
     /// Looks for mail in the conversation that a hook of `who`'s client was called in last: it is about to be marked, and its
-    /// place there is a better proof than that it was handed over.
-    pub(crate) fn prove_presented(&self, team: &TeamName, who: &MemberName) -> Result<(), OfficeError> {
-        let newest = self.ties(team).of(who.as_str()).last().and_then(Tie::transcript);
-        let Some(transcript) = newest.filter(|_| self.books.exist()) else { return Ok(()) };
+    /// place there is a better proof than that it was handed over. Clients write their conversations a moment late, so it is
+    /// looked for a few times.
+    pub(crate) fn prove_presented(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        ids: &[&str],
+    ) -> Result<(), OfficeError> {
+        let ties = self.ties(team);
+        let Some(tie) = ties.of(who.as_str()).last().filter(|_| self.books.exist()) else { return Ok(()) };
         // What the ledger does not know yet would be passed over for good.
         self.look_at_inbox(team, who, None)?;
-        let (inbox, transcripts) = (self.inbox_key(team, who), [transcript]);
-        let gains = self.read_conversations(&inbox, &transcripts)?;
-        self.prove_seen(team, &inbox, &transcripts, gains)
+        let inbox = self.inbox_key(team, who);
+        for wait in LATE_BY {
+            thread::sleep(wait);
+            let Some(transcript) = tie.transcript() else { return Ok(()) };
+            let transcripts = [transcript];
+            let gains = self.read_conversations(&inbox, &transcripts)?;
+            self.prove_seen(team, &inbox, &transcripts, gains)?;
+            let open = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Accepted, Stage::Seen))?;
+            if !open.iter().any(|known| ids.contains(&known.id.as_str())) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Records which open messages are in what the conversations gained. The inbox was looked at after they were read.

@@ -32,6 +32,9 @@ fn listed(at: i64, ids: &[(&str, &str)]) -> Shown {
     Shown { shape: Shape::Listed, ..entry(0, at, text) }
 }
 
+/// What a hook lists, and what that proves.
+type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+
 const A: &str = "01a1e542-c42b-75da-a9bc-d9bd7906ec52";
 const B: &str = "01a1e542-c42b-75da-a9bc-d9bd7906ec53";
 
@@ -40,7 +43,7 @@ const B: &str = "01a1e542-c42b-75da-a9bc-d9bd7906ec53";
 #[test]
 fn an_id_proves_its_message_alone_whether_it_lies_unread_or_not() {
     let open = || vec![Candidate { is_unread: true, ..message(A, "hello") }, message(B, "hello")];
-    let rows: [(&[(&str, &str)], &[&str]); 5] = [
+    let rows: [Row<'_>; 5] = [
         (&[("bob", B)], &[B]),
         (&[("bob", A), ("bob", B)], &[A, B]),
         (&[("bob", B), ("bob", A)], &[B, A]),
