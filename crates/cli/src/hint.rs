@@ -95,6 +95,9 @@ fn advice(hint: &Hint) -> String {
         Hint::SetWake { name } => {
             format!("`atm member set {} --wake WAY` says how", word(name, "NAME"))
         }
+        Hint::QueueWake { name } => {
+            format!("its mail waits in its inbox; `atm wake {} --queue` keeps the line", word(name, "NAME"))
+        }
         Hint::SetWakeDetail { name, what } => {
             format!("`atm member set {} --{what} …` says it", word(name, "NAME"))
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::profile::Profile;
-use crate::{claude, codex, cursor, gemini, opencode};
+use crate::{claude, codex, cursor, gemini, opencode, qwen};
 
 /// A program that agents run in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum AgentClient {
     Codex,
     /// Gemini CLI.
     Gemini,
+    /// Qwen Code.
+    Qwen,
     /// `OpenCode`.
     Opencode,
     /// Cursor.
@@ -28,7 +30,8 @@ pub struct UnknownClient;
 
 impl AgentClient {
     /// All of them, in the order in which people see them.
-    pub const ALL: [Self; 5] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor];
+    pub const ALL: [Self; 6] =
+        [Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Opencode, Self::Cursor];
 
     /// What is known of it.
     pub fn profile(self) -> &'static Profile {
@@ -36,6 +39,7 @@ impl AgentClient {
             Self::Claude => &claude::PROFILE,
             Self::Codex => &codex::PROFILE,
             Self::Gemini => &gemini::PROFILE,
+            Self::Qwen => &qwen::PROFILE,
             Self::Opencode => &opencode::PROFILE,
             Self::Cursor => &cursor::PROFILE,
         }

@@ -1,8 +1,10 @@
 //! Where clients keep their conversations. They are private: files are read, never written.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::folders::Folders;
+use crate::shown::Shown;
 
 /// Where a client keeps its conversations, and as what.
 #[derive(Debug)]
@@ -11,16 +13,74 @@ pub struct Conversations {
     pub place: fn(&Folders) -> PathBuf,
     /// What is there.
     pub format: ConversationFormat,
+    /// Whether a process has a conversation open, by where it is kept and its session.
+    pub openness: fn(&Path, session: &str) -> Openness,
+}
+
+/// Whether a process has a conversation open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Openness {
+    /// This one has.
+    Open {
+        /// The process.
+        pid: u64,
+    },
+    /// None has.
+    Closed,
+    /// Nobody can tell.
+    Unknown,
 }
 
 /// As what conversations are kept.
 #[derive(Debug)]
 pub enum ConversationFormat {
-    /// A file of JSON Lines for each. The function gives the session that a file's name has in it, all of it or its
-    /// beginning.
-    JsonLines(fn(file_name: &str) -> Option<&str>),
+    /// A file of JSON Lines for each.
+    JsonLines {
+        /// The session that a file's name has in it, all of it or its beginning.
+        session_in: fn(file_name: &str) -> Option<&str>,
+        /// What a line shows to the model; the file may be that of an agent inside a session.
+        shown: fn(line: &str, is_inside: bool) -> Option<Shown>,
+    },
     /// One SQLite database for all: a copy of it is read, together with its write-ahead log.
-    Sqlite,
+    Database {
+        /// What a session showed to the model since a time, in milliseconds since the epoch. Copies go into a folder of ours.
+        shown_since: ShownSince,
+    },
+}
+
+/// Reads a session of the database at a path, since a time; copies go into the last folder.
+pub type ShownSince = fn(&Path, &str, u64, &Path) -> Result<Vec<Shown>, DatabaseError>;
+
+/// Why a database cannot be read now.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// It could not be copied.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// What was copied is no database, or not the one that we know.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
+    /// It changed each time while it was copied.
+    #[error("it changes while it is copied")]
+    Changing,
+    /// It is too large to be copied at every look.
+    #[error("it is too large to be copied")]
+    TooLarge,
+}
+
+impl Conversations {
+    /// Whether `path`, in a client's own words, can be where it keeps `session`: a conversation's file has the session in
+    /// its name.
+    pub fn is_of(&self, path: &Path, session: &str) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        path.is_absolute()
+            && match self.format {
+                ConversationFormat::JsonLines { session_in, .. } => {
+                    session_in(name).is_some_and(|said| said.len() >= 8 && session.starts_with(said))
+                }
+                ConversationFormat::Database { .. } => !name.is_empty(),
+            }
+    }
 }
 
 #[cfg(test)]
@@ -52,14 +112,17 @@ mod tests {
                 Some("0b7e1234"),
             ),
             (AgentClient::Gemini, "/home/me/.gemini/tmp", "logs.jsonl", None),
+            (AgentClient::Qwen, "/home/me/.qwen/projects", "0b7e-1.jsonl", Some("0b7e-1")),
         ] {
             let conversations = client.profile().conversations.as_ref().unwrap();
             assert_eq!((conversations.place)(&folders), Path::new(place), "{client}");
-            let ConversationFormat::JsonLines(session_in) = conversations.format else { panic!("{client}") };
+            let ConversationFormat::JsonLines { session_in, .. } = conversations.format else {
+                panic!("{client}")
+            };
             assert_eq!(session_in(file), session, "{client} {file}");
         }
         let opencode = AgentClient::Opencode.profile().conversations.as_ref().unwrap();
         assert_eq!((opencode.place)(&folders), Path::new("/home/me/.local/share/opencode/opencode.db"));
-        assert!(matches!(opencode.format, ConversationFormat::Sqlite));
+        assert!(matches!(opencode.format, ConversationFormat::Database { .. }));
     }
 }

@@ -33,6 +33,7 @@ pub(crate) static PROFILE: Profile = Profile {
     hooks: Some(HookFormat {
         events: &EVENTS,
         recognises,
+        takes_text_at_start: true,
         takes_text_in_turn: false,
         stop_is_held_by: HeldBy::Any,
         largest_text: hook::LARGEST_TEXT,

@@ -23,6 +23,8 @@ pub struct Role<'a> {
     pub plan_mode: bool,
     /// What it may do without asking, in its client's own word; only if somebody chose it.
     pub permission_mode: Option<&'a str>,
+    /// Whether it is to run without a terminal UI: one run, with these first words, at the end of which it has ended.
+    pub headless: Option<&'a str>,
 }
 
 /// How a client is started as a member.
@@ -36,6 +38,8 @@ pub struct Launch {
     pub has_short_models: bool,
     /// The option that says what it may do without asking, if it has one.
     pub permission_option: Option<&'static str>,
+    /// Words that make it run without a terminal UI, before those that it is told.
+    pub headless: &'static [&'static str],
 }
 
 /// What to run: the client's own program, or the words that were given for it, and what it takes to be this member.
@@ -48,6 +52,10 @@ pub fn command(client: Option<AgentClient>, given: &[String], role: &Role<'_>) -
     command.extend((launch.arguments)(role));
     if let (Some(option), Some(mode)) = (launch.permission_option, role.permission_mode) {
         command.extend(words(&[option, mode]));
+    }
+    if let Some(prompt) = role.headless {
+        command.extend(words(launch.headless));
+        command.push(prompt.to_owned());
     }
     command
 }
@@ -70,6 +78,7 @@ pub(crate) const PLAIN: Launch = Launch {
     environment: &[],
     has_short_models: false,
     permission_option: None,
+    headless: &["run"],
 };
 
 /// Words of a command line.
@@ -92,6 +101,7 @@ mod tests {
             model,
             plan_mode,
             permission_mode: Some("acceptEdits").filter(|_| plan_mode),
+            headless: None,
         };
         command(client, &words(given), &role).join(" ")
     }
@@ -129,11 +139,40 @@ mod tests {
         for (client, expected) in [
             (AgentClient::Codex, "codex --ask-for-approval acceptEdits"),
             (AgentClient::Gemini, "gemini --approval-mode acceptEdits"),
+            (AgentClient::Qwen, "qwen --approval-mode acceptEdits"),
             (AgentClient::Opencode, "opencode"),
         ] {
             assert_eq!(built(Some(client), &[], None, true), expected);
             assert_eq!(client.has_permission_modes(), expected.contains("acceptEdits"), "{client}");
         }
+    }
+
+    #[test]
+    fn each_client_has_a_way_to_run_without_a_terminal() {
+        let (team, name) = (TeamName::create("dev").unwrap(), MemberName::create("bob").unwrap());
+        let role = Role {
+            team: &team,
+            lead_session: None,
+            name: &name,
+            agent_type: "general-purpose",
+            color: &Color::Blue,
+            model: None,
+            plan_mode: false,
+            permission_mode: Some("plan"),
+            headless: Some("read your mail"),
+        };
+        for (client, expected) in [
+            (AgentClient::Claude, "--permission-mode plan -p read your mail"),
+            (AgentClient::Codex, "codex --ask-for-approval plan exec --skip-git-repo-check read your mail"),
+            (AgentClient::Gemini, "gemini --approval-mode plan -p read your mail"),
+            (AgentClient::Qwen, "qwen --approval-mode plan -p read your mail"),
+            (AgentClient::Opencode, "opencode run read your mail"),
+        ] {
+            let built = command(Some(client), &[], &role).join(" ");
+            assert!(built.ends_with(expected), "{built}");
+        }
+        // In print mode new versions of Claude Code have no team: it is a member by its environment.
+        assert!(!command(Some(AgentClient::Claude), &[], &role).contains(&"--agent-id".to_owned()));
     }
 
     #[test]

@@ -22,11 +22,14 @@ pub mod launch;
 mod opencode;
 mod profile;
 pub mod program;
+mod qwen;
 pub mod settings;
 pub mod shell;
+pub mod shown;
 pub mod wake;
 
 pub use client::{AgentClient, UnknownClient};
 pub use command::CommandLine;
 pub use folders::{Folders, Scope};
 pub use profile::{Plugin, PluginFile, Profile};
+pub use shown::{Shape, Shown};

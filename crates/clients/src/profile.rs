@@ -28,7 +28,7 @@ pub struct Profile {
     pub left_to_do: fn(Scope) -> &'static [&'static str],
     /// How it is asked whether what we set up works.
     pub check: SelfCheck,
-    /// How its hooks speak; nothing, where a plugin of ours calls the hooks of another client.
+    /// How its hooks speak, or how a plugin of ours does that takes their place.
     pub hooks: Option<HookFormat>,
     /// Where its conversations are; nothing, where that is not known.
     pub conversations: Option<Conversations>,

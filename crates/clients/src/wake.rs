@@ -100,6 +100,7 @@ mod tests {
             (AgentClient::Codex, false, true, true),
             (AgentClient::Opencode, false, false, true),
             (AgentClient::Gemini, false, false, false),
+            (AgentClient::Qwen, false, false, false),
             (AgentClient::Cursor, false, false, false),
         ] {
             assert_eq!(possible(client, false, false), neither, "{client}");

@@ -56,7 +56,10 @@ fn every_client_can_be_set_up_for_a_user_and_for_a_project() {
 #[test]
 fn every_hook_is_installed_under_a_name_that_we_know() {
     for client in AgentClient::ALL {
-        let Some(hooks) = &client.profile().hooks else { continue };
+        // Where a plugin takes their place, there are none to install.
+        let Some(hooks) = client.profile().hooks.as_ref().filter(|hooks| !hooks.events.is_empty()) else {
+            continue;
+        };
         for (event, name) in hooks.events {
             assert_eq!(HookEvent::parse(name), Some(*event), "{client} {name}");
         }

@@ -200,6 +200,11 @@ pub enum Hint {
         /// What: `session`, `server`.
         what: &'static str,
     },
+    /// The line can be kept for when the member's conversation is opened.
+    QueueWake {
+        /// Whose.
+        name: String,
+    },
     /// Its mail waits in its inbox, and waking is tried again at the next step.
     WakeAgain,
 

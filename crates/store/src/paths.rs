@@ -178,6 +178,11 @@ impl State {
         self.reservations().join(format!("{}.json", key.simple()))
     }
 
+    /// Where databases of clients are copied to, in order to be read.
+    pub fn copies(&self) -> PathBuf {
+        self.path.join("copies")
+    }
+
     /// The token of servers on local ports.
     pub fn token(&self) -> PathBuf {
         self.path.join("http.token")

@@ -35,6 +35,11 @@ impl Scratch {
         Self { path: state.scratch(&root.teams().join(team.file_stem()), "conversations") }
     }
 
+    /// Which conversations of which clients are those of a team's members, as the clients' hooks said.
+    pub fn of_ties(root: &Root, team: &TeamName, state: &State) -> Self {
+        Self { path: state.scratch(&root.teams().join(team.file_stem()), "ties") }
+    }
+
     /// What is in the inboxes of a team.
     pub fn of_mail(root: &Root, team: &TeamName, state: &State) -> Self {
         Self { path: state.scratch(&root.teams().join(team.file_stem()), "mail") }

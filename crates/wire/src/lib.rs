@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod artifact;
 pub mod backup;
+pub mod brief;
 pub mod color;
 pub mod count;
 pub mod cursor;

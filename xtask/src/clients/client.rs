@@ -16,10 +16,11 @@ pub(super) struct Client {
     pub(super) version: &'static str,
 }
 
-pub(super) const CLIENTS: [Client; 4] = [
+pub(super) const CLIENTS: [Client; 5] = [
     Client { title: "Claude Code", name: "claude", package: "@anthropic-ai/claude-code", version: "2.1.325" },
     Client { title: "Codex", name: "codex", package: "@openai/codex", version: "0.166.0" },
     Client { title: "Gemini CLI", name: "gemini", package: "@google/gemini-cli", version: "0.61.0" },
+    Client { title: "Qwen Code", name: "qwen", package: "@qwen-code/qwen-code", version: "0.24.4" },
     Client { title: "OpenCode", name: "opencode", package: "opencode-ai", version: "1.18.33" },
 ];
 
@@ -41,6 +42,10 @@ impl Client {
                 ".gemini/settings.json",
                 "{\n    // mine\n    \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } } /* the end */\n}\n"
                     .to_owned(),
+            ),
+            "qwen" => (
+                ".qwen/settings.json",
+                "{\n  // mine\n  \"security\": { \"auth\": { \"selectedType\": \"openai\" } }\n}\n".to_owned(),
             ),
             _ => (
                 ".config/opencode/opencode.jsonc",
@@ -71,6 +76,11 @@ impl Client {
             "gemini" => {
                 command.args(["-m", "gemini-2.5-flash", "-p", "hello"]);
                 command.env("GOOGLE_GEMINI_BASE_URL", &model.url).env("GEMINI_API_KEY", "none");
+            }
+            "qwen" => {
+                command.args(["-p", "hello"]);
+                command.env("OPENAI_BASE_URL", format!("{}/v1", model.url)).env("OPENAI_API_KEY", "none");
+                command.env("OPENAI_MODEL", "m");
             }
             _ => drop(command.args(["run", "hello"])),
         }

@@ -1,6 +1,7 @@
 //! `cargo xtask clients`: sets `atm` up in the real clients, each in an empty home, and sees whether it works: the
 //! client's own check of the server, and a turn with a model of ours that has to be told of new mail. Its delivery part
-//! compares what atm says about mail with what the model of a real Claude Code was sent.
+//! compares what atm says about mail with what the model of a real Claude Code was sent; its states part does so for all
+//! clients, in one turn after the other.
 
 mod client;
 mod delivery;
@@ -9,6 +10,7 @@ mod home;
 mod model;
 mod npm;
 mod report;
+mod vendors;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ pub(crate) struct Args {
     /// Put the results into docs/CLIENTS.md
     #[arg(long, conflicts_with_all = ["only", "version", "role"])]
     write: bool,
-    /// This client only: claude, codex, gemini or opencode
+    /// This client only: claude, codex, gemini, qwen or opencode
     #[arg(long, value_name = "NAME", value_parser = CLIENTS.map(|client| client.name))]
     only: Option<String>,
     /// The newest versions, instead of those that were seen working
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// The reservations part only: each client edits a file that another member has reserved
     #[arg(long, conflicts_with_all = ["only", "delivery"])]
     reservations: bool,
+    /// The part with states only: mail for each client before a turn, in one, when it is killed and when it goes on
+    #[arg(long, conflicts_with_all = ["delivery", "newest"])]
+    states: bool,
     #[command(flatten)]
     choice: delivery::Choice,
 }
@@ -65,7 +70,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(all_well, "not everything works");
         return Ok(());
     }
-    let works = args.delivery || {
+    let has_states = args.delivery || args.newest || {
+        let rows = vendors::run(args.only.as_deref(), atm)?;
+        print!("{}", vendors::table(&rows));
+        if args.write {
+            let table = vendors::table(&rows);
+            report::write(&document, "states", "cargo xtask clients --states --write", &table)?;
+        }
+        rows.iter().all(vendors::Row::is_true)
+    };
+    let works = args.delivery || args.states || {
         let rows = set_up(args, atm)?;
         print!("{}", report::table(&rows));
         if args.write {
@@ -73,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         rows.iter().all(Row::works)
     };
-    let delivers = args.only.is_some() || args.newest || {
+    let delivers = args.only.is_some() || args.newest || args.states || {
         let report = delivery::run(&args.choice, atm)?;
         if args.choice.json {
             println!("{:#}", report.json());
@@ -85,6 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         report.is_true()
     };
+    ensure!(has_states, "not all mail arrived and was proved");
     ensure!(works, "not everything works");
     ensure!(delivers, "a client did not run, or atm said something that is not so");
     Ok(())

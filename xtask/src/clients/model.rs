@@ -105,7 +105,7 @@ pub(super) fn read_body(reader: &mut impl BufRead) -> io::Result<String> {
 }
 
 /// What the provider of this path says.
-fn answer(path: &str, wants_stream: bool) -> (&'static str, String) {
+pub(super) fn answer(path: &str, wants_stream: bool) -> (&'static str, String) {
     let events = if path.contains("/messages") && wants_stream {
         anthropic()
     } else if path.contains(":streamGenerateContent") {
@@ -120,7 +120,7 @@ fn answer(path: &str, wants_stream: bool) -> (&'static str, String) {
     ("text/event-stream", stream_of(&events))
 }
 
-fn stream_of(events: &[Event]) -> String {
+pub(super) fn stream_of(events: &[Event]) -> String {
     let event = |(name, data): &Event| {
         let name = if name.is_empty() { String::new() } else { format!("event: {name}\n") };
         format!("{name}data: {data}\n\n")
@@ -144,7 +144,7 @@ fn plain(path: &str) -> Value {
     }
 }
 
-fn message(content: &Value, stop_reason: &Value) -> Value {
+pub(super) fn message(content: &Value, stop_reason: &Value) -> Value {
     json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content,
             "stop_reason": stop_reason, "stop_sequence": null, "usage": { "input_tokens": 1, "output_tokens": 1 } })
 }
@@ -198,14 +198,16 @@ pub(super) fn response(item: &Value) -> Vec<Event> {
 }
 
 fn chat() -> Vec<(&'static str, Value)> {
+    chat_of(json!({ "role": "assistant", "content": WORDS }), "stop")
+}
+
+/// An answer that is this, and ends so.
+pub(super) fn chat_of(delta: Value, end: &str) -> Vec<(&'static str, Value)> {
     let chunk = |delta: Value, end: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": end });
         json!({ "id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice] })
     };
-    vec![
-        ("", chunk(json!({ "role": "assistant", "content": WORDS }), Value::Null)),
-        ("", chunk(json!({}), json!("stop"))),
-    ]
+    vec![("", chunk(delta, Value::Null)), ("", chunk(json!({}), json!(end)))]
 }
 
 #[cfg(test)]

@@ -66,6 +66,9 @@ struct How {
     /// What it may do without asking, in its client's own word; for Claude Code: acceptEdits, plan, …
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
+    /// Its client runs without a terminal UI: it does what its mail asks for, and ends. `respawn` starts it again
+    #[arg(long)]
+    headless: bool,
     /// Where its pane goes [default: window]
     #[arg(long, value_enum)]
     place: Option<PlaceArg>,
@@ -129,6 +132,7 @@ impl How {
                 PlaceArg::Split => Place::Split,
             }),
             server: self.socket.map(|socket| Server::Socket(context.cwd.join(socket))).or_else(here),
+            headless: self.headless.then_some(true),
             env: variables(context),
             on_exit: notice(context, team),
         })

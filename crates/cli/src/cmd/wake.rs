@@ -23,11 +23,12 @@ use crate::output::{outlet, safe};
     args_conflicts_with_subcommands = true,
     after_help = "\
 Each member by its client's own way: a Claude Code member of a team looks by itself; a hook waits with `atm wake wait`;
-Codex is told by `codex queue`, OpenCode by its server, others by a line in their tmux pane. `atm member set NAME --wake`
+Codex is told by `codex queue` if its conversation is open (or with `--queue`), OpenCode by its server, others by a line in their tmux pane. `atm member set NAME --wake`
 says which. `--type` types the line into its pane instead, or a line of yours. Only one that waits, and once for each new message and step of [wake] after in the settings; never for mail
 that is read. The line says that mail waits and from whom. Whether it helped is told by `atm track`. `atm wake --all
 --watch` does it for as long as it runs."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Wake {
     #[command(subcommand)]
     command: Option<Sub>,
@@ -44,6 +45,9 @@ pub(crate) struct Wake {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
+    /// Codex: also if no process has its conversation open; it is told when one does
+    #[arg(long, conflicts_with_all = ["all", "line", "watch"])]
+    queue: bool,
     /// Go on: wake whenever mail comes or a step of the ladder is due, until you stop it
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
@@ -102,6 +106,9 @@ impl Wake {
         }
         let woken = match &name {
             Some(name) if let Some(line) = &self.line => vec![typed(context, &team, name, line)?],
+            Some(name) if self.queue => {
+                vec![context.office.wake_or_queue(&team, name, ladder, self.dry_run)?]
+            }
             Some(name) => vec![context.office.wake(&team, name, ladder, self.dry_run)?],
             None => context.office.wake_all(&team, ladder, self.dry_run)?,
         };

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 use atm_office::view::{Kind, MessageView};
-use atm_wire::{Stamp, counted, visible};
+use atm_wire::{Stamp, brief, counted, visible};
 use serde_json::Value;
 
 use super::{ids::short as short_id, safe};
@@ -28,8 +28,6 @@ const BYTES_OF_A_TOKEN: usize = 4;
 const LONGEST_NAME: usize = 16;
 /// The longest number or id in a line of notices.
 const LONGEST_NUMBER: usize = 8;
-/// What stands below the mail.
-const ANSWER: &str = "\nAnswer with: atm reply ID TEXT";
 /// What shows what was left out, as much of it as goes into another prompt.
 const MORE: &str = "atm read --format context";
 /// Room for the line that says what was left out.
@@ -86,7 +84,7 @@ pub(crate) fn brief(messages: &[MessageView], more: usize, limit: usize, now: St
         (0..messages.len()).partition(|at| !Notice::is_one(&messages[*at]));
     let folded = fold(notices.iter().map(|at| &messages[*at]));
     let mut shown: Vec<bool> = messages.iter().map(Notice::is_one).collect();
-    let room = limit.saturating_sub(folded.len() + ANSWER.len() + REST);
+    let room = limit.saturating_sub(folded.len() + 1 + brief::CLOSING.len() + REST);
     for at in mail {
         let (entry, is_whole) = entry(&messages[at], room, now);
         let is_first = !shown.iter().zip(messages).any(|(shown, message)| *shown && !Notice::is_one(message));
@@ -117,22 +115,21 @@ pub(crate) fn brief(messages: &[MessageView], more: usize, limit: usize, now: St
         let from = if from.is_empty() { String::new() } else { format!(" from {from}") };
         let _ = write!(text, "\n- {} more wait{from}: {MORE}", waiting.len() + more);
     }
-    text.push_str(ANSWER);
+    text.push('\n');
+    text.push_str(brief::CLOSING);
     Brief { text, shown }
 }
 
 /// A message in words; and whether that is all of it: what is far beyond `room` is not rendered.
 fn entry(message: &MessageView, room: usize, now: Stamp) -> (String, bool) {
-    let from = visible::name(&message.from);
     let is_protocol = message.kind == Kind::Protocol;
     let kind = if is_protocol { format!(" {}", safe::line(&message.r#type)) } else { String::new() };
-    let pending = if message.pending { " (waited while you were off)" } else { "" };
-    let id = short_id(&message.id);
+    let pending = if message.pending { brief::WAITED } else { "" };
     let by = message.ack_by.as_ref().map(|by| format!(" by {}", time(by, now))).unwrap_or_default();
     let is_wanted = message.owes_ack();
-    let wanted = if is_wanted { format!(" (wants `atm ack {id}`{by})") } else { String::new() };
-    let mut entry =
-        format!("\n- from {from}{kind} at {} [{id}]{pending}{wanted}", time(&message.timestamp, now));
+    let wanted = if is_wanted { brief::wanted(&message.id, &by) } else { String::new() };
+    let heading = brief::heading(&message.from, &kind, &time(&message.timestamp, now), &message.id);
+    let mut entry = format!("\n{heading}{pending}{wanted}");
     let text = message.words();
     let start = cut(&text, room);
     for line in start.lines() {

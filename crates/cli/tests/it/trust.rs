@@ -333,7 +333,7 @@ fn hooks_hand_over_the_users_mail_and_never_speak_of_it() {
 #[test]
 fn what_install_writes_for_a_user_is_the_users_own() {
     for trusted in [false, true] {
-        for client in ["claude", "codex", "gemini", "opencode", "cursor"] {
+        for client in ["claude", "codex", "gemini", "qwen", "opencode", "cursor"] {
             let victim = Victim::new();
             victim.settings("root = \"tree\"\nstate = \"state\"\nteam = \"theirs\"\nas = \"mallory\"\n");
             if trusted {

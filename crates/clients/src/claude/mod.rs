@@ -4,6 +4,7 @@ mod plugin;
 pub mod process;
 mod servers;
 pub mod sessions;
+pub mod transcript;
 pub mod versions;
 
 use atm_wire::team::Manner;
@@ -11,7 +12,7 @@ use serde_json::json;
 
 use crate::check::SelfCheck;
 use crate::client::AgentClient;
-use crate::conversations::{ConversationFormat, Conversations};
+use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, GO_ON, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch::{Launch, Role, words};
@@ -48,6 +49,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &EVENTS,
         // What nobody else claims is taken for its own.
         recognises: |_, _| false,
+        takes_text_at_start: true,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
@@ -55,7 +57,11 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, Some(VARIABLE), ".claude").join("projects"),
-        format: ConversationFormat::JsonLines(|name| name.strip_suffix(".jsonl")),
+        format: ConversationFormat::JsonLines {
+            session_in: |name| name.strip_suffix(".jsonl"),
+            shown: transcript::shown,
+        },
+        openness: |_, _| Openness::Unknown,
     }),
     wake: Some(WakeMethod {
         manner: Manner::Poll,
@@ -67,6 +73,7 @@ pub(crate) static PROFILE: Profile = Profile {
         environment: &[("CLAUDECODE", "1"), ("CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS", "1")],
         has_short_models: true,
         permission_option: Some("--permission-mode"),
+        headless: &["-p"],
     }),
     plugin: Some(Plugin {
         manifest: plugin::MANIFEST,
@@ -133,8 +140,12 @@ fn hooks(identity: &Identity) -> Vec<Piece> {
     hooks
 }
 
-/// It is a member of the team by its own means: a separate process.
+/// It is a member of the team by its own means: a separate process. Without a terminal it has no team, and is a member by its
+/// environment and its hooks.
 fn arguments(role: &Role<'_>) -> Vec<String> {
+    if role.headless.is_some() {
+        return role.model.map(|model| words(&["--model", model])).unwrap_or_default();
+    }
     let id = format!("{}@{}", role.name, role.team);
     let mut arguments = words(&[process::AGENT_ID, &id, "--agent-name", role.name.as_str()]);
     let color = role.color.to_string();

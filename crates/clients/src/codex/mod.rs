@@ -1,6 +1,8 @@
 //! Codex.
 
 mod app_server;
+mod rollout;
+mod threads;
 
 use atm_wire::team::Manner;
 use serde_json::json;
@@ -42,6 +44,7 @@ pub(crate) static PROFILE: Profile = Profile {
     hooks: Some(HookFormat {
         events: &EVENTS,
         recognises,
+        takes_text_at_start: true,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
@@ -49,10 +52,15 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, Some(VARIABLE), ".codex").join("sessions"),
-        format: ConversationFormat::JsonLines(thread_in),
+        format: ConversationFormat::JsonLines { session_in: thread_in, shown: rollout::shown },
+        openness: threads::openness,
     }),
     wake: Some(WakeMethod { manner: Manner::Codex, title: "codex queue", way: WakeWay::Command(queue) }),
-    launch: Some(Launch { permission_option: Some("--ask-for-approval"), ..launch::PLAIN }),
+    launch: Some(Launch {
+        permission_option: Some("--ask-for-approval"),
+        headless: &["exec", "--skip-git-repo-check"],
+        ..launch::PLAIN
+    }),
     plugin: None,
     has_rewake_hook: false,
 };

@@ -24,6 +24,8 @@ pub enum HookEvent {
 pub enum Moment {
     /// It begins, or is taken up again: what was presented before may be lost to it.
     Begins,
+    /// The same in a client that does not keep what it is told then: mail waits for the first prompt.
+    BeginsSilently,
     /// A turn begins, or goes on.
     Works,
     /// A turn ends.

@@ -70,6 +70,11 @@ impl HookInput {
         said.iter().flatten().any(|name| names.contains(name))
     }
 
+    /// Whether it is about an agent inside the session, a member or not.
+    pub fn is_inside(&self) -> bool {
+        self.is_inner_agent() || self.member_inside().is_some()
+    }
+
     /// Whether an agent inside the session is at work: the mail is not for it.
     pub(crate) fn is_inner_agent(&self) -> bool {
         self.agent_id.as_deref().is_some_and(|id| !id.is_empty() && !id.contains('@'))

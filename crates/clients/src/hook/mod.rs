@@ -23,6 +23,9 @@ pub struct HookFormat {
     pub events: &'static [(HookEvent, &'static str)],
     /// Whether an input is from this client, as far as it shows. The words are the event's name, by which it was called.
     pub recognises: fn(&HookInput, &str) -> bool,
+    /// Whether text that it gets at a session's start is kept in the conversation, so that it can be proved. Where it is not,
+    /// mail waits for the first prompt.
+    pub takes_text_at_start: bool,
     /// Whether text gets to the model in the middle of a turn.
     pub takes_text_in_turn: bool,
     /// Which mail keeps an agent going that wants to stop.
@@ -40,7 +43,8 @@ impl HookFormat {
             return None;
         }
         Some(match event {
-            HookEvent::SessionStart => Moment::Begins,
+            HookEvent::SessionStart if self.takes_text_at_start => Moment::Begins,
+            HookEvent::SessionStart => Moment::BeginsSilently,
             HookEvent::Prompt | HookEvent::Tool => return self.takes_text_in_turn.then_some(Moment::Works),
             HookEvent::Stop | HookEvent::TeammateIdle if input.must_stop() => {
                 Moment::Stops { held_by: HeldBy::Nothing }
@@ -83,6 +87,11 @@ mod tests {
             ("AfterTool", r#"{"session_id":"s","turn_id":"3"}"#, AgentClient::Gemini),
             ("BeforeTool", r#"{"session_id":"s"}"#, AgentClient::Gemini),
             ("", r#"{"session_id":"s","turn_id":"3","hook_event_name":"PreToolUse"}"#, AgentClient::Codex),
+            (
+                "Stop",
+                r#"{"session_id":"s","transcript_path":"/home/me/.qwen/projects/-p/chats/s.jsonl","prompt_id":"s#0"}"#,
+                AgentClient::Qwen,
+            ),
             ("stop", r#"{"conversation_id":"c","status":"completed"}"#, AgentClient::Cursor),
             ("beforeSubmitPrompt", r#"{"session_id":"s","conversation_id":"c"}"#, AgentClient::Cursor),
         ] {
@@ -99,7 +108,8 @@ mod tests {
             let Some(hooks) = &client.profile().hooks else { continue };
             let moment = |event, text| hooks.moment(event, &input(text));
             let is_cursor = client == AgentClient::Cursor;
-            assert_eq!(moment(SessionStart, "{}"), Some(Moment::Begins), "{client}");
+            let begins = if client == AgentClient::Qwen { Moment::BeginsSilently } else { Moment::Begins };
+            assert_eq!(moment(SessionStart, "{}"), Some(begins), "{client}");
             for event in [Prompt, Tool] {
                 assert_eq!(moment(event, "{}"), (!is_cursor).then_some(Moment::Works), "{client}");
             }
@@ -138,6 +148,10 @@ mod tests {
             (AgentClient::Codex, HookEvent::BeforeTool, "hookSpecificOutput PreToolUse"),
             (AgentClient::Gemini, HookEvent::BeforeTool, "decision reason deny"),
             (AgentClient::Cursor, HookEvent::BeforeTool, "agent_message permission user_message"),
+            (AgentClient::Qwen, HookEvent::Prompt, "hookSpecificOutput UserPromptSubmit"),
+            (AgentClient::Qwen, HookEvent::Stop, "decision reason block"),
+            (AgentClient::Opencode, HookEvent::Tool, "hookSpecificOutput PostToolUse"),
+            (AgentClient::Opencode, HookEvent::Stop, "decision reason block"),
             (AgentClient::Cursor, HookEvent::SessionStart, "additional_context"),
             (AgentClient::Cursor, HookEvent::Stop, "followup_message"),
         ] {

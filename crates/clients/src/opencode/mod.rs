@@ -1,5 +1,6 @@
 //! `OpenCode`. It has no hooks but plugins: ours calls `atm hook`.
 
+mod database;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -9,8 +10,9 @@ use serde_json::json;
 
 use crate::check::SelfCheck;
 use crate::client::AgentClient;
-use crate::conversations::{ConversationFormat, Conversations};
+use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
+use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch;
 use crate::profile::Profile;
 use crate::settings::{Dialect, Identity, Piece, SERVER, SettingsFile, object};
@@ -31,9 +33,21 @@ pub(crate) static PROFILE: Profile = Profile {
     settings,
     left_to_do,
     check: SelfCheck::List { args: &["mcp", "list"], explain: |_| None },
-    // Our plugin calls `atm hook` as Claude Code does, and takes its answers.
-    hooks: None,
-    conversations: Some(Conversations { place: database, format: ConversationFormat::Sqlite }),
+    // Our plugin calls `atm hook` as other clients do, by their names for events.
+    hooks: Some(HookFormat {
+        events: &[],
+        recognises: |_, _| false,
+        takes_text_at_start: true,
+        takes_text_in_turn: true,
+        stop_is_held_by: HeldBy::Wanted,
+        largest_text: hook::LARGEST_TEXT,
+        answer: hook_answer,
+    }),
+    conversations: Some(Conversations {
+        place,
+        format: ConversationFormat::Database { shown_since: database::shown_since },
+        openness: |_, _| Openness::Unknown,
+    }),
     wake: Some(WakeMethod {
         manner: Manner::Opencode,
         title: "the server of OpenCode",
@@ -75,8 +89,16 @@ fn plugin(identity: &Identity) -> String {
     PLUGIN.replace("/* arguments */ []", &arguments).replace("/* reservations */ false", heeds)
 }
 
-fn database(folders: &Folders) -> PathBuf {
+fn place(folders: &Folders) -> PathBuf {
     folders.below(Scope::User, Some(DATA_VARIABLE), ".local/share").join(NAME).join("opencode.db")
+}
+
+fn hook_answer(event: HookEvent, text: &str) -> HookAnswer {
+    match event {
+        HookEvent::Stop => hook::block("block", text),
+        HookEvent::BeforeTool => hook::deny(text),
+        event => hook::additional_context(event.name(), text),
+    }
 }
 
 fn left_to_do(_: Scope) -> &'static [&'static str] {

@@ -1,6 +1,8 @@
 // Written by `atm install`; `atm install opencode --uninstall` removes it.
-// New mail for the agent goes into the system prompt of the turn; what wants an answer starts another turn, once.
+// New mail for the agent becomes a part of the prompt, or of what a tool gave back, so that the conversation keeps it; what
+// wants an answer starts another turn, once.
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 
 const ARGUMENTS = /* arguments */ [];
 // Whether an edit of what somebody else has reserved is refused.
@@ -9,7 +11,7 @@ const RESERVATIONS = /* reservations */ false;
 /** Asks `atm hook`; whatever goes wrong is no reason to stop the agent. */
 function hook(event, session, more) {
   return new Promise((resolve) => {
-    const atm = spawn("atm", ["hook", event, "--client", "claude", ...ARGUMENTS], { stdio: ["pipe", "pipe", "ignore"] });
+    const atm = spawn("atm", ["hook", event, "--client", "opencode", ...ARGUMENTS], { stdio: ["pipe", "pipe", "ignore"] });
     let said = "";
     atm.on("error", () => resolve({}));
     atm.stdin.on("error", () => {});
@@ -25,8 +27,15 @@ function hook(event, session, more) {
   });
 }
 
+/** A part's id: as the client makes them, the time first. */
+function partId(parts) {
+  const last = parts.at(-1)?.id;
+  const time = last?.slice(0, 16) ?? `prt_${(BigInt(Date.now()) * 4096n).toString(16).slice(-12)}`;
+  return time + randomUUID().replaceAll("-", "").slice(0, 14);
+}
+
 export const AtmPlugin = async ({ client }) => {
-  // What was handed over in this turn: the system prompt is made anew for every step of it.
+  // What found no other place: it is in the instructions until the turn ends, which are made anew for every step of it.
   const shown = new Map();
   const held = new Set();
   let current;
@@ -41,16 +50,22 @@ export const AtmPlugin = async ({ client }) => {
     return inner.get(session);
   };
 
-  const look = async (event, session) => {
+  const look = async (event, session, show) => {
     if (await isInner(session)) return;
     const text = (await hook(event, session)).hookSpecificOutput?.additionalContext;
-    if (text) shown.set(session, [...(shown.get(session) ?? []), text]);
+    if (!text || show(text)) return;
+    shown.set(session, [...(shown.get(session) ?? []), text]);
   };
 
   return {
-    "chat.message": async (input) => {
+    "chat.message": async (input, output) => {
       current = input.sessionID;
-      await look("user-prompt-submit", current);
+      await look("user-prompt-submit", current, (text) => {
+        const { message, parts } = output ?? {};
+        if (!message?.id || !Array.isArray(parts)) return false;
+        const ids = { id: partId(parts), sessionID: current, messageID: message.id };
+        return parts.push({ ...ids, type: "text", text, synthetic: true });
+      });
     },
     "tool.execute.before": async (input, output) => {
       if (!RESERVATIONS || !["write", "edit", "multiedit", "patch", "apply_patch"].includes(input.tool)) return;
@@ -58,8 +73,11 @@ export const AtmPlugin = async ({ client }) => {
       const said = (await hook("pre-tool-use", input.sessionID, call)).hookSpecificOutput;
       if (said?.permissionDecision === "deny") throw new Error(said.permissionDecisionReason);
     },
-    "tool.execute.after": async (input) => {
-      await look("post-tool-use", input.sessionID);
+    "tool.execute.after": async (input, output) => {
+      await look("post-tool-use", input.sessionID, (text) => {
+        if (typeof output?.output === "string") return (output.output += `\n\n${text}`);
+        return Array.isArray(output?.content) && output.content.push({ type: "text", text });
+      });
     },
     "experimental.chat.system.transform": async (input, output) => {
       output.system.push(...(shown.get(input.sessionID ?? current) ?? []));

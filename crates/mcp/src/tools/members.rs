@@ -110,6 +110,7 @@ impl Call for SpawnTeammate {
             on_exit.extend(["--team".into(), team.as_str().into()]);
         }
         let plan = SpawnPlan {
+            headless: None,
             member: MemberPlan {
                 agent_type: Some(self.subagent_type),
                 model,

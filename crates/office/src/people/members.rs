@@ -173,6 +173,9 @@ pub struct MemberView {
     pub has_entry: bool,
     /// What it does, where its client says so.
     pub activity: Option<String>,
+    /// Since when it does that.
+    #[serde(skip)]
+    pub activity_since: Option<Stamp>,
     /// Since when it is in this state, as far as that was recorded.
     pub since: Option<Stamp>,
     /// What its people put into its entry, beside ours.
@@ -269,6 +272,7 @@ impl Team<'_> {
             let leads = lead == Some(member.name.as_str());
             let before = known.get(&member.name).filter(|before| before.state == judged.state.as_str());
             let mut view = member_view(self.name(), member, leads, judged, signs.last_heard());
+            view.activity_since = signs.session_since.filter(|_| view.activity.is_some());
             view.since = before.map(|before| Stamp::from_millis(before.at));
             match inboxes.get(&member.name) {
                 Some(Ok(digest)) => view.count(digest, member.shutdown_at),
@@ -317,6 +321,7 @@ fn member_view(
         since: None,
         why: judged.why(),
         activity: judged.activity,
+        activity_since: None,
         evidence: judged.evidence.into_iter().map(|trace| trace.what).collect(),
         unread: 0,
         pending: 0,

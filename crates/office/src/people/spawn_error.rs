@@ -38,6 +38,12 @@ pub enum SpawnError {
         /// What was asked for.
         mode: String,
     },
+    /// No client of ours, or one that has no such way.
+    #[error("{who} cannot run without a terminal UI: nothing says which client it is")]
+    NotHeadless {
+        /// Who.
+        who: String,
+    },
     /// The name is taken, by one that is off.
     #[error("{who} is a member already, and off")]
     IsMember {
@@ -80,7 +86,9 @@ impl SpawnError {
     /// What sort of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::NothingToRun { .. } | Self::NoPermissionMode { .. } => ErrorKind::Invalid,
+            Self::NothingToRun { .. } | Self::NoPermissionMode { .. } | Self::NotHeadless { .. } => {
+                ErrorKind::Invalid
+            }
             Self::NoProgram { .. }
             | Self::NoFolder { .. }
             | Self::Off { .. }
@@ -107,6 +115,7 @@ impl SpawnError {
             Self::NoProgram { .. } => "no_such_program",
             Self::NoFolder { .. } => "no_such_folder",
             Self::NothingToRun { .. } => "nothing_to_run",
+            Self::NotHeadless { .. } => "not_headless",
             Self::NoPermissionMode { .. } => "no_permission_mode",
             Self::IsMember { .. } => "exists",
             Self::Runs { .. } => "runs",
@@ -127,7 +136,7 @@ impl SpawnError {
             Self::IsMember { who } => Hint::StartMember { name: name_in(who) },
             Self::NoProgram { .. } => Hint::NameProgram,
             Self::NoFolder { .. } => Hint::NameFolder,
-            Self::NothingToRun { .. } => Hint::GiveCommand,
+            Self::NothingToRun { .. } | Self::NotHeadless { .. } => Hint::GiveCommand,
             Self::NoPermissionMode { .. } => Hint::NamePermissionMode,
             Self::Runs { who, .. } => Hint::EndMember { name: name_in(who) },
             Self::NotOurs { .. } => Hint::LeaveToClient,

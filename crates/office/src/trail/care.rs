@@ -9,6 +9,7 @@ use atm_wire::{MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::trail::transcript::Transcript;
 
 pub use atm_ledger::{Recorded, Stage};
 
@@ -78,9 +79,10 @@ impl Office {
         Ok(lists.any(|list| list.messages.iter().any(|message| message.from == name.as_str())))
     }
 
-    /// The files of a member's conversation, the one that went on last at the end.
+    /// The files of a member's conversation in Claude Code, the one that went on last at the end.
     pub fn conversations_of(&self, team: &TeamName, config: &TeamConfig, name: &str) -> Vec<PathBuf> {
         let mut transcripts = self.conversations(team, Some(config)).of(name).to_vec();
+        transcripts.retain(Transcript::is_of_inbox_reader);
         transcripts.sort_by_key(|transcript| transcript.changed_at);
         transcripts.into_iter().map(|transcript| transcript.path).collect()
     }

@@ -118,10 +118,12 @@ impl<'a> Turns<'a> {
 
     fn conversation(&self, name: &str) -> Conversation {
         let all = self.conversations.get_or_init(|| self.office.conversations(self.team, Some(self.config)));
-        let transcripts = all.of(name);
+        // Others are handed their mail by us: what was taken otherwise was not taken by them.
+        let transcripts: Vec<&Transcript> =
+            all.of(name).iter().filter(|transcript| transcript.is_of_inbox_reader()).collect();
         Conversation {
             is_known: !transcripts.is_empty(),
-            last_turn: transcripts.iter().filter_map(Transcript::last_turn).max(),
+            last_turn: transcripts.iter().filter_map(|transcript| transcript.last_turn()).max(),
             client: self.client.unwrap_or_else(|| self.client(name)),
         }
     }

@@ -22,6 +22,8 @@ pub enum Reason {
     LostByClient,
     /// An acknowledgment did not come in time.
     AckOverdue,
+    /// A member waits for its user: for a permission, or an answer.
+    WaitsForUser,
     /// A member runs and does not answer.
     Stalled,
     /// A member's inbox cannot be read as it should be.
@@ -62,6 +64,7 @@ impl Reason {
             Self::NotWritten => "mail not written",
             Self::LostByClient => "mail lost by its client",
             Self::AckOverdue => "acknowledgment overdue",
+            Self::WaitsForUser => "waits for you",
             Self::Stalled => "stalled",
             Self::BadInbox => "bad inbox",
             Self::LeaseOver => "claim over",
@@ -95,7 +98,7 @@ impl Attention {
         let who = || self.who.clone().unwrap_or_default();
         match (self.reason, &self.message, &self.task) {
             (Reason::UnreadLong | Reason::NoSignOfWork, ..) => Remedy::Wake(who()),
-            (Reason::Stalled, ..) => Remedy::Peek(who()),
+            (Reason::Stalled | Reason::WaitsForUser, ..) => Remedy::Peek(who()),
             (Reason::BadInbox, ..) => Remedy::RunDoctor,
             (_, Some(id), _) => Remedy::Track(id.clone()),
             (_, _, Some(task)) => Remedy::ReleaseTask(task.clone()),
@@ -120,6 +123,9 @@ pub struct Attention {
     /// In words.
     pub what: String,
 }
+
+/// How the activity of a member begins that waits for its user.
+const WAITING: &str = "waiting";
 
 /// All that needs attention: by urgency, the oldest first.
 pub(super) fn gather(
@@ -148,6 +154,14 @@ pub(super) fn gather(
         since: member.last_seen,
         ..new(Reason::Stalled, format!("{} does not answer: {}", member.name, member.why))
     });
+    let asking = members.iter().filter_map(|member| {
+        let activity = member.activity.as_deref().filter(|activity| activity.starts_with(WAITING))?;
+        Some(Attention {
+            who: Some(member.name.clone()),
+            since: member.activity_since,
+            ..new(Reason::WaitsForUser, format!("{} is {activity}", member.name))
+        })
+    });
     let inboxes = members.iter().flat_map(|member| {
         let bad = |warning: &String| Attention {
             who: Some(member.name.clone()),
@@ -168,7 +182,8 @@ pub(super) fn gather(
             )
         })
     });
-    let mut all: Vec<Attention> = mail.chain(steps).chain(stalled).chain(inboxes).chain(leases).collect();
+    let mut all: Vec<Attention> =
+        mail.chain(steps).chain(asking).chain(stalled).chain(inboxes).chain(leases).collect();
     all.sort_by_key(|attention| (attention.reason, attention.since));
     all
 }

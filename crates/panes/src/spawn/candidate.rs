@@ -27,6 +27,7 @@ pub(super) struct Candidate {
     pub(super) given: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) permission_mode: Option<String>,
+    pub(super) headless: bool,
     pub(super) command: Vec<String>,
     pub(super) place: Place,
     pub(super) server: Server,
@@ -42,6 +43,7 @@ impl Candidate {
             client: self.client.map(|client| client.as_str().to_owned()),
             model: self.model.clone(),
             permission_mode: self.permission_mode.clone(),
+            headless: self.headless,
             place: Some(self.place.as_str().to_owned()),
             exit: None,
         }
@@ -89,6 +91,9 @@ impl Candidate {
         if let Some(mode) = &plan.member.permission_mode {
             check_mode(mode, client)?;
         }
+        if role.headless.is_some() && client.is_none_or(|client| client.profile().launch.is_none()) {
+            return Err(SpawnError::NotHeadless { who }.into());
+        }
         let command = launch::command(client, &given, role);
         let program = command.first().ok_or(SpawnError::NothingToRun { who: who.clone() })?;
         let cwd = plan.member.cwd.clone().or_else(|| before?.cwd.clone().map(PathBuf::from));
@@ -116,6 +121,7 @@ impl Candidate {
             given,
             model: role.model.map(ToOwned::to_owned),
             permission_mode: role.permission_mode.map(ToOwned::to_owned),
+            headless: role.headless.is_some(),
             command,
             place: plan.place.unwrap_or(if was_split { Place::Split } else { Place::Window }),
             server: server.unwrap_or_default(),

@@ -26,7 +26,7 @@ use atm_office::people::spawn_error::SpawnError;
 use atm_office::{OfficeError, Team};
 use atm_store::points;
 use atm_wire::status::State;
-use atm_wire::team::Member;
+use atm_wire::team::{Member, Spawned};
 use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
@@ -41,6 +41,9 @@ pub fn check_backend(name: &str) -> Result<(), OfficeError> {
     Ok(backend(name, Server::default()).map(drop).map_err(SpawnError::from)?)
 }
 
+/// What a client without a terminal UI is told first.
+const FIRST_WORDS: &str = "You have mail. Read it, and do what it asks for.";
+
 /// How a member is to be started.
 #[derive(Debug, Clone)]
 pub struct SpawnPlan {
@@ -54,6 +57,9 @@ pub struct SpawnPlan {
     pub place: Option<Place>,
     /// On which server: the one that it was on, or one of ours, if it is not said.
     pub server: Option<Server>,
+    /// Whether its client runs without a terminal UI: one run, after which the member has ended. Of one that returns, as it
+    /// was, if it is not said.
+    pub headless: Option<bool>,
     /// Variables for it, beside ours. `PATH` is also where its program is looked for.
     pub env: Vec<(String, OsString)>,
     /// What to run when it has ended.
@@ -69,6 +75,7 @@ impl SpawnPlan {
             command: command.iter().map(ToString::to_string).collect(),
             place: None,
             server: None,
+            headless: None,
             env: Vec::new(),
             on_exit: Vec::new(),
         }
@@ -123,6 +130,7 @@ pub fn spawn(team: &mut Team, plan: &SpawnPlan) -> Result<Started, OfficeError> 
         model: plan.member.model.as_deref(),
         plan_mode: plan.member.plan_mode == Some(true),
         permission_mode: plan.member.permission_mode.as_deref(),
+        headless: headless(plan, None),
     };
     let candidate = Candidate::check(team, plan, &role, None)?;
     let pane = candidate.open(team)?;
@@ -138,6 +146,12 @@ pub fn spawn(team: &mut Team, plan: &SpawnPlan) -> Result<Started, OfficeError> 
     }
     points::reached("registered");
     go(team, plan, &candidate, &pane)
+}
+
+/// What a client without a terminal UI is told, if it is to run so: its mail is in its inbox, and its hooks present it.
+fn headless(plan: &SpawnPlan, before: Option<&Spawned>) -> Option<&'static str> {
+    let is_headless = plan.headless.or(before.map(|spawned| spawned.headless)).unwrap_or_default();
+    is_headless.then_some(FIRST_WORDS)
 }
 
 /// Refuses to start a second client of one name, whatever program started the first: they would read each other's mail.

@@ -11,7 +11,7 @@ use atm_wire::team::{BackendType, Spawned};
 use serde_json::Value;
 
 use super::candidate::{Candidate, remembered};
-use super::{SpawnPlan, Started, close, go, taken};
+use super::{SpawnPlan, Started, close, go, headless, taken};
 
 /// Starts a member again that is off. Its name, its inbox and whatever is not said anew are those of before.
 pub fn respawn(team: &mut Team, plan: &SpawnPlan) -> Result<Started, OfficeError> {
@@ -54,6 +54,7 @@ fn enter(team: &Team, plan: &SpawnPlan) -> Result<(Candidate, PaneRef), OfficeEr
             .permission_mode
             .as_deref()
             .or(remembered.and_then(|spawned| spawned.permission_mode.as_deref())),
+        headless: headless(plan, remembered),
     };
     let candidate = Candidate::check(team, plan, &role, Some(member))?;
     let pane = candidate.open(team)?;

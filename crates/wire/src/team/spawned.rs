@@ -82,6 +82,9 @@ pub struct Spawned {
     /// What its client may do without asking, in the client's own word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// Whether its client runs without a terminal UI.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub headless: bool,
     /// `window` or `split`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,

@@ -133,6 +133,7 @@ impl Crew {
             ..MemberPlan::new(name.as_str())
         };
         SpawnPlan {
+            headless: None,
             member,
             server: Some(Server::Socket(self.socket.clone())),
             env: path.into_iter().chain([("ATM".to_owned(), program())]).collect(),

@@ -12,11 +12,13 @@ use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atm_clients::AgentClient;
+use atm_clients::conversations::ConversationFormat;
 use atm_clients::hook::{self, HookEvent, HookInput};
+use atm_clients::{AgentClient, Folders};
 use atm_office::Office;
 use atm_office::mail::hook::{Caller, Whose};
 use atm_store::{LockTimes, State, bounded_log};
+use atm_wire::brief::OPENING;
 use clap::Args;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 
@@ -27,8 +29,6 @@ use crate::failure::Failure;
 use crate::output::brief::{Brief, Budget, brief};
 use crate::output::{outlet, safe};
 
-/// Words before the mail: whose they are.
-const WHOSE: &str = "From other agents, by atm; not your user's words.\n";
 /// Clients give hooks ten seconds.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -69,11 +69,18 @@ impl Hook {
                 .unwrap_or_else(|why| log(context.office.state(), self.event.as_deref(), &why)),
             _ => {}
         }
-        let Some(moment) = format.moment(event, &input) else { return Ok(0) };
+        let moment = format.moment(event, &input);
         let times = LockTimes { wait: PATIENCE, ..LockTimes::default() };
         let office = context.office.clone().with_lock_times(times);
-        let who = |whose: Whose<'_>| whose.team.hook(&whose.who, input.session(), moment);
-        let Some(hooked) = whose(context, &office, &input, who)? else { return Ok(0) };
+        let conversation = conversation(client, &input);
+        let who = |whose: Whose<'_>| {
+            if let Some(path) = &conversation {
+                let place = (path.as_path(), u64::from(parent_id()));
+                office.tie_conversation(whose.team.name(), &whose.who, client, input.session(), place);
+            }
+            moment.map(|moment| whose.team.hook(&whose.who, input.session(), moment))
+        };
+        let Some(hooked) = whose(context, &office, &input, who)?.flatten() else { return Ok(0) };
         let hooked = hooked.map_err(|error| error.to_string())?;
         for warning in hooked.warnings {
             log(context.office.state(), self.event.as_deref(), &warning);
@@ -81,10 +88,10 @@ impl Hook {
         let Some(handover) = hooked.handover else { return Ok(0) };
         let budget = self.budget.unwrap_or(context.settings.budget.value);
         // Bytes are no fewer than characters, however a client counts those.
-        let limit = budget.bytes().min(format.largest_text).saturating_sub(WHOSE.len());
+        let limit = budget.bytes().min(format.largest_text).saturating_sub(OPENING.len());
         let Brief { text, shown } =
             brief(handover.messages(), handover.left_out(), limit, context.office.now());
-        let answer = (format.answer)(event, &format!("{WHOSE}{text}"));
+        let answer = (format.answer)(event, &format!("{OPENING}{text}"));
         let out = &mut context.out;
         // What nobody can hear is not presented: the next hook that somebody listens to says it.
         let unheard = |error: io::Error| format!("nothing was presented: {error}");
@@ -100,6 +107,21 @@ impl Hook {
         handover.presented(&shown).map_err(|error| error.to_string())?;
         Ok(answer.code)
     }
+}
+
+/// Where the client keeps the conversation; not that of an agent inside it.
+fn conversation(client: AgentClient, input: &HookInput) -> Option<PathBuf> {
+    if input.is_inside() {
+        return None;
+    }
+    input.transcript_path.as_ref().map(PathBuf::from).or_else(|| {
+        let conversations = client.profile().conversations.as_ref()?;
+        let home = etcetera::home_dir().ok()?;
+        let folders = Folders::new(home, PathBuf::new(), |name| env::var_os(name));
+        // A folder of files does not say which of them it is.
+        matches!(conversations.format, ConversationFormat::Database { .. })
+            .then(|| (conversations.place)(&folders))
+    })
 }
 
 /// What the client says on stdin.

@@ -3,16 +3,17 @@
 use std::fmt::Write;
 
 use atm_office::trail::history::Remembered;
+use atm_wire::brief::CLOSING;
 use atm_wire::{Stamp, visible};
 
-use super::{ANSWER, CUT, REST, cut, safe, short_id, time};
+use super::{CUT, REST, cut, safe, short_id, time};
 
 /// As much of a conversation as goes into `limit` bytes, of which `more` messages were left out before: the one that is meant,
 /// and of the others the newest, in the order of times.
 pub(crate) fn thread(messages: &[Remembered], meant: &str, more: usize, limit: usize, now: Stamp) -> String {
     let Some(first) = messages.first() else { return String::new() };
     let mut text = format!("Conversation in team {}:", safe::line(&first.team));
-    let mut room = limit.saturating_sub(text.len() + ANSWER.len() + REST);
+    let mut room = limit.saturating_sub(text.len() + 1 + CLOSING.len() + REST);
     let is_meant = |at: &usize| messages[*at].id == meant;
     let newest_first = (0..messages.len()).rev();
     let order = newest_first.clone().filter(is_meant).chain(newest_first.filter(|at| !is_meant(at)));
@@ -40,7 +41,8 @@ pub(crate) fn thread(messages: &[Remembered], meant: &str, more: usize, limit: u
     if left_out > 0 {
         let _ = write!(text, "\n- {left_out} more: atm thread {} --all", short_id(meant));
     }
-    text.push_str(ANSWER);
+    text.push('\n');
+    text.push_str(CLOSING);
     text
 }
 

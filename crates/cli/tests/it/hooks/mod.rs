@@ -1,6 +1,7 @@
 //! `atm hook`: mail for an agent in the middle of its work, in its client's own format.
 
 mod formats;
+mod proofs;
 mod sessions;
 mod trouble;
 mod turns;

@@ -33,6 +33,7 @@ fn the_words_count_and_not_the_exit_code() {
     claude    set up; does not work: atm: atm mcp - ✘ Failed to connect
     codex     set up; works: connected, 2 tools; hooks: 1, 1 of them skipped until you review them in /hooks
     gemini    set up; works: ✓ atm: atm mcp (stdio) - Connected
+    qwen      not set up; the client is not on your path
     opencode  set up; does not work: it does not list the server `atm`
     cursor    not set up; the client is not on your path
     [exit 7]
@@ -42,7 +43,7 @@ fn the_words_count_and_not_the_exit_code() {
     let documents: serde_json::Value =
         serde_json::from_str(&world.install(&["--check", "--project", "--json"]).stdout).unwrap();
     assert_eq!(documents[1]["state"], "works");
-    assert_eq!(documents[4]["client"], "cursor");
+    assert_eq!(documents[5]["client"], "cursor");
 }
 
 #[test]

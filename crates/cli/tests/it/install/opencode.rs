@@ -19,8 +19,18 @@ const system = async (sessionID) => {
 const idle = (sessionID) => plugin.event({ event: { type: "session.idle", properties: { sessionID } } });
 await plugin["chat.message"]({ sessionID: "inner" }, {});
 const inner = await system("inner");
-await plugin["chat.message"]({ sessionID: "main" }, {});
-const first = await system("main");
+const prompt = { message: { id: "msg_1" }, parts: [{ id: "prt_1e97ecab3001D5sx40FQtNdKBH", type: "text", text: "hello" }] };
+await plugin["chat.message"]({ sessionID: "main" }, prompt);
+const first = prompt.parts[1];
+const send = (text) => import("node:child_process").then(({ execFileSync }) =>
+  execFileSync("atm", ["--as", "team-lead", "send", "bob", text, "-q"]));
+await send("and the tests");
+const tool = { output: "done" };
+await plugin["tool.execute.after"]({ sessionID: "main" }, tool);
+await send("and the docs");
+const server = { content: [] };
+await plugin["tool.execute.after"]({ sessionID: "main" }, server);
+await send("and the rest");
 await plugin["tool.execute.after"]({ sessionID: "main" }, {});
 const second = await system("main");
 await idle("main");
@@ -30,11 +40,12 @@ await import("node:child_process").then(({ execFileSync }) =>
 await idle("main");
 await idle("main");
 await idle("inner");
-console.log(JSON.stringify({ inner, first, second, afterwards, prompts }));
+console.log(JSON.stringify({ inner, first, tool, server, second, afterwards, prompts }));
 "#;
 
+/// The conversation keeps parts of a prompt and what tools gave back; instructions it does not keep.
 #[test]
-fn mail_is_in_the_system_prompt_of_its_turn_and_wakes_once() {
+fn mail_is_a_part_of_the_conversation_and_wakes_once() {
     let world = World::with_team();
     world.ok(&["send", "bob", "the build is red"]);
     world.installs(&["opencode"]);
@@ -46,8 +57,17 @@ fn mail_is_in_the_system_prompt_of_its_turn_and_wakes_once() {
     let said: serde_json::Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     assert_eq!(said["inner"], "", "not for an agent inside");
-    assert!(said["first"].as_str().unwrap().contains("the build is red"), "{said}");
-    assert_eq!(said["first"], said["second"], "for all steps of the turn, once");
+    assert!(said["first"]["text"].as_str().unwrap().contains("the build is red"), "{said}");
+    assert_eq!(
+        (&said["first"]["type"], &said["first"]["messageID"]),
+        (&"text".into(), &"msg_1".into()),
+        "{said}"
+    );
+    assert!(said["first"]["id"].as_str().unwrap().starts_with("prt_1e97ecab3001"), "{said}");
+    let output = said["tool"]["output"].as_str().unwrap();
+    assert!(output.starts_with("done\n\n") && output.contains("and the tests"), "{said}");
+    assert!(said["server"]["content"][0]["text"].as_str().unwrap().contains("and the docs"), "{said}");
+    assert!(said["second"].as_str().unwrap().contains("and the rest"), "what has no other place: {said}");
     assert_eq!(said["afterwards"], "");
     let prompts = said["prompts"].as_array().unwrap();
     assert_eq!(prompts.len(), 1, "{said}");

@@ -81,7 +81,7 @@ fn there_and_back_gives_the_same_bytes_and_twice_changes_nothing() {
 
 #[test]
 fn files_that_we_made_go_again() {
-    for client in ["claude", "codex", "gemini", "opencode", "cursor"] {
+    for client in ["claude", "codex", "gemini", "qwen", "opencode", "cursor"] {
         for scope in ["--user", "--project"] {
             let world = World::new();
             world.installs(&[client, scope]);

@@ -236,7 +236,7 @@ fn panes(all: &mut Holder, stage: &Stage) {
 }
 
 fn setting_up(all: &mut Holder) {
-    for client in ["claude", "codex", "gemini", "opencode", "cursor"] {
+    for client in ["claude", "codex", "gemini", "qwen", "opencode", "cursor"] {
         all.run("installed", &format!("install {client} --project --as alice"));
         all.run("installed", &format!("install {client} --project --uninstall"));
     }

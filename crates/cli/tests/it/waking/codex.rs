@@ -62,6 +62,39 @@ impl Codex {
     }
 }
 
+/// `codex queue` ends well for a thread that nobody has open, and keeps the line: that is no wake-up.
+#[test]
+#[cfg(target_os = "linux")]
+fn codex_is_told_only_while_its_thread_is_open_unless_somebody_wants_it_queued() {
+    const THREAD: &str = "0199a0b1-0000-7000-8000-000000000001";
+    let codex = Codex::logging();
+    let world = &codex.world;
+    world.ok(&["member", "set", "bob", "--session", THREAD]);
+    let home = world.home().join(".codex");
+    let rollout = home.join(format!("sessions/2026/11/17/rollout-2026-11-17T10-00-00-{THREAD}.jsonl"));
+    fs::create_dir_all(rollout.parent().unwrap()).unwrap();
+    fs::write(&rollout, "").unwrap();
+    fs::create_dir_all(home.join("thread-writer-locks")).unwrap();
+    let lock = fs::File::create(home.join(format!("thread-writer-locks/{THREAD}.lock"))).unwrap();
+    let input = json!({ "session_id": THREAD, "turn_id": "1", "transcript_path": rollout }).to_string();
+    let hook = world.pipe(&["hook", "SessionEnd", "--client", "codex", "--as", "bob", "-t", "dev"], &input);
+    assert_eq!(hook.code, Some(0), "{hook:?}");
+    let why = refused(&codex.wake(&[]), 4, "not_open");
+    assert!(why.contains("codex queue would keep the line"), "{why}");
+    assert_eq!(codex.log(), "", "nothing was stored");
+    let queued = document(&codex.wake(&["--queue"]));
+    assert_eq!((&queued["woken"], &queued["why"]), (&json!(false), &Value::Null), "{queued}");
+    assert!(queued["evidence"].as_str().unwrap().starts_with("queued by codex queue"), "{queued}");
+    assert_eq!(codex.log().lines().count(), 1);
+    assert_eq!(codex.track()["stage"], "queued");
+    // Open, it is told.
+    lock.lock().unwrap();
+    world.ok(&["--as", "bob", "read"]);
+    world.ok(&["--as", "bob", "idle"]);
+    world.ok(&["send", "bob", "second"]);
+    assert_eq!(document(&codex.wake(&[]))["woken"], true);
+}
+
 #[test]
 fn codex_is_told_once_for_each_mail_and_nothing_of_what_it_says() {
     let codex = Codex::logging();

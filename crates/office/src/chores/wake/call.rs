@@ -1,5 +1,6 @@
 //! Calling a member: decided in the turn of those who wake, remembered before it is done, and a step of its own.
 
+use atm_ledger::Kind;
 use atm_store::Mailbox;
 use atm_wire::{MemberName, Message, TeamName};
 
@@ -28,6 +29,8 @@ pub(super) enum Called {
     Would,
     /// There was one, for so many messages.
     Yes(String, usize),
+    /// The line is stored, and heard when the member's conversation is opened.
+    Queued(String, usize),
 }
 
 /// What is decided about a call before it is made.
@@ -98,12 +101,16 @@ impl Office {
         // One line, for every way: a line break is a space, and what a reader would not see is spelled out.
         let words = text.unwrap_or(&line).replace("\r\n", " ").replace(['\n', '\r', '\t'], " ");
         let done = way.wake(&atm_wire::visible::line(&words));
+        let is_queued = way.is_queued();
         let evidence = match &done {
+            Ok(way) if is_queued => format!("queued by {way}: told when its conversation is opened again"),
             Ok(way) => format!("woken by {way}; not confirmed"),
             Err(error) => format!("not woken: {error}"),
         };
-        self.note_wake(team, name, &mail, &evidence);
+        let kind = if done.is_ok() && is_queued { Kind::Queued } else { Kind::Woken };
+        self.note_wake(team, name, &mail, kind, &evidence);
         Ok(match done {
+            Ok(_) if is_queued => Carried::Done(Called::Queued(evidence, mail.len())),
             Ok(_) => Carried::Done(Called::Yes(evidence, mail.len())),
             Err(error) => Carried::Failed(error),
         })

@@ -1,8 +1,10 @@
-//! A client whose own command hands a line over to a conversation.
+//! A client whose own command hands a line over to a conversation. The command also takes lines for a conversation that no
+//! process has open, and keeps them until one does: that is done only for somebody who asked for it.
 
 use std::time::Duration;
 
 use atm_clients::command::{CommandError, CommandLine};
+use atm_clients::conversations::Openness;
 use atm_clients::wake::is_session;
 use atm_wire::{MemberName, TeamName};
 
@@ -24,10 +26,23 @@ pub(super) struct ByCommand<'a> {
     pub(super) session: &'a str,
     pub(super) title: &'static str,
     pub(super) command: fn(&str, &str) -> CommandLine,
+    /// Whether a process has the conversation open.
+    pub(super) openness: Openness,
+    /// Whether a line may be stored for one that nobody has open.
+    pub(super) may_queue: bool,
 }
 
 impl Way for ByCommand<'_> {
+    fn is_queued(&self) -> bool {
+        self.openness == Openness::Closed
+    }
+
     fn check_idle(&self) -> Result<Hearer, OfficeError> {
+        if self.is_queued() {
+            let who = format!("{}@{}", self.name, self.team);
+            let refused = WakeError::NotOpen { who, way: self.title };
+            return if self.may_queue { Ok(Hearer::Agent) } else { Err(refused.into()) };
+        }
         let rests = self.office.conversation_rests(self.team, self.name, self.session);
         if rests || self.office.is_idle_by_its_word(self.team, self.name)? {
             return Ok(Hearer::Agent);

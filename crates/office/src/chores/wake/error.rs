@@ -38,6 +38,14 @@ pub enum WakeError {
         /// With what.
         why: String,
     },
+    /// The way would only store the line.
+    #[error("no process has the conversation of {who} open: {way} would keep the line until one does")]
+    NotOpen {
+        /// Who.
+        who: String,
+        /// The way.
+        way: &'static str,
+    },
     /// It was tried, and failed.
     #[error("{who} could not be woken by {way}: {why}")]
     Failed {
@@ -55,7 +63,9 @@ impl WakeError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::BadSession(_) | Self::BadServer(_) => ErrorKind::Invalid,
-            Self::NoWay { .. } | Self::Unknown { .. } | Self::Busy { .. } => ErrorKind::Refused,
+            Self::NoWay { .. } | Self::Unknown { .. } | Self::Busy { .. } | Self::NotOpen { .. } => {
+                ErrorKind::Refused
+            }
             Self::Failed { .. } => ErrorKind::Io,
         }
     }
@@ -68,6 +78,7 @@ impl WakeError {
             Self::BadSession(_) => "bad_session",
             Self::BadServer(_) => "bad_server",
             Self::Busy { .. } => "busy_member",
+            Self::NotOpen { .. } => "not_open",
             Self::Failed { .. } => "not_woken",
         }
     }
@@ -78,6 +89,7 @@ impl WakeError {
             Self::NoWay { who } => Hint::SetWake { name: name_in(who) },
             Self::Unknown { who, what, .. } => Hint::SetWakeDetail { name: name_in(who), what },
             Self::Busy { .. } => Hint::MailWaits,
+            Self::NotOpen { who, .. } => Hint::QueueWake { name: name_in(who) },
             Self::Failed { .. } => Hint::WakeAgain,
             Self::BadSession(_) | Self::BadServer(_) => return None,
         })

@@ -84,6 +84,9 @@ impl Woken {
             Called::Yes(evidence, unread) => {
                 Self { woken: true, why: None, evidence: Some(evidence), ..not("", unread) }
             }
+            Called::Queued(evidence, unread) => {
+                Self { why: None, evidence: Some(evidence), ..not("", unread) }
+            }
         }
     }
 }
@@ -103,6 +106,20 @@ impl Office {
         })
     }
 
+    /// The same, also for a member whose conversation nobody has open, where its client keeps lines until somebody does.
+    pub fn wake_or_queue(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        ladder: &Ladder,
+        dry_run: bool,
+    ) -> Result<Woken, OfficeError> {
+        self.with_way_in(&self.team_with_exits(team)?, name, true, |manner, way, unread| {
+            let called = self.call(team, name, way, ladder, None, dry_run)?;
+            Ok(Woken::of(team, name, manner, called, unread))
+        })
+    }
+
     /// Finds out how a member is woken, and lets `wake` do it; not if it wakes by itself. `wake` is told how much is
     /// unread.
     fn with_way(
@@ -111,7 +128,7 @@ impl Office {
         name: &MemberName,
         wake: impl FnOnce(Manner, &dyn Way, usize) -> Result<Woken, OfficeError>,
     ) -> Result<Woken, OfficeError> {
-        self.with_way_in(&self.team_with_exits(team)?, name, wake)
+        self.with_way_in(&self.team_with_exits(team)?, name, false, wake)
     }
 
     /// A team of which those that ended are recorded as offline. If tmux or the ledger cannot be asked, what the files say
@@ -127,16 +144,17 @@ impl Office {
         &self,
         handle: &Team<'_>,
         name: &MemberName,
+        may_queue: bool,
         wake: impl FnOnce(Manner, &dyn Way, usize) -> Result<Woken, OfficeError>,
     ) -> Result<Woken, OfficeError> {
         let team = handle.name();
         let member = handle.member(name)?;
         self.complete_accepted(team, Some(name));
         let count = unread(&self.mailbox(team, name))?.len();
-        if let Some(why) = handle.why_off(member) {
+        if let Some(why) = handle.why_off(member).filter(|_| !may_queue) {
             return Err(SpawnError::Off { who: format!("{name}@{team}"), why }.into());
         }
-        let (manner, way) = handle.way_of(member, name)?;
+        let (manner, way) = handle.way_of(member, name, may_queue)?;
         match way.by_itself() {
             Some(why) => Ok(Woken::not(team, name, Some(manner), why, count)),
             None => wake(manner, way.as_ref(), count),
@@ -158,7 +176,7 @@ impl Office {
 
     fn wake_or_say_why(&self, handle: &Team<'_>, name: &MemberName, ladder: &Ladder, dry_run: bool) -> Woken {
         let team = handle.name();
-        let woken = self.with_way_in(handle, name, |manner, way, unread| {
+        let woken = self.with_way_in(handle, name, false, |manner, way, unread| {
             let called = self.call(team, name, way, ladder, None, dry_run)?;
             Ok(Woken::of(team, name, manner, called, unread))
         });
@@ -200,7 +218,8 @@ impl Office {
             if Memory::parse(before.as_deref()).calls(&mail, ladder, self.now())
                 && let Some(told) = self.remember_wake(&mailbox, ladder)?
             {
-                self.note_wake(team, name, &told, "woken by a hook of its client; not confirmed");
+                let what = "woken by a hook of its client; not confirmed";
+                self.note_wake(team, name, &told, Kind::Woken, what);
                 return Ok(Some(line(&told, Hearer::Agent)));
             }
             if !watch.wait(deadline) {
@@ -234,8 +253,9 @@ impl Office {
         Memo::of_nudges(mailbox, &self.state, self.times)
     }
 
-    /// Puts down that a member was woken for these messages. It is no stage: what they are is what they were.
-    fn note_wake(&self, team: &TeamName, name: &MemberName, mail: &[Message], what: &str) {
+    /// Records what was done to wake a member for these messages. That it was woken is no stage: what they are is what they
+    /// were.
+    fn note_wake(&self, team: &TeamName, name: &MemberName, mail: &[Message], kind: Kind, what: &str) {
         if !self.books.exist() {
             return;
         }
@@ -244,7 +264,7 @@ impl Office {
         let (inbox, now) = (self.inbox_key(team, name), self.now().as_millis());
         let evidence = Evidence::likely(what);
         for message in mail {
-            let _ = self.books.with(|ledger| ledger.note(&inbox, &message.id, Kind::Woken, now, &evidence));
+            let _ = self.books.with(|ledger| ledger.note(&inbox, &message.id, kind, now, &evidence));
         }
     }
 }

@@ -47,7 +47,7 @@ impl Office {
             Called::No(Silence::AllRead) => no("it has read all its mail", 0),
             Called::No(Silence::NotDue) => no("it was nudged for all of this mail already", unread()?),
             Called::No(Silence::JustRead) => no("it has just read its mail", unread()?),
-            Called::Yes(_, unread) => answer(true, None, unread),
+            Called::Yes(_, unread) | Called::Queued(_, unread) => answer(true, None, unread),
             Called::Would => answer(false, None, unread()?),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use atm_clients::AgentClient;
+use atm_clients::conversations::Openness;
 use atm_clients::wake::{WakeMethod, WakeWay};
 use atm_wire::MemberName;
 use atm_wire::team::{Manner, Member, TeamConfig};
@@ -14,6 +15,7 @@ use super::typed::TypedLine;
 use crate::error::OfficeError;
 use crate::people::pane::PaneRef;
 use crate::team::Team;
+use crate::trail::transcript::Tie;
 
 /// Who hears the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,11 @@ pub trait Way: fmt::Debug {
 
     /// Fails unless the member waits for something to do; says who would hear the line.
     fn check_idle(&self) -> Result<Hearer, OfficeError>;
+
+    /// Whether the line is only stored, for when the member's conversation is opened again.
+    fn is_queued(&self) -> bool {
+        false
+    }
 
     /// Says the line; gives the name of the way, for the evidence. That it was heard is not known then.
     fn wake(&self, line: &str) -> Result<&'static str, OfficeError>;
@@ -57,11 +64,12 @@ impl Way for ByItself {
 }
 
 impl Team<'_> {
-    /// How a member is woken.
+    /// How a member is woken; where its client stores lines, also if nobody would hear it now, if the caller wants that.
     pub(super) fn way_of<'a>(
         &'a self,
         member: &'a Member,
         name: &'a MemberName,
+        may_queue: bool,
     ) -> Result<(Manner, Box<dyn Way + 'a>), OfficeError> {
         let (office, team, config) = (self.office(), self.name(), self.config());
         let who = || format!("{name}@{team}");
@@ -87,7 +95,18 @@ impl Team<'_> {
                 match &method.way {
                     WakeWay::Polls => Box::new(ByItself(title)),
                     WakeWay::Command(command) => {
-                        Box::new(ByCommand { office, team, name, session, title, command: *command })
+                        let openness = self.openness_of(name, session);
+                        let command = *command;
+                        Box::new(ByCommand {
+                            office,
+                            team,
+                            name,
+                            session,
+                            title,
+                            command,
+                            openness,
+                            may_queue,
+                        })
                     }
                     WakeWay::Server(api) => {
                         let server = known("server", &waking.server)?;
@@ -97,6 +116,15 @@ impl Team<'_> {
             }
         };
         Ok((manner, way))
+    }
+}
+
+impl Team<'_> {
+    /// Whether a process has a conversation of a member open, as far as its client's hooks said where it is.
+    fn openness_of(&self, name: &MemberName, session: &str) -> Openness {
+        let ties = self.office().ties(self.name());
+        let tie = ties.of(name.as_str()).iter().find(|tie| tie.session == session);
+        tie.map_or(Openness::Unknown, Tie::openness)
     }
 }
 

@@ -132,12 +132,15 @@ impl Team<'_> {
         let mailbox = self.known_mailbox(who)?;
         let note = SessionNote::of(&mailbox, session, &office.state);
         // Where a turn is on, or nobody is left to hear it, no hook of this client need wait to wake anybody.
-        if !matches!(moment, Moment::Begins | Moment::Stops { .. }) {
+        if !matches!(moment, Moment::Begins | Moment::BeginsSilently | Moment::Stops { .. }) {
             Seat::clear(&mailbox, &office.state);
         }
         if moment == Moment::Ends {
             note.remove()?;
             return Ok(Hooked::default());
+        }
+        if moment == Moment::BeginsSilently {
+            return forget_presented(&mailbox, &note);
         }
         office.complete_for_hook(team, who);
         let last = Record::read(&note)?;
@@ -261,6 +264,9 @@ impl Office {
         if seen.is_empty() {
             return Ok(Vec::new());
         }
+        // Without it, that it was handed over has to do.
+        let ids: Vec<&str> = seen.iter().map(|message| message.id.as_str()).collect();
+        let _ = self.prove_presented(team, who, &ids);
         let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
         if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {
@@ -268,6 +274,15 @@ impl Office {
         }
         Ok(warnings)
     }
+}
+
+/// What was presented before may be lost to a conversation that is taken up again: it is new once more.
+fn forget_presented(mailbox: &Mailbox, note: &SessionNote) -> Result<Hooked, OfficeError> {
+    let _turn = mailbox.turn()?;
+    if let Some(record) = Record::read(note)? {
+        Record { held: record.held, ..Record::default() }.write(note)?;
+    }
+    Ok(Hooked::default())
 }
 
 /// Whether this message keeps an agent going that wants to stop.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use atm_clients::claude::sessions::{self, Session};
 use atm_ledger::{InboxKey, Ledger, LedgerError, Traces};
@@ -11,8 +12,9 @@ use atm_wire::team::{Member, TeamConfig};
 use atm_wire::{Message, Stamp, TeamName};
 
 use super::judge;
-use super::own::Remembered;
+use super::own::{Own, Remembered};
 use super::rules::{Pane, Signs, Word};
+use super::tied::Tied;
 use super::{Judgement, Presence};
 use crate::mail::digest::LastWord;
 use crate::office::Office;
@@ -20,7 +22,10 @@ use crate::people::exits::open_panes;
 use crate::people::pane::{Life, PaneHost, PaneRef};
 use crate::people::probe::{Agent, Nameless};
 use crate::people::process::{Fate, fate_by};
-use crate::trail::transcript::Conversations;
+use crate::trail::transcript::{Conversations, Ties};
+
+/// What a member does at the end of its conversation may come this much later than its last entry.
+const LATE: Duration = Duration::from_secs(60);
 
 /// What is asked once for all members, and only if somebody wants to know.
 #[derive(Debug, Default)]
@@ -40,6 +45,8 @@ pub(crate) struct Surroundings {
     pub(super) nameless: OnceLock<Vec<Nameless>>,
     /// The conversations of the team.
     pub(super) conversations: OnceLock<Conversations>,
+    /// The conversations that hooks were called in.
+    pub(super) ties: OnceLock<Ties>,
     /// The processes that earlier looks found, by `NAME@TEAM`.
     pub(super) ran: OnceLock<Remembered>,
     /// What the ledger knows, by the member's name, if everybody was asked about at once.
@@ -143,7 +150,8 @@ impl Office {
         });
         let in_file = around.words.get(&member.name).cloned();
         let word = [recorded, in_file].into_iter().flatten().max_by_key(|word| word.at);
-        let session = self.session_of(config, member, around);
+        let session = self.session_of(team, config, member, around);
+        let tied = if session.is_none() { self.tied(team, member, around) } else { None };
         let mut signs = Signs {
             is_active: member.is_active,
             started: member.spawned_at.or(member.joined_at),
@@ -156,6 +164,7 @@ impl Office {
                 let activity = session.activity.clone().filter(|_| !may_live_in_lead(member));
                 (session.describe(), activity)
             }),
+            tied: tied.as_ref().filter(|tied| tied.is_running).map(Tied::describe),
             agent: self.agent_of(team, member, around).map(describe_agent),
             own: None,
             wrote: None,
@@ -169,6 +178,14 @@ impl Office {
             let spoken = self.spoken(team, config, member, around);
             signs.own = self.own_process(team, config, member, spoken.as_ref(), around);
             signs.wrote = spoken.map(|spoken| spoken.at.min(now));
+        }
+        // One that was heard of since then runs elsewhere.
+        let is_last = |tied: &Tied| {
+            let went_on = tied.went_on.map(|at| at.saturating_add(LATE));
+            signs.last_heard().is_none_or(|heard| went_on.is_some_and(|went_on| heard <= went_on))
+        };
+        if let Some(tied) = tied.filter(|tied| !tied.is_running && signs.own.is_none() && is_last(tied)) {
+            signs.own = Some(Own::Gone(tied.what));
         }
         signs
     }
@@ -223,8 +240,11 @@ impl Office {
         if let Some((Fate::Runs, what)) = self.recorded_process(config, member, around) {
             return Some(what);
         }
-        if let Some(session) = self.session_of(config, member, around) {
+        if let Some(session) = self.session_of(team, config, member, around) {
             return Some(session.describe());
+        }
+        if let Some(tied) = self.tied(team, member, around).filter(|tied| tied.is_running) {
+            return Some(tied.what);
         }
         if let Some(pid) = self.agent_of(team, member, around) {
             return Some(describe_agent(pid));
@@ -249,7 +269,8 @@ impl Office {
         let of_pane = || around.panes.get()?.get(&member.name)?.1;
         let found = [
             recorded.map(|(_, pid)| pid),
-            self.session_of(config, member, around).map(|session| session.pid),
+            self.session_of(team, config, member, around).map(|session| session.pid),
+            self.tied(team, member, around).and_then(|tied| tied.pid),
             self.agent_of(team, member, around),
             of_pane(),
         ];
@@ -278,12 +299,14 @@ impl Office {
     /// The session that runs for a member: its own, or its lead's if it lives in that one.
     fn session_of<'a>(
         &self,
+        team: &TeamName,
         config: &TeamConfig,
         member: &Member,
         around: &'a Surroundings,
     ) -> Option<&'a Session> {
         let leads = around.is_lead(member);
-        let own = member.waking.session.as_deref();
+        let tie = self.tie_of(team, member, around).filter(|_| !lives_in_lead(member));
+        let own = member.waking.session.as_deref().or(tie.map(|tie| tie.session.as_str()));
         let of_lead = config.lead_session_id.as_deref().filter(|_| leads || may_live_in_lead(member));
         let process = config.lead_process.as_ref().and_then(|process| process.pid).filter(|_| leads);
         if own.is_none() && of_lead.is_none() && process.is_none() {

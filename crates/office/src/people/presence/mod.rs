@@ -8,6 +8,7 @@ mod gather;
 mod own;
 mod round;
 mod rules;
+mod tied;
 mod transition;
 
 use atm_ledger::{Evidence, PastState};

@@ -117,7 +117,8 @@ pub(super) struct Spoken {
 
 impl Spoken {
     fn of(transcripts: &[Transcript]) -> Option<Self> {
-        let newest = transcripts.iter().max_by_key(|transcript| transcript.changed_at)?;
+        let of_client = transcripts.iter().filter(|transcript| transcript.is_of_inbox_reader());
+        let newest = of_client.max_by_key(|transcript| transcript.changed_at)?;
         let client = Some(newest).filter(|newest| !newest.is_inside())?.client()?;
         Some(Self {
             shows: shows_agent_id(&client.version)?,

@@ -2,7 +2,7 @@
 //!
 //! | question, in this order | answer |
 //! |---|---|
-//! | does a process run that can be tied to it? (its own pane; for a lead the recorded process; for a member inside its lead, the lead's; its session; a process with its `--agent-id`) | it is there, whatever else says |
+//! | does a process run that can be tied to it? (its own pane; for a lead the recorded process; for a member inside its lead, the lead's; its session; a process with its `--agent-id`; a client that calls its hooks) | it is there, whatever else says |
 //! | is its own pane, or the recorded process, gone? or is there proof that a separate process has ended (see `own`)? | offline |
 //! | is `isActive` false? | offline, unless it was heard of since it ended (`shutdownAt`) and within 15 minutes; where no end is recorded, within 2 minutes. Of a separate process its conversation counts too, if that went on since; and it is not offline while a client runs that may be it and does not say so |
 //! | is `isActive` true? | it is there, unless it was heard of before, and neither started nor heard of for a day: unknown. One that was never heard of keeps what the configuration claims |
@@ -70,6 +70,8 @@ pub(crate) struct Signs {
     pub(crate) process: Option<(Fate, String)>,
     /// A session of its client's that runs, in words, and what it does.
     pub(crate) session: Option<(String, Option<Activity>)>,
+    /// A client that calls its hooks and runs, in words, and what it does as far as they tell.
+    pub(crate) tied: Option<(String, Option<Activity>)>,
     /// Since when that session does so.
     pub(crate) session_since: Option<Stamp>,
     /// A process that runs with its `--agent-id`, in words.
@@ -105,6 +107,7 @@ enum By {
     Process,
     Session,
     Agent,
+    Tied,
     Own,
     Conversation,
     Flag,
@@ -155,7 +158,13 @@ impl By {
     fn is_process(self) -> bool {
         matches!(
             self,
-            Self::Pane | Self::Process | Self::Session | Self::Agent | Self::Own | Self::Conversation
+            Self::Pane
+                | Self::Process
+                | Self::Session
+                | Self::Agent
+                | Self::Tied
+                | Self::Own
+                | Self::Conversation
         )
     }
 }
@@ -186,6 +195,7 @@ impl Signs {
             (_, Some((Fate::Runs, _)), _) => (Running::Yes, By::Process),
             _ if self.session.is_some() => (Running::Yes, By::Session),
             _ if self.agent.is_some() => (Running::Yes, By::Agent),
+            _ if self.tied.is_some() => (Running::Yes, By::Tied),
             (Some(Pane::Gone(_)), ..) => (Running::No, By::Pane),
             (_, Some((Fate::Gone | Fate::Replaced, _)), _) => (Running::No, By::Process),
             (.., Some(Own::Gone(_))) => (Running::No, By::Own),
@@ -236,7 +246,7 @@ impl Signs {
 
     /// Whether it has nothing to do, and what says so.
     fn idle(&self, by: By) -> Option<Idle> {
-        match self.session.as_ref().and_then(|(_, activity)| activity.as_ref()) {
+        match self.doing() {
             Some(Activity::Idle) => return Some(Idle::Session),
             Some(Activity::Busy | Activity::Waiting(_)) => return None,
             Some(Activity::Other(_)) | None => {}
@@ -251,10 +261,14 @@ impl Signs {
         self.took.is_none_or(|took| took <= word.at).then_some(Idle::Word)
     }
 
+    /// What its session does, by its client's registry or by its hooks.
+    fn doing(&self) -> Option<&Activity> {
+        [&self.session, &self.tied].into_iter().flatten().find_map(|(_, doing)| doing.as_ref())
+    }
+
     /// What it does, where its client says so.
     fn activity(&self) -> Option<String> {
-        let of_session = self.session.as_ref().and_then(|(_, activity)| activity.as_ref());
-        of_session.map(Activity::describe).or_else(|| {
+        self.doing().map(Activity::describe).or_else(|| {
             self.agent.as_ref()?;
             self.is_active.map(|is_active| if is_active { "working" } else { "idle" }.to_owned())
         })
@@ -287,6 +301,9 @@ impl Signs {
         }
         if let Some(what) = &self.agent {
             add(what.clone(), None, decided(By::Agent));
+        }
+        if let Some((what, _)) = &self.tied {
+            add(what.clone(), None, decided(By::Tied));
         }
         match &self.own {
             Some(Own::Gone(what)) => add(what.clone(), None, against(Running::No, By::Own)),

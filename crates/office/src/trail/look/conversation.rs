@@ -1,6 +1,8 @@
 //! What a recipient's conversations gained, and what that proves.
 
 use std::collections::HashSet;
+use std::thread;
+use std::time::Duration;
 
 use atm_ledger::{Evidence, InboxKey, Known, Proof, Reading, Recording, Source, Stage};
 use atm_wire::{MemberName, TeamName};
@@ -9,8 +11,12 @@ use super::ATTEMPTS;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::trail::intake::{Outline, outline};
-use crate::trail::seen::{Candidate, Seen, Used, entry_ids, judge_seen};
+use crate::trail::seen::{Basis, Candidate, Seen, Used, entry_ids, judge_seen};
 use crate::trail::transcript::{Shown, Transcript};
+
+/// How long is waited before each look for mail in a conversation that its client is just writing.
+const LATE_BY: [Duration; 4] =
+    [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(100), Duration::from_millis(150)];
 
 /// What one conversation gained since it was last read.
 #[derive(Debug)]
@@ -33,21 +39,50 @@ impl Office {
             return Ok(Vec::new());
         }
         let sources: Vec<Source> =
-            transcripts.iter().map(|found| Source::file(&found.path, found.inode)).collect();
+            transcripts.iter().map(|found| Source::file(&found.source(), found.inode)).collect();
         let positions = self.books.with(|ledger| ledger.positions(inbox, &sources))?;
+        let copies = self.state.copies();
         let mut gains = Vec::new();
         for ((source, transcript), from) in sources.into_iter().zip(transcripts).zip(positions) {
             if from == transcript.length {
                 continue;
             }
             // A conversation that cannot be read now is for the next look.
-            let Ok(gained) = transcript.read_since(from) else { continue };
+            let Ok(gained) = transcript.read_since(from, &copies) else { continue };
             if gained.end != from {
                 let transcript = transcript.clone();
                 gains.push(Gain { source, transcript, from, to: gained.end, shown: gained.shown });
             }
         }
         Ok(gains)
+    }
+
+    /// Looks for mail in the conversation that a hook of `who`'s client was called in last: it is about to be marked, and its
+    /// place there is a better proof than that it was handed over. Clients write their conversations a moment late, so it is
+    /// looked for a few times.
+    pub(crate) fn prove_presented(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        ids: &[&str],
+    ) -> Result<(), OfficeError> {
+        let ties = self.ties(team);
+        let Some(tie) = ties.of(who.as_str()).last().filter(|_| self.books.exist()) else { return Ok(()) };
+        // What the ledger does not know yet would be passed over for good.
+        self.look_at_inbox(team, who, None)?;
+        let inbox = self.inbox_key(team, who);
+        for wait in LATE_BY {
+            thread::sleep(wait);
+            let Some(transcript) = tie.transcript() else { return Ok(()) };
+            let transcripts = [transcript];
+            let gains = self.read_conversations(&inbox, &transcripts)?;
+            self.prove_seen(team, &inbox, &transcripts, gains)?;
+            let open = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Accepted, Stage::Seen))?;
+            if !open.iter().any(|known| ids.contains(&known.id.as_str())) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Records which open messages are in what the conversations gained. The inbox was looked at after they were read.
@@ -121,17 +156,22 @@ impl Office {
 
 impl Gain {
     fn proof(&self, inbox: &InboxKey, seen: Seen) -> Proof {
-        let evidence = if seen.may_be_quoted {
-            Evidence::likely("in the recipient's conversation, behind mail that is not on record")
-        } else {
-            Evidence::certain("in the recipient's conversation")
+        let evidence = match seen.basis {
+            Basis::Text { may_be_quoted: true } => {
+                Evidence::likely("in the recipient's conversation, behind mail that is not on record")
+            }
+            Basis::Text { .. } => Evidence::certain("in the recipient's conversation"),
+            Basis::Id => Evidence::certain("in the recipient's conversation, with its id"),
         };
-        let evidence = evidence
-            .changed(
+        let evidence = if self.transcript.is_file() {
+            evidence.changed(
                 format!("{} bytes of it, without the message", self.from),
                 format!("{} bytes, with it", self.to),
             )
-            .in_file(&self.transcript.path);
+        } else {
+            evidence
+        };
+        let evidence = evidence.in_file(&self.transcript.path);
         Proof {
             inbox: inbox.clone(),
             id: seen.id,

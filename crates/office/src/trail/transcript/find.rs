@@ -1,5 +1,5 @@
 //! Which conversations are whose, by what identifies them: the lead's sessions, the names in entries, the notes beside
-//! conversations inside a lead. The folders that they lie in say nothing: clients make their names up in ways that change.
+//! conversations inside a lead, the hooks that were called in them. The folders that they lie in say nothing: clients make their names up in ways that change.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,6 +12,7 @@ use atm_wire::team::TeamConfig;
 use super::Transcript;
 use super::owners::Owners;
 use super::remembered::Remembered;
+use super::ties::Tie;
 use crate::office::Office;
 
 /// Teams that a client makes by itself are called after the lead's session.
@@ -39,6 +40,19 @@ impl Conversations {
 impl Office {
     /// The conversations of a team. One that is gone has no configuration.
     pub(crate) fn conversations(&self, team: &TeamName, config: Option<&TeamConfig>) -> Conversations {
+        let mut found = self.conversations_in_tree(team, config);
+        for (member, ties) in self.ties(team).iter() {
+            for transcript in ties.iter().filter_map(Tie::transcript) {
+                if found.of(member).iter().all(|known| known.source() != transcript.source()) {
+                    found.add(member, transcript);
+                }
+            }
+        }
+        found
+    }
+
+    /// Those that a client keeps below the shared tree.
+    fn conversations_in_tree(&self, team: &TeamName, config: Option<&TeamConfig>) -> Conversations {
         let projects = self.root.path().join("projects");
         if !projects.is_dir() {
             return Conversations::default();

@@ -1,24 +1,33 @@
-//! Conversations as clients keep them: JSON Lines, one entry a line.
+//! Conversations as clients keep them: files of JSON Lines, or a database. What stands in an entry is the client's to say:
+//! see the readers in `atm_clients`.
 //!
 //! They are private: nothing of them is kept but the fact that a message is in one, where, and when. `find` says whose a
-//! conversation is, `owners` remembers it, `registry` and `remembered` know the sessions of a team's lead.
+//! conversation is, `owners` remembers it, `registry` and `remembered` know the sessions of a team's lead, `ties` those
+//! that clients' hooks were called in.
 
-mod entry;
 mod find;
 mod owners;
 mod registry;
 mod remembered;
+mod ties;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use atm_clients::claude::transcript::{begins_turn, time_of};
+use atm_clients::conversations::ConversationFormat;
+use atm_clients::shown::SIGNS;
+pub(crate) use atm_clients::shown::{Shape, Shown};
+use atm_clients::wake::{WakeMethod, WakeWay};
+use atm_clients::{AgentClient, Profile};
 use atm_wire::json::Object;
+use memchr::memmem;
 
-pub(crate) use entry::Shown;
 pub(crate) use find::Conversations;
 pub(crate) use remembered::Remembered;
+pub(crate) use ties::{Tie, Ties};
 
 /// How much of a conversation is read in one look; the rest is for the next.
 const AT_A_TIME: u64 = 256 << 20;
@@ -37,11 +46,18 @@ pub(crate) struct Writer {
     pub(crate) cwd: Option<PathBuf>,
 }
 
-/// A conversation's file as it stands now.
+/// A row of a database may be written a moment after the time that it says: what is that much older is read again.
+const ROWS_ARE_LATE_MS: u64 = 10_000;
+
+/// A conversation as it stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Transcript {
+    pub(crate) client: AgentClient,
+    /// The session, where one file holds those of several.
+    session: Option<String>,
     pub(crate) path: PathBuf,
     pub(crate) inode: u64,
+    /// How far it goes: of a file, in bytes; of a database, when it was last written, in milliseconds since the epoch.
     pub(crate) length: u64,
     /// When the conversation last went on, in milliseconds since the epoch.
     pub(crate) changed_at: i64,
@@ -57,18 +73,67 @@ pub(crate) struct Gained {
 }
 
 impl Transcript {
+    /// A file of Claude Code.
     pub(crate) fn at(path: &Path) -> Option<Self> {
+        Self::of(AgentClient::Claude, path, "")
+    }
+
+    /// The conversation `session` of a client, which is kept at `path`.
+    pub(crate) fn of(client: AgentClient, path: &Path, session: &str) -> Option<Self> {
         let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-        Some(Self {
+        let format = &client.profile().conversations.as_ref()?.format;
+        let mut transcript = Self {
+            client,
+            session: None,
             path: path.to_owned(),
             inode: found.ino(),
             length: found.len(),
             changed_at: millis(&found),
-        })
+        };
+        if matches!(format, ConversationFormat::Database { .. }) {
+            let log = fs::metadata(log_of(path)).ok();
+            transcript.changed_at = log.map_or(i64::MIN, |log| millis(&log)).max(transcript.changed_at);
+            transcript.length = u64::try_from(transcript.changed_at).unwrap_or_default();
+            transcript.session = Some(session.to_owned());
+        }
+        Some(transcript)
     }
 
-    /// What it gained since `from`: the entries that show mail. A line that is not ended may still be growing.
-    pub(crate) fn read_since(&self, from: u64) -> io::Result<Gained> {
+    /// Its name in the ledger. A database is a source for each of its sessions.
+    pub(crate) fn source(&self) -> PathBuf {
+        self.session.as_ref().map_or_else(|| self.path.clone(), |session| self.path.join(session))
+    }
+
+    /// Whether its client takes mail out of the inbox by itself: then mail that was taken and is not in it is held or lost.
+    pub(crate) fn is_of_inbox_reader(&self) -> bool {
+        matches!(self.profile().wake, Some(WakeMethod { way: WakeWay::Polls, .. }))
+    }
+
+    /// Whether it is a file of its own.
+    pub(crate) fn is_file(&self) -> bool {
+        self.session.is_none()
+    }
+
+    fn profile(&self) -> &'static Profile {
+        self.client.profile()
+    }
+
+    /// What it gained since `from`: the entries that may show mail. `copies` is a folder of ours for what has to be copied.
+    pub(crate) fn read_since(&self, from: u64, copies: &Path) -> io::Result<Gained> {
+        match self.profile().conversations.as_ref().map(|conversations| &conversations.format) {
+            Some(ConversationFormat::JsonLines { shown, .. }) => self.read_lines(from, *shown),
+            Some(ConversationFormat::Database { shown_since }) => {
+                let session = self.session.as_deref().unwrap_or_default();
+                let since = from.saturating_sub(ROWS_ARE_LATE_MS);
+                let shown = shown_since(&self.path, session, since, copies).map_err(io::Error::other)?;
+                Ok(Gained { shown, end: self.length })
+            }
+            None => Ok(Gained { shown: Vec::new(), end: from }),
+        }
+    }
+
+    /// The lines of a file. One that is not ended may still be growing.
+    fn read_lines(&self, from: u64, shown: fn(&str, bool) -> Option<Shown>) -> io::Result<Gained> {
         let mut gained = Gained { shown: Vec::new(), end: if from > self.length { 0 } else { from } };
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(gained.end))?;
@@ -79,8 +144,10 @@ impl Transcript {
             if line.last() != Some(&b'\n') {
                 break;
             }
-            if memchr::memmem::find(&line, b"<teammate-message ").is_some() {
-                gained.shown.extend(Shown::parse(&String::from_utf8_lossy(&line), gained.end, is_inside));
+            if SIGNS.iter().any(|sign| memmem::find(&line, sign).is_some()) {
+                let shown = shown(&String::from_utf8_lossy(&line), is_inside);
+                let place = |shown| Shown { position: gained.end, cursor: gained.end, ..shown };
+                gained.shown.extend(shown.map(place));
             }
             gained.end += line.len() as u64;
             line.clear();
@@ -95,10 +162,10 @@ impl Transcript {
         let text = self.end(LAST_TURN_WITHIN)?;
         let (at, entry) = text.lines().rev().enumerate().find_map(|(at, line)| {
             let entry = line.contains("\"user\"").then(|| Object::parse(line).ok()).flatten()?;
-            entry::begins_turn(&entry, is_inside).then_some((at, entry))
+            begins_turn(&entry, is_inside).then_some((at, entry))
         })?;
         // An entry that does not say its time was written when the file was, if nothing came after it.
-        entry::time_of(&entry).or_else(|| (at == 0).then_some(self.changed_at))
+        time_of(&entry).or_else(|| (at == 0).then_some(self.changed_at))
     }
 
     /// The client that writes it.
@@ -143,6 +210,13 @@ pub(crate) fn first_owner(
     Some((is_decided, owner.team, owner.member))
 }
 
+/// The write-ahead log of a database.
+fn log_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
 fn millis(found: &fs::Metadata) -> i64 {
     found.mtime().saturating_mul(1000).saturating_add(found.mtime_nsec() / 1_000_000)
 }
@@ -166,12 +240,16 @@ mod tests {
         };
         let first = mail("one");
         fs::write(&path, format!("{{\"type\":\"x\"}}\n{first}\n{}", mail("two"))).unwrap();
-        let gained = Transcript::at(&path).unwrap().read_since(0).unwrap();
+        let gained = Transcript::at(&path).unwrap().read_since(0, folder.path()).unwrap();
         assert_eq!(gained.shown.iter().map(|shown| shown.position).collect::<Vec<_>>(), [13]);
         assert_eq!(gained.end, 13 + first.len() as u64 + 1);
         fs::write(&path, format!("{{\"type\":\"x\"}}\n{first}\n{}\n", mail("two"))).unwrap();
         let later = Transcript::at(&path).unwrap();
-        assert_eq!(later.read_since(gained.end).unwrap().shown.len(), 1);
-        assert_eq!(later.read_since(later.length + 1).unwrap().shown.len(), 2, "it is another file");
+        assert_eq!(later.read_since(gained.end, folder.path()).unwrap().shown.len(), 1);
+        assert_eq!(
+            later.read_since(later.length + 1, folder.path()).unwrap().shown.len(),
+            2,
+            "it is another file"
+        );
     }
 }

@@ -1,10 +1,12 @@
 //! Gemini CLI.
 
+mod chat;
+
 use serde_json::json;
 
 use crate::check::SelfCheck;
 use crate::client::AgentClient;
-use crate::conversations::{ConversationFormat, Conversations};
+use crate::conversations::{ConversationFormat, Conversations, Openness};
 use crate::folders::{Folders, Scope};
 use crate::hook::{self, HeldBy, HookAnswer, HookEvent, HookFormat};
 use crate::launch::{self, Launch};
@@ -40,6 +42,7 @@ pub(crate) static PROFILE: Profile = Profile {
         recognises: |input, event| {
             input.has_name(event, &["BeforeAgent", "AfterAgent", "AfterTool", BEFORE_TOOL])
         },
+        takes_text_at_start: true,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,
@@ -47,10 +50,11 @@ pub(crate) static PROFILE: Profile = Profile {
     }),
     conversations: Some(Conversations {
         place: |folders| folders.below(Scope::User, None, ".gemini").join("tmp"),
-        format: ConversationFormat::JsonLines(session_in),
+        format: ConversationFormat::JsonLines { session_in, shown: chat::shown },
+        openness: |_, _| Openness::Unknown,
     }),
     wake: None,
-    launch: Some(Launch { permission_option: Some("--approval-mode"), ..launch::PLAIN }),
+    launch: Some(Launch { permission_option: Some("--approval-mode"), headless: &["-p"], ..launch::PLAIN }),
     plugin: None,
     has_rewake_hook: false,
 };

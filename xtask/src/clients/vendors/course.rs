@@ -1,0 +1,200 @@
+//! The course of one client: mail before a turn, in a turn, in a turn in which the client is killed, and after that.
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::Outcome;
+use super::model::VendorModel;
+use super::vendor::{Words, configure, turn};
+use crate::clients::client::Client;
+use crate::clients::home::Home;
+
+/// Clients start slowly, and one of them fetches something first.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// How many messages each state gets.
+const EACH: usize = 3;
+
+pub(super) struct Course<'a> {
+    client: Client,
+    home: &'a Home,
+    model: &'a VendorModel,
+    numbers: u32,
+    sent: usize,
+}
+
+/// A message: its words and its id.
+struct Mail {
+    words: String,
+    id: String,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(client: Client, home: &'a Home, model: &'a VendorModel) -> Result<Self> {
+        let (name, text) = configure(client.name, &model.url);
+        let file = home.file(name);
+        fs::create_dir_all(file.parent().context("a file is in a folder")?)?;
+        fs::write(&file, text)?;
+        home.atm(&["install", client.name])?;
+        Ok(Self { client, home, model, numbers: 0, sent: 0 })
+    }
+
+    pub(super) fn run(&mut self) -> Result<Vec<Outcome>> {
+        let idle = self.idle().context("idle")?;
+        let busy = self.busy().context("busy")?;
+        let (killed, mail) = self.killed().context("killed")?;
+        let resumed = self.resumed(&mail).context("resumed")?;
+        Ok(vec![idle, busy, killed, resumed])
+    }
+
+    /// Mail that waits when a turn begins.
+    fn idle(&mut self) -> Result<Outcome> {
+        let mail = self.send()?;
+        let begun = Instant::now();
+        let mut child = self.start(&Words::first("hello"))?;
+        self.end(&mut child)?;
+        self.outcome("idle: with the next turn", &mail, begun)
+    }
+
+    /// Mail that comes while a tool runs.
+    fn busy(&mut self) -> Result<Outcome> {
+        self.numbers += 1;
+        let number = self.numbers;
+        let mut child = self.start(&Words::again(&format!("TOOL-{number}.")))?;
+        self.until("the tool runs", &mut child, || self.model.is_holding(number))?;
+        let mail = self.send()?;
+        let begun = Instant::now();
+        self.model.release(number)?;
+        self.end(&mut child)?;
+        self.outcome("busy: behind the running tool", &mail, begun)
+    }
+
+    /// A client that is killed when its model has the mail, before the turn ends.
+    fn killed(&mut self) -> Result<(Outcome, Vec<Mail>)> {
+        let mail = self.send()?;
+        self.numbers += 1;
+        let number = self.numbers;
+        let begun = Instant::now();
+        let mut child = self.start(&Words::again(&format!("HOLD-{number}.")))?;
+        self.until("the model has the mail", &mut child, || self.model.is_holding(number))?;
+        kill(&mut child)?;
+        self.model.release(number)?;
+        let outcome = self.outcome("killed in the turn", &mail, begun)?;
+        let outcome = Outcome { is_killed: true, ..outcome };
+        let unread = self.home.atm(&["inbox", "bob", "--unread"])?;
+        ensure!(
+            unread.as_array().is_some_and(|unread| unread.len() == EACH),
+            "marked without the turn's end"
+        );
+        Ok((outcome, mail))
+    }
+
+    /// The same conversation goes on: what the killed client was shown is unread, and is presented again.
+    fn resumed(&mut self, mail: &[Mail]) -> Result<Outcome> {
+        let begun = Instant::now();
+        self.model.forget();
+        let mut child = self.start(&Words::again("go on"))?;
+        self.end(&mut child)?;
+        self.outcome("resumed after that, the same mail", mail, begun)
+    }
+
+    fn send(&mut self) -> Result<Vec<Mail>> {
+        let mut mail = Vec::new();
+        for _ in 0..EACH {
+            self.sent += 1;
+            let words = format!("mail number {:03} for this client", self.sent);
+            let answer = self.home.atm(&["send", "bob", &words])?;
+            let id = answer["id"].as_str().context("send gave no id")?.to_owned();
+            mail.push(Mail { words, id });
+        }
+        Ok(mail)
+    }
+
+    fn start(&self, words: &Words) -> Result<Child> {
+        use std::os::unix::process::CommandExt;
+        let mut command = self.home.command(self.client.name);
+        turn(self.client.name, &mut command, &self.model.url, words);
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.home.file("client.log"))?;
+        command.env("ATM_AS", "bob").env("ATM_TEAM", "dev");
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
+        command.spawn().with_context(|| format!("cannot start {}", self.client.name))
+    }
+
+    fn until(&self, what: &str, child: &mut Child, is_so: impl Fn() -> bool) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so() {
+            if let Some(status) = child.try_wait()? {
+                bail!("it ended before {what}: {status}\n{}", self.last_words());
+            }
+            if Instant::now() > deadline {
+                kill(child)?;
+                bail!("not within {} s: {what}\n{}", PATIENCE.as_secs(), self.last_words());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn end(&self, child: &mut Child) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                ensure!(status.success(), "{status}\n{}", self.last_words());
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                kill(child)?;
+                bail!("did not end within {} s\n{}", PATIENCE.as_secs(), self.last_words());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn last_words(&self) -> String {
+        let said = fs::read_to_string(self.home.file("client.log")).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().rev().take(5).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join(" / ")
+    }
+
+    fn outcome(&self, state: &'static str, mail: &[Mail], begun: Instant) -> Result<Outcome> {
+        let counts = mail.iter().map(|mail| self.model.count(&mail.words));
+        let counts: Vec<usize> = counts.collect();
+        let mut proved = 0;
+        for mail in mail {
+            proved += usize::from(is_proved(&self.home.atm(&["track", &mail.id])?));
+        }
+        let first = mail.iter().filter_map(|mail| self.model.first(&mail.words)).max();
+        Ok(Outcome {
+            state,
+            sent: mail.len(),
+            arrived: counts.iter().filter(|count| **count > 0).count(),
+            proved,
+            is_killed: false,
+            doubled: counts.iter().filter(|count| **count > 1).count(),
+            time: first.map(|first| first.saturating_duration_since(begun)),
+        })
+    }
+}
+
+/// Ends the client with all that it started, as a crash would.
+fn kill(child: &mut Child) -> Result<()> {
+    let group = Pid::from_raw(i32::try_from(child.id())?);
+    // Gone already is what we want.
+    let _ = killpg(group, Signal::SIGKILL);
+    child.wait()?;
+    Ok(())
+}
+
+/// Whether `atm track` points at the place in the conversation.
+fn is_proved(track: &Value) -> bool {
+    track["stages"].as_array().into_iter().flatten().any(|stage| {
+        let what = stage["evidence"]["what"].as_str().unwrap_or_default();
+        stage["stage"] == "seen" && what.starts_with("in the recipient's conversation")
+    })
+}
