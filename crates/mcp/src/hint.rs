@@ -26,6 +26,8 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::ListTeams | Hint::CreateTeam => {
             leads("team_create makes a team", "A person or the lead has to make the team")
         }
+        Hint::ListSessions => some("`atm sessions` lists them, in a shell"),
+        Hint::ChooseSession(choices) => Some(format!("Name one of: {}", choices.join(", "))),
         Hint::ChooseTeam(choices) => Some(format!("Give team_name, one of: {}", choices.join(", "))),
         Hint::ListMembers | Hint::ShowLead => {
             either("read_config shows the members", "The tool members shows the names")
@@ -225,6 +227,7 @@ mod tests {
     /// The names of the tools that a server lists.
     fn tools(env: &TestEnv, identity: Option<&str>, profile: Profile) -> (Toolbox, BTreeSet<String>) {
         let desk = Desk::new(Settings {
+            push: None,
             office: Office::new(Root::new(env.root()), State::new(env.state())),
             identity: identity.map(|name| name.parse().unwrap()),
             team: None,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atm_office::Office;
+use atm_office::mail::push::Push;
 use atm_panes::Server;
 use atm_wire::{Address, TeamName};
 
@@ -22,6 +23,8 @@ pub struct Settings {
     pub profile: Profile,
     /// How it starts members.
     pub spawning: Spawning,
+    /// The session that it pushes mail into, if it was handed one.
+    pub push: Option<Push>,
 }
 
 /// Which tools are offered: each one costs every conversation its description.

@@ -182,6 +182,7 @@ pub mod office;
 pub mod people;
 pub mod progress;
 pub mod protocol;
+pub mod sessions;
 pub mod tasks;
 pub mod team;
 pub mod token;

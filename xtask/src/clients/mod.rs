@@ -42,6 +42,11 @@ pub(crate) struct Args {
     delivery: bool,
     #[command(flatten)]
     choice: delivery::Choice,
+    /// The sessions part only: mail for plain sessions of Claude Code, by push and by hooks, in each of their states
+    #[arg(long, conflicts_with_all = ["only", "newest", "delivery"])]
+    sessions: bool,
+    #[command(flatten)]
+    session_choice: delivery::sessions::SessionChoice,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -51,6 +56,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let atm = atm.parent().context("a program is in a folder")?;
     let document = repo::root()?.join("docs").join("CLIENTS.md");
+    if args.sessions {
+        let (table, is_true) = delivery::sessions::run(&args.session_choice, atm)?;
+        print!("{table}");
+        if args.write {
+            report::write(&document, "sessions", "cargo xtask clients --sessions --write", &table)?;
+        }
+        ensure!(is_true, "a client did not run, or a message did not arrive once and proved");
+        return Ok(());
+    }
     let works = args.delivery || {
         let rows = set_up(args, atm)?;
         print!("{}", report::table(&rows));

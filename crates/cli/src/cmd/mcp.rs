@@ -2,10 +2,13 @@
 
 use std::env;
 use std::os::unix::process::parent_id;
+use std::path::PathBuf;
 
 use atm_clients::AgentClient;
+use atm_clients::claude::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
 use atm_office::mail::hook::Caller;
+use atm_office::mail::push::Push;
 use atm_wire::Address;
 use clap::{Args, ValueEnum};
 
@@ -54,7 +57,9 @@ impl Mcp {
             // A bound server of a team that is not there would refuse every call.
             context.office.choose_team(Some(team.as_str()), &context.cwd)?;
         }
+        let push = handed_session(context).filter(|_| identity.is_none());
         let server = Server::new(Settings {
+            push,
             office: context.office.clone(),
             identity,
             team: context.settings.named_team()?,
@@ -94,6 +99,16 @@ fn member_of_session(context: &Context) -> Option<Address> {
     let is_lead = found.team.is_led_by(&found.who);
     let team = Some(found.team.name().clone());
     (!is_lead).then_some(Address { name: found.who, team })
+}
+
+/// The session that we were handed by the client that started us: new mail for its folder is pushed into it.
+fn handed_session(context: &Context) -> Option<Push> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let socket = PathBuf::from(set(SOCKET_VARIABLE)?);
+    let session = set(SESSION_VARIABLE)?.into_string().ok()?;
+    let cwd = set("CLAUDE_PROJECT_DIR").map_or_else(|| context.cwd.clone(), PathBuf::from);
+    let budget = context.settings.budget.value.bytes();
+    socket.is_absolute().then(|| Push { socket, session, cwd, parent: u64::from(parent_id()), budget })
 }
 
 #[cfg(feature = "mcp-http")]

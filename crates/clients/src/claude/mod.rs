@@ -4,6 +4,7 @@ mod plugin;
 pub mod process;
 mod servers;
 pub mod sessions;
+pub mod socket;
 pub mod versions;
 
 use atm_wire::team::Manner;

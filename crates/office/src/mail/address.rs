@@ -17,6 +17,7 @@ use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::mail::summary::summarize;
 use crate::mail::tag::{self, Waited};
 use crate::office::USER;
+use crate::sessions;
 use crate::team::Team;
 use crate::trail::transcript::Remembered;
 
@@ -108,6 +109,7 @@ impl Routes<'_, '_> {
                 origin: (target != team).then(|| team.to_string()),
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
+                session: letter.session.clone(),
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),
@@ -174,6 +176,7 @@ fn whereabouts(
     let name = team.name();
     match team.config().member(to.as_str()) {
         _ if to.as_str() == USER => Ok(Delivery::Delivered),
+        Some(member) if sessions::is_team(name) => Ok(team.office().session_delivery(member, warnings)),
         Some(member) if team.why_off(member).is_some() => {
             warnings.push(format!("{to} is offline (isActive is false): the message is queued"));
             Ok(Delivery::Queued)

@@ -41,6 +41,8 @@ pub struct Letter {
     pub id: Option<String>,
     /// What its sender wants to have in its `metadata`, beside ours.
     pub metadata: Metadata,
+    /// The session that it is for, among those that work in one folder; only for the team of sessions.
+    pub session: Option<String>,
 }
 
 impl Letter {
@@ -57,6 +59,7 @@ impl Letter {
             recipients: Vec::new(),
             id: None,
             metadata: Metadata::new(),
+            session: None,
         }
     }
 }

@@ -71,6 +71,9 @@ pub struct Ours {
     /// Which offer of the same message this is, where it is not the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offer: Option<u32>,
+    /// The session that it is for, among those that share a mailbox, as long as that one lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// The kind of most messages.

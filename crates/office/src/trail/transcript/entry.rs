@@ -15,6 +15,8 @@ pub(crate) struct Shown {
     pub(crate) at: Option<i64>,
     /// The texts of its parts.
     pub(crate) texts: Vec<String>,
+    /// The id of the frame that it shows, which its client keeps for what came over its socket.
+    pub(crate) frame: Option<String>,
 }
 
 impl Shown {
@@ -26,18 +28,28 @@ impl Shown {
         if is(&entry, "isCompactSummary") || (is(&entry, "isSidechain") && !is_inside) {
             return None;
         }
-        let texts = match entry.string("type")?.as_ref() {
-            "user" => texts_of(Object::parse(entry.get("message")?.get()).ok()?.get("content")?),
+        let (texts, frame) = match entry.string("type")?.as_ref() {
+            "user" => {
+                let message = Object::parse(entry.get("message")?.get()).ok()?;
+                (texts_of(message.get("content")?), frame_of(&entry))
+            }
             "attachment" => {
                 let attachment = Object::parse(entry.get("attachment")?.get()).ok()?;
                 let is_queued = attachment.string("type").as_deref() == Some("queued_command");
-                texts_of(attachment.get("prompt").filter(|_| is_queued)?)
+                (texts_of(attachment.get("prompt").filter(|_| is_queued)?), frame_of(&attachment))
             }
             _ => return None,
         };
         let uuid = entry.string("uuid").map(std::borrow::Cow::into_owned);
-        Some(Self { position, uuid, at: time_of(&entry), texts })
+        Some(Self { position, uuid, at: time_of(&entry), texts, frame })
     }
+}
+
+/// The frame that an entry says it shows: a key of the client's, which no text can write.
+fn frame_of(entry: &Object) -> Option<String> {
+    let origin = Object::parse(entry.get("origin")?.get()).ok()?;
+    let is_peer = origin.string("kind").as_deref() == Some("peer");
+    origin.string("msg_id").filter(|_| is_peer).map(std::borrow::Cow::into_owned)
 }
 
 /// When an entry was written, if it says so.
@@ -113,6 +125,15 @@ mod tests {
         assert_eq!(texts(r#"{"type":"queue-operation","operation":"enqueue","content":"hello"}"#), None);
         let queued = r#"{"type":"attachment","attachment":{"type":"queued_command","prompt":"hello"}}"#;
         assert_eq!(texts(queued), Some(vec!["hello".to_owned()]));
+        let peer = r#","origin":{"kind":"peer","msg_id":"f1"}"#;
+        let frame = |line: &str| Shown::parse(line, 0, false).and_then(|shown| shown.frame);
+        assert_eq!(frame(&user(peer, r#""mail""#)).as_deref(), Some("f1"));
+        assert_eq!(
+            frame(&queued.replace(r#","prompt""#, &format!(r#"{peer},"prompt""#))).as_deref(),
+            Some("f1")
+        );
+        assert_eq!(frame(&user("", r#""{\"origin\":{\"kind\":\"peer\",\"msg_id\":\"f1\"}}""#)), None);
+        assert_eq!(frame(&user(&peer.replace("peer", "human"), r#""mail""#)), None);
         let stamped = user(r#","uuid":"u1","timestamp":"2026-11-15T18:54:18.702Z""#, r#""x""#);
         let shown = Shown::parse(&stamped, 7, false).unwrap();
         assert_eq!(

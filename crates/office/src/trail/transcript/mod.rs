@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use atm_wire::json::Object;
 
 pub(crate) use entry::Shown;
-pub(crate) use find::Conversations;
+pub(crate) use find::{Conversations, listed};
 pub(crate) use remembered::Remembered;
 
 /// How much of a conversation is read in one look; the rest is for the next.
@@ -56,6 +56,12 @@ pub(crate) struct Gained {
     pub(crate) end: u64,
 }
 
+/// Whether a line may show mail: only those are parsed.
+fn shows_mail(line: &[u8]) -> bool {
+    let has = |words: &[u8]| memchr::memmem::find(line, words).is_some();
+    has(b"<teammate-message ") || has(b"\"msg_id\"")
+}
+
 impl Transcript {
     pub(crate) fn at(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
@@ -79,7 +85,7 @@ impl Transcript {
             if line.last() != Some(&b'\n') {
                 break;
             }
-            if memchr::memmem::find(&line, b"<teammate-message ").is_some() {
+            if shows_mail(&line) {
                 gained.shown.extend(Shown::parse(&String::from_utf8_lossy(&line), gained.end, is_inside));
             }
             gained.end += line.len() as u64;
@@ -148,7 +154,7 @@ fn millis(found: &fs::Metadata) -> i64 {
 }
 
 /// A session's id is foreign text: it must not lead anywhere else.
-fn is_plain(session: &str) -> bool {
+pub(crate) fn is_plain(session: &str) -> bool {
     !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
