@@ -26,7 +26,8 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::ListTeams | Hint::CreateTeam => {
             leads("team_create makes a team", "A person or the lead has to make the team")
         }
-        Hint::ListSessions => some("`atm sessions` lists them, in a shell"),
+        // No tool lists them.
+        Hint::ListSessions => None,
         Hint::ChooseSession(choices) => Some(format!("Name one of: {}", choices.join(", "))),
         Hint::ChooseTeam(choices) => Some(format!("Give team_name, one of: {}", choices.join(", "))),
         Hint::ListMembers | Hint::ShowLead => {
@@ -212,6 +213,8 @@ mod tests {
             Hint::SeeToDisk,
             Hint::AskAgain,
             Hint::SeeSpaceAndPermissions,
+            Hint::ListSessions,
+            Hint::ChooseSession(vec!["a/shop".into(), "b/shop".into()]),
         ];
         let partly = samples.iter().map(|hint| Hint::Partly {
             done: vec![Done::TaskCreated(id)],

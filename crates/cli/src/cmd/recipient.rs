@@ -58,6 +58,12 @@ impl Route {
     /// Where a letter goes: to a member of the team that is meant or, where no team is, to a session.
     pub(super) fn find(context: &Context, to: Recipient, creates: bool) -> Result<Self, Failure> {
         let to = match to {
+            // What is to be made has to be a name.
+            Recipient::Folder(folder) if creates => {
+                return Err(MemberName::parse(&folder).map_or_else(Failure::from, |name| {
+                    Failure::usage(format!("{name} is a folder, which --create does not make"))
+                }));
+            }
             Recipient::Folder(folder) => return to_session(context, &absolute(context, &folder)),
             Recipient::Address(to) if to.team.as_ref().is_some_and(sessions::is_team) => {
                 return to_session(context, to.name.as_str());

@@ -328,5 +328,5 @@ fn what_a_dead_process_pushed_is_settled_when_the_conversation_is_taken_up_again
     assert_eq!(scene.stage(&ids[0]), Stage::Seen);
     scene.pass();
     let text = &scene.given().last().unwrap().1;
-    assert!(scene.given().len() == 2 && text.contains("  lost") && !text.contains("  shown"), "{text}");
+    assert!(scene.given().len() == 2 && text.contains("] lost") && !text.contains("] shown"), "{text}");
 }
