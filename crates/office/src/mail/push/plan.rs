@@ -53,7 +53,8 @@ pub(crate) fn next(
 ) -> Next {
     let age = moment.now.saturating_sub(under.last_at);
     let look = (under.frames > 0).then(|| moment.now + if age < YOUNG_MS { SOON_MS } else { SELDOM_MS });
-    let Some(first) = waiting.first() else { return Next::Wait(look) };
+    // One at a time: a client may show two that it has in another order.
+    let Some(first) = waiting.first().filter(|_| under.frames == 0) else { return Next::Wait(look) };
     if !pace.may_send(moment.now, under.frames) {
         let pace = pace.next().max(moment.now + SOON_MS);
         return Next::Wait(Some(look.map_or(pace, |look| look.min(pace))));
