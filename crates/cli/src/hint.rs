@@ -45,6 +45,8 @@ pub(crate) fn meant(nearest: &[String]) -> String {
 fn advice(hint: &Hint) -> String {
     match hint {
         Hint::NearestNames(names) => format!("did you mean {}?", names.join(", ")),
+        Hint::ListSessions => "`atm sessions` lists them".to_owned(),
+        Hint::ChooseSession(choices) => format!("name one of: {}", choices.join(", ")),
         Hint::ChooseTeam(choices) => format!("use --team with one of: {}", choices.join(", ")),
         Hint::BecomeMember { name, nearest } => {
             let add = format!("`atm member add {}` makes them a member", word(name, "NAME"));

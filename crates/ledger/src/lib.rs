@@ -17,6 +17,7 @@ mod observe;
 mod open;
 mod presence;
 mod proofs;
+mod push;
 mod record;
 mod removal;
 mod restore;
@@ -41,6 +42,7 @@ pub use observe::{Known, Observed};
 pub use open::Ledger;
 pub use presence::{HealthRow, Said, Traces};
 pub use proofs::{Look, Proof, Reading, Recording, Source, TeamInbox};
+pub use push::Frame;
 pub use row::{InboxKey, NewMessage};
 #[cfg(feature = "faults")]
 pub use seam::faults;

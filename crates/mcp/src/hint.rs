@@ -26,6 +26,9 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::ListTeams | Hint::CreateTeam => {
             leads("team_create makes a team", "A person or the lead has to make the team")
         }
+        // No tool lists them.
+        Hint::ListSessions => None,
+        Hint::ChooseSession(choices) => Some(format!("Name one of: {}", choices.join(", "))),
         Hint::ChooseTeam(choices) => Some(format!("Give team_name, one of: {}", choices.join(", "))),
         Hint::ListMembers | Hint::ShowLead => {
             either("read_config shows the members", "The tool members shows the names")
@@ -220,6 +223,8 @@ mod tests {
             Hint::SeeToDisk,
             Hint::AskAgain,
             Hint::SeeSpaceAndPermissions,
+            Hint::ListSessions,
+            Hint::ChooseSession(vec!["a/shop".into(), "b/shop".into()]),
         ];
         let partly = samples.iter().map(|hint| Hint::Partly {
             done: vec![Done::TaskCreated(id)],
@@ -235,6 +240,7 @@ mod tests {
     /// The names of the tools that a server lists.
     fn tools(env: &TestEnv, identity: Option<&str>, profile: Profile) -> (Toolbox, BTreeSet<String>) {
         let desk = Desk::new(Settings {
+            push: None,
             office: Office::new(Root::new(env.root()), State::new(env.state())),
             identity: identity.map(|name| name.parse().unwrap()),
             team: None,

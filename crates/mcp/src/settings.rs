@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use atm_office::Office;
 use atm_office::people::ancestry::ClientProcess;
+use atm_office::mail::push::Push;
 use atm_panes::Server;
 use atm_wire::{Address, TeamName};
 
@@ -25,6 +26,8 @@ pub struct Settings {
     pub profile: Profile,
     /// How it starts members.
     pub spawning: Spawning,
+    /// The session that it pushes mail into, if it was handed one.
+    pub push: Option<Push>,
 }
 
 /// Which tools are offered: each one costs every conversation its description.

@@ -1,8 +1,10 @@
 //! The server on standard input and output.
 
 use std::io;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use atm_store::watch::Stop;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage,
     ServerJsonRpcMessage,
@@ -29,14 +31,31 @@ pub fn serve(server: Server) -> io::Result<()> {
         .thread_keep_alive(IDLE_THREAD)
         .build()?;
     let desk = server.desk.clone();
+    let pushing = push(&server);
     let ended = runtime.block_on(async {
         let (read, write) = stdio_pipes();
         serve_on(server, AsyncRwTransport::new_server(read, write)).await
     });
     desk.pages().settle();
+    if let Some((stop, thread)) = pushing {
+        stop.stop();
+        // It clears up after itself; a thread that failed has nothing to clear.
+        let _ = thread.join();
+    }
     // A thread that still reads a standard stream cannot be waited for.
     runtime.shutdown_background();
     ended
+}
+
+/// Pushes mail into the session that the server was handed, in a thread of its own.
+fn push(server: &Server) -> Option<(Stop, JoinHandle<()>)> {
+    let (office, push) = (server.desk.office().clone(), server.desk.settings.push.clone()?);
+    let stop = Stop::default();
+    let ends = stop.clone();
+    // Without a thread there is no push, and mail comes by the hooks.
+    let thread =
+        thread::Builder::new().name("push".to_owned()).spawn(move || push.run(&office, &ends)).ok()?;
+    Some((stop, thread))
 }
 
 async fn serve_on(server: Server, transport: impl Transport<RoleServer> + 'static) -> io::Result<()> {

@@ -41,6 +41,7 @@ mod tests {
     fn a_teams_name_cannot_pass_for_an_instruction() {
         let of = |team: &str| {
             instructions(&Desk::new(Settings {
+                push: None,
                 office: Office::new(Root::new(PathBuf::from("/none")), State::new(PathBuf::from("/none"))),
                 identity: None,
                 team: Some(TeamName::parse(team).unwrap()),

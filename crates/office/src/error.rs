@@ -101,6 +101,28 @@ pub enum OfficeError {
         /// The most similar names of all of them.
         nearest: Vec<String>,
     },
+    /// A name that is kept for the mailboxes of sessions.
+    #[error("the name {name:?} is kept for the mailboxes of sessions")]
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// No session is called so, nor a folder that one has worked in.
+    #[error("no session is called {wanted:?}, and none has worked in a folder of that name")]
+    NoSession {
+        /// What was asked for.
+        wanted: String,
+        /// The most similar names.
+        nearest: Vec<String>,
+    },
+    /// A name that fits several sessions or folders.
+    #[error("{wanted:?} fits {} sessions or folders", choices.len())]
+    WhichSession {
+        /// What was asked for.
+        wanted: String,
+        /// What names each of them alone.
+        choices: Vec<String>,
+    },
     /// Who wants to send is nobody that the team knows.
     #[error("team {team} has no member {wanted:?}, who would be the sender")]
     NoSender {

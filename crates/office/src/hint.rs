@@ -30,6 +30,10 @@ pub enum Hint {
     },
     /// The members can be listed.
     ListMembers,
+    /// The sessions can be listed.
+    ListSessions,
+    /// One of these sessions or folders has to be named.
+    ChooseSession(Vec<String>),
     /// Somebody can be added to the team.
     AddMember,
     /// Who acts is nobody that the team knows: another name is meant, or they have to be a member first.
@@ -251,6 +255,8 @@ impl OfficeError {
             Self::NoMember { nearest, wanted, .. } | Self::NoMemberAnywhere { nearest, wanted, .. } => {
                 nearest_or(nearest, wanted, Hint::ListMembers)
             }
+            Self::NoSession { nearest, wanted } => nearest_or(nearest, wanted, Hint::ListSessions),
+            Self::WhichSession { choices, .. } => Hint::ChooseSession(choices.clone()),
             Self::NoSender { nearest, wanted, .. } => {
                 Hint::BecomeMember { name: wanted.clone(), nearest: nearest.clone() }
             }
@@ -292,6 +298,7 @@ impl OfficeError {
             | Self::RepeatedId { .. }
             | Self::Withdrawn { .. }
             | Self::Exists { .. }
+            | Self::ReservedName { .. }
             | Self::NoConfig { .. }
             | Self::Name(_)
             | Self::NotTold { .. }

@@ -183,6 +183,7 @@ pub mod people;
 pub mod progress;
 pub mod protocol;
 pub mod reservations;
+pub mod sessions;
 pub mod tasks;
 pub mod team;
 pub mod token;

@@ -33,6 +33,11 @@ impl Memo {
         Self::at(state.aliases(&root.teams().join("aliases.json")), state, times)
     }
 
+    /// What the folders of sessions that work with a root are called by their people.
+    pub fn of_session_aliases(root: &Root, state: &State, times: LockTimes) -> Self {
+        Self::at(state.session_aliases(root.path()), state, times)
+    }
+
     /// The token of servers on local ports.
     pub fn of_token(state: &State, times: LockTimes) -> Self {
         Self::at(state.token(), state, times)

@@ -183,6 +183,16 @@ impl State {
         self.path.join("copies")
     }
 
+    /// The conversations that work with this tree, a file each.
+    pub(crate) fn register(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "register")
+    }
+
+    /// What the folders of sessions are called by their people.
+    pub(crate) fn session_aliases(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "session-aliases")
+    }
+
     /// The token of servers on local ports.
     pub fn token(&self) -> PathBuf {
         self.path.join("http.token")

@@ -32,6 +32,17 @@ impl SessionNote {
         Self::in_folder(state.sessions(root.path()), session)
     }
 
+    /// The note on the conversation `session` itself, in the register of those that work with the tree `root`.
+    pub fn in_register(root: &Root, session: &str, state: &State) -> Self {
+        Self::in_folder(state.register(root.path()), session)
+    }
+
+    /// What the register of conversations that work with the tree `root` says. A note that cannot be read says nothing.
+    pub fn register(root: &Root, state: &State) -> Vec<String> {
+        let notes = fs::read_dir(state.register(root.path())).into_iter().flatten().flatten();
+        notes.filter_map(|note| disk::read_to_string(note.path()).ok()).collect()
+    }
+
     fn in_folder(folder: PathBuf, session: &str) -> Self {
         let name = Uuid::new_v5(&Uuid::NAMESPACE_URL, session.as_bytes()).simple().to_string();
         Self { path: folder.join(name), folder }

@@ -52,6 +52,11 @@ pub(crate) struct Args {
     states: bool,
     #[command(flatten)]
     choice: delivery::Choice,
+    /// The sessions part only: mail for plain sessions of Claude Code, by push and by hooks, in each of their states
+    #[arg(long, conflicts_with_all = ["only", "newest", "delivery"])]
+    sessions: bool,
+    #[command(flatten)]
+    session_choice: delivery::sessions::SessionChoice,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -61,6 +66,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let atm = atm.parent().context("a program is in a folder")?;
     let document = repo::root()?.join("docs").join("CLIENTS.md");
+    if args.sessions {
+        let (table, is_true) = delivery::sessions::run(&args.session_choice, atm)?;
+        print!("{table}");
+        if args.write {
+            report::write(&document, "sessions", "cargo xtask clients --sessions --write", &table)?;
+        }
+        ensure!(is_true, "a client did not run, or a message did not arrive once and proved");
+        return Ok(());
+    }
     if args.reservations {
         let (table, all_well) = edits::run(atm, &npm::install(args.newest)?);
         print!("{table}");

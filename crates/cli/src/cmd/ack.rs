@@ -3,6 +3,7 @@
 use atm_office::mail::send::SendOptions;
 use clap::Args;
 
+use super::recipient;
 use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -18,7 +19,8 @@ pub(crate) struct Ack {
 
 impl Ack {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team_of_message(&self.id)?, context.reader()?);
+        let named = |context: &Context| Ok((context.team_of_message(&self.id)?, context.reader()?));
+        let (team, who) = recipient::acting(context, named)?;
         let sent = context.office.ack(&team, &who, &self.id, self.text, SendOptions::default())?;
         tell(context, &sent)?;
         Ok(0)

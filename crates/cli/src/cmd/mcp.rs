@@ -2,10 +2,13 @@
 
 use std::env;
 use std::os::unix::process::parent_id;
+use std::path::PathBuf;
 
 use atm_clients::AgentClient;
+use atm_clients::claude::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 use atm_mcp::{Profile, Server, Settings, Spawning, stdio};
 use atm_office::mail::hook::Caller;
+use atm_office::mail::push::Push;
 use atm_office::people::ancestry::ClientProcess;
 use atm_wire::Address;
 use clap::{Args, ValueEnum};
@@ -60,7 +63,8 @@ impl Mcp {
             Tools::All => Profile::All,
         };
         let client = self.client(context);
-        let server = server(context, (identity, client), profile)?;
+        let push = handed_session(context).filter(|_| identity.is_none() && !self.is_for_anybody());
+        let server = server(context, (identity, client), profile, push)?;
         #[cfg(feature = "mcp-http")]
         if let Some(address) = self.http {
             return serve_http(&server, address, context);
@@ -77,13 +81,22 @@ impl Mcp {
 }
 
 impl Mcp {
-    /// Who started us: over HTTP, anybody may call.
+    /// Who started us, unless anybody may call.
     fn client(&self, context: &Context) -> Option<ClientProcess> {
-        #[cfg(feature = "mcp-http")]
-        if self.http.is_some() {
+        if self.is_for_anybody() {
             return None;
         }
         context.office.probe().client_above(u64::from(parent_id()))
+    }
+
+    /// Over HTTP, anybody may call.
+    #[cfg_attr(not(feature = "mcp-http"), expect(clippy::unused_self, reason = "it depends on the feature"))]
+    fn is_for_anybody(&self) -> bool {
+        #[cfg(feature = "mcp-http")]
+        let is_served = self.http.is_some();
+        #[cfg(not(feature = "mcp-http"))]
+        let is_served = false;
+        is_served
     }
 }
 
@@ -92,6 +105,7 @@ pub(super) fn server(
     context: &Context,
     (identity, client): (Option<Address>, Option<ClientProcess>),
     profile: Profile,
+    push: Option<Push>,
 ) -> Result<Server, Failure> {
     Ok(Server::new(Settings {
         office: context.office.clone(),
@@ -100,6 +114,7 @@ pub(super) fn server(
         cwd: context.cwd.clone(),
         client,
         profile,
+        push,
         spawning: Spawning {
             server: spawn::here(),
             env: spawn::variables(context),
@@ -118,6 +133,16 @@ fn member_of_session(context: &Context) -> Option<Address> {
     let is_lead = found.team.is_led_by(&found.who);
     let team = Some(found.team.name().clone());
     (!is_lead).then_some(Address { name: found.who, team })
+}
+
+/// The session that we were handed by the client that started us: new mail for its folder is pushed into it.
+fn handed_session(context: &Context) -> Option<Push> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let socket = PathBuf::from(set(SOCKET_VARIABLE)?);
+    let session = set(SESSION_VARIABLE)?.into_string().ok()?;
+    let cwd = set("CLAUDE_PROJECT_DIR").map_or_else(|| context.cwd.clone(), PathBuf::from);
+    let budget = context.settings.budget.value.bytes();
+    socket.is_absolute().then(|| Push { socket, session, cwd, parent: u64::from(parent_id()), budget })
 }
 
 #[cfg(feature = "mcp-http")]

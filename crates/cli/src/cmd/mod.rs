@@ -38,6 +38,7 @@ mod primer;
 mod read;
 mod recall;
 mod release;
+mod recipient;
 mod reply;
 mod request;
 mod reservations;
@@ -46,6 +47,7 @@ mod retry;
 mod schema;
 mod search;
 mod send;
+mod sessions;
 mod several;
 mod shutdown;
 mod spawn;
@@ -79,6 +81,8 @@ lazy::commands! {
     Member(member::Member),
     /// Who is in the team, who is on, and what waits for whom
     Members(members::Members),
+    /// Every session that runs: its client, its folder, what it does, and what waits for it
+    Sessions(sessions::Sessions),
     /// The team in one look: who is on, and what waits for whom; or one member, with the evidence
     Status(status::Status),
     /// Send a message
@@ -199,6 +203,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Team(team) => team.run(context),
         Command::Member(member) => member.run(context),
         Command::Members(members) => members.run(context),
+        Command::Sessions(sessions) => sessions.run(context),
         Command::Status(status) => status.run(context),
         Command::Send(send) => send.run(context),
         Command::Broadcast(broadcast) => broadcast.run(context),

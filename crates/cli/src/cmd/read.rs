@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::duration::{duration, span_of as span};
+use super::recipient;
 use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
@@ -45,8 +46,8 @@ pub(super) enum Format {
 
 impl Read {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let who = context.reader()?;
-        let team = context.office.team(&context.team()?)?;
+        let (team, who) = recipient::acting(context, |context| Ok((context.team()?, context.reader()?)))?;
+        let team = context.office.team(&team)?;
         if !self.peek {
             context.out.check_open().map_err(|error| unseen(&error))?;
         }

@@ -4,6 +4,7 @@ use atm_office::mail::send::SendOptions;
 use atm_wire::Address;
 use clap::Args;
 
+use super::recipient;
 use super::send::tell;
 use super::text::{Manner, Words};
 use crate::context::Context;
@@ -22,7 +23,8 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let (team, who) = (context.team_of_message(&self.id)?, context.sender()?);
+        let named = |context: &Context| Ok((context.team_of_message(&self.id)?, context.sender()?));
+        let (team, who) = recipient::acting(context, named)?;
         let mut words = self.words.letter(Address { name: who.clone(), team: None })?;
         words.metadata = self.manner.metadata.to_map();
         let letter = |to| atm_office::mail::send::Letter { to, ..words };

@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::duration::{duration, span_of};
+use super::recipient::{Recipient, Route};
 use super::text::{Manner, Words, stdin};
 use crate::context::Context;
 use crate::exit::ExitCode;
@@ -23,9 +24,9 @@ use crate::output::ids;
 
 #[derive(Debug, Args)]
 pub(crate) struct Send {
-    /// To whom: NAME or NAME@TEAM
+    /// To whom: NAME or NAME@TEAM; or a session, by its name, its folder or an alias
     #[arg(value_name = "TO", required_unless_present = "batch")]
-    to: Option<Address>,
+    to: Option<Recipient>,
     #[command(flatten)]
     words: Words,
     /// The id of the message that this one answers
@@ -99,26 +100,30 @@ enum Answer<'a> {
 
 impl Send {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let from = context.sender()?;
         let options = SendOptions::from(&self.manner);
         let Some(to) = self.to else {
-            return send_batch(context, &context.team()?, &from, options);
+            return send_batch(context, &context.team()?, &context.sender()?, options);
         };
-        let to = context.resolve(to)?;
-        let team = context.team_towards(&to)?;
         if self.words.is_missing() {
             return Err(Failure::usage(format!("there is no text to send to {to}"))
                 .hint("give the text as an argument, `-` for stdin, or --file FILE"));
         }
-        let mut letter = self.words.letter(to)?;
+        let mut route = Route::find(context, to, options.create)?;
+        let mut letter = self.words.letter(route.to.clone())?;
+        letter.session = route.session.take();
         letter.reply_to = self.reply_to;
         letter.ack_by = self.ack_by;
         letter.id = self.id;
         letter.metadata = self.manner.metadata.to_map();
-        let mut sent = context
-            .office
-            .send(&team, &from, &letter, options)
-            .map_err(|error| Failure::sending(error, options))?;
+        let mut sent = match context.office.send(&route.team, &route.from, &letter, options) {
+            Err(error @ OfficeError::NoMember { .. }) => {
+                let Route { team, from, to, session, .. } = route.otherwise(context, error, options)?;
+                letter = Letter { to, session, ..letter };
+                context.office.send(&team, &from, &letter, options)
+            }
+            sent => sent,
+        }
+        .map_err(|error| Failure::sending(error, options))?;
         let office = &context.office;
         let wait = |wanted: Wanted| office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout);
         let waiting = self.wait.map(|_| {

@@ -117,7 +117,7 @@ pub(super) fn served(
         upkeep: settings.upkeep.value.clone(),
         schemas: Schemas::load().map_err(io::Error::from)?.into_definitions(),
         hint_words: hint::words,
-        mcp: Some(mcp::server(context, (None, None), Profile::All)?),
+        mcp: Some(mcp::server(context, (None, None), Profile::All, None)?),
     })
 }
 

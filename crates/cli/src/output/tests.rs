@@ -42,6 +42,7 @@ fn at_each_width(show: impl Fn(&mut Out)) -> String {
 fn member(name: &str, state: Presence, unread: usize) -> MemberView {
     MemberView {
         since: None,
+        activity_since: None,
         name: name.to_owned(),
         agent_id: format!("{name}@web-shop"),
         state,

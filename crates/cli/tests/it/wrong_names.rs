@@ -277,10 +277,9 @@ fn a_name_in_another_programs_file_leads_nowhere_else() {
     bob               unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
     2> warning: member name "../../../alice": must not contain "/"
     $ atm send ../../../alice hello
-    2> error: invalid value '../../../alice' for '[TO]': member name "../../../alice": must not contain "/"
-    2>
-    2> For more information, try '--help'.
-    [exit 2]
+    2> error: no session is called "[HOME]/../../../alice", and none has worked in a folder of that name
+    2>   hint: `atm sessions` lists them
+    [exit 3]
     $ atm --as team-lead broadcast hello
     delivered for bob@dev, id [ID]
     $ atm watch --all --count 1

@@ -56,7 +56,7 @@ impl Browser {
             port.trim_end_matches('.').parse().ok()
         });
         let profile = tempfile::tempdir().unwrap();
-        let mut browser = Self { driver, port: port.unwrap(), session: String::new(), profile: profile };
+        let mut browser = Self { driver, port: port.unwrap(), session: String::new(), profile };
         let folder = format!("--user-data-dir={}", browser.profile.path().display());
         let args: Vec<&str> = FLAGS.into_iter().chain([folder.as_str()]).collect();
         let options = json!({ "capabilities": { "alwaysMatch": { "browserName": "chrome", "goog:chromeOptions": { "args": args } } } });

@@ -5,6 +5,7 @@ pub mod process;
 mod servers;
 pub mod sessions;
 pub mod transcript;
+pub mod socket;
 pub mod versions;
 
 use atm_wire::team::Manner;

@@ -24,6 +24,12 @@ pub struct Session {
     pub activity: Option<Activity>,
     /// Since when it does that, in milliseconds since 1970; where the client does not say so, since when its entry says it.
     pub since: Option<i64>,
+    /// The folder that it works in.
+    pub cwd: Option<String>,
+    /// What it is called in its client.
+    pub name: Option<String>,
+    /// When it began, in milliseconds since 1970.
+    pub began: Option<i64>,
 }
 
 impl Session {
@@ -176,7 +182,15 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
         other => Activity::Other(cut(other)),
     });
     let since = ["statusUpdatedAt", "updatedAt"].into_iter().find_map(|key| entry.get(key)?.as_i64());
-    Some(Session { pid, id: word("sessionId").unwrap_or_default().to_owned(), activity, since })
+    Some(Session {
+        pid,
+        id: word("sessionId").unwrap_or_default().to_owned(),
+        activity,
+        since,
+        cwd: word("cwd").map(ToOwned::to_owned),
+        name: word("name").map(cut),
+        began: entry.get("startedAt").and_then(Value::as_i64),
+    })
 }
 
 #[cfg(test)]
@@ -190,7 +204,7 @@ mod tests {
 
     #[test]
     fn an_entry_counts_if_its_process_runs_and_started_when_it_says() {
-        let alive = |activity| Some(Session { pid: 4242, id: "0b7e".into(), activity, since: None });
+        let alive = |activity| Some(Session { pid: 4242, id: "0b7e".into(), activity, ..Session::default() });
         let rows = [
             (r#"{"pid":4242,"sessionId":"0b7e","procStart":"322905"}"#, alive(None)),
             (r#"{"sessionId":"0b7e","procStart":322905,"status":"busy"}"#, alive(Some(Activity::Busy))),

@@ -120,6 +120,7 @@ impl<'a> Applier<'a> {
                 Kind::Task => self.apply_task(event),
                 Kind::Presence => self.apply_state(event),
                 Kind::HandedOver => self.apply_handover(event),
+                Kind::Pushed => self.apply_push(event),
                 _ => Ok(()),
             };
         };

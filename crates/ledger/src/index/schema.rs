@@ -6,7 +6,7 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 4;
+pub(crate) const VERSION: i64 = 5;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.
@@ -110,6 +110,9 @@ CREATE TABLE states (
     event INTEGER NOT NULL,
     PRIMARY KEY (team, member, event)
 ) STRICT, WITHOUT ROWID;
+
+-- The frames that were given to clients, by the event that lists what is in each.
+CREATE TABLE frames (frame TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 -- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier.
 CREATE TABLE stages (

@@ -60,6 +60,9 @@ pub enum Kind {
     /// Several messages were handed to their recipient; the body names them, and the evidence has the stages that each of
     /// them reached. Only the log has it: the feed gives these stages one by one.
     HandedOver,
+    /// Several messages were put into a frame for the recipient's client; the body names the frame, the session and the
+    /// messages. That is no stage: what the client shows later under the frame's id proves exactly these.
+    Pushed,
     /// A fact about a member, which the body names, began to be so.
     FactNoted,
     /// A fact about a member, which the body names, is none any more.
@@ -77,7 +80,7 @@ pub enum Kind {
 }
 
 /// The numbers are part of the format.
-const CODES: [(Kind, i64); 31] = [
+const CODES: [(Kind, i64); 32] = [
     (Kind::Began, 1),
     (Kind::Accepted, 2),
     (Kind::Noticed, 3),
@@ -103,6 +106,7 @@ const CODES: [(Kind, i64); 31] = [
     (Kind::Kept, 35),
     (Kind::Recalling, 36),
     (Kind::HandedOver, 37),
+    (Kind::Pushed, 38),
     (Kind::FactNoted, 40),
     (Kind::FactForgotten, 41),
     (Kind::Health, 42),

@@ -20,6 +20,7 @@ const SHORT_LIST: usize = 5_000;
 
 fn desk(env: &TestEnv, identity: Option<&str>, profile: Profile) -> Desk {
     Desk::new(Settings {
+        push: None,
         office: office(env),
         identity: identity.map(|name| name.parse().unwrap()),
         team: None,

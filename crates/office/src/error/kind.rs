@@ -38,6 +38,8 @@ impl OfficeError {
             | Self::WhichTeam { .. }
             | Self::NoMember { .. }
             | Self::NoMemberAnywhere { .. }
+            | Self::NoSession { .. }
+            | Self::WhichSession { .. }
             | Self::NoMessage { .. }
             | Self::NotRecorded { .. }
             | Self::WhichMessage { .. }
@@ -54,6 +56,7 @@ impl OfficeError {
             | Self::Store(StoreError::NoMember { .. }) => ErrorKind::NotFound,
             Self::UnreadMail { .. }
             | Self::MemberHasMail { .. }
+            | Self::ReservedName { .. }
             | Self::Exists { .. }
             | Self::NotYours { .. }
             | Self::NotOpen { .. }
@@ -101,6 +104,9 @@ impl OfficeError {
             Self::NoMember { .. }
             | Self::NoMemberAnywhere { .. }
             | Self::Store(StoreError::NoMember { .. }) => "no_such_member",
+            Self::ReservedName { .. } => "reserved_name",
+            Self::NoSession { .. } => "no_such_session",
+            Self::WhichSession { .. } => "which_session",
             Self::NoSender { .. } => "no_such_sender",
             Self::NoMessage { .. } | Self::NotRecorded { .. } => "no_such_message",
             Self::WhichMessage { .. } => "which_message",

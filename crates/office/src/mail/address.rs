@@ -18,6 +18,7 @@ use crate::mail::summary::summarize;
 use crate::mail::tag::{self, Waited};
 use crate::office::USER;
 use crate::protocol::person::Person;
+use crate::sessions;
 use crate::team::Team;
 use crate::trail::transcript::Remembered;
 
@@ -110,6 +111,7 @@ impl Routes<'_, '_> {
                 ack_by: letter.ack_by.map(|time| now.saturating_add(time)),
                 offer: None,
                 acted_by: letter.by.map(Person::words),
+                session: letter.session.clone(),
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),
@@ -176,6 +178,7 @@ fn whereabouts(
     let name = team.name();
     match team.config().member(to.as_str()) {
         _ if to.as_str() == USER => Ok(Delivery::Delivered),
+        Some(member) if sessions::is_team(name) => Ok(team.office().session_delivery(member, warnings)),
         Some(member) if team.why_off(member).is_some() => {
             warnings.push(format!("{to} is offline (isActive is false): the message is queued"));
             Ok(Delivery::Queued)

@@ -14,6 +14,7 @@ pub mod inbox;
 pub(crate) mod outbox;
 pub mod pages;
 pub mod partly;
+pub mod push;
 pub mod read;
 pub mod recall;
 pub mod reply;

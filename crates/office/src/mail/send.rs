@@ -44,6 +44,8 @@ pub struct Letter {
     pub metadata: Metadata,
     /// The person who decides in the sender's name.
     pub by: Option<Person>,
+    /// The session that it is for, among those that work in one folder; only for the team of sessions.
+    pub session: Option<String>,
 }
 
 impl Letter {
@@ -61,6 +63,7 @@ impl Letter {
             id: None,
             metadata: Metadata::new(),
             by: None,
+            session: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::mail::partly::{After, Done};
 use crate::office::Office;
 use crate::people::members::MemberPlan;
 use crate::people::nearest::nearest;
+use crate::sessions;
 
 /// Teams that a client made by itself are called so.
 const IMPLICIT_PREFIX: &str = "session-";
@@ -90,6 +91,9 @@ impl Office {
     /// Makes a team with its lead.
     pub fn create_team(&self, plan: &TeamPlan) -> Result<TeamName, OfficeError> {
         let name = TeamName::create(&plan.name)?;
+        if sessions::is_team(&name) {
+            return Err(OfficeError::ReservedName { name: name.to_string() });
+        }
         let folder = self.folder_of(&name);
         // A folder without a configuration, with mail in it or half made, becomes the new team's.
         if folder.config_file().exists() {
@@ -176,7 +180,11 @@ impl Office {
                 None => self.labelled(wanted),
             };
         }
-        let names = TeamFolder::list(&self.root)?;
+        let mut names = TeamFolder::list(&self.root)?;
+        // The mailboxes of sessions are a team that is meant only if it is named, or there is no other.
+        if names.len() > 1 {
+            names.retain(|name| !sessions::is_team(name));
+        }
         match names.as_slice() {
             [] => return Err(OfficeError::NoTeams { root: self.root.path().display().to_string() }),
             [only] => return Ok(only.clone()),
@@ -189,10 +197,11 @@ impl Office {
                 .is_some_and(|folder| folder.canonicalize().unwrap_or(folder.to_owned()) == here)
         };
         let mut here = teams.iter().filter(works_here);
-        match (here.next(), here.next()) {
-            (Some(team), None) => Ok(team.name.clone()),
-            _ => Err(OfficeError::WhichTeam { choices: teams.iter().map(describe).collect() }),
+        if let (Some(team), None) = (here.next(), here.next()) {
+            return Ok(team.name.clone());
         }
+        let teams = teams.iter().filter(|team| !sessions::is_team(&team.name));
+        Err(OfficeError::WhichTeam { choices: teams.map(describe).collect() })
     }
 
     /// A team that a client made by itself may be called by the name of the folder its lead works in.

@@ -1,6 +1,7 @@
 //! Whether a message was seen: the one place that decides it from the recipient's conversation.
 //!
-//! - Where the client keeps our id, that decides: the id of a peer's message, and the headings of mail that a hook put
+//! - Where the client keeps our id, that decides: the id of a frame that was pushed, which proves exactly what its event lists,
+//!   the id of a peer's message, and the headings of mail that a hook put
 //!   before the model ([`atm_wire::brief`]). Whether it lies unread does not matter then: a hook marks it at the end of the turn.
 //! - Elsewhere sender and text decide, and one occurrence proves one message. Two sends of the same words need two
 //!   occurrences; of several messages that it could be, it is the oldest.
@@ -65,6 +66,9 @@ impl Used {
     }
 }
 
+/// The messages that frames for this recipient have, by the frame's id, as their own events list them.
+pub(crate) type Frames = HashMap<String, Vec<String>>;
+
 /// Proof that a message was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -109,12 +113,17 @@ pub(crate) fn judge_seen(
     shown: &[Shown],
     open: &mut Vec<Candidate>,
     used: &mut Used,
+    frames: &Frames,
     (changed_at, now): (i64, i64),
 ) -> Verdict {
     let mut verdict = Verdict::default();
     for entry in shown {
         let at = entry.at.unwrap_or(changed_at);
-        for (place, index) in named(entry, at, open) {
+        let named = match listed(entry, frames) {
+            Some(ids) => listed_of(ids, open),
+            None => named(entry, at, open),
+        };
+        for (place, index) in named {
             let message = open.remove(index);
             verdict.seen.push(Seen::new(&message, entry, place, Basis::Id, (at, now)));
         }
@@ -157,6 +166,27 @@ impl Seen {
 /// The name of a place in an entry, if the entry has an id.
 fn name(entry: &Shown, place: u64) -> Option<String> {
     entry.entry.as_ref().map(|entry| format!("{entry}/{place}"))
+}
+
+/// What an entry shows under the id of a frame of ours: what the frame's event lists, whatever stands in its text.
+fn listed<'a>(entry: &Shown, frames: &'a Frames) -> Option<&'a [String]> {
+    match &entry.shape {
+        Shape::Peer(frame) => frames.get(frame).map(Vec::as_slice),
+        Shape::Framed | Shape::Listed => None,
+    }
+}
+
+/// The open ones of these messages, each by its place in the list and by its index once those before it are taken out.
+fn listed_of(ids: &[String], open: &[Candidate]) -> Vec<(u64, usize)> {
+    let mut left: Vec<&Candidate> = open.iter().collect();
+    let mut found = Vec::new();
+    for (place, id) in (0..).zip(ids) {
+        if let Some(index) = left.iter().position(|message| message.id == *id) {
+            left.remove(index);
+            found.push((place, index));
+        }
+    }
+    found
 }
 
 /// The open messages that an entry names, each by its place in the entry and by its index once those before it are taken

@@ -1,7 +1,8 @@
 //! Ending what waits.
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 /// Ends waiting from another thread, for good.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +50,15 @@ impl Stop {
     /// Whether somebody has said so.
     pub fn is_stopped(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).stopped
+    }
+
+    /// Waits for so long at most; says whether somebody has said so.
+    pub fn wait(&self, time: Duration) -> bool {
+        let (waiting, woken) = mpsc::channel();
+        self.wakes(&waiting);
+        // Woken or not, what counts is whether it is over.
+        let _ = woken.recv_timeout(time);
+        self.is_stopped()
     }
 
     pub(super) fn wakes(&self, waiting: &Sender<()>) {

@@ -74,6 +74,9 @@ pub struct Ours {
     /// The person who decided in its sender's name, and at which front.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acted_by: Option<String>,
+    /// The session that it is for, among those that share a mailbox, as long as that one lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// The kind of most messages.

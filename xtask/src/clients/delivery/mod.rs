@@ -9,6 +9,7 @@ mod patience;
 mod report;
 mod request;
 mod session;
+pub(super) mod sessions;
 mod tally;
 mod terminal;
 

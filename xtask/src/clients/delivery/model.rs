@@ -88,6 +88,13 @@ impl ScriptedModel {
         since.map(|text| text.matches(words).count()).max().unwrap_or(0)
     }
 
+    /// The longest request of a conversation.
+    pub(super) fn longest(&self, speaker: Speaker) -> String {
+        let state = self.shared.state();
+        let heard = state.conversations.get(&speaker).map(|conversation| conversation.heard.iter());
+        heard.into_iter().flatten().max_by_key(|text| text.len()).cloned().unwrap_or_default()
+    }
+
     /// Whether no turn is running, and none was for that long.
     pub(super) fn is_quiet(&self, speaker: Speaker, time: Duration) -> bool {
         let state = self.shared.state();

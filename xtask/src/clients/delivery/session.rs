@@ -17,14 +17,14 @@ use crate::clients::home::{self, Home};
 use crate::repo;
 
 /// No real key: the client wants to see one.
-const KEY: &str = "sk-scripted-0123456789abcdefghijklmnopqrstuvwxyz";
+pub(super) const KEY: &str = "sk-scripted-0123456789abcdefghijklmnopqrstuvwxyz";
 /// First prompt of a member that atm spawns.
 pub(super) const SPAWN_PROMPT: &str = "Do what the mail says (first prompt of a spawned member).";
 const LEAD_SESSION: &str = "11111111-2222-4333-8444-555555555555";
 /// Mail is offered again early, and only once, so that a course can see whether that doubles any.
 const ATM_SETTINGS: &str = "[delivery]\nretry_after = [\"1s\", \"1h\"]\n";
 /// Clients are slow to start on a busy machine.
-const START: Duration = Duration::from_secs(90);
+pub(super) const START: Duration = Duration::from_secs(90);
 /// Longer than any client's poll.
 pub(super) const QUIET: Duration = Duration::from_millis(1500);
 /// Mail that is neither unread nor shown after this time of rest is not held for a next turn.

@@ -117,6 +117,11 @@ impl Terminal {
         self.ask(&["send-keys", "Enter"]).map(drop)
     }
 
+    /// Presses a key.
+    pub(super) fn press(&self, key: &str) -> Result<()> {
+        self.ask(&["send-keys", key]).map(drop)
+    }
+
     /// Waits until the client has ended by itself.
     pub(super) fn await_end(&self) -> Result<()> {
         wait_for("the end of the client", GONE, || Ok(!self.is_running())).with_context(|| self.screen())

@@ -12,11 +12,13 @@ use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use atm_clients::claude::socket::SOCKET_VARIABLE;
 use atm_clients::conversations::ConversationFormat;
 use atm_clients::hook::{self, HookEvent, HookInput};
 use atm_clients::{AgentClient, Folders};
 use atm_office::Office;
-use atm_office::mail::hook::{Caller, Whose};
+use atm_office::mail::hook::{Caller, Hooked, Moment, Whose};
+use atm_office::sessions::Arrival;
 use atm_store::{LockTimes, State, bounded_log};
 use atm_wire::brief::OPENING;
 use clap::Args;
@@ -78,20 +80,41 @@ impl Hook {
                 let place = (path.as_path(), u64::from(parent_id()));
                 office.tie_conversation(whose.team.name(), &whose.who, client, input.session(), place);
             }
-            moment.map(|moment| whose.team.hook(&whose.who, input.session(), moment))
+            let is_lead = !whose.is_claimed && whose.team.is_led_by(&whose.who);
+            (moment.map(|moment| whose.team.hook(&whose.who, input.session(), moment)), is_lead)
         };
-        let Some(hooked) = whose(context, &office, &input, who)?.flatten() else { return Ok(0) };
-        let hooked = hooked.map_err(|error| error.to_string())?;
-        for warning in hooked.warnings {
-            log(context.office.state(), self.event.as_deref(), &warning);
+        let (member, is_lead) = whose(context, &office, &input, who)?.unzip();
+        let Some(moment) = moment else { return Ok(0) };
+        // A session that is nobody's, or a lead's, is written to by its folder, too.
+        let arrival = arrival(context, &input, client, moment).filter(|_| is_lead.unwrap_or(true));
+        let session = arrival.map(|arrival| office.hook_session(&arrival, moment));
+        let mut handovers = Vec::new();
+        for hooked in [member.flatten(), session].into_iter().flatten() {
+            let Hooked { handover, warnings } = hooked.map_err(|error| error.to_string())?;
+            for warning in warnings {
+                log(context.office.state(), self.event.as_deref(), &warning);
+            }
+            handovers.extend(handover);
         }
-        let Some(handover) = hooked.handover else { return Ok(0) };
+        if handovers.is_empty() {
+            return Ok(0);
+        }
         let budget = self.budget.unwrap_or(context.settings.budget.value);
         // Bytes are no fewer than characters, however a client counts those.
-        let limit = budget.bytes().min(format.largest_text).saturating_sub(OPENING.len());
-        let Brief { text, shown } =
-            brief(handover.messages(), handover.left_out(), limit, context.office.now());
-        let answer = (format.answer)(event, &format!("{OPENING}{text}"));
+        let limit = budget.bytes().min(format.largest_text);
+        let mut words = OPENING.to_owned();
+        let mut presented = Vec::new();
+        for handover in handovers {
+            let room = limit.saturating_sub(words.len());
+            let Brief { text, shown } =
+                brief(handover.messages(), handover.left_out(), room, context.office.now());
+            if presented.is_empty() || text.len() < room {
+                words.push_str(&text);
+                words.push('\n');
+                presented.push((handover, shown));
+            }
+        }
+        let answer = (format.answer)(event, words.trim_end());
         let out = &mut context.out;
         // What nobody can hear is not presented: the next hook that somebody listens to says it.
         let unheard = |error: io::Error| format!("nothing was presented: {error}");
@@ -104,7 +127,9 @@ impl Hook {
             writeln!(io::stderr(), "{}", safe::lines(&text)).map_err(unheard)?;
         }
         // Said first, remembered then: whatever stops us in between, nothing counts as presented that was not.
-        handover.presented(&shown).map_err(|error| error.to_string())?;
+        for (handover, shown) in presented {
+            handover.presented(&shown).map_err(|error| error.to_string())?;
+        }
         Ok(answer.code)
     }
 }
@@ -122,6 +147,25 @@ fn conversation(client: AgentClient, input: &HookInput) -> Option<PathBuf> {
         matches!(conversations.format, ConversationFormat::Database { .. })
             .then(|| (conversations.place)(&folders))
     })
+}
+
+/// The session that the client's words are about, if it is one of its own: nobody is named by settings, and it is about no
+/// member inside it.
+fn arrival<'a>(
+    context: &'a Context,
+    input: &'a HookInput,
+    client: AgentClient,
+    moment: Moment,
+) -> Option<Arrival<'a>> {
+    let is_named = context.settings.taker().ok()?.is_some();
+    let session = input.session();
+    if is_named || session.is_empty() || input.member_inside().is_some() {
+        return None;
+    }
+    let transcript = input.transcript_path.as_deref().map(Path::new).filter(|path| path.is_absolute());
+    let (cwd, begins) = (context.cwd.as_path(), moment == Moment::Begins);
+    let has_socket = env::var_os(SOCKET_VARIABLE).is_some_and(|path| !path.is_empty());
+    Some(Arrival { client, session, cwd, transcript, parent: u64::from(parent_id()), begins, has_socket })
 }
 
 /// What the client says on stdin.

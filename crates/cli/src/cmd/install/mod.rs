@@ -31,8 +31,9 @@ use identity::identity;
 #[command(after_help = "\
 Only what is ours is put in and taken out; the rest of a file keeps its bytes, comments and order.
 Trust is yours to give: what the client wants of you is said at the end.
-Without a name, each session is found out by itself: a team's lead by its session, a member by its own process. A session
-that is nobody in a team gets no mail. `--project --as NAME` makes the clients of this folder that member.")]
+Without a name, each session is found out by itself: a team's lead by its session, a member by its own process. Every
+other session gets the mail for the folder that it works in: see `atm sessions`. `--project --as NAME` makes the clients of
+this folder that member.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Install {
     /// Which client

@@ -12,6 +12,22 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm status --line             # for tmux: set -g status-right '#(atm status --line)'",
         ],
     ),
+    (
+        "sessions",
+        &[
+            "atm sessions",
+            "atm sessions --all               # also folders in which none runs now",
+            "atm sessions --json",
+        ],
+    ),
+    (
+        "sessions alias",
+        &[
+            "atm sessions alias front ~/src/shop-frontend",
+            "atm send front \"the API is deployed\"",
+            "atm sessions alias front --remove",
+        ],
+    ),
     ("members", &["atm members", "atm members --team dev --json"]),
     (
         "inbox",

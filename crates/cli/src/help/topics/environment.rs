@@ -25,7 +25,9 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ("PATH", "where clients' programs are looked for"),
     ("TMUX", "spawn: the server that you are in, where new panes go"),
     ("TMUX_PANE", "spawn: the pane that you are in"),
-    ("CLAUDE_CODE_SESSION_ID", "team join, mcp: the conversation that calls, set by Claude Code"),
+    ("CLAUDE_CODE_SESSION_ID", "the conversation that calls, set by Claude Code"),
+    ("CLAUDE_CODE_MESSAGING_SOCKET", "mcp: where mail is pushed into that conversation, set by Claude Code"),
+    ("CLAUDE_PROJECT_DIR", "mcp: the folder that it works in, set by Claude Code"),
 ];
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub(super) const COMMANDS: &[&str] = &[
     "member restore",
     "member set",
     "members",
+    "sessions",
+    "sessions alias",
     "send",
     "broadcast",
     "reply",

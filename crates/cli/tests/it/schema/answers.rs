@@ -73,6 +73,9 @@ fn teams(all: &mut Holder) {
     all.run("alias", "team alias second other");
     all.run("aliases", "team alias");
     all.run("alias", "team alias second --remove");
+    all.run("sessions-alias", "sessions alias front .");
+    all.run("sessions", "sessions --all");
+    all.run("sessions-alias", "sessions alias front --remove");
     all.run("status-teams", "status --all-teams");
     all.run("status-teams", "-t dev -t other status");
     all.run("deleted", "team delete other");

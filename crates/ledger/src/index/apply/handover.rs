@@ -3,6 +3,8 @@
 use rusqlite::params;
 
 use super::{Applier, Reached, Stored};
+use crate::push::Frame;
+use crate::stage::Stage;
 
 impl Applier<'_> {
     pub(super) fn apply_handover(&mut self, event: &Stored) -> rusqlite::Result<()> {
@@ -38,6 +40,24 @@ impl Applier<'_> {
                     "UPDATE messages SET rank = max(rank, ?2), unproved = unproved OR ?3 WHERE seq = ?1",
                 )?
                 .execute(params![message, highest, is_unproved])?;
+        }
+        Ok(())
+    }
+
+    /// A frame is found by its id, and shown beside the stages of each message in it.
+    pub(super) fn apply_push(&mut self, event: &Stored) -> rusqlite::Result<()> {
+        let (Some(root), Some(team), Some(member)) = (event.root, &event.team, &event.member) else {
+            return Ok(());
+        };
+        let Some(pushed) = event.body.as_deref().and_then(Frame::from_json) else { return Ok(()) };
+        self.index
+            .prepare_cached("INSERT OR IGNORE INTO frames (frame, event) VALUES (?1, ?2)")?
+            .execute(params![pushed.frame, event.seq])?;
+        let inbox = self.inbox((root, team, event.incarnation), member)?;
+        for id in &pushed.messages {
+            if let Some(message) = self.number_of(inbox.number, id)? {
+                self.put(&Reached::new(event, inbox, message, Stage::Written.rank()))?;
+            }
         }
         Ok(())
     }

@@ -6,10 +6,12 @@
 //! mail waits that wants something of it is kept going, once for each message; so is one that was shown mail which wants
 //! an acknowledgment, by whichever front, and has not given it.
 
+mod pushed;
 mod unread;
 mod whose;
+mod withheld;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 pub use atm_clients::hook::{HeldBy, Moment};
@@ -25,7 +27,9 @@ use crate::team::Team;
 use crate::view::{MessageView, Viewer};
 use unread::Unread;
 
+pub(crate) use pushed::PushedFrame;
 pub use whose::{Caller, Whose};
+pub(crate) use withheld::Withheld;
 
 /// How long a conversation without a word is remembered.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(14 * 24 * 60 * 60);
@@ -88,24 +92,36 @@ impl Handover {
 /// What is remembered of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-struct Record {
+pub(crate) struct Record {
     /// What the mailbox looked like when all unread mail in it was presented.
-    signature: Option<String>,
+    pub(crate) signature: Option<String>,
     /// What is before the model and not marked as read.
-    presented: Vec<String>,
+    pub(crate) presented: Vec<String>,
+    /// The frames that were given to the client and are not in the conversation yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) pushed: Vec<PushedFrame>,
+    /// How often each was in a frame that was lost.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) lost: BTreeMap<String, u32>,
+    /// What the client's user did not let in: no channel offers it to this conversation.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) denied: Vec<String>,
+    /// The process that pushes, and when it started in the system's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pusher: Option<(u64, String)>,
     /// What kept it going already.
     held: Vec<String>,
     /// Whether its last turn has ended.
-    rests: bool,
+    pub(crate) rests: bool,
 }
 
 impl Record {
-    fn read(note: &SessionNote) -> Result<Option<Self>, OfficeError> {
+    pub(crate) fn read(note: &SessionNote) -> Result<Option<Self>, OfficeError> {
         // A note that makes no sense is none: the mail is presented again.
         Ok(note.read()?.map(|text| serde_json::from_str(&text).unwrap_or_default()))
     }
 
-    fn write(&self, note: &SessionNote) -> Result<(), OfficeError> {
+    pub(crate) fn write(&self, note: &SessionNote) -> Result<(), OfficeError> {
         // Strings in lists: that cannot fail.
         Ok(note.write(&serde_json::to_string(self).unwrap_or_default())?)
     }
@@ -128,6 +144,17 @@ impl Record {
 impl Team<'_> {
     /// A client's hook was called, in `who`'s conversation.
     pub fn hook(&self, who: &MemberName, session: &str, moment: Moment) -> Result<Hooked, OfficeError> {
+        self.hook_but(who, session, moment, &Withheld::default())
+    }
+
+    /// The same for one of several conversations that share an inbox: some of the mail in it is another's now.
+    pub(crate) fn hook_but(
+        &self,
+        who: &MemberName,
+        session: &str,
+        moment: Moment,
+        withheld: &Withheld,
+    ) -> Result<Hooked, OfficeError> {
         let (office, team) = (self.office(), self.name());
         let mailbox = self.known_mailbox(who)?;
         let note = SessionNote::of(&mailbox, session, &office.state);
@@ -157,11 +184,13 @@ impl Team<'_> {
         let before = Record::read(&note)?;
         let mut record = before.clone().unwrap_or_default();
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
+        self.take_over_frames(who, &mailbox, &mut record)?;
         if moment == Moment::Begins {
             record.presented.clear();
             note.forget_older(FORGOTTEN_AFTER);
         }
-        let Unread { presented, mut new, left_out, owed, held } = Unread::of(&mailbox, &record)?;
+        let Unread { presented, mut new, left_out, owed, held, others } =
+            Unread::of(&mailbox, &record, withheld)?;
         let mut warnings = Vec::new();
         record.presented = presented.iter().map(receipt).collect();
         record.held = held;
@@ -182,6 +211,8 @@ impl Team<'_> {
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
         }
+        // What is another's now may be this one's later, and the inbox would look the same.
+        let signature = signature.filter(|_| others == 0);
         record.signature = signature.clone().filter(|_| new.is_empty());
         let keeps_going: Vec<String> = match moment {
             Moment::Stops { held_by } => {
@@ -298,6 +329,6 @@ fn wants_something(message: &Message) -> bool {
     message.is_pending() || is_tagged(&message.text) || message.ack_id().is_some()
 }
 
-fn receipt(message: &Message) -> String {
+pub(crate) fn receipt(message: &Message) -> String {
     Receipt::of(message).to_string()
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use atm_store::{Layout, Mailbox};
 use atm_wire::Message;
 
-use super::{Record, receipt, wants_something};
+use super::{Record, Withheld, receipt, wants_something};
 use crate::error::OfficeError;
 
 /// How much text of new mail is kept: more than any client takes at once.
@@ -29,6 +29,8 @@ pub(super) struct Unread {
     pub(super) owed: Vec<Message>,
     /// The receipts of those that kept the conversation going.
     pub(super) held: Vec<String>,
+    /// How many are another conversation's now.
+    pub(super) others: usize,
 }
 
 /// Room for new mail of one sort.
@@ -51,9 +53,10 @@ impl Room {
 }
 
 impl Unread {
-    pub(super) fn of(mailbox: &Mailbox, record: &Record) -> Result<Self, OfficeError> {
+    pub(super) fn of(mailbox: &Mailbox, record: &Record, withheld: &Withheld) -> Result<Self, OfficeError> {
         let presented: HashSet<&str> = record.presented.iter().map(String::as_str).collect();
         let held: HashSet<&str> = record.held.iter().map(String::as_str).collect();
+        let pushed = record.in_another_channel();
         let empty = || (Self::default(), Room::default(), Room::default());
         let ((mut unread, ..), _) = mailbox.fold(empty, |(all, wanted, others), message| {
             if message.read && message.ack_id().is_none() {
@@ -72,6 +75,10 @@ impl Unread {
             }
             if presented.contains(receipt.as_str()) {
                 all.presented.push(message);
+                return;
+            }
+            if withheld.has(&message, &receipt) || pushed.contains(receipt.as_str()) {
+                all.others += 1;
                 return;
             }
             let room = if wants_something(&message) { wanted } else { others };

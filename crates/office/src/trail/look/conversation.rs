@@ -11,8 +11,8 @@ use super::ATTEMPTS;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::trail::intake::{Outline, outline};
-use crate::trail::seen::{Basis, Candidate, Seen, Used, entry_ids, judge_seen};
-use crate::trail::transcript::{Shown, Transcript};
+use crate::trail::seen::{Basis, Candidate, Frames, Seen, Used, entry_ids, judge_seen};
+use crate::trail::transcript::{Shape, Shown, Transcript};
 
 /// How long is waited before each look for mail in a conversation that its client is just writing.
 const LATE_BY: [Duration; 4] =
@@ -113,7 +113,7 @@ impl Office {
         gains: &[Gain],
     ) -> Result<Vec<Reading>, OfficeError> {
         let shows_mail = gains.iter().any(|gain| !gain.shown.is_empty());
-        let (mut open, mut used) = (Vec::new(), Used::default());
+        let (mut open, mut used, mut frames) = (Vec::new(), Used::default(), Frames::new());
         if shows_mail {
             let unread = self.unread_in(team, inbox);
             // What is accepted only may have been written by a sender that has not said so yet, and taken since.
@@ -124,13 +124,21 @@ impl Office {
             };
             open = known.iter().map(candidate).collect();
             let entries: Vec<&str> = gains.iter().flat_map(|gain| entry_ids(&gain.shown)).collect();
+            let pushed = |shown: &Shown| match &shown.shape {
+                Shape::Peer(frame) => Some(frame.clone()),
+                Shape::Framed | Shape::Listed => None,
+            };
+            let named: Vec<String> = gains.iter().flat_map(|gain| &gain.shown).filter_map(pushed).collect();
+            let named: Vec<&str> = named.iter().map(String::as_str).collect();
+            frames = self.books.with(|ledger| ledger.frames(inbox, &named))?;
             for (entry, message) in self.books.with(|ledger| ledger.used_entries(&entries))? {
                 used.insert(entry, &message.sender, &message.text);
             }
         }
         let now = self.now().as_millis();
         let judge = |gain: &Gain| {
-            let verdict = judge_seen(&gain.shown, &mut open, &mut used, (gain.transcript.changed_at, now));
+            let times = (gain.transcript.changed_at, now);
+            let verdict = judge_seen(&gain.shown, &mut open, &mut used, &frames, times);
             Reading {
                 source: gain.source.clone(),
                 reader: inbox.clone(),

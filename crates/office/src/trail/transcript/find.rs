@@ -14,6 +14,7 @@ use super::owners::Owners;
 use super::remembered::Remembered;
 use super::ties::Tie;
 use crate::office::Office;
+use crate::sessions;
 
 /// Teams that a client makes by itself are called after the lead's session.
 const IMPLICIT: &str = "session-";
@@ -32,7 +33,7 @@ impl Conversations {
         self.by_member.get(member).map_or(&[], Vec::as_slice)
     }
 
-    fn add(&mut self, member: &str, transcript: Transcript) {
+    pub(crate) fn add(&mut self, member: &str, transcript: Transcript) {
         self.by_member.entry(member.to_owned()).or_default().push(transcript);
     }
 }
@@ -56,6 +57,9 @@ impl Office {
         let projects = self.root.path().join("projects");
         if !projects.is_dir() {
             return Conversations::default();
+        }
+        if sessions::is_team(team) {
+            return self.conversations_of_sessions(config);
         }
         let lead = self.follow_lead(team, config);
         let scratch = Scratch::of_owners(&self.root, &self.state);
@@ -139,7 +143,7 @@ fn is_conversation(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-fn listed(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+pub(crate) fn listed(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path())
 }
 

@@ -25,7 +25,7 @@ use atm_clients::{AgentClient, Profile};
 use atm_wire::json::Object;
 use memchr::memmem;
 
-pub(crate) use find::Conversations;
+pub(crate) use find::{Conversations, listed};
 pub(crate) use remembered::Remembered;
 pub(crate) use ties::{Tie, Ties};
 
@@ -222,7 +222,7 @@ fn millis(found: &fs::Metadata) -> i64 {
 }
 
 /// A session's id is foreign text: it must not lead anywhere else.
-fn is_plain(session: &str) -> bool {
+pub(crate) fn is_plain(session: &str) -> bool {
     !session.is_empty() && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 

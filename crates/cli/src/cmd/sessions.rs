@@ -1,0 +1,144 @@
+//! `atm sessions`
+
+use std::path::PathBuf;
+
+use anstyle::Style;
+use atm_office::sessions::SessionView;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::members;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::paint::Paint;
+use crate::output::table::{Cell, cut, spare, whole};
+use crate::output::{Out, safe};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+`atm install claude` makes every session of yours reachable; other clients join in the same way.
+A session is written to with `atm send NAME TEXT`, NAME being its name, its folder's name (or more of its
+path), or an alias. If none works in that folder, the message waits for the next one that does.")]
+pub(crate) struct Sessions {
+    /// Also folders in which no session runs now
+    #[arg(long)]
+    all: bool,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Give a folder another name that sessions in it are written to by
+    Alias(Alias),
+}
+
+#[derive(Debug, Args)]
+struct Alias {
+    /// The name: lower-case letters, digits and hyphens
+    #[arg(value_name = "ALIAS")]
+    alias: String,
+    /// The folder
+    #[arg(value_name = "FOLDER", required_unless_present = "remove")]
+    folder: Option<PathBuf>,
+    /// Forget it
+    #[arg(long, conflicts_with = "folder")]
+    remove: bool,
+}
+
+/// An alias that was given, or forgotten.
+#[derive(Debug, Serialize)]
+struct Given {
+    alias: String,
+    folder: PathBuf,
+    removed: bool,
+}
+
+impl Sessions {
+    pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        if let Some(Verb::Alias(alias)) = self.verb {
+            return alias.run(context);
+        }
+        let mut sessions = context.office.sessions()?;
+        let all = sessions.len();
+        if !self.all {
+            sessions.retain(|session| session.session.is_some() || session.unread > 0);
+        }
+        let out = &mut context.out;
+        if out.json {
+            out.document(&sessions)?;
+            return Ok(0);
+        }
+        out.page();
+        if all == 0 {
+            out.note(
+                "no session is known: `atm install claude` makes sessions known, from their next turn on",
+            )?;
+            return Ok(0);
+        }
+        if !sessions.is_empty() {
+            show(out, &sessions)?;
+        }
+        out.more(all - sessions.len(), "--all")?;
+        Ok(0)
+    }
+}
+
+fn show(out: &mut Out, sessions: &[SessionView]) -> Result<(), Failure> {
+    let columns = [
+        cut("NAME", 20),
+        cut("SESSION", 12),
+        whole("CLIENT"),
+        whole("STATE"),
+        whole("UNREAD"),
+        spare("FOLDER", 2),
+    ];
+    out.table(&columns, sessions.iter().map(row))?;
+    Ok(())
+}
+
+fn row(session: &SessionView) -> Vec<Cell> {
+    let (word, style) = members::state(session.state);
+    let doing = session.activity.as_ref().filter(|activity| activity.starts_with("waiting"));
+    let state = doing.map_or_else(|| word.to_owned(), |activity| format!("{word} ({activity})"));
+    let aliases: Vec<&str> = session.aliases.iter().map(String::as_str).collect();
+    let also = if aliases.is_empty() { String::new() } else { format!(" ({})", aliases.join(", ")) };
+    let id = session.session.as_ref().map(|id| id.chars().take(8).collect());
+    let unread = if session.unread > 0 { Paint::ATTENTION } else { Style::new() };
+    vec![
+        format!("{}{also}", session.name).as_str().into(),
+        session.session_name.clone().or(id).unwrap_or_else(|| "-".to_owned()).into(),
+        session.client.unwrap_or("-").into(),
+        Cell::styled(&state, style),
+        Cell::styled(&session.unread.to_string(), unread),
+        session.folder.display().to_string().into(),
+    ]
+}
+
+impl Alias {
+    fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let folder = match self.folder {
+            Some(folder) => {
+                let folder = context.cwd.join(folder);
+                context.office.set_session_alias(&self.alias, &folder)?;
+                folder.canonicalize().unwrap_or(folder)
+            }
+            None => context.office.remove_session_alias(&self.alias)?,
+        };
+        let out = &mut context.out;
+        let given = Given { alias: self.alias, folder, removed: self.remove };
+        if out.json {
+            out.document(&given)?;
+            return Ok(0);
+        }
+        let (alias, folder) = (safe::line(&given.alias), given.folder.display().to_string());
+        let folder = safe::line(&folder);
+        out.note(if given.removed {
+            format!("{alias} stands for nothing any more; it was {folder}")
+        } else {
+            format!("{alias} stands for {folder}")
+        })?;
+        Ok(0)
+    }
+}

@@ -1,0 +1,190 @@
+//! Mail that enters a session's conversation as it comes, through the socket that its client hands to our server.
+//!
+//! The client is a test double with the limits and receipts of the real one; this process is its client, so the server that it
+//! starts is the session's child.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use atm_support::{Inbound, SessionDouble, wait_until};
+use serde_json::{Value, json};
+
+use crate::mcp::client::Client;
+use crate::scene::World;
+
+const SESSION: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
+
+struct Scene {
+    world: World,
+    double: SessionDouble,
+    server: Client,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let world = World::new();
+        let folder = world.home().join("shop");
+        fs::create_dir_all(&folder).unwrap();
+        let double = SessionDouble::start(&world.root(), &folder, &sockets(&world), SESSION);
+        let mut command = world.command(&["mcp"]);
+        double.hand_to(&mut command);
+        let mut server = Client::of(&mut command);
+        server.greet();
+        // Its mailbox is made when the server is up.
+        wait_until("the mailbox is made", || world.root().join("teams/sessions/inboxes/shop.json").exists());
+        Self { world, double, server }
+    }
+
+    fn send(&self, text: &str) -> String {
+        self.world.json(&["send", "shop", text])["id"].as_str().unwrap().to_owned()
+    }
+
+    fn stage(&self, id: &str) -> String {
+        self.world.json(&["track", id])["stage"].as_str().unwrap().to_owned()
+    }
+
+    fn unread(&self) -> Value {
+        self.world.json(&["sessions"])[0]["unread"].clone()
+    }
+
+    fn evidence(&self, id: &str) -> String {
+        self.world.json(&["track", id])["stages"].to_string()
+    }
+}
+
+/// Paths of sockets are short.
+fn sockets(world: &World) -> PathBuf {
+    world.home().join("socks")
+}
+
+#[test]
+fn mail_enters_an_idle_session_is_proved_and_marked() {
+    let scene = Scene::new();
+    let id = scene.send("the API is deployed");
+    wait_until("it is shown", || !scene.double.shown().is_empty());
+    wait_until("it is seen", || scene.stage(&id) == "seen");
+    wait_until("and marked", || scene.unread() == 0);
+    let shown = scene.double.shown();
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    assert!(shown[0].contains("the API is deployed") && shown[0].contains("is no consent"), "{shown:?}");
+    assert!(scene.evidence(&id).contains("put into frame"), "{}", scene.evidence(&id));
+    assert_eq!(scene.double.dropped(), Vec::<String>::new());
+    let own: Vec<_> =
+        fs::read_dir(sockets(&scene.world)).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(own.len(), 2, "the session's and ours: {own:?}");
+    assert_eq!(scene.server.close(), Some(0));
+    assert_eq!(fs::read_dir(sockets(&scene.world)).unwrap().count(), 1, "ours is gone with the server");
+}
+
+#[test]
+fn in_a_turn_it_comes_between_two_tool_calls_and_by_no_hook() {
+    let scene = Scene::new();
+    scene.double.begin_turn();
+    let id = scene.send("while you work");
+    let pushed = || scene.evidence(&id).contains("put into frame");
+    wait_until("it is pushed", pushed);
+    let said = json!({ "session_id": SESSION, "cwd": scene.world.home().join("shop"), "hook_event_name": "PostToolUse" });
+    let hooked = scene.world.pipe(&["hook", "PostToolUse", "--client", "claude"], said.to_string());
+    assert_eq!((hooked.code, hooked.stdout.as_str()), (Some(0), ""), "it is on its way: {hooked:?}");
+    assert_ne!(scene.stage(&id), "seen");
+    scene.double.end_tool();
+    wait_until("it is seen", || scene.stage(&id) == "seen");
+    scene.double.end_turn();
+    assert_eq!(scene.double.shown().len(), 1);
+}
+
+/// 1,000 messages in bursts of 100: each is shown once, in order.
+#[test]
+fn bursts_arrive_whole_in_order_and_once() {
+    let scene = Scene::new();
+    for burst in 0..10 {
+        let lines: Vec<String> = (0..100)
+            .map(|number| {
+                json!({ "to": "shop", "text": format!("letter {:04}.", burst * 100 + number) }).to_string()
+            })
+            .collect();
+        let sent = scene.world.pipe(&["-t", "sessions", "send", "--batch", "--quiet"], lines.join("\n"));
+        assert_eq!(sent.code, Some(0), "{sent:?}");
+    }
+    let shown = || {
+        let text = scene.double.shown().concat();
+        let letters = text.split("letter ").skip(1).filter_map(|rest| rest.split('.').next());
+        letters.map(|number| number.parse().unwrap()).collect::<Vec<usize>>()
+    };
+    let mut before = 0;
+    // As long as it goes on, it is waited for.
+    while shown().len() < 1_000 {
+        wait_until("another is shown", || shown().len() > before);
+        before = shown().len();
+    }
+    assert_eq!(shown(), (0..1_000).collect::<Vec<_>>(), "each once, in order");
+    assert_eq!(scene.double.dropped(), Vec::<String>::new());
+    let (turns, largest) = scene.double.turns();
+    assert!(turns > 1 && largest <= 8_000, "{turns} turns, {largest} bytes in the largest");
+    wait_until("all are read", || scene.unread() == 0);
+}
+
+#[test]
+fn what_its_user_holds_or_denies_and_what_was_cleared_is_told_and_not_lost() {
+    let scene = Scene::new();
+    scene.double.set_inbound(Inbound::Hold);
+    let first = scene.send("may I?");
+    wait_until("it is held", || scene.stage(&first) == "held");
+    scene.double.decide(true);
+    wait_until("it is seen", || scene.stage(&first) == "seen");
+    let second = scene.send("and now?");
+    wait_until("receipt: held", || scene.evidence(&second).contains("receipt: held"));
+    scene.double.decide(false);
+    wait_until(
+        ",
+        scene.evidence(&second)
+",
+        || scene.evidence(&second).contains("receipt: denied"),
+    );
+    assert_eq!((scene.stage(&second).as_str(), scene.unread()), ("held", json!(1)));
+    // `/clear` in the middle of a turn: what waited in the old conversation is gone, and ours is not.
+    scene.double.set_inbound(Inbound::Accept);
+    scene.double.begin_turn();
+    let third = scene.send("for the next conversation, too");
+    wait_until("put into frame", || scene.evidence(&third).contains("put into frame"));
+    scene.double.clear("77aa88bb-1111-4a9e-9d0f-1f2e3d4c5b6a");
+    scene.double.end_turn();
+    wait_until("it is seen", || scene.stage(&third) == "seen");
+}
+
+#[test]
+fn a_socket_that_is_not_our_clients_is_told_nothing() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let world = World::new();
+    let folder = world.home().join("shop");
+    fs::create_dir_all(&folder).unwrap();
+    let (path, heard) = (world.home().join("s.sock"), world.home().join("heard"));
+    let listen = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.bind(sys.argv[1])\ns.listen()\n\
+        open(sys.argv[2],'wb').close()\n\
+        while True:\n c,_=s.accept()\n d=c.recv(65536)\n f=open(sys.argv[2],'ab')\n f.write(d)\n f.close()\n c.close()";
+    let stranger =
+        Command::new("python3").args(["-c", listen]).args([&path, &heard]).stdin(Stdio::null()).spawn();
+    let mut stranger = stranger.unwrap();
+    wait_until("the stranger listens", || heard.exists());
+    let mut command = world.command(&["mcp"]);
+    command
+        .env("CLAUDE_CODE_MESSAGING_SOCKET", &path)
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .current_dir(&folder);
+    let mut server = Client::of(&mut command);
+    server.greet();
+    wait_until("the mailbox is made", || world.root().join("teams/sessions/inboxes/shop.json").exists());
+    let id = world.json(&["send", "shop", "not for strangers"])["id"].as_str().unwrap().to_owned();
+    let evidence = || world.json(&["track", &id])["stages"].to_string();
+    wait_until("the stranger is known", || evidence().contains("not the client that started us"));
+    assert_eq!(fs::read(&heard).unwrap(), b"");
+    // The hooks have it.
+    let said = json!({ "session_id": SESSION, "cwd": folder, "hook_event_name": "UserPromptSubmit" });
+    let hooked = world.pipe(&["hook", "UserPromptSubmit", "--client", "claude"], said.to_string());
+    assert!(hooked.stdout.contains("not for strangers"), "{hooked:?}");
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}

@@ -1,0 +1,97 @@
+//! What became of a frame that the conversation does not show: still on its way, lost, or refused.
+//!
+//! A client takes a frame without a word and shows it between two tool calls, or in a turn of its own; it may also drop it
+//! without a word, and a client that dies loses what it had. So only what a later turn does not show is lost, and nothing is
+//! offered again within the time in which a client takes equal words for one message.
+
+use atm_clients::claude::socket::Status;
+
+/// A client takes equal words within this time for the same message; and as long a frame may be on its way.
+pub(crate) const PATIENCE_MS: i64 = 30_000;
+/// Clocks of one machine, and of its files, differ by less.
+const CLOCKS_MS: i64 = 1_000;
+
+/// What a session does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It waits for its user's words: whatever came is shown at once.
+    Nothing,
+    /// It is in a turn, or waits for an answer in one.
+    Turn,
+}
+
+/// A session at a moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) now: i64,
+    pub(crate) doing: Doing,
+    /// When its last turn began, if its conversation says so.
+    pub(crate) turn_began: Option<i64>,
+}
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It may be shown yet.
+    Open,
+    /// It is not shown, and will not be.
+    Lost,
+    /// The client's user has to decide on it, and may take five minutes.
+    Held,
+    /// The client's user let nothing in: that is for the user to change.
+    Denied,
+    /// Nobody decided on it, or the session takes no frames: another channel may.
+    Refused,
+}
+
+/// What became of a frame that was sent at `sent_at` and is not in the conversation.
+pub(crate) fn fate(sent_at: i64, receipt: Option<&Status>, moment: &Moment) -> Fate {
+    match receipt {
+        Some(Status::Held) => return Fate::Held,
+        Some(Status::Denied) => return Fate::Denied,
+        Some(Status::Expired) => return Fate::Refused,
+        Some(Status::Dropped(_)) => return Fate::Lost,
+        Some(Status::Delivered) | None => {}
+    }
+    let is_due = |since: i64| moment.now.saturating_sub(since) >= PATIENCE_MS;
+    let later_turn = moment.turn_began.filter(|began| *began > sent_at.saturating_add(CLOCKS_MS));
+    match (moment.doing, later_turn) {
+        (Doing::Nothing, _) if is_due(sent_at) => Fate::Lost,
+        (Doing::Turn, Some(began)) if is_due(began) => Fate::Lost,
+        _ => Fate::Open,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_later_turn_does_not_show_is_lost() {
+        let sent = 100_000;
+        let dropped = Status::Dropped("rate-limited".into());
+        for (receipt, after, doing, turn_began, expected) in [
+            (None, 29_999, Doing::Nothing, None, Fate::Open),
+            (None, 30_000, Doing::Nothing, None, Fate::Lost),
+            // It comes between two tool calls, and a tool may take long; so may its user.
+            (None, 600_000, Doing::Turn, None, Fate::Open),
+            (None, 600_000, Doing::Turn, Some(sent - 5_000), Fate::Open),
+            (None, 600_000, Doing::Turn, Some(sent + 500), Fate::Open),
+            // A turn that began later would have begun with it.
+            (None, 60_000, Doing::Turn, Some(sent + 31_000), Fate::Open),
+            (None, 61_000, Doing::Turn, Some(sent + 31_000), Fate::Lost),
+            (Some(&Status::Held), 600_000, Doing::Nothing, None, Fate::Held),
+            (Some(&Status::Delivered), 1_000, Doing::Nothing, None, Fate::Open),
+            (Some(&Status::Denied), 0, Doing::Nothing, None, Fate::Denied),
+            (Some(&Status::Expired), 0, Doing::Turn, None, Fate::Refused),
+            (Some(&dropped), 0, Doing::Turn, None, Fate::Lost),
+        ] {
+            let moment = Moment { now: sent + after, doing, turn_began };
+            assert_eq!(
+                fate(sent, receipt, &moment),
+                expected,
+                "{receipt:?} {after} {doing:?} {turn_began:?}"
+            );
+        }
+    }
+}

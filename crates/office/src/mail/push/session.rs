@@ -1,0 +1,171 @@
+//! Pushing into a session of Claude Code, for as long as it lives.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use atm_clients::AgentClient;
+use atm_clients::claude::sessions::{self, Activity};
+use atm_clients::claude::socket::{self, Mailbag, Receipt, SocketError};
+use atm_store::watch::Stop;
+use atm_store::{LockTimes, bounded_log};
+use atm_wire::Stamp;
+
+use super::fate::Doing;
+use super::pusher::{Client, Passed, Pusher};
+use crate::error::OfficeError;
+use crate::office::Office;
+use crate::sessions::Arrival;
+
+/// How long the client's end is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// In its first second a session may lose a frame.
+const FIRST_FRAME_AFTER: Duration = Duration::from_millis(1_500);
+/// After an error it is tried again.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// Nobody waits longer for a lock.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What a session hands to the processes that it starts.
+#[derive(Debug, Clone)]
+pub struct Push {
+    /// Its messaging socket.
+    pub socket: PathBuf,
+    /// Its id, when the process was started.
+    pub session: String,
+    /// The folder that it works in.
+    pub cwd: PathBuf,
+    /// The process that started ours.
+    pub parent: u64,
+    /// What a turn may be given, in bytes.
+    pub budget: usize,
+}
+
+impl Push {
+    /// Pushes mail for the session's folder into its conversation, until somebody says stop or the session is over. What goes
+    /// wrong is in the log of hooks, and tried again: mail that is not pushed comes by the hooks.
+    pub fn run(&self, office: &Office, stop: &Stop) {
+        let office = office.clone().with_lock_times(LockTimes { wait: LOCK_PATIENCE, ..office.lock_times() });
+        let mut told = String::new();
+        while !stop.is_stopped() {
+            let Err(error) = self.serve(&office, stop) else { return };
+            let words = error.to_string();
+            if words != told {
+                // There is nobody else to tell.
+                let _ =
+                    bounded_log::note(&office.state().hook_log(), &format!("{} push {words}", office.now()));
+                told = words;
+            }
+            stop.wait(AGAIN_AFTER);
+        }
+    }
+
+    fn serve(&self, office: &Office, stop: &Stop) -> Result<(), OfficeError> {
+        let Some(client) = office.probe.client_above(self.parent) else { return Ok(()) };
+        let arrival = Arrival {
+            client: AgentClient::Claude,
+            session: &self.session,
+            cwd: &self.cwd,
+            transcript: None,
+            parent: self.parent,
+            begins: false,
+            has_socket: true,
+        };
+        let folder = office.register_session(&arrival)?.folder;
+        let mailbox = office.make_mailbox_of_folder(&folder)?;
+        let inbox = office.mailbox(&crate::sessions::team_name(), &mailbox).file();
+        stop.wait(FIRST_FRAME_AFTER);
+        let claude = Claude {
+            office: office.clone(),
+            push: self.clone(),
+            pid: client.pid,
+            start: client.start,
+            // Without one there are no receipts, and all else is the same.
+            bag: Mailbag::beside(&self.socket, std::process::id()).ok(),
+            known: self.session.clone(),
+        };
+        let mut pusher = Pusher::new(office, claude, mailbox, self.budget);
+        let registry = office.root().path().join("sessions");
+        let folders = inbox.parent().map(Path::to_owned).into_iter().chain([registry]);
+        let mut watch = office.hub().folders_until(folders.filter(|folder| folder.is_dir()), stop);
+        while !stop.is_stopped() {
+            let until = match pusher.pass()? {
+                Passed::Over => return Ok(()),
+                Passed::Until(until) => until.map(Stamp::from_millis),
+            };
+            let deadline = until.and_then(|time| office.clock.instant_of(time));
+            watch.wait_for_change(deadline);
+            if watch.is_over() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A session of Claude Code, as a process that it started sees it.
+#[derive(Debug)]
+struct Claude {
+    office: Office,
+    push: Push,
+    pid: u64,
+    start: String,
+    bag: Option<Mailbag>,
+    /// The conversation that it had last.
+    known: String,
+}
+
+impl Claude {
+    /// Whether a process is the client that started us, or the one that listens for it.
+    fn is_client(&self, pid: u64) -> bool {
+        pid == self.pid || self.office.probe.is_above(self.push.parent, pid)
+    }
+
+    /// After `/clear` it has another conversation, which is to be known as this folder's.
+    fn follow(&mut self, session: &str) {
+        if self.known == session {
+            return;
+        }
+        let arrival = Arrival {
+            client: AgentClient::Claude,
+            session,
+            cwd: &self.push.cwd,
+            transcript: None,
+            parent: self.push.parent,
+            begins: true,
+            has_socket: true,
+        };
+        // What cannot be noted is noted by its next hook.
+        let _ = self.office.register_session(&arrival);
+        session.clone_into(&mut self.known);
+    }
+}
+
+impl Client for Claude {
+    fn session(&mut self) -> Option<(String, Option<Doing>)> {
+        let started = self.office.probe.started(self.pid)?;
+        if !self.start.is_empty() && !started.is_empty() && started != self.start {
+            return None;
+        }
+        let live = sessions::live(self.office.root().path(), |pid| self.office.probe.started(pid));
+        let Some(listed) = live.into_iter().find(|session| session.pid == self.pid && !session.id.is_empty())
+        else {
+            return Some((self.known.clone(), None));
+        };
+        self.follow(&listed.id);
+        let doing = listed.activity.map(|activity| match activity {
+            Activity::Idle => Doing::Nothing,
+            Activity::Busy | Activity::Waiting(_) | Activity::Other(_) => Doing::Turn,
+        });
+        Some((listed.id, doing))
+    }
+
+    fn give(&mut self, frame: &str, session: &str, text: &str) -> Result<(), SocketError> {
+        let from = self.bag.as_ref().map(Mailbag::address);
+        let line = socket::Frame { id: frame, session, from: from.as_deref(), text }.line()?;
+        socket::give(&self.push.socket, &line, |pid| self.is_client(pid), PATIENCE)
+    }
+
+    fn receipts(&mut self) -> Vec<Receipt> {
+        self.bag.as_ref().map(|bag| bag.receipts(|pid| self.is_client(pid))).unwrap_or_default()
+    }
+}

@@ -1,0 +1,189 @@
+//! Which session or folder a name means.
+//!
+//! | what is said | what it means |
+//! |---|---|
+//! | an alias | its folder |
+//! | a path that begins with `/` | that folder |
+//! | the name of a session that runs, or at least six characters of its id's start | that session |
+//! | the last parts of a folder's path | the folder that ends so |
+//!
+//! A folder in which several sessions run means none of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::tail;
+use crate::error::OfficeError;
+use crate::people::nearest::nearest;
+
+/// So much of a session's id says which is meant.
+const SHORTEST_ID: usize = 6;
+/// As much of it as people are shown.
+const SHOWN_ID: usize = 8;
+
+/// Whom a letter goes to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Destination {
+    /// The folder, whose mailbox it is written into.
+    pub folder: PathBuf,
+    /// The session that it is for, if one was named.
+    pub session: Option<String>,
+}
+
+/// A session that runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Running {
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    pub(super) folder: PathBuf,
+}
+
+impl Running {
+    fn is_called(&self, wanted: &str) -> bool {
+        let is_id = wanted.len() >= SHORTEST_ID && self.id.starts_with(wanted);
+        self.name.as_deref() == Some(wanted) || is_id
+    }
+
+    /// What tells it from the others.
+    fn call(&self, all: &[Running]) -> String {
+        let name = self
+            .name
+            .as_ref()
+            .filter(|name| all.iter().filter(|other| other.name.as_ref() == Some(name)).count() == 1);
+        name.cloned().unwrap_or_else(|| self.id.chars().take(SHOWN_ID).collect())
+    }
+}
+
+/// What names can mean.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// All folders that sessions work in, or have worked in.
+    pub(super) folders: BTreeSet<PathBuf>,
+    pub(super) running: Vec<Running>,
+    pub(super) aliases: BTreeMap<String, PathBuf>,
+}
+
+impl Names {
+    /// What a name means; an error with the nearest names, or with those that it may mean.
+    pub(super) fn resolve(&self, wanted: &str) -> Result<Destination, OfficeError> {
+        if let Some(folder) = self.aliases.get(wanted) {
+            return self.one_in(wanted, folder);
+        }
+        let sessions: Vec<&Running> =
+            self.running.iter().filter(|running| running.is_called(wanted)).collect();
+        let folders: Vec<&PathBuf> = self.folders.iter().filter(|folder| is_folder(folder, wanted)).collect();
+        match (sessions.as_slice(), folders.as_slice()) {
+            ([], []) => Err(self.unknown(wanted)),
+            ([], [folder]) => self.one_in(wanted, folder),
+            ([session], others) if others.iter().all(|folder| **folder == session.folder) => {
+                Ok(Destination { folder: session.folder.clone(), session: Some(session.id.clone()) })
+            }
+            _ => {
+                let sessions = sessions.iter().map(|session| session.call(&self.running));
+                let folders = folders.iter().map(|folder| self.tail(folder));
+                Err(which(wanted, sessions.chain(folders).collect()))
+            }
+        }
+    }
+
+    /// How a folder is called.
+    pub(super) fn tail(&self, folder: &Path) -> String {
+        let all: Vec<&Path> = self.folders.iter().map(PathBuf::as_path).collect();
+        tail::shortest(folder, &all)
+    }
+
+    /// The folder, unless several sessions run in it.
+    fn one_in(&self, wanted: &str, folder: &Path) -> Result<Destination, OfficeError> {
+        let here: Vec<&Running> = self.running.iter().filter(|running| running.folder == folder).collect();
+        if here.len() > 1 {
+            return Err(which(wanted, here.iter().map(|running| running.call(&self.running)).collect()));
+        }
+        Ok(Destination { folder: folder.to_owned(), session: None })
+    }
+
+    fn unknown(&self, wanted: &str) -> OfficeError {
+        let tails: Vec<String> = self.folders.iter().map(|folder| self.tail(folder)).collect();
+        let names = self.running.iter().filter_map(|running| running.name.as_deref());
+        let known =
+            tails.iter().map(String::as_str).chain(names).chain(self.aliases.keys().map(String::as_str));
+        // Of a path, the last part is what people type wrong.
+        let last = wanted.rsplit('/').find(|part| !part.is_empty()).unwrap_or(wanted);
+        OfficeError::NoSession { wanted: wanted.to_owned(), nearest: nearest(last, known) }
+    }
+}
+
+fn is_folder(folder: &Path, wanted: &str) -> bool {
+    if wanted.starts_with('/') { folder == Path::new(wanted) } else { tail::ends_with(folder, wanted) }
+}
+
+fn which(wanted: &str, mut choices: Vec<String>) -> OfficeError {
+    choices.sort();
+    choices.dedup();
+    OfficeError::WhichSession { wanted: wanted.to_owned(), choices }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        let running = |id: &str, name: Option<&str>, folder: &str| Running {
+            id: id.into(),
+            name: name.map(ToOwned::to_owned),
+            folder: folder.into(),
+        };
+        Names {
+            folders: ["/w/shop", "/w/web", "/v/web", "/w/api", "/w/two"].map(PathBuf::from).into(),
+            running: vec![
+                running("0b7e1c52-1", Some("p-c1"), "/w/shop"),
+                running("1c1c1c52-2", Some("left"), "/w/two"),
+                running("2d2d2d52-3", None, "/w/two"),
+                running("3e3e3e52-4", Some("api"), "/w/api"),
+                running("4f4f4f52-5", Some("web"), "/w/shop"),
+            ],
+            aliases: BTreeMap::from([
+                ("front".to_owned(), "/v/web".into()),
+                ("both".to_owned(), "/w/two".into()),
+            ]),
+        }
+    }
+
+    #[test]
+    fn a_name_means_one_session_or_folder_or_fails_with_what_it_may_mean() {
+        let to =
+            |folder: &str, session: Option<&str>| Ok((folder.to_owned(), session.map(ToOwned::to_owned)));
+        let several = |choices: &[&str]| Err(("which_session", choices.join(" ")));
+        let none = |nearest: &[&str]| Err(("no_such_session", nearest.join(" ")));
+        for (wanted, expected) in [
+            ("front", to("/v/web", None)),
+            ("w/web", to("/w/web", None)),
+            ("/v/web", to("/v/web", None)),
+            ("p-c1", to("/w/shop", Some("0b7e1c52-1"))),
+            ("0b7e1c", to("/w/shop", Some("0b7e1c52-1"))),
+            // A session that is called as its folder is.
+            ("api", to("/w/api", Some("3e3e3e52-4"))),
+            ("left", to("/w/two", Some("1c1c1c52-2"))),
+            ("2d2d2d", to("/w/two", Some("2d2d2d52-3"))),
+            // Two sessions in one folder, by each of its names.
+            ("two", several(&["2d2d2d52", "left"])),
+            ("/w/two", several(&["2d2d2d52", "left"])),
+            ("both", several(&["2d2d2d52", "left"])),
+            // A session in one folder that is called as others are.
+            ("web", several(&["v/web", "w/web", "web"])),
+            ("shopp", none(&["shop"])),
+            ("/w/zzzz", none(&[])),
+            ("0b7e1", none(&[])),
+            ("zzz", none(&[])),
+            ("", none(&[])),
+        ] {
+            let found =
+                names().resolve(wanted).map(|found| (found.folder.display().to_string(), found.session));
+            let found = found.map_err(|error| match &error {
+                OfficeError::WhichSession { choices, .. } => (error.code(), choices.join(" ")),
+                OfficeError::NoSession { nearest, .. } => (error.code(), nearest.join(" ")),
+                other => panic!("{other}"),
+            });
+            assert_eq!(found, expected, "{wanted}");
+        }
+    }
+}

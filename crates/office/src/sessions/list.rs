@@ -1,0 +1,211 @@
+//! Which sessions there are, and what names they have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use atm_clients::AgentClient;
+use atm_clients::claude::sessions::{self, Activity};
+use atm_wire::{Address, MemberName};
+use serde::Serialize;
+
+use super::address::{Destination, Names, Running};
+use super::register::{Registered, real};
+use crate::error::OfficeError;
+use crate::mail::digest::Digest;
+use crate::office::Office;
+use crate::people::presence::Presence;
+
+/// A session that runs, or a folder in which one has run.
+#[derive(Debug, Clone, Serialize)]
+pub struct SessionView {
+    /// What its folder is called: as few of its last parts as tell it from others.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// The client, where a session is known.
+    pub client: Option<&'static str>,
+    /// The client's id of the conversation, where it runs.
+    pub session: Option<String>,
+    /// What the client calls it, while it runs.
+    pub session_name: Option<String>,
+    /// What its folder is called by its people.
+    pub aliases: Vec<String>,
+    /// Whether it runs, and works.
+    pub state: Presence,
+    /// What it does, where its client says so.
+    pub activity: Option<String>,
+    /// Its client's process.
+    pub pid: Option<u64>,
+    /// The mailbox in the team of sessions, once somebody wrote to it.
+    pub mailbox: Option<MemberName>,
+    /// How much mail for the folder is unread.
+    pub unread: usize,
+}
+
+/// A session that runs, with all that is known of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Live {
+    pub(crate) id: String,
+    pub(crate) client: AgentClient,
+    pub(crate) folder: PathBuf,
+    pub(crate) name: Option<String>,
+    pub(crate) pid: u64,
+    pub(crate) activity: Option<Activity>,
+}
+
+impl Office {
+    /// All sessions that run, and the folders in which some have run: first those that run, then by name.
+    pub fn sessions(&self) -> Result<Vec<SessionView>, OfficeError> {
+        let registered = self.registered_sessions();
+        let running = self.running_among(&registered);
+        let names = self.session_names(&registered, &running)?;
+        let mailboxes = self.session_mailboxes();
+        let team = super::team_name();
+        let view = |folder: &Path, live: Option<&Live>| -> Result<SessionView, OfficeError> {
+            let mailbox = mailboxes.get(folder);
+            let unread =
+                mailbox.map(|name| Digest::of(&self.mailbox(&team, name)).map(|digest| digest.unread));
+            let last =
+                registered.iter().filter(|known| known.folder == folder).max_by_key(|known| known.began);
+            let client =
+                live.map(|live| live.client).or_else(|| last.and_then(|known| known.client.parse().ok()));
+            let aliases = names.aliases.iter().filter(|(_, place)| *place == folder);
+            Ok(SessionView {
+                name: names.tail(folder),
+                folder: folder.to_owned(),
+                client: client.map(AgentClient::as_str),
+                session: live.map(|live| live.id.clone()),
+                session_name: live.and_then(|live| live.name.clone()),
+                aliases: aliases.map(|(alias, _)| alias.clone()).collect(),
+                state: live.map_or(Presence::Offline, |live| self.state_of(live, mailbox)),
+                activity: live.and_then(|live| live.activity.as_ref()).map(Activity::describe),
+                pid: live.map(|live| live.pid),
+                mailbox: mailbox.cloned(),
+                unread: unread.transpose()?.unwrap_or_default(),
+            })
+        };
+        let mut views = Vec::new();
+        for folder in &names.folders {
+            let here: Vec<&Live> = running.iter().filter(|live| live.folder == *folder).collect();
+            if here.is_empty() {
+                views.push(view(folder, None)?);
+            }
+            for live in here {
+                views.push(view(folder, Some(live))?);
+            }
+        }
+        views.sort_by(|a, b| {
+            (a.session.is_none(), &a.name, &a.session).cmp(&(b.session.is_none(), &b.name, &b.session))
+        });
+        Ok(views)
+    }
+
+    /// Whom a name means among sessions and the folders that they work in.
+    pub fn find_session(&self, wanted: &str) -> Result<Destination, OfficeError> {
+        let registered = self.registered_sessions();
+        let running = self.running_among(&registered);
+        let names = self.session_names(&registered, &running)?;
+        if wanted.starts_with('/') {
+            let folder = real(Path::new(wanted)).display().to_string();
+            return names.resolve(&folder);
+        }
+        names.resolve(wanted)
+    }
+
+    /// Whether any session is known, of now or of before.
+    pub fn knows_sessions(&self) -> bool {
+        let registered = self.registered_sessions();
+        !registered.is_empty()
+            || self.sessions_folder().exists()
+            || !self.running_among(&registered).is_empty()
+    }
+
+    /// The mailbox that mail for a name goes into, made if there is none; and the session that is meant, if one was named.
+    pub fn session_address(&self, wanted: &str) -> Result<(Address, Option<String>), OfficeError> {
+        let Destination { folder, session } = self.find_session(wanted)?;
+        let name = self.make_mailbox_of_folder(&folder)?;
+        Ok((Address { name, team: Some(super::team_name()) }, session))
+    }
+
+    /// The mailbox of a session that a client called us in, made if there is none; nothing if it was never noted.
+    pub fn mailbox_of_session(&self, session: &str) -> Result<Option<MemberName>, OfficeError> {
+        let registered = self.registered_session(session);
+        registered.map(|known| self.make_mailbox_of_folder(&known.folder)).transpose()
+    }
+
+    /// The same, if somebody wrote to it.
+    pub fn known_mailbox_of_session(&self, session: &str) -> Option<MemberName> {
+        self.mailbox_of_folder(&self.registered_session(session)?.folder)
+    }
+
+    /// The sessions that run.
+    pub(crate) fn running_sessions(&self) -> Vec<Live> {
+        self.running_among(&self.registered_sessions())
+    }
+
+    fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
+        let mut running: Vec<Live> = Vec::new();
+        for listed in sessions::live(self.root.path(), |pid| self.probe.started(pid)) {
+            let known = registered.iter().find(|known| known.session == listed.id);
+            let folder = match (known, &listed.cwd) {
+                (Some(known), _) => known.folder.clone(),
+                (None, Some(cwd)) if Path::new(cwd).is_absolute() => real(Path::new(cwd)),
+                (None, _) => continue,
+            };
+            let (client, activity) = (AgentClient::Claude, listed.activity);
+            running.push(Live {
+                id: listed.id,
+                client,
+                folder,
+                name: listed.name,
+                pid: listed.pid,
+                activity,
+            });
+        }
+        for known in registered.iter().filter(|known| self.is_running(known, registered)) {
+            // What a client lists is newer: after `/clear` it has another id in the same process.
+            let is_listed = |live: &Live| live.id == known.session || Some(live.pid) == known.pid;
+            if running.iter().any(is_listed) {
+                continue;
+            }
+            let (Ok(client), Some(pid)) = (known.client.parse(), known.pid) else { continue };
+            let (id, folder) = (known.session.clone(), known.folder.clone());
+            running.push(Live { id, client, folder, name: None, pid, activity: None });
+        }
+        running
+    }
+
+    fn session_names(&self, registered: &[Registered], running: &[Live]) -> Result<Names, OfficeError> {
+        let mut folders: BTreeSet<PathBuf> = registered.iter().map(|known| known.folder.clone()).collect();
+        folders.extend(running.iter().map(|live| live.folder.clone()));
+        folders.extend(self.session_mailboxes().into_keys());
+        let aliases = self.session_aliases()?;
+        folders.extend(aliases.values().cloned());
+        let call = |live: &Live| Running {
+            id: live.id.clone(),
+            name: live.name.clone(),
+            folder: live.folder.clone(),
+        };
+        Ok(Names { folders, running: running.iter().map(call).collect(), aliases })
+    }
+
+    /// The mailboxes of folders that somebody wrote to.
+    fn session_mailboxes(&self) -> BTreeMap<PathBuf, MemberName> {
+        let team = self.sessions_folder();
+        let config = team.exists().then(|| team.load().ok()).flatten().unwrap_or_default();
+        let members = config.members.iter();
+        members
+            .filter_map(|member| Some((member.cwd.as_ref()?.into(), member.checked_name().ok()?)))
+            .collect()
+    }
+
+    fn state_of(&self, live: &Live, mailbox: Option<&MemberName>) -> Presence {
+        let rests =
+            || mailbox.is_some_and(|name| self.conversation_rests(&super::team_name(), name, &live.id));
+        match &live.activity {
+            Some(Activity::Idle) => Presence::Idle,
+            None if rests() => Presence::Idle,
+            _ => Presence::Online,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Sessions as mailboxes: every session of a client can be written to, whether it belongs to a team or not.
+//!
+//! A mailbox is a folder that sessions work in. Mail for it is in our own team [`TEAM`], which nobody has to create: it goes
+//! to the session that works there now or, if none does, to the first that takes a turn there later. Where several sessions
+//! work in one folder, a letter names the one that it is for; should that one end, the others may have it.
+//!
+//! Which sessions there are is known from what hooks and servers of ours noted when a client called them (`register`) and
+//! from the client's own registry, which is only read.
+
+mod address;
+mod alias;
+mod conversations;
+mod list;
+mod mailbox;
+mod register;
+mod tail;
+mod take;
+
+use atm_wire::TeamName;
+
+pub use address::Destination;
+pub use list::SessionView;
+pub use register::Arrival;
+pub(crate) use take::is_for_another;
+
+/// The team of all mailboxes that are folders.
+pub const TEAM: &str = "sessions";
+
+/// Its name.
+#[expect(clippy::missing_panics_doc, reason = "a constant that a test parses")]
+pub fn team_name() -> TeamName {
+    TeamName::parse(TEAM).expect("a constant that is fit to be a name")
+}
+
+/// Whether a team is that of sessions.
+pub fn is_team(team: &TeamName) -> bool {
+    team.as_str() == TEAM
+}

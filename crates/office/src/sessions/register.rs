@@ -1,0 +1,131 @@
+//! What is known of a session from the calls of its client: noted when a hook or a server of ours is started by it.
+//!
+//! A note is no promise. If it is lost, the session is noted again at its next call; its mail is in the team of sessions.
+
+use std::path::{Path, PathBuf};
+
+use atm_clients::AgentClient;
+use atm_clients::claude::sessions;
+use atm_store::SessionNote;
+use serde::{Deserialize, Serialize};
+
+use crate::error::OfficeError;
+use crate::office::Office;
+
+/// A call of a client in one of its sessions.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// The client.
+    pub client: AgentClient,
+    /// The client's name for the conversation.
+    pub session: &'a str,
+    /// Where the client works, as far as the caller knows.
+    pub cwd: &'a Path,
+    /// Where the client keeps the conversation.
+    pub transcript: Option<&'a Path>,
+    /// The process that called us.
+    pub parent: u64,
+    /// Whether the conversation begins, or is taken up again.
+    pub begins: bool,
+    /// Whether the client handed over a socket that mail can be pushed through.
+    pub has_socket: bool,
+}
+
+/// A session, as it is noted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Registered {
+    pub(crate) client: String,
+    pub(crate) session: String,
+    /// The folder that it works in, without links.
+    pub(crate) folder: PathBuf,
+    pub(crate) transcript: Option<PathBuf>,
+    /// Its client's process, and when that started in the system's words.
+    pub(crate) pid: Option<u64>,
+    pub(crate) start: Option<String>,
+    /// When it last began, in milliseconds since the epoch.
+    pub(crate) began: i64,
+    /// Its client said that it is over.
+    pub(crate) is_over: bool,
+}
+
+impl Office {
+    /// Notes the session that a client's call is made in; says where it works.
+    pub(crate) fn register_session(&self, arrival: &Arrival<'_>) -> Result<Registered, OfficeError> {
+        let note = SessionNote::in_register(&self.root, arrival.session, &self.state);
+        let before = parse(note.read()?.as_deref());
+        let process = self.probe.client_above(arrival.parent);
+        let mut now = before.clone().unwrap_or_else(|| Registered {
+            folder: self.folder_of_arrival(arrival, process.as_ref().map(|process| process.pid)),
+            ..Registered::default()
+        });
+        arrival.client.as_str().clone_into(&mut now.client);
+        arrival.session.clone_into(&mut now.session);
+        now.is_over = false;
+        if let Some(transcript) = arrival.transcript {
+            now.transcript = Some(transcript.to_owned());
+        }
+        if let Some(process) = process {
+            (now.pid, now.start) = (Some(process.pid), Some(process.start));
+        }
+        if arrival.begins || before.is_none() {
+            now.began = self.now().as_millis();
+        }
+        if before.as_ref() != Some(&now) {
+            // Strings and numbers: that cannot fail.
+            note.write(&serde_json::to_string(&now).unwrap_or_default())?;
+        }
+        Ok(now)
+    }
+
+    /// A client said that a session is over. Its folder stays known.
+    pub(crate) fn end_session(&self, session: &str) -> Result<(), OfficeError> {
+        let note = SessionNote::in_register(&self.root, session, &self.state);
+        if let Some(before) = parse(note.read()?.as_deref()).filter(|before| !before.is_over) {
+            let over = Registered { is_over: true, ..before };
+            note.write(&serde_json::to_string(&over).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// A session that was noted.
+    pub(crate) fn registered_session(&self, session: &str) -> Option<Registered> {
+        let note = SessionNote::in_register(&self.root, session, &self.state);
+        parse(note.read().ok().flatten().as_deref())
+    }
+
+    /// All sessions that were noted.
+    pub(crate) fn registered_sessions(&self) -> Vec<Registered> {
+        let notes = SessionNote::register(&self.root, &self.state);
+        notes.iter().filter_map(|text| parse(Some(text))).collect()
+    }
+
+    /// Whether the process of a noted session runs. One that is over, or began anew in the same process, does not count.
+    pub(crate) fn is_running(&self, session: &Registered, all: &[Registered]) -> bool {
+        let Some(pid) = session.pid.filter(|_| !session.is_over) else { return false };
+        let runs = self.probe.started(pid).is_some_and(|now| {
+            now.is_empty() || session.start.as_deref().is_none_or(|start| start.is_empty() || start == now)
+        });
+        let is_same_process = |other: &&Registered| other.pid == session.pid && other.start == session.start;
+        let newest = all.iter().filter(is_same_process).map(|other| other.began).max();
+        runs && newest.is_none_or(|newest| newest <= session.began)
+    }
+
+    /// Where a session works: as its client's registry says, since a hook is called wherever a tool has gone to.
+    fn folder_of_arrival(&self, arrival: &Arrival<'_>, pid: Option<u64>) -> PathBuf {
+        let live = sessions::live(self.root.path(), |pid| self.probe.started(pid));
+        let listed =
+            live.into_iter().find(|session| Some(session.pid) == pid).and_then(|session| session.cwd);
+        real(listed.map(PathBuf::from).filter(|cwd| cwd.is_absolute()).as_deref().unwrap_or(arrival.cwd))
+    }
+}
+
+/// A folder without links, as far as it is there.
+pub(super) fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
+}
+
+fn parse(text: Option<&str>) -> Option<Registered> {
+    let session: Registered = serde_json::from_str(text?).ok()?;
+    (!session.session.is_empty() && session.folder.is_absolute()).then_some(session)
+}

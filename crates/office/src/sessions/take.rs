@@ -1,0 +1,54 @@
+//! Which mail of a folder a session may take: what is for it, or for whoever works there, and is not before another one.
+
+use std::collections::HashSet;
+
+use atm_store::SessionNote;
+use atm_wire::{MemberName, Message};
+
+use super::Arrival;
+use crate::error::OfficeError;
+use crate::mail::hook::{Hooked, Moment, Withheld};
+use crate::office::Office;
+
+impl Office {
+    /// A client's hook was called in a session: notes it, and gives the mail of the folder that it works in.
+    pub fn hook_session(&self, arrival: &Arrival<'_>, moment: Moment) -> Result<Hooked, OfficeError> {
+        if moment == Moment::Ends {
+            let known = self.registered_session(arrival.session);
+            self.end_session(arrival.session)?;
+            let Some(mailbox) = known.and_then(|known| self.mailbox_of_folder(&known.folder)) else {
+                return Ok(Hooked::default());
+            };
+            let team = self.team(&super::team_name())?;
+            return team.hook(&mailbox, arrival.session, moment);
+        }
+        let folder = self.register_session(arrival)?.folder;
+        let Some(mailbox) = self.mailbox_of_folder(&folder) else { return Ok(Hooked::default()) };
+        let team = self.team(&super::team_name())?;
+        // What is put before a model at the start is seen with the first words of its user; what is pushed, at once.
+        if arrival.has_socket && moment == Moment::Begins {
+            team.leave_to_push(&mailbox, arrival.session)?;
+            return Ok(Hooked::default());
+        }
+        let withheld = self.withheld(&mailbox, arrival.session)?;
+        team.hook_but(&mailbox, arrival.session, moment, &withheld)
+    }
+
+    /// What of a mailbox is not for this session now: it is another's that runs, or before another's model.
+    pub(crate) fn withheld(&self, mailbox: &MemberName, session: &str) -> Result<Withheld, OfficeError> {
+        let inbox = self.mailbox(&super::team_name(), mailbox);
+        let others = self.running_sessions().into_iter().filter(|other| other.id != session);
+        let mut withheld = Withheld::default();
+        for other in others {
+            let note = SessionNote::of(&inbox, &other.id, &self.state);
+            withheld.present(note.read()?.as_deref());
+            withheld.add_session(other.id);
+        }
+        Ok(withheld)
+    }
+}
+
+/// Whether a message is for another session than this, of those that run.
+pub(crate) fn is_for_another(message: &Message, running: &HashSet<String>) -> bool {
+    message.ours().session.is_some_and(|session| running.contains(&session))
+}

@@ -1,0 +1,55 @@
+//! The sessions part of `cargo xtask clients`: plain sessions of the real Claude Code, without a team, that mail reaches by
+//! push or by hooks. In each state it is counted what was sent, what the model was sent, what atm proved and how long it took.
+
+mod burst;
+mod report;
+mod scene;
+mod states;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use self::report::Row;
+use super::patience;
+use crate::clients::npm;
+
+/// The newest with a socket, an older one with it, and one without.
+const VERSIONS: [&str; 3] = ["2.1.325", "2.1.282", "2.1.197"];
+
+/// What to try.
+#[derive(clap::Args)]
+pub(in crate::clients) struct SessionChoice {
+    /// This version of Claude Code only (repeatable)
+    #[arg(long, value_name = "VERSION", requires = "sessions")]
+    session_version: Vec<String>,
+    /// This state only (repeatable): idle, busy, dialog, bypass, cleared, killed, resumed, burst
+    #[arg(long, value_name = "STATE", requires = "sessions")]
+    session_state: Vec<String>,
+}
+
+/// What all rows say, as a table; and whether each message arrived once and was proved.
+pub(in crate::clients) fn run(choice: &SessionChoice, atm: &Path) -> Result<(String, bool)> {
+    patience::heed_signals()?;
+    let versions = if choice.session_version.is_empty() {
+        VERSIONS.map(ToOwned::to_owned).to_vec()
+    } else {
+        choice.session_version.clone()
+    };
+    let is_wanted = |name: &str| {
+        choice.session_state.is_empty() || choice.session_state.iter().any(|state| state == name)
+    };
+    let mut rows = Vec::new();
+    for version in &versions {
+        let programs = npm::install_claude(version)?;
+        for state in states::ALL.iter().filter(|state| is_wanted(state.name)) {
+            eprintln!("clients: session {version} {}", state.name);
+            let outcome = (state.run)(&scene::Start { version, programs: &programs, atm });
+            if let Err(error) = &outcome {
+                eprintln!("clients: session {version} {}: {error:#}", state.name);
+            }
+            rows.push(Row { version: version.clone(), state: state.title, outcome });
+        }
+    }
+    Ok((report::table(&rows), rows.iter().all(Row::is_true)))
+}

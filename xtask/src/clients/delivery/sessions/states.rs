@@ -1,0 +1,140 @@
+//! The states of a session that mail comes in.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use super::super::patience::{comes_true, wait_for};
+use super::burst;
+use super::report::Outcome;
+use super::scene::{Manner, Scene, Sent, Start};
+
+/// So long a client may take to show a dialog or to hang in a tool.
+const SOON: Duration = Duration::from_secs(60);
+/// What was pushed in a turn is in the client's queue by then.
+const PUSHED: Duration = Duration::from_secs(4);
+
+pub(super) struct State {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) run: fn(&Start<'_>) -> Result<Outcome>,
+}
+
+pub(super) const ALL: [State; 7] = [
+    State { name: "idle", title: "idle", run: idle },
+    State { name: "busy", title: "busy, in a tool", run: busy },
+    State { name: "dialog", title: "permission dialog open", run: dialog },
+    State { name: "bypass", title: "bypasses permissions, idle", run: bypass },
+    State { name: "cleared", title: "after `/clear`", run: cleared },
+    State { name: "killed", title: "killed with mail waiting, then resumed", run: killed },
+    State { name: "burst", title: "1,000 in bursts of 100", run: burst::run },
+];
+
+fn send_each(scene: &Scene, what: &str, count: usize) -> Result<Vec<Sent>> {
+    (1..=count).map(|number| scene.send(&format!("{what} letter {number:02}, please note"))).collect()
+}
+
+/// Where there is no socket, mail comes with the next turn: the user types something. Says from when on it could come.
+fn let_in(scene: &Scene) -> Result<Option<Instant>> {
+    if scene.pushes() {
+        return Ok(None);
+    }
+    let now = Instant::now();
+    scene.terminal.enter("Anything new?")?;
+    Ok(Some(now))
+}
+
+fn accounted(scene: &Scene, sent: &[Sent], from: Option<Instant>) -> Result<Outcome> {
+    let mut outcome = scene.account(sent, from)?;
+    if from.is_some() {
+        outcome.note = "no socket: by hooks, from the user's next words on";
+    }
+    Ok(outcome)
+}
+
+fn idle(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner::default())?;
+    idle_in(&scene, "idle")
+}
+
+fn idle_in(scene: &Scene, what: &str) -> Result<Outcome> {
+    let mut all = Outcome::default();
+    for number in 1..=3 {
+        scene.await_rest()?;
+        let sent = [scene.send(&format!("{what} letter {number:02}, please note"))?];
+        let from = let_in(scene)?;
+        let one = accounted(scene, &sent, from)?;
+        all.sent += one.sent;
+        all.arrived += one.arrived;
+        all.proved += one.proved;
+        all.by_hook += one.by_hook;
+        all.doubled += one.doubled;
+        all.times.extend(one.times);
+        all.note = one.note;
+    }
+    Ok(all)
+}
+
+fn busy(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner::default())?;
+    scene.terminal.enter("Please wait: [tool 1]")?;
+    wait_for("the client hangs in a tool", SOON, || Ok(scene.model.is_holding(1)))?;
+    let sent = send_each(&scene, "busy", 3)?;
+    std::thread::sleep(PUSHED);
+    ensure!(sent.iter().all(|message| scene.shown(&message.text) == 0), "it came within a tool call");
+    let released = Instant::now();
+    scene.model.release(1)?;
+    let mut outcome = accounted(&scene, &sent, Some(released))?;
+    outcome.note =
+        if scene.pushes() { "from the tool's end on" } else { "no socket: by hooks, from the tool's end on" };
+    Ok(outcome)
+}
+
+fn dialog(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { asks: true, ..Manner::default() })?;
+    scene.terminal.enter("Please wait: [tool 1]")?;
+    wait_for("the dialog is open", SOON, || Ok(scene.terminal.screen().contains("Do you want")))?;
+    let sent = send_each(&scene, "dialog", 3)?;
+    std::thread::sleep(PUSHED);
+    ensure!(!scene.model.is_holding(1), "the dialog was answered by mail");
+    let answered = Instant::now();
+    scene.terminal.press("Enter")?;
+    wait_for("the tool runs", SOON, || Ok(scene.model.is_holding(1)))?;
+    scene.model.release(1)?;
+    let mut outcome = accounted(&scene, &sent, Some(answered))?;
+    outcome.note = "from the answer to the dialog on";
+    Ok(outcome)
+}
+
+fn bypass(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { bypasses: true, ..Manner::default() })?;
+    idle_in(&scene, "bypass")
+}
+
+fn cleared(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner::default())?;
+    scene.terminal.enter("/clear")?;
+    // The client has another conversation at once; its registry says so a moment later.
+    std::thread::sleep(PUSHED);
+    idle_in(&scene, "cleared")
+}
+
+/// The client dies with mail in its queue and is started again: what it lost comes in the resumed conversation.
+fn killed(start: &Start<'_>) -> Result<Outcome> {
+    let mut scene = Scene::start(start, Manner::default())?;
+    scene.terminal.enter("Please wait: [tool 1]")?;
+    wait_for("the client hangs in a tool", SOON, || Ok(scene.model.is_holding(1)))?;
+    let sent = send_each(&scene, "killed", 3)?;
+    std::thread::sleep(PUSHED);
+    scene.terminal.kill()?;
+    scene.model.release(1)?;
+    let resumed = Instant::now();
+    scene.resume()?;
+    // Mail that a hook puts before the model at the start is seen with the first turn.
+    if !comes_true(SOON, || Ok(scene.shown(&sent[0].text) > 0)).unwrap_or(false) {
+        scene.terminal.enter("Anything new?")?;
+    }
+    let mut outcome = accounted(&scene, &sent, Some(resumed))?;
+    outcome.note = "from the start of the resumed session on";
+    Ok(outcome)
+}
