@@ -26,8 +26,6 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::ListTeams | Hint::CreateTeam => {
             leads("team_create makes a team", "A person or the lead has to make the team")
         }
-        // No tool lists them.
-        Hint::ListSessions => None,
         Hint::ChooseSession(choices) => Some(format!("Name one of: {}", choices.join(", "))),
         Hint::ChooseTeam(choices) => Some(format!("Give team_name, one of: {}", choices.join(", "))),
         Hint::ListMembers | Hint::ShowLead => {
@@ -129,7 +127,8 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         | Hint::NameProgram
         | Hint::NameFolder
         | Hint::NamePermissionMode
-        | Hint::UseOtherBackup => None,
+        | Hint::UseOtherBackup
+        | Hint::ListSessions => None,
     }
 }
 

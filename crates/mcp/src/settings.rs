@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use atm_office::Office;
-use atm_office::people::ancestry::ClientProcess;
 use atm_office::mail::push::Push;
+use atm_office::people::ancestry::ClientProcess;
 use atm_panes::Server;
 use atm_wire::{Address, TeamName};
 

@@ -5,6 +5,7 @@ use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
 use atm_office::protocol::person::Person;
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
+use atm_office::protocol::shutdown::Dialect;
 use atm_office::{Office, OfficeError};
 use atm_support::TestEnv;
 use atm_wire::{MemberName, TeamName};
@@ -60,5 +61,5 @@ fn a_shutdown_is_asked_for_in_the_leads_name() {
     let entry = last_entry(&env);
     assert_eq!(entry["from"], "team-lead");
     assert_eq!(entry["metadata"]["atm"]["acted_by"], "user via web");
-    assert!(team.approve_shutdown(&who("bob"), Some(&asked.request), Default::default()).is_ok());
+    assert!(team.approve_shutdown(&who("bob"), Some(&asked.request), Dialect::default()).is_ok());
 }

@@ -38,7 +38,7 @@ enum Verb {
 struct Alias {
     /// The name: lower-case letters, digits and hyphens
     #[arg(value_name = "ALIAS")]
-    alias: String,
+    name: String,
     /// The folder
     #[arg(value_name = "FOLDER", required_unless_present = "remove")]
     folder: Option<PathBuf>,
@@ -121,13 +121,13 @@ impl Alias {
         let folder = match self.folder {
             Some(folder) => {
                 let folder = context.cwd.join(folder);
-                context.office.set_session_alias(&self.alias, &folder)?;
+                context.office.set_session_alias(&self.name, &folder)?;
                 folder.canonicalize().unwrap_or(folder)
             }
-            None => context.office.remove_session_alias(&self.alias)?,
+            None => context.office.remove_session_alias(&self.name)?,
         };
         let out = &mut context.out;
-        let given = Given { alias: self.alias, folder, removed: self.remove };
+        let given = Given { alias: self.name, folder, removed: self.remove };
         if out.json {
             out.document(&given)?;
             return Ok(0);

@@ -4,8 +4,8 @@ mod plugin;
 pub mod process;
 mod servers;
 pub mod sessions;
-pub mod transcript;
 pub mod socket;
+pub mod transcript;
 pub mod versions;
 
 use atm_wire::team::Manner;

@@ -52,7 +52,7 @@ fn recall(team: &TestTeam, id: &str, keeps: bool) -> Recall {
 fn of_a_message_that_is_there_twice_one_copy_that_was_read_is_enough() {
     for team in [array_team(), log_team()] {
         let twice = draft("twice");
-        team.mailbox("bob").append(&[twice.clone()], false).unwrap();
+        team.mailbox("bob").append(std::slice::from_ref(&twice), false).unwrap();
         let read = team.mailbox("bob").list().unwrap().messages;
         team.mailbox("bob").mark_read(&read.iter().map(atm_store::Receipt::of).collect()).unwrap();
         copy_again(&team);

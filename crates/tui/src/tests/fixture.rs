@@ -69,6 +69,7 @@ fn member(name: &str, state: Presence, color: &str, unread: usize) -> MemberView
         lead: name == "team-lead",
         has_entry: true,
         activity: None,
+        activity_since: None,
         since: Some(ago(42)),
         metadata: serde_json::Map::new(),
         warnings: Vec::new(),
