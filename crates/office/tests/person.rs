@@ -39,7 +39,7 @@ fn a_plan_is_decided_in_the_leads_name_once_and_recorded_as_the_persons() {
 
     // By a name alone, `user` is nobody who could.
     let refused = team.decide_plan(&who("user"), &request, &yes);
-    assert!(matches!(refused, Err(OfficeError::NotYours { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(OfficeError::NotOpen { .. })), "{refused:?}");
 
     let sent = team.decide_plan_for_lead(Person::via("ui"), &request, &yes).unwrap();
     assert_eq!((sent.from.as_str(), sent.to.as_str()), ("team-lead", "bob"));
@@ -49,7 +49,7 @@ fn a_plan_is_decided_in_the_leads_name_once_and_recorded_as_the_persons() {
     assert_eq!(office.plans(&name).unwrap()[0].state, PlanState::Approved);
 
     let again = team.decide_plan_for_lead(Person::via("ui"), &request, &yes);
-    assert!(matches!(again, Err(OfficeError::NotYours { .. })), "{again:?}");
+    assert!(matches!(again, Err(OfficeError::NotOpen { .. })), "{again:?}");
 }
 
 #[test]

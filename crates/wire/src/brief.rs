@@ -41,6 +41,11 @@ pub fn wanted(id: &str, by: &str) -> String {
     format!("{WANTS}{}`{by})", short_id(id))
 }
 
+/// The line below a message of so many bytes that was cut: how to see the rest.
+pub fn cut(id: &str, bytes: usize) -> String {
+    format!("- that was the start of {bytes} bytes: `atm thread {}` shows all", short_id(id))
+}
+
 /// A heading in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heading<'a> {

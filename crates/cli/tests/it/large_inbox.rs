@@ -12,7 +12,7 @@ const TEXT: usize = 16 * 1024;
 
 /// The address space that a look may use, in kilobytes: less than the inbox and its messages take. What the program
 /// itself takes is most of it.
-const ROOM: usize = 64 * 1024;
+const ROOM: usize = 72 * 1024;
 
 /// An inbox of 24 MB that another program wrote: all of it unread, or all but the last.
 fn world(read: bool) -> World {

@@ -116,7 +116,7 @@ pub(super) struct Request {
 
 impl Call for Request {
     const NAME: &'static str = "request";
-    const ABOUT: &'static str = "Ask a teammate and wait for the answer; a late one comes as mail.";
+    const ABOUT: &'static str = "Ask a teammate and wait for the answer; a late one is mail.";
     const EFFECT: Effect = Effect::Adds;
     const EXAMPLE: &'static str = r#"{"recipient": "bob", "type": "task_status_request"}"#;
     const REQUIRED: &'static [&'static str] = &["recipient", "type"];

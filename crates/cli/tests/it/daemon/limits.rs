@@ -12,7 +12,7 @@ fn where_watches_are_used_up_it_looks_and_says_so() {
             "
             echo {watches} > /proc/sys/user/max_inotify_watches || exit 99
             atm -q daemon start || exit 1
-            timeout 30 sh -c 'until atm daemon status | grep -o \"folders have no events.*\"; do sleep 0.1; done'
+            timeout 30 sh -c 'until atm daemon status | grep -o \"without events.*\"; do sleep 0.1; done'
             echo '{entry}' > \"$ATM_ROOT/teams/dev/inboxes/bob.json\"
             timeout 30 sh -c 'until atm daemon status | grep -q \"so far: [2-9]\"; do sleep 0.1; done' || echo unseen
             timeout 30 sh -c 'until atm daemon status | grep -q \"nothing is behind\"; do sleep 0.1; done' || echo behind
@@ -30,7 +30,7 @@ fn where_watches_are_used_up_it_looks_and_says_so() {
             return;
         };
         let said = answer.shown();
-        assert!(said.starts_with("folders have no events (the system's watches are used up"), "{said}");
+        assert!(said.starts_with("without events (the system's watches are used up"), "{said}");
         assert!(said.ends_with("every 2 s\nseen all the same\n"), "{watches}: {said}");
     }
 }

@@ -248,7 +248,7 @@ impl<C: Client> Pusher<C> {
             messages.iter().filter(|message| read.contains(&receipt(message))).collect();
         if !seen.is_empty() {
             inbox.mark_read(&seen.iter().map(|message| MailReceipt::of(message)).collect())?;
-            let marked = Evidence::certain("marked as read by atm mcp: it is in the conversation");
+            let marked = Evidence::certain("marked as read: it is in the conversation");
             let marked = marked.by(self.mailbox.as_str()).changed(UNREAD, READ).in_file(inbox.file());
             self.note_stage(team, &seen, (Stage::Taken, marked))?;
         }

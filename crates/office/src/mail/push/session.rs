@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const FIRST_FRAME_AFTER: Duration = Duration::from_millis(1_500);
 /// After an error it is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// Without a change it is looked so often: events of files can be lost.
+const RESCAN_MS: i64 = 5_000;
 /// Nobody waits longer for a lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -90,9 +92,9 @@ impl Push {
         while !stop.is_stopped() {
             let until = match pusher.pass()? {
                 Passed::Over => return Ok(()),
-                Passed::Until(until) => until.map(Stamp::from_millis),
+                Passed::Until(until) => until.unwrap_or(office.now().as_millis() + RESCAN_MS),
             };
-            let deadline = until.and_then(|time| office.clock.instant_of(time));
+            let deadline = office.clock.instant_of(Stamp::from_millis(until));
             watch.wait_for_change(deadline);
             if watch.is_over() {
                 return Ok(());
