@@ -1,6 +1,6 @@
 //! Path reservations: who edits which files of a working tree for a while, so that two agents do not edit one file.
 //!
-//! A reservation is a lease on a path or a glob of one [tree](tree). It ends by the clock, when its holder releases it, and
+//! A reservation is a lease on a path or a glob of one `tree`. It ends by the clock, when its holder releases it, and
 //! with its holder: with the session, the process, the pane or the membership. One that is over is nobody's, whether
 //! it was cleared away or not: every reader judges that anew. A client's hook asks [`Office::edit_conflict`] before an edit; that never
 //! waits for a lock, and reading a file is nobody's business.
