@@ -81,7 +81,7 @@ impl ProcessProbe for Machine {
 mod tests {
     use super::*;
 
-    /// A process that hangs in the system lets whoever lists processes wait; the loop forgets lists, and must not.
+    /// A process that hangs in the system lets anybody who lists processes wait; the loop forgets lists, and must not.
     #[test]
     fn a_list_that_was_forgotten_while_it_was_made_is_made_again_and_nobody_waits_to_forget_it() {
         let machine = Machine::default();

@@ -1,7 +1,7 @@
 //! What a team's tasks were like at the last look, and what changed since.
 //!
 //! The ledger does not read tasks: their states are texts of the office's own. A change is recorded once, however many
-//! processes see it: each says what the task files looked like at the look that it compares with, and whoever finds that
+//! processes see it: each says what the task files looked like at the look that it compares with, and a process that finds that
 //! another look was recorded since judges again.
 
 use std::collections::HashMap;

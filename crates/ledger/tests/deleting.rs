@@ -1,4 +1,4 @@
-//! `index.db` may be deleted at any time, with or without what belongs to it, whoever is at work.
+//! `index.db` may be deleted at any time, with or without what belongs to it, while other processes are at work.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 

@@ -17,7 +17,7 @@ const TALL: u16 = 20;
 pub(crate) struct Areas {
     pub(crate) header: Rect,
     pub(crate) panes: Vec<(Place, Rect)>,
-    /// What is told of the row that is meant.
+    /// What is said about the row that is meant.
     pub(crate) detail: Option<Rect>,
     pub(crate) notice: Rect,
     pub(crate) hints: Rect,

@@ -12,7 +12,7 @@ use crate::people::process::{pid_space, started};
 /// after this long.
 const LONG_MS: i64 = 10 * 60 * 1_000;
 
-/// Of a step that is half done, and was left to whoever comes next.
+/// Of a step that is half done, and was left to the next runner.
 const NOBODY: &str = "";
 
 /// No process: anybody may go on with what it has.

@@ -138,7 +138,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Leaves a step that is half done to whoever comes next. If that fails too, it is theirs when we have ended.
+    /// Leaves a step that is half done to the next runner. If that fails too, it is theirs when we have ended.
     fn leave(&self, key: &StepKey) {
         let now = self.office.now().as_millis();
         let left =

@@ -87,7 +87,7 @@ pub(super) fn gather(team: &mut Team<'_>, snapshot: &Snapshot) -> Vec<Standing> 
 /// Whether one that is offline died. That its client calls it inactive is no death.
 fn died(team: &Team<'_>, member: &Member, name: &MemberName, has_proof: bool) -> bool {
     if ended(member).is_some() {
-        // We started it, and whoever noticed its end judged that.
+        // We started it, and the process that noticed its end judged that.
         let folder = team.office().artifact_folder(team.name(), name);
         let state = folder.status().ok().flatten().and_then(|report| report.status);
         return state == Some(State::Error);

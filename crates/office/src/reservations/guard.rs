@@ -13,7 +13,7 @@ use crate::error::OfficeError;
 /// No call of a tool edits as many files.
 const MOST_PATHS: usize = 1_000;
 
-/// Reservations that cover paths which somebody is about to edit, whoever that is.
+/// Reservations that cover paths which somebody is about to edit.
 #[derive(Debug, Default)]
 pub struct Covered {
     found: Vec<(String, PathBuf, Reservation)>,

@@ -1,4 +1,4 @@
-//! Which mail of a folder a session may take: what is for it, or for whoever works there, and is not before another one.
+//! Which mail of a folder a session may take: what is for it, or for any that works there, and is not before another one.
 
 use std::collections::HashSet;
 

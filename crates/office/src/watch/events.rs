@@ -34,7 +34,7 @@ pub enum Since {
 /// Something that happened.
 #[derive(Debug, Clone, Serialize)]
 pub struct EventView {
-    /// The place behind it: whoever begins there misses nothing and gets nothing twice.
+    /// The place behind it: a reader that begins there misses nothing and gets nothing twice.
     pub cursor: String,
     /// When it happened.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -38,7 +38,7 @@ impl Waker {
     }
 }
 
-/// Waits for changes in folders, which can be changed meanwhile. Whoever uses it watches the folders above those that may
+/// Waits for changes in folders, which can be changed meanwhile. Its user watches the folders above those that may
 /// come and go.
 #[derive(Debug)]
 pub struct ManyWatch {

@@ -1,4 +1,4 @@
-//! A member that approves its end: its pane is closed, whoever notices the approval first.
+//! A member that approves its end: its pane is closed, by the first process that notices the approval.
 
 use atm_support::wait_until;
 use serde_json::json;
