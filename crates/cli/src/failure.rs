@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::{panic, process};
 
 use atm_office::OfficeError;
 use atm_office::mail::send::SendOptions;
@@ -190,6 +191,24 @@ impl From<atm_wire::NameError> for Failure {
     fn from(error: atm_wire::NameError) -> Self {
         OfficeError::from(error).into()
     }
+}
+
+/// The code of a panic, as of every program that is built like this one.
+const PANICKED: i32 = 101;
+
+/// From now on a panic ends the process, whichever thread has it and however it is built. What is accepted stays so, and
+/// locks are recovered, as after a kill.
+pub(crate) fn end_at_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        usual(info);
+        // If nobody listens, there is nothing left to do.
+        let _ = writeln!(
+            io::stderr(),
+            "This is a defect of atm: please report it with the lines above. `atm doctor` says whether everything is sound."
+        );
+        process::exit(PANICKED);
+    }));
 }
 
 /// Says a wrong command line, in the manner that was asked for, and gives the exit code.

@@ -55,12 +55,15 @@ fn main() {
     };
     let Args { global, command } = args;
     let command = command.unwrap_or_else(|| Command::Status(Status::bare()));
+    let is_daemon = matches!(&command, Command::Daemon(daemon) if daemon.is_one());
+    if !is_daemon {
+        failure::end_at_panics();
+    }
     stop::listen(matches!(command, Command::Mcp(_)));
     #[cfg(debug_assertions)]
     if let Ok(point) = env::var("ATM_TEST_DIE_AT") {
         atm_store::points::die_at(&point);
     }
-    let is_daemon = matches!(&command, Command::Daemon(daemon) if daemon.is_one());
     if let Some(warning) = (!is_daemon).then(logging::start).flatten().filter(|_| !for_a_hook) {
         eprintln!("{} {}", output::paint::of_stderr().attention("warning:"), output::safe::line(&warning));
     }

@@ -12,6 +12,7 @@ use crate::error::{DaemonError, Doing};
 use crate::last::{LastRun, Stopped};
 use crate::lock::Lock;
 use crate::machine::Machine;
+use crate::panics::{Panic, remembered};
 use crate::program::Program;
 use crate::run::Loop;
 use crate::settings::SettingsFiles;
@@ -82,14 +83,17 @@ impl Daemon {
         let lock = Lock::take(office.state())?;
         let machine = Machine::default();
         let office = office.with_probe(machine.clone());
+        let before = LastRun::read(office.state());
+        let panics = before.as_ref().map(|before| before.panics.clone()).unwrap_or_default();
         let last = LastRun {
             pid: std::process::id(),
             version: version.to_owned(),
             build: build.to_owned(),
             started: office.now(),
             stopped: None,
+            panics: remembered(panics, office.now()),
         };
-        if let Some(before) = LastRun::read(office.state()).filter(|before| before.stopped.is_none()) {
+        if let Some(before) = before.filter(|before| before.stopped.is_none()) {
             tracing::warn!(pid = before.pid, "the daemon before this one crashed");
         }
         last.write(office.state())?;
@@ -116,6 +120,11 @@ impl Daemon {
         let ended = Loop::new(self, settings)?.run()?;
         tracing::info!(why = ended.as_str(), "ends");
         Ok(ended)
+    }
+
+    /// Panics of the last hour.
+    pub(crate) fn panics(&self) -> &[Panic] {
+        &self.last.panics
     }
 
     /// Whether there is a program in the place of this one that can be started instead.

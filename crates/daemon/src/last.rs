@@ -6,6 +6,7 @@ use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::DaemonError;
+use crate::panics::Panic;
 
 /// The last daemon of a state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub struct LastRun {
     /// Its end; none if it runs, or crashed.
     #[serde(default)]
     pub stopped: Option<Stopped>,
+    /// Panics of the last hour, its own and those of the daemons before it; the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub panics: Vec<Panic>,
 }
 
 /// How a daemon ended.

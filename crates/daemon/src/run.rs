@@ -1,6 +1,7 @@
 //! The loop.
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use crate::control::Order;
 use crate::daemon::{Daemon, Ended, Settings};
 use crate::deaths::Deaths;
 use crate::error::{DaemonError, Doing};
+use crate::panics::Panic;
 use crate::program::Program;
 use crate::registry::Registry;
 use crate::schedule::{Job, News, Schedule};
@@ -46,6 +48,8 @@ pub(crate) struct Loop<'a> {
     registry: Registry,
     concerned: Concerned,
     troubles: Troubles,
+    /// Of daemons before this one; none once they were taken into account.
+    panics: Vec<Panic>,
     /// Processes that the system does not watch for us.
     unwatched: BTreeSet<u64>,
     keep_house_at: Instant,
@@ -76,6 +80,7 @@ impl<'a> Loop<'a> {
             registry: Registry::default(),
             concerned: Concerned::default(),
             troubles: Troubles::default(),
+            panics: daemon.panics().to_vec(),
             unwatched: BTreeSet::new(),
             keep_house_at: Instant::now() + HOUSE_AFTER,
             list_at: Some(Instant::now()),
@@ -98,6 +103,7 @@ impl<'a> Loop<'a> {
         loop {
             if self.list_at.is_some_and(|at| Instant::now() >= at) {
                 self.list();
+                self.remember_panics();
                 // A file may have come with its folder, before that was watched.
                 if self.settings.files.have_changed() {
                     return Ok(Ended::SettingsChanged);
@@ -139,6 +145,18 @@ impl<'a> Loop<'a> {
                 }
             }
             self.mourn();
+        }
+    }
+
+    /// Teams in which a daemon before this one panicked rest, so that others are served.
+    fn remember_panics(&mut self) {
+        let now = self.daemon.office.now();
+        for panic in mem::take(&mut self.panics) {
+            let what = format!("the daemon panicked, which is a defect of atm: {}", panic.what);
+            self.troubles.add(panic.at, panic.team.as_ref().map(ToString::to_string), what);
+            if let Some(team) = panic.team {
+                self.schedule.fail(&Job { team, look: false, presence: false, tend: false }, now);
+            }
         }
     }
 
@@ -332,7 +350,7 @@ impl<'a> Loop<'a> {
             return;
         }
         self.troubles.clear(job.team.as_str());
-        for what in std::mem::take(&mut visited.troubles) {
+        for what in mem::take(&mut visited.troubles) {
             self.trouble(Some(&job.team), what);
         }
         if let Some(round) = visited.round.take() {

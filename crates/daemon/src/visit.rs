@@ -1,7 +1,5 @@
 //! Doing what is due in one team. What goes wrong there stays there.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use atm_office::chores::{Chore, Outcome};
@@ -9,6 +7,7 @@ use atm_office::people::presence::Round;
 use atm_office::trail::look::Looked;
 use atm_office::{Office, OfficeError};
 
+use crate::panics;
 use crate::schedule::{Done, Job};
 
 /// What came of a visit.
@@ -25,26 +24,22 @@ pub(crate) struct Visited {
     pub(crate) troubles: Vec<String>,
 }
 
-/// Does what is due. An error is the whole team's; also a panic, which must not end the others' daemon.
+/// Does what is due. An error is the whole team's; also a panic, after which the daemon begins again ([`panics`]).
 pub(crate) fn visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visited, String> {
     let begun = Instant::now();
-    let visited = unless_it_panics(|| match try_visit(office, chores, job) {
+    let visited = panics::in_team(&job.team, || match try_visit(office, chores, job) {
         // It went while it was visited: that is no trouble, and there is a last look.
         Err(_) if !office.has_team(&job.team) => try_visit(office, chores, job),
         visited => visited,
-    })?;
+    });
     let mut visited = visited.map_err(|error| error.to_string())?;
     visited.done.took = begun.elapsed();
     Ok(visited)
 }
 
-/// Does something whose panic is only an error.
-pub(crate) fn unless_it_panics<T>(act: impl FnOnce() -> T) -> Result<T, String> {
-    let done = catch_unwind(AssertUnwindSafe(act));
-    done.map_err(|panic| format!("it panicked: {}", words_of(panic.as_ref())))
-}
-
 fn try_visit(office: &Office, chores: &[&dyn Chore], job: &Job) -> Result<Visited, OfficeError> {
+    #[cfg(debug_assertions)]
+    atm_store::points::reached(&format!("visit_{}", job.team));
     let mut visited = Visited::default();
     if !office.has_team(&job.team) {
         // What became of its mail is recorded, once.
@@ -98,9 +93,4 @@ fn report(looked: &Looked) {
         let who = event.inbox.map(|inbox| format!("{}@{}", inbox.name, inbox.team));
         tracing::debug!(kind = ?event.kind, who, message = event.message, "recorded");
     }
-}
-
-fn words_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a word".to_owned())
 }

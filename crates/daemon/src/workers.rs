@@ -12,7 +12,7 @@ use atm_wire::Stamp;
 
 use crate::daemon::Chores;
 use crate::schedule::Job;
-use crate::visit::{Visited, unless_it_panics, visit};
+use crate::visit::{Visited, visit};
 
 /// So much is done at once.
 const AT_ONCE: usize = 4;
@@ -133,15 +133,10 @@ impl Workers {
                 let ended = match errand {
                     Ok(Errand::Visit(job)) => {
                         let mut visited = Ok(Visited::default());
-                        let lent = unless_it_panics(|| {
-                            chores.lend(&mut |chores| visited = visit(&office, chores, &job));
-                        });
-                        Finished::Visited(job, lent.and(visited))
+                        chores.lend(&mut |chores| visited = visit(&office, chores, &job));
+                        Finished::Visited(job, visited)
                     }
-                    Ok(Errand::KeepHouse) => {
-                        let kept = unless_it_panics(|| chores.keep_house(&office));
-                        Finished::HouseKept(kept.unwrap_or_else(|panic| vec![panic]))
-                    }
+                    Ok(Errand::KeepHouse) => Finished::HouseKept(chores.keep_house(&office)),
                     Err(_) => return,
                 };
                 if end.send(ended).is_err() {

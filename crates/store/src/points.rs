@@ -92,21 +92,32 @@ mod dying {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    static DIE_AT: OnceLock<(String, usize)> = OnceLock::new();
+    struct Death {
+        point: String,
+        times: usize,
+        by_panic: bool,
+    }
+
+    static DEATH: OnceLock<Death> = OnceLock::new();
     static PASSED: AtomicUsize = AtomicUsize::new(0);
 
-    /// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time.
+    /// From now on the process kills itself when it gets to `point`; to `point:3`, when it gets there the third time; to
+    /// `panic=point`, it panics there.
     pub fn die_at(point: &str) {
+        let (by_panic, point) = point.strip_prefix("panic=").map_or((false, point), |point| (true, point));
         let (name, times) = point.split_once(':').unwrap_or((point, "1"));
-        let _ = DIE_AT.set((name.to_owned(), times.parse().unwrap_or(1)));
+        let _ = DEATH.set(Death { point: name.to_owned(), times: times.parse().unwrap_or(1), by_panic });
     }
 
     /// The process got to a point.
+    ///
+    /// # Panics
+    ///
+    /// Where it was told to.
     pub fn reached(point: &str) {
-        let is_chosen = || DIE_AT.get().is_some_and(|(chosen, _)| chosen == point);
-        let is_time =
-            || DIE_AT.get().map(|(_, times)| *times) == Some(PASSED.fetch_add(1, Ordering::Relaxed) + 1);
-        if is_chosen() && is_time() {
+        let Some(death) = DEATH.get().filter(|death| death.point == point) else { return };
+        if death.times == PASSED.fetch_add(1, Ordering::Relaxed) + 1 {
+            assert!(!death.by_panic, "a test wants a panic at {point}");
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
             // The signal may take a moment; nothing more may happen meanwhile.
             loop {

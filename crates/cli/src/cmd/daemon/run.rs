@@ -1,9 +1,10 @@
 //! `atm daemon run`
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt as _;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{env, process, thread};
 
 use atm_daemon::journal::Journal;
 use atm_daemon::{Daemon, Ended, Settings as DaemonSettings, SettingsFiles};
@@ -14,7 +15,7 @@ use clap::Args;
 
 use super::super::duration::duration;
 use super::super::web;
-use super::units::UPGRADED;
+use super::units::{PANICKED, UPGRADED};
 use crate::chores::{Chores, notifier_in_background};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -41,6 +42,8 @@ impl Run {
             let _ = nix::unistd::setsid();
         }
         logging::start_journal(Journal::of(context.office.state()), !self.detached);
+        let is_service = self.service;
+        atm_daemon::begin_again(context.office.state().clone(), move || begin_again(is_service));
         let listener = atm_daemon::control::inherited();
         let office = context.office.clone();
         stop::end_in_order(office.hub());
@@ -84,6 +87,18 @@ impl Run {
                 }
             }
         }
+    }
+}
+
+/// Ends this process after a panic, and has another one in its place: a service manager starts it, or we do.
+fn begin_again(is_service: bool) {
+    if is_service {
+        process::exit(PANICKED);
+    }
+    if let Ok(program) = env::current_exe() {
+        // It comes back only if there is no such program any more; then the panic ends this one as usual.
+        let error = process::Command::new(program).args(env::args_os().skip(1)).exec();
+        tracing::error!(%error, "cannot begin again");
     }
 }
 

@@ -13,6 +13,9 @@ pub(super) const LABEL: &str = "atm.daemon";
 /// How a daemon ends that a newer program has replaced: the service manager starts that one.
 pub(super) const UPGRADED: i32 = 75;
 
+/// How one ends that panicked: the service manager starts another.
+pub(super) const PANICKED: i32 = 70;
+
 /// The service: `command` is the program and its arguments.
 pub(super) fn service(command: &[String]) -> String {
     let command = service_words::systemd(command);

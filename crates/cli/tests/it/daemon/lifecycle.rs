@@ -74,6 +74,34 @@ fn a_crash_is_told_from_a_stop_and_the_next_one_serves() {
     assert!(log.contains("crashed"), "{log}");
 }
 
+/// A panic ends the process in the released program; nobody else may have to pay for one team's.
+#[test]
+fn one_that_panics_begins_again_and_serves_the_other_teams() {
+    let watched = Watched { world: World::with_team() };
+    watched.world.ok(&["team", "create", "worse"]);
+    let mut start = watched.world.command(&["--json", "daemon", "start"]);
+    let started = start.env("ATM_TEST_DIE_AT", "panic=visit_worse").output().unwrap();
+    assert!(started.status.success(), "{started:?}");
+    let panicked = |status: &Value| {
+        status["troubles"].as_array().unwrap().iter().any(|trouble| {
+            trouble["team"] == "worse" && trouble["what"].as_str().unwrap().contains("panicked")
+        })
+    };
+    wait_until("one before it panicked", || {
+        let status = watched.world.atm(&["--json", "daemon", "status"]);
+        serde_json::from_str(&status.stdout)
+            .is_ok_and(|status: Value| status["running"] == true && panicked(&status))
+    });
+    let entry =
+        json!([{ "from": "x", "text": "for bob", "timestamp": "2026-11-17T06:00:00.000Z", "read": false }]);
+    fs::write(watched.world.root().join("teams/dev/inboxes/bob.json"), entry.to_string()).unwrap();
+    watched.has_event("the message is in the log", |event| {
+        event.new.as_ref().is_some_and(|new| new.text == "for bob")
+    });
+    let log = watched.world.ok(&["daemon", "logs"]);
+    assert!(log.contains("a test wants a panic at visit_worse"), "{log}");
+}
+
 /// One that was killed has its lock until the system has taken it back.
 #[test]
 fn a_start_beside_one_that_is_dying_starts_another() {
