@@ -151,7 +151,8 @@ fn lines(child: &mut Child) -> Receiver<String> {
     ];
     for stream in streams.into_iter().flatten() {
         let say = say.clone();
-        thread::spawn(move || {
+        // Where the system has no thread, nothing is heard.
+        let _ = thread::Builder::new().spawn(move || {
             for line in BufReader::new(stream).lines().map_while(Result::ok) {
                 if say.send(line).is_err() {
                     break;

@@ -20,7 +20,7 @@ impl Ear {
         let heard = Arc::<Mutex<Vec<u8>>>::default();
         let (at_end, end) = mpsc::channel();
         let theirs = Arc::clone(&heard);
-        thread::spawn(move || {
+        let listen = move || {
             // Dropped at the end of the stream, which those who wait for it see.
             let _at_end = at_end;
             let Some(mut stream) = stream else { return };
@@ -37,7 +37,9 @@ impl Ear {
                     Err(_) => return,
                 }
             }
-        });
+        };
+        // Where the system has no thread, nothing is heard, and the program finds its pipe closed.
+        let _ = thread::Builder::new().spawn(listen);
         Self { heard, end }
     }
 

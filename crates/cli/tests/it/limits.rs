@@ -53,6 +53,28 @@ fn the_signal_of_a_limit_is_held_back() {
     assert!(reading.wait_with_output().unwrap().status.success());
 }
 
+/// A thread that could not be begun was a panic, in the middle of a send into a large inbox.
+#[test]
+fn without_a_further_thread_mail_is_written_all_the_same() {
+    let world = World::with_team();
+    let entry = |number: usize| {
+        format!(
+            "{{\"from\":\"alice\",\"text\":\"{number} {}\",\"timestamp\":\"2026-11-17T06:00:00.000Z\",\"read\":false}}",
+            "x".repeat(9_000)
+        )
+    };
+    let large: Vec<String> = (0..150).map(entry).collect();
+    fs::write(world.inbox_file("bob"), format!("[{}]", large.join(","))).unwrap();
+    let without = "strace -f -qq -o /dev/null -e inject=clone,clone3:error=EAGAIN";
+    if shell(&world, &format!("{without} true")).code != Some(0) {
+        return;
+    }
+    let answer = shell(&world, &format!("{without} atm --as team-lead send bob hello"));
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let listed = world.json(&["inbox", "bob"]);
+    assert_eq!(listed.as_array().map(Vec::len), Some(151));
+}
+
 /// `faketime` of Debian, where it is installed; the arithmetic itself is tested where it is done.
 #[test]
 fn a_clock_before_1970_stops_nothing() {

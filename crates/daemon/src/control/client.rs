@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use atm_store::State;
 
 use super::{Answer, Ask, LONGEST, PROTOCOL, Question, socket};
-use crate::error::DaemonError;
+use crate::error::{DaemonError, Doing as _};
 use crate::lock::{Holder, holder};
 use crate::status::Status;
 
@@ -60,7 +60,8 @@ impl<'a> Client<'a> {
         let (send, received) = mpsc::channel();
         let state = self.state.clone();
         // One that hangs may not even take a call.
-        thread::spawn(move || send.send(call(&state, &text)));
+        let asks = thread::Builder::new().spawn(move || send.send(call(&state, &text)));
+        asks.doing("begin a thread to ask at", self.state.daemon())?;
         let line = match received.recv_timeout(PATIENCE) {
             Ok(Ok(line)) if !line.is_empty() => line,
             Ok(_) if holder(self.state) == Holder::Nobody => return Err(DaemonError::NotRunning),

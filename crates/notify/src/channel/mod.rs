@@ -7,7 +7,8 @@ mod sign;
 mod tmux;
 mod webhook;
 
-use std::thread;
+use std::io;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use serde::Serialize;
@@ -101,14 +102,15 @@ impl Channel {
 /// Tells by all of them at once.
 pub fn send_by_all<'a>(channels: impl IntoIterator<Item = &'a Channel>, event: &Event) -> Vec<Sent> {
     thread::scope(|scope| {
-        let begun: Vec<_> = channels
-            .into_iter()
-            .map(|channel| (channel.name(), scope.spawn(move || channel.send(event))))
-            .collect();
-        let panicked = |channel| {
-            let error = Some("it panicked".to_owned());
-            Sent { channel, ok: false, error, said: None, took_ms: 0 }
+        let begin = |channel: &'a Channel| {
+            let begun = thread::Builder::new().spawn_scoped(scope, move || channel.send(event));
+            (channel, begun)
         };
-        begun.into_iter().map(|(name, thread)| thread.join().unwrap_or_else(|_| panicked(name))).collect()
+        let begun: Vec<_> = channels.into_iter().map(begin).collect();
+        // One for which the system has no thread is used after the others have begun.
+        let end = |(channel, begun): (&Channel, io::Result<ScopedJoinHandle<'_, Sent>>)| {
+            begun.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| channel.send(event))
+        };
+        begun.into_iter().map(end).collect()
     })
 }

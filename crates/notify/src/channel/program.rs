@@ -45,7 +45,11 @@ fn try_run(command: &mut Command, input: &[u8], patience: Duration) -> io::Resul
     let stdin = child.stdin.take();
     let input = input.to_vec();
     // One that does not read must not hold us up; that it did not want it all is its own matter.
-    thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+    let told = thread::Builder::new().spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+    if let Err(error) = told {
+        end(&mut child);
+        return Err(error);
+    }
     let (stdout, stderr) = (Ear::on(child.stdout.take(), KEPT), Ear::on(child.stderr.take(), KEPT));
     let deadline = Instant::now() + patience;
     let status = loop {

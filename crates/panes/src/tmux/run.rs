@@ -60,7 +60,8 @@ fn wait(child: &mut Child) -> Option<(String, String)> {
 
 fn listen(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (said, heard) = mpsc::channel();
-    thread::spawn(move || {
+    // Where the system has no thread, it is as if nothing had been said.
+    let _ = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             let _ = pipe.read_to_end(&mut bytes);

@@ -118,30 +118,39 @@ impl Ends<'_> {
         Ok((!found).then_some((head, copied)))
     }
 
-    /// Copies the whole file and syncs it, while a second thread checks it. `None` if it is no array, or has one of
-    /// the ids in it.
+    /// Copies the whole file and syncs it, while a second thread checks it, or this one where the system has no other.
+    /// `None` if it is no array, or has one of the ids in it.
     fn copy_checked(&mut self, ids: &[&str]) -> Result<Option<(Outline, Vec<u8>, u64)>, StoreError> {
         let (mut head, mut copied) = (Vec::new(), 0);
         let (mut search, mut found) = (Search::new(ids), false);
         let outline = thread::scope(|scope| -> Result<Option<Outline>, StoreError> {
             let (to_check, pieces) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
             let (give_back, returned) = mpsc::channel();
-            let checking = scope.spawn(move || check(&pieces, &give_back));
+            let begun = thread::Builder::new().spawn_scoped(scope, move || check(&pieces, &give_back));
+            let mut check_here = begun.is_err().then(ArrayCheck::default);
+            let mut spare = None;
             loop {
-                let mut piece: Vec<u8> = returned.try_recv().unwrap_or_else(|_| Vec::with_capacity(PIECE));
+                let mut piece: Vec<u8> = spare
+                    .take()
+                    .or_else(|| returned.try_recv().ok())
+                    .unwrap_or_else(|| Vec::with_capacity(PIECE));
                 if !self.copy_piece(&mut piece, &mut head, &mut copied)? {
                     break;
                 }
                 // Here: the other thread has more to do.
                 found |= search.finds_in(&piece);
-                if to_check.send(piece).is_err() {
+                if let Some(check) = &mut check_here {
+                    check.feed(&piece);
+                    spare = Some(piece);
+                } else if to_check.send(piece).is_err() {
                     break;
                 }
             }
             drop(to_check);
             // The disk works while the other thread still checks; the end, which changes, is synced again later.
             disk::sync_data(self.copy).doing("sync", self.copy_path)?;
-            Ok(checking.join().unwrap_or(None))
+            let joined = begun.ok().and_then(|checking| checking.join().unwrap_or(None));
+            Ok(check_here.map_or(joined, ArrayCheck::finish))
         })?;
         Ok(outline.filter(|_| !found).map(|outline| (outline, head, copied)))
     }
