@@ -1,18 +1,17 @@
 //! What a look costs does not grow with the inbox: 24 MB of mail, and little memory.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 
 use serde_json::json;
 
-use crate::scene::{Answer, World};
+use crate::scene::{ATM, Answer, World};
 
 const MESSAGES: usize = 1_536;
 const TEXT: usize = 16 * 1024;
 
-/// The address space that a look may use, in kilobytes: less than the inbox and its messages take. What the program
-/// itself takes is most of it.
-const ROOM: usize = 72 * 1024;
+/// The address space that a look may use beside the program itself: less than the inbox takes, let alone its messages as well.
+const ROOM: u64 = 23 << 20;
 
 /// An inbox of 24 MB that another program wrote: all of it unread, or all but the last.
 fn world(read: bool) -> World {
@@ -36,9 +35,22 @@ fn world(read: bool) -> World {
     world
 }
 
+/// What the program takes when it is loaded, from the table in its file.
+fn loaded() -> u64 {
+    let program = fs::read(ATM).unwrap();
+    let number = |at: usize, bytes: usize| {
+        program[at..at + bytes].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let place = |at: usize, bytes: usize| usize::try_from(number(at, bytes)).unwrap();
+    let (table, size, count) = (place(0x20, 8), place(0x36, 2), place(0x38, 2));
+    let rows = (0..count).map(|row| table + row * size);
+    rows.filter(|row| number(*row, 4) == 1).map(|row| number(row + 0x28, 8)).sum()
+}
+
 /// Runs a command in little address space.
 fn in_little_room(world: &World, command: &str) -> Answer {
-    let line = format!("ulimit -v {ROOM}; {command}");
+    let room = (loaded() + ROOM) >> 10;
+    let line = format!("ulimit -v {room}; {command}");
     Answer::of(world, &world.shell().args(["-c", &line]).output().unwrap())
 }
 
