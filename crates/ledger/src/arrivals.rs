@@ -279,8 +279,9 @@ pub(crate) fn wait(log: &Connection, seq: i64, key: Key<'_>, message: &str) -> r
         .map(drop)
 }
 
-pub(crate) fn stop_waiting(log: &Connection, seq: i64) -> rusqlite::Result<()> {
-    log.prepare_cached("DELETE FROM waiting WHERE seq = ?1")?.execute([seq]).map(drop)
+/// Takes a message out of the queue; says whether it was there.
+pub(crate) fn stop_waiting(log: &Connection, seq: i64) -> rusqlite::Result<bool> {
+    Ok(log.prepare_cached("DELETE FROM waiting WHERE seq = ?1")?.execute([seq])? > 0)
 }
 
 /// The draft in the body of an event.

@@ -50,6 +50,8 @@ pub struct Recorded {
     pub origin: Option<String>,
     /// It counts as taken because it is gone, and nothing proves it.
     pub is_unproved: bool,
+    /// The machine that it came from, where that is another one.
+    pub machine: Option<String>,
 }
 
 /// One stage that a message reached.
@@ -79,7 +81,7 @@ pub(crate) const TABLES: &str =
 impl Recorded {
     pub(crate) fn from_row(row: &Row, root: &str, log: &Connection) -> rusqlite::Result<Self> {
         let seq = row.get(0)?;
-        let NewMessage { text, summary, .. } = text_of(log, seq)?;
+        let NewMessage { text, summary, machine, .. } = text_of(log, seq)?;
         Ok(Self {
             seq,
             inbox: InboxKey { root: root.to_owned(), team: row.get(1)?, name: row.get(2)? },
@@ -99,6 +101,7 @@ impl Recorded {
             ack_by: row.get(14)?,
             origin: row.get(15)?,
             is_unproved: row.get(16)?,
+            machine,
         })
     }
 }

@@ -63,4 +63,10 @@ pub struct NewMessage {
     /// The sender's team, where it is not the recipient's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// The machine that it came from, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The machine that is its recipient's home, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
 }

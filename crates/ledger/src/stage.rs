@@ -169,6 +169,9 @@ pub struct Evidence {
     /// By whom it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// On which machine it was observed, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// How it was at the last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
@@ -207,6 +210,7 @@ impl Evidence {
             what: what.into(),
             file: None,
             by: None,
+            machine: None,
             before: None,
             after: None,
             unproved: false,
@@ -250,6 +254,13 @@ impl Evidence {
     #[must_use]
     pub fn no_later_than(mut self) -> Self {
         self.no_later_than = true;
+        self
+    }
+
+    /// On which other machine.
+    #[must_use]
+    pub fn on_machine(mut self, machine: impl Into<String>) -> Self {
+        self.machine = Some(machine.into());
         self
     }
 

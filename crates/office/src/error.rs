@@ -8,7 +8,7 @@ use atm_ledger::{LedgerError, Stage};
 use atm_store::StoreError;
 use atm_store::mend::UndoError;
 use atm_wire::team::FieldError;
-use atm_wire::{MemberName, NameError, TeamName, counted};
+use atm_wire::{MachineName, MemberName, NameError, TeamName, counted};
 
 use crate::chores::wake::WakeError;
 use crate::mail::partly::Done;
@@ -255,6 +255,16 @@ pub enum OfficeError {
     NotYours {
         /// Who tried.
         who: String,
+        /// Why not.
+        why: String,
+    },
+    /// A member's home is another machine, and this can be done only there, or was refused there.
+    #[error("{name} is on machine {machine}: {why}")]
+    Elsewhere {
+        /// Who.
+        name: String,
+        /// Its home.
+        machine: MachineName,
         /// Why not.
         why: String,
     },

@@ -293,6 +293,7 @@ impl OfficeError {
                 Hint::Partly { done: done.clone(), rest: source.hint().map(Box::new) }
             }
             Self::NotYours { .. }
+            | Self::Elsewhere { .. }
             | Self::NotOpen { .. }
             | Self::NoProcess { .. }
             | Self::RepeatedId { .. }

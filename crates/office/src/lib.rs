@@ -177,6 +177,7 @@ pub mod chores;
 pub mod clock;
 pub mod error;
 pub mod hint;
+pub mod machines;
 pub mod mail;
 pub mod office;
 pub mod people;

@@ -22,6 +22,9 @@ use crate::watch::Hub;
 /// The words of so many messages are indexed at a time by who has time: others wait for one such part at most.
 const INDEX_SLICE: usize = 1_024;
 
+/// How long a send waits for the word of another machine that its mail is written there.
+const MACHINE_PATIENCE: Duration = Duration::from_secs(2);
+
 /// The person at the keyboard: sends without being a member, and can always be answered.
 pub const USER: &str = "user";
 
@@ -58,6 +61,7 @@ pub struct Office {
     /// The root without links, once it exists: the ledger knows it by that name.
     pub(crate) root_key: Arc<OnceLock<String>>,
     pub(crate) unread_after: Duration,
+    pub(crate) machine_patience: Duration,
     pub(crate) deliveries: Deliveries,
     pub(crate) hub: Hub,
     pub(crate) observer: Observer,
@@ -79,6 +83,7 @@ impl Office {
             panes: Arc::new(NoHost),
             root_key: Arc::default(),
             unread_after: UNREAD_AFTER,
+            machine_patience: MACHINE_PATIENCE,
             deliveries: Deliveries::default(),
             hub,
             observer: Observer::default(),
@@ -124,6 +129,13 @@ impl Office {
     #[must_use]
     pub fn with_unread_after(mut self, after: Duration) -> Self {
         self.unread_after = after;
+        self
+    }
+
+    /// With another time that a send waits for the word of another machine that its mail is written there.
+    #[must_use]
+    pub fn with_machine_patience(mut self, patience: Duration) -> Self {
+        self.machine_patience = patience;
         self
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use atm_ledger::InboxKey;
 use atm_store::{Mailbox, Scratch, Signature, StoreError, TeamFolder};
 use atm_wire::team::{Member, TeamConfig};
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MachineName, MemberName, TeamName};
 
 use crate::error::OfficeError;
 use crate::mail::digest::{Digest, Digests};
@@ -114,16 +114,37 @@ impl<'a> Team<'a> {
         self.office.leads(&self.name, &self.config, who)
     }
 
+    /// Whom a name means, and that one's home where it is another machine. A member of another machine may be named with
+    /// its machine, also where its name alone would do.
+    pub(crate) fn home_of(&self, name: &MemberName) -> (MemberName, Option<MachineName>) {
+        let Some(machine) = self.config.machine_of(name.as_str()) else { return (name.clone(), None) };
+        let bare = machine.unqualify(name.as_str());
+        let is_it = |member: &&Member| member.name == bare && member.machine.as_ref() == Some(machine);
+        let plain = self.config.members.iter().find(is_it).and_then(|member| member.checked_name().ok());
+        (plain.unwrap_or_else(|| name.clone()), Some(machine.clone()))
+    }
+
+    /// Refuses what only a member's home can do, if that is another machine.
+    pub(crate) fn check_here(&self, name: &MemberName, why: &str) -> Result<(), OfficeError> {
+        match self.home_of(name) {
+            (_, None) => Ok(()),
+            (name, Some(machine)) => {
+                Err(OfficeError::Elsewhere { name: name.to_string(), machine, why: why.to_owned() })
+            }
+        }
+    }
+
     /// The member's entry, or an error with the nearest names.
     pub fn member(&self, name: &MemberName) -> Result<&Member, OfficeError> {
         let wanted = name.as_str();
         self.config.member(wanted).ok_or_else(|| self.office.no_member(&self.name, &self.config, wanted))
     }
 
-    /// Everybody with mail of their own: the members, and the names that only have an inbox. Sorted, each once.
+    /// Everybody here with mail of their own: the members, and the names that only have an inbox. Sorted, each once.
     pub fn names(&self) -> Vec<MemberName> {
         let members = self.config.members.iter().filter_map(|member| member.checked_name().ok());
         let mut names: Vec<MemberName> = members.chain(self.folder.inbox_names()).collect();
+        names.retain(|name| self.config.machine_of(name.as_str()).is_none());
         names.sort();
         names.dedup();
         names
@@ -133,7 +154,8 @@ impl<'a> Team<'a> {
     pub(crate) fn names_without_entry(&self) -> Vec<MemberName> {
         let entries: HashSet<&str> = self.config.members.iter().map(|member| member.name.as_str()).collect();
         let names = self.folder.inbox_names().into_iter();
-        names.filter(|name| !entries.contains(name.as_str()) && name.as_str() != USER).collect()
+        let is_here = |name: &str| name != USER && self.config.machine_of(name).is_none();
+        names.filter(|name| !entries.contains(name.as_str()) && is_here(name.as_str())).collect()
     }
 
     /// What is in the inboxes of everybody, by name: asked once for each handle and look. Only those are read that changed

@@ -38,6 +38,11 @@ impl Memo {
         Self::at(state.session_aliases(root.path()), state, times)
     }
 
+    /// Which members of other machines the teams below a root have.
+    pub fn of_machines(root: &Root, state: &State, times: LockTimes) -> Self {
+        Self::at(state.machines(root.path()), state, times)
+    }
+
     /// The token of servers on local ports.
     pub fn of_token(state: &State, times: LockTimes) -> Self {
         Self::at(state.token(), state, times)

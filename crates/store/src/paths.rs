@@ -193,6 +193,16 @@ impl State {
         self.queue_named(root, "session-aliases")
     }
 
+    /// Which members of other machines the teams below this root have.
+    pub(crate) fn machines(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "machines")
+    }
+
+    /// What is the bridge's to other machines: its lock, its keys, how far it is.
+    pub fn bridge(&self) -> PathBuf {
+        self.path.join("bridge")
+    }
+
     /// The token of servers on local ports.
     pub fn token(&self) -> PathBuf {
         self.path.join("http.token")

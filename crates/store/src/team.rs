@@ -321,14 +321,14 @@ impl TeamFolder {
         &self.config
     }
 
-    fn members<'a>(&self, text: &'a str) -> Result<(&'a RawValue, Vec<&'a RawValue>), StoreError> {
+    pub(crate) fn members<'a>(&self, text: &'a str) -> Result<(&'a RawValue, Vec<&'a RawValue>), StoreError> {
         let root = Object::parse(text).map_err(|error| self.bad(&error))?;
         let members =
             root.get("members").ok_or_else(|| StoreError::bad(self.config.path(), "has no `members`"))?;
         Ok((members, json::elements(members.get()).map_err(|error| self.bad(&error))?))
     }
 
-    fn bad(&self, error: &serde_json::Error) -> StoreError {
+    pub(crate) fn bad(&self, error: &serde_json::Error) -> StoreError {
         StoreError::bad(self.config.path(), error.to_string())
     }
 

@@ -27,6 +27,7 @@ pub fn draft(text: &str) -> Draft {
         kind: None,
         recipients: Vec::new(),
         metadata: atm_wire::metadata::Metadata::new(),
+        home: None,
     }
 }
 

@@ -169,8 +169,8 @@ impl<'a> Applier<'a> {
         let Some(message) = message else { return Ok(()) };
         if is_accepted && !is_new {
             self.index
-                .prepare_cached("UPDATE messages SET ours = 1, draft = ?2 WHERE seq = ?1")?
-                .execute([message, event.seq])?;
+                .prepare_cached("UPDATE messages SET ours = 1, draft = ?2, elsewhere = ?3 WHERE seq = ?1")?
+                .execute(params![message, event.seq, body.message.home.is_some()])?;
             self.revive(message)?;
         }
         if past.is_some() {
@@ -214,8 +214,8 @@ impl<'a> Applier<'a> {
         let is_ours = past.map_or(event.kind == Kind::Accepted, |past| past.ours);
         let mut insert = self.index.prepare_cached(
             "INSERT INTO messages (seq, inbox, team, id, sender, kind, sent_at, noticed_at, ours, rank, reply_to, thread,
-                 request_id, ack_id, ack_by, task, origin, draft, unproved, witnesses, removing_since)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+                 request_id, ack_id, ack_by, task, origin, draft, unproved, witnesses, removing_since, elsewhere)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
              ON CONFLICT (id, inbox) DO NOTHING",
         )?;
         let added = insert.execute(params![
@@ -240,6 +240,7 @@ impl<'a> Applier<'a> {
             past.is_some_and(|past| past.unproved),
             past.and_then(|past| past.witnesses.as_deref()),
             past.and_then(|past| past.removing_since),
+            new.home.is_some(),
         ])?;
         if added > 0 {
             self.note_speaker(inbox.team, new, event.seq)?;

@@ -6,7 +6,7 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.
@@ -71,8 +71,10 @@ CREATE TABLE messages (
     removing_since INTEGER,
     -- It is its sender who takes it out.
     recalling INTEGER NOT NULL DEFAULT 0,
-    -- Its recipient has not seen it, and may.
-    open INTEGER AS (rank < 40 AND rank NOT IN (12, 36, 37)) VIRTUAL,
+    -- Its recipient's home is another machine: nothing is judged by files here.
+    elsewhere INTEGER NOT NULL DEFAULT 0,
+    -- Its recipient, who is here, has not seen it, and may.
+    open INTEGER AS (rank < 40 AND rank NOT IN (12, 36, 37) AND NOT elsewhere) VIRTUAL,
     -- It asks something that has no answer.
     asked INTEGER AS (request_id IS NOT NULL AND rank < 60 AND rank NOT IN (12, 36, 37, 38)) VIRTUAL,
     -- It waits whatever the time is: see `Ledger::pending`.

@@ -117,6 +117,8 @@ impl Taken {
             ack_by: row.get(17)?,
             task: row.get(18)?,
             origin: row.get(19)?,
+            machine: None,
+            home: None,
         };
         let draft: Option<String> = row.get(20)?;
         let mut body = Body::new(&message, draft.as_deref());

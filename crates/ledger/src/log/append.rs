@@ -62,8 +62,8 @@ const FEW_TEXTS: usize = 4;
 impl<'l> Appender<'l> {
     pub(crate) fn new(log: &'l Connection) -> rusqlite::Result<Self> {
         let insert = log.prepare_cached(
-            "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body, incarnation)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO events (seq, id, at, kind, root, team, member, message, evidence, body, incarnation, origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?;
         Ok(Self { log, insert, ids: Ids::new(), texts: Vec::new(), about: None })
     }
@@ -94,7 +94,9 @@ impl<'l> Appender<'l> {
     fn insert(&mut self, seq: Option<i64>, event: &NewEvent<'_>) -> rusqlite::Result<i64> {
         let insert = &mut self.insert;
         insert.raw_bind_parameter(1, seq)?;
-        insert.raw_bind_parameter(2, self.ids.next().as_bytes())?;
+        let id = event.origin.map_or_else(|| self.ids.next(), |(_, id)| id);
+        insert.raw_bind_parameter(2, id.as_bytes())?;
+        insert.raw_bind_parameter(12, event.origin.map(|(log, _)| log))?;
         insert.raw_bind_parameter(3, event.at)?;
         insert.raw_bind_parameter(4, event.kind.code())?;
         insert.raw_bind_parameter(8, event.message)?;

@@ -1,6 +1,7 @@
 //! What an event is.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::row::NewMessage;
 use crate::stage::{Evidence, Stage};
@@ -203,11 +204,13 @@ pub(crate) struct NewEvent<'a> {
     pub(crate) message: Option<&'a str>,
     pub(crate) evidence: Option<&'a str>,
     pub(crate) body: Option<&'a str>,
+    /// Of an event that another log saw happen: that log, and the id that the event has there.
+    pub(crate) origin: Option<([u8; 16], Uuid)>,
 }
 
 impl<'a> NewEvent<'a> {
     pub(crate) fn new(kind: Kind, at: i64) -> Self {
-        Self { kind, at, key: None, message: None, evidence: None, body: None }
+        Self { kind, at, key: None, message: None, evidence: None, body: None, origin: None }
     }
 
     /// Something that happened to a message.

@@ -154,8 +154,8 @@ impl Snapshot {
             snapshot.waiting = snapshot.gather_waiting(handle)?;
         }
         if parts.inboxes {
-            let names = handle.config().members.iter().filter_map(|member| member.checked_name().ok());
-            for name in names {
+            let here = handle.config().members.iter().filter(|member| member.machine.is_none());
+            for name in here.filter_map(|member| member.checked_name().ok()) {
                 let mailbox = office.mailbox(team, &name);
                 // An inbox that cannot be read is reported by its readers.
                 let messages = mailbox.list().map(|listing| listing.messages).unwrap_or_default();
@@ -178,7 +178,8 @@ impl Snapshot {
     fn health_rows(&self, office: &Office, team: &TeamName) -> Result<Vec<HealthOf>, OfficeError> {
         let leads = |member: &&Member| self.lead.as_ref().is_some_and(|lead| lead.as_str() == member.name);
         let mut rows = Vec::new();
-        for member in self.config.members.iter().filter(|member| !leads(member)) {
+        let others = self.config.members.iter().filter(|member| !leads(member) && member.machine.is_none());
+        for member in others {
             let Ok(name) = member.checked_name() else { continue };
             let inbox = office.inbox_key(team, &name);
             rows.push((name, office.books.with(|ledger| ledger.health(&inbox))?));
@@ -217,7 +218,9 @@ impl Snapshot {
     fn gather_waiting(&self, team: &Team<'_>) -> Result<Vec<Waited>, OfficeError> {
         let (office, handle) = (team.office(), team);
         let team = handle.name();
-        let open = office.open_mail(team, &self.config, &handle.around)?;
+        let mut open = office.open_mail(team, &self.config, &handle.around)?;
+        // Mail for a member of another machine is that one's to offer again.
+        open.retain(|(message, ..)| self.config.machine_of(&message.inbox.name).is_none());
         let recipients: BTreeSet<&str> =
             open.iter().map(|(message, ..)| message.inbox.name.as_str()).collect();
         let mut unread = BTreeSet::new();

@@ -67,7 +67,7 @@ pub(super) fn told(team: &Team<'_>) -> Result<BTreeSet<(String, i64)>, OfficeErr
 pub(super) fn gather(team: &mut Team<'_>, snapshot: &Snapshot) -> Vec<Standing> {
     let judged = team.judge_all().members;
     let standing = |(member, (signs, judgement)): (&Member, (Signs, Judgement))| {
-        let name = member.checked_name().ok()?;
+        let name = member.checked_name().ok().filter(|_| member.machine.is_none())?;
         let is_open = |task: &&TaskView| {
             task.owner.as_deref() == Some(name.as_str()) && task.status != Status::Completed
         };

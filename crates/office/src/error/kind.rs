@@ -59,6 +59,7 @@ impl OfficeError {
             | Self::ReservedName { .. }
             | Self::Exists { .. }
             | Self::NotYours { .. }
+            | Self::Elsewhere { .. }
             | Self::NotOpen { .. }
             | Self::NotRecallable { .. }
             | Self::LeadRuns { .. }
@@ -140,6 +141,7 @@ impl OfficeError {
             Self::Store(StoreError::Interrupted { .. }) => "interrupted",
             Self::Withdrawn { .. } => "withdrawn",
             Self::NotYours { .. } | Self::NotOpen { .. } => "not_yours",
+            Self::Elsewhere { .. } => "elsewhere",
             Self::NotRecallable { .. } => "not_recallable",
             Self::NoArtifact { .. } => "no_such_artifact",
             Self::Undo(UndoError::NoEntry { .. } | UndoError::Nothing) => "nothing_to_undo",

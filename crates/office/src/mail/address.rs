@@ -67,7 +67,16 @@ impl Routes<'_, '_> {
         let lead = office.lead_to_remember(target, there.config());
         let created_at = there.config().created_at;
         let mut warnings = Vec::new();
-        let delivery = whereabouts(there, &letter.to.name, options.create, &mut warnings)?;
+        let (to, machine) = there.home_of(&letter.to.name);
+        if let Some(machine) = machine.as_ref().filter(|_| target != team) {
+            let why = format!("mail for {to} is carried within team {target} only");
+            return Err(OfficeError::Elsewhere { name: to.to_string(), machine: machine.clone(), why });
+        }
+        // Whether it is there, its home knows.
+        let delivery = match machine {
+            Some(_) => Delivery::Delivered,
+            None => whereabouts(there, &to, options.create, &mut warnings)?,
+        };
         let sender = home.config().member(from.as_str());
         if sender.is_none() && from.as_str() != USER {
             if options.known_sender {
@@ -97,7 +106,7 @@ impl Routes<'_, '_> {
             ack_id: letter.ack_by.map(|_| id.clone()),
             id,
             from: from.to_string(),
-            to: letter.to.name.to_string(),
+            to: to.to_string(),
             text,
             summary,
             timestamp: now,
@@ -112,10 +121,12 @@ impl Routes<'_, '_> {
                 offer: None,
                 acted_by: letter.by.map(Person::words),
                 session: letter.session.clone(),
+                machine: None,
             },
             kind: kind.map(|payload| payload.kind().to_owned()),
             recipients: letter.recipients.clone(),
             metadata: letter.metadata.clone(),
+            home: machine,
         };
         Ok(Addressed {
             lead,
@@ -125,9 +136,43 @@ impl Routes<'_, '_> {
             content,
             is_new: letter.id.is_none(),
             from: from.clone(),
-            to: letter.to.name.clone(),
+            to,
             warnings,
             hint,
+        })
+    }
+}
+
+impl Addressed {
+    /// A letter from another machine, whose sender and recipient were checked: what will be written is made of what came,
+    /// as its recipient is now.
+    pub(crate) fn from_elsewhere(
+        team: &Team<'_>,
+        draft: Draft,
+        content: Content,
+        from: MemberName,
+        to: MemberName,
+    ) -> Result<Self, OfficeError> {
+        let (office, mut warnings) = (team.office(), Vec::new());
+        let delivery = whereabouts(team, &to, false, &mut warnings)?;
+        let content = if draft.text.starts_with('{') { content } else { Content::Text };
+        let text = match delivery {
+            Delivery::Queued if !content.is_protocol() => {
+                tag::tagged(Waited::Queued { at: office.now() }, &draft.text)
+            }
+            _ => draft.text.clone(),
+        };
+        Ok(Self {
+            lead: office.lead_to_remember(team.name(), team.config()),
+            created_at: team.config().created_at,
+            team: team.name().clone(),
+            draft: Draft { text, delivery, ..draft },
+            content,
+            is_new: false,
+            from,
+            to,
+            warnings,
+            hint: None,
         })
     }
 }
@@ -220,6 +265,19 @@ impl Addressed {
     /// The answer for a letter that is accepted and not in its inbox yet.
     pub(crate) fn accepted(self) -> Sent {
         self.sent(Delivery::Queued, Stage::Accepted)
+    }
+
+    /// The answer for a letter to another machine that came as far as that one has told.
+    pub(crate) fn told(self, stage: Stage, why: Option<String>) -> Result<Sent, OfficeError> {
+        match (stage, self.draft.home.clone()) {
+            (Stage::Accepted, _) => Ok(self.accepted()),
+            (Stage::Failed, Some(machine)) => {
+                let why = why.unwrap_or_else(|| "it failed there".to_owned());
+                Err(OfficeError::Elsewhere { name: self.to.to_string(), machine, why })
+            }
+            (Stage::Queued, _) => Ok(self.sent(Delivery::Queued, stage)),
+            _ => Ok(self.sent(Delivery::Delivered, stage)),
+        }
     }
 
     fn sent(self, status: Delivery, stage: Stage) -> Sent {

@@ -5,7 +5,7 @@
 //! inbox, where nobody else can be writing it. Where that queue cannot be had, or the ledger cannot record it, the letter
 //! stays accepted.
 
-use atm_ledger::{Acceptance, Fate, LedgerError};
+use atm_ledger::{Acceptance, Fate, LedgerError, NewMessage, Stage};
 use atm_store::{Appended, Mailbox, StoreError, interrupt};
 use atm_wire::{Draft, MemberName, TeamName};
 
@@ -37,13 +37,16 @@ impl Office {
         self.remember_leads(&addressed);
         atm_store::points::reached("accepted");
         let mut answers: Vec<(usize, Answer)> = Vec::new();
-        let mut waiting: Group = addressed.into_iter().enumerate().collect();
+        let letters = addressed.into_iter().enumerate();
+        let (elsewhere, mut waiting): (Group, Group) =
+            letters.partition(|(_, letter)| letter.draft.home.is_some());
         while let Some((_, first)) = waiting.first() {
             let (team, to) = (first.team.clone(), first.to.clone());
             let (group, rest) = waiting.into_iter().partition(|(_, a)| a.team == team && a.to == to);
             waiting = rest;
             self.deliver_to_one(&team, &to, group, strict, &accepted, &mut answers);
         }
+        self.hand_to_bridge(elsewhere, &accepted, &mut answers);
         drop(underway);
         self.books.tidy();
         answers.sort_by_key(|(index, _)| *index);
@@ -78,7 +81,10 @@ impl Office {
             .iter()
             .map(|addressed| Acceptance {
                 inbox: self.inbox_key(&addressed.team, &addressed.to),
-                message: effects::noticed_with(&as_message(&addressed.draft), &addressed.content, now),
+                message: NewMessage {
+                    home: addressed.draft.home.as_ref().map(ToString::to_string),
+                    ..effects::noticed_with(&as_message(&addressed.draft), &addressed.content, now)
+                },
                 is_new: addressed.is_new,
                 draft: render_draft(&addressed.draft),
             })
@@ -129,6 +135,46 @@ impl Office {
             };
             let answer = answer.map(|mut sent| {
                 sent.warnings.extend(trouble.clone());
+                self.deliveries.note_answer(&sent.id, !sent.is_only_accepted());
+                sent
+            });
+            answers.push((index, answer));
+        }
+    }
+
+    /// Answers for letters to other machines: nothing here but the ledger has them. A bridge that runs is given a little
+    /// time to bring the word that they are written there.
+    fn hand_to_bridge(
+        &self,
+        letters: Group,
+        accepted: &Result<Vec<String>, LedgerError>,
+        answers: &mut Vec<(usize, Answer)>,
+    ) {
+        if letters.is_empty() {
+            return;
+        }
+        if let Err(error) = accepted {
+            // Without the ledger there is no way to another machine.
+            let why = format!("not accepted: {error}");
+            answers.extend(
+                letters
+                    .into_iter()
+                    .map(|(index, letter)| (index, letter.told(Stage::Failed, Some(why.clone())))),
+            );
+            return;
+        }
+        let durable = self.books.with(|ledger| ledger.make_durable());
+        let keys: Vec<_> = letters
+            .iter()
+            .map(|(_, letter)| (self.inbox_key(&letter.team, &letter.to), letter.draft.id.clone()))
+            .collect();
+        self.await_machines(&keys);
+        for ((index, letter), (inbox, id)) in letters.into_iter().zip(keys) {
+            let answer = self.told_of(&inbox, &id).and_then(|(stage, why)| letter.told(stage, why));
+            let answer = answer.map(|mut sent| {
+                if let Err(error) = &durable {
+                    sent.warnings.push(format!("accepted, but a power cut could undo it: {error}"));
+                }
                 self.deliveries.note_answer(&sent.id, !sent.is_only_accepted());
                 sent
             });

@@ -150,7 +150,8 @@ impl<'a> Accepted<'a> {
         // or two that came since, nothing would be shared.
         let waiting = if is_served { Vec::new() } else { waiting };
         let parsed = waiting.iter().filter_map(|(_, draft)| parse_draft(draft));
-        Ok(parsed.chain(forgotten).collect())
+        // What is for another machine waits for a bridge.
+        Ok(parsed.filter(|draft| draft.home.is_none()).chain(forgotten).collect())
     }
 }
 
@@ -300,6 +301,7 @@ mod tests {
             kind: None,
             recipients: Vec::new(),
             metadata: Map::default(),
+            home: None,
         }
     }
 

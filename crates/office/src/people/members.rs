@@ -168,6 +168,8 @@ pub struct MemberView {
     pub color: Option<String>,
     /// Whether it leads the team.
     pub lead: bool,
+    /// The machine that is its home, where that is another one.
+    pub machine: Option<String>,
     /// Whether it is listed in the configuration. One that is not has mail that waits.
     #[serde(skip)]
     pub has_entry: bool,
@@ -191,8 +193,10 @@ impl Office {
     pub fn add_member(&self, team: &TeamName, plan: &MemberPlan) -> Result<MemberName, OfficeError> {
         let folder = self.folder(team)?;
         let config = folder.load()?;
-        if config.member(&plan.name).is_some() {
-            return Err(OfficeError::Exists { what: format!("member {} of team {team}", plan.name) });
+        if let Some(member) = config.member(&plan.name) {
+            let place = member.machine.as_ref().map(|machine| format!(", on machine {machine},"));
+            let what = format!("member {} of team {team}{}", plan.name, place.unwrap_or_default());
+            return Err(OfficeError::Exists { what });
         }
         let member = plan.resolve(team, &config, self.now())?;
         folder.add_member(member.name.as_str(), &member.render())?;
@@ -331,6 +335,7 @@ fn member_view(
         model: member.model.clone(),
         color: member.color.as_ref().map(ToString::to_string),
         lead: leads,
+        machine: member.machine.as_ref().map(ToString::to_string),
         has_entry: true,
         metadata: member.metadata.clone(),
         warnings: Vec::new(),

@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use atm_wire::MemberName;
 use atm_wire::json::Object;
 use atm_wire::payload::{Content, Parsed, Payload, classify};
+use atm_wire::{MachineName, MemberName};
 
 use crate::error::OfficeError;
 use crate::mail::send::Letter;
@@ -144,6 +144,74 @@ impl Team<'_> {
     }
 }
 
+/// Who sends from another machine.
+#[derive(Debug)]
+pub(crate) struct Abroad<'a> {
+    /// What it is called here.
+    pub(crate) name: &'a MemberName,
+    /// What it is called there, as its payloads say.
+    pub(crate) there: &'a str,
+    /// Its machine.
+    pub(crate) machine: &'a MachineName,
+    /// It leads the team there.
+    pub(crate) leads: bool,
+    /// That machine is trusted as lead.
+    pub(crate) is_trusted: bool,
+}
+
+/// What another machine's member may send here by its authority alone; `Err` says what it lacks. Authority is local: a
+/// member obeys the lead of its own machine, and another machine's only if that machine is trusted as lead.
+fn abroad_may(kind: &str, leads: bool, is_trusted: bool) -> Result<(), &'static str> {
+    let needs_lead = match may(kind) {
+        May::Client => return Err("is between an agent's client and its lead's"),
+        May::Lead | May::Starter | May::AskedLead(_) => true,
+        // Whoever may give work here has to be of a machine whose lead may.
+        May::Anyone if kind == ASSIGNMENT => false,
+        May::Anyone | May::Asked(_) => return Ok(()),
+    };
+    match (needs_lead, leads, is_trusted) {
+        (true, false, _) => Err("is for a lead to send"),
+        (_, _, false) => Err("is obeyed only from a machine that is trusted as lead"),
+        (_, _, true) => Ok(()),
+    }
+}
+
+/// The payload that gives work.
+const ASSIGNMENT: &str = "task_assignment";
+
+impl Team<'_> {
+    /// Refuses a payload that somebody of another machine may not send to `to`, who is here.
+    pub(crate) fn check_policy_of(
+        &self,
+        from: &Abroad<'_>,
+        to: &MemberName,
+        content: &Content,
+    ) -> Result<(), OfficeError> {
+        let Content::Protocol(parsed) = content else { return Ok(()) };
+        let kind = parsed.payload.kind();
+        let refuse = |why: String| Err(OfficeError::NotYours { who: from.name.to_string(), why });
+        if let Err(why) = abroad_may(kind, from.leads, from.is_trusted) {
+            return refuse(format!("{kind} {why} (it came from machine {})", from.machine));
+        }
+        let Some((_, may)) = governed(content) else { return Ok(()) };
+        if let Some(key) = repeated_key(parsed.raw()) {
+            return refuse(format!("this {kind} says {key:?} twice"));
+        }
+        if let Some(claimed) = claimed_sender(&parsed.payload).filter(|claimed| *claimed != from.there) {
+            return refuse(format!("this {kind} is in the name of {claimed}"));
+        }
+        let Some(request_kind) = decides(may) else { return Ok(()) };
+        let Some(request) = parsed.request_id() else {
+            return refuse(format!("this {kind} names no request"));
+        };
+        let asked = self.open_request(from.name, request_kind, &request)?;
+        if asked.sender != to.as_str() {
+            return refuse(format!("request {request} is from {}, and its answer is for them", asked.sender));
+        }
+        Ok(())
+    }
+}
+
 /// In whose name a payload speaks.
 fn claimed_sender(payload: &Payload) -> Option<&str> {
     match payload {
@@ -174,6 +242,30 @@ mod tests {
         }
         assert_eq!(may("heartbeat"), May::Anyone);
         assert_eq!(may("weather_report"), May::Anyone);
+    }
+
+    #[test]
+    fn another_machines_word_counts_as_far_as_that_machine_is_trusted() {
+        // What its lead may without trust and with it, and others with it.
+        let rows = [
+            ("message", [true, true, true]),
+            ("idle_notification", [true, true, true]),
+            ("weather_report", [true, true, true]),
+            ("task_assignment", [false, true, true]),
+            ("shutdown_request", [false, true, false]),
+            ("stall_alert", [false, true, false]),
+            ("system_init", [false, true, false]),
+            ("plan_approval_response", [false, true, false]),
+            ("plan_approval_request", [true, true, true]),
+            ("shutdown_approved", [true, true, true]),
+            ("permission_response", [false, false, false]),
+            ("mode_set_request", [false, false, false]),
+        ];
+        for (kind, expected) in rows {
+            let may = [(true, false), (true, true), (false, true)]
+                .map(|(leads, is_trusted)| abroad_may(kind, leads, is_trusted).is_ok());
+            assert_eq!(may, expected, "{kind}");
+        }
     }
 
     #[test]

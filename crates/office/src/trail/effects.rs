@@ -36,6 +36,8 @@ pub(crate) fn noticed_with(message: &Message, content: &Content, now: i64) -> Ne
         ack_by: ours.ack_by.map(atm_wire::Stamp::as_millis),
         task: payload.and_then(task_of).map(ToOwned::to_owned),
         origin: ours.origin,
+        machine: ours.machine,
+        home: None,
     }
 }
 

@@ -336,7 +336,10 @@ impl Why {
     pub fn words(self, by: Option<Stamp>) -> String {
         let until = by.map(|by| format!(" by {by}")).unwrap_or_default();
         match self {
-            Self::NotWritten => "accepted, and not written yet: the inbox cannot be written".to_owned(),
+            Self::NotWritten => {
+                "accepted, and not written yet: the inbox cannot be written, or another machine has not confirmed it"
+                    .to_owned()
+            }
             Self::Queued => "queued while its reader was off".to_owned(),
             Self::AckAwaited => format!("wants to be acknowledged{until}"),
             Self::AckOverdue => format!("was to be acknowledged{until}, and is not"),

@@ -325,6 +325,15 @@ impl ArrayInbox {
         .map(|(removed, _)| removed)
     }
 
+    /// Removes the file, under its locks, if it has no entry.
+    pub fn remove_if_empty(&self) -> Result<(), StoreError> {
+        self.file.remove(|look| {
+            let is_empty =
+                matches!(content::read(look.content), Reading::Entries(_, entries) if entries.raw.is_empty());
+            Ok((is_empty, ()))
+        })
+    }
+
     /// Takes messages out of the file, whole, after a copy of their entries is in the quarantine; says where.
     pub fn set_aside(&self, receipts: &HashSet<Receipt>, why: &str) -> Result<PathBuf, StoreError> {
         let seen = Snapshot::read(&resolve(self.path())?)?;

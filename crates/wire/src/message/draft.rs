@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::json::Object;
+use crate::machine::MachineName;
 use crate::metadata::Metadata;
 use crate::payload::{Content, classify};
 use crate::stamp::Stamp;
@@ -77,6 +78,9 @@ pub struct Ours {
     /// The session that it is for, among those that share a mailbox, as long as that one lives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The machine that it came from, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 /// The kind of most messages.
@@ -121,6 +125,9 @@ pub struct Draft {
     /// What its sender wants to have in it, beside ours.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
+    /// The machine that is its recipient's home, where that is another one: nobody writes it into a file here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<MachineName>,
 }
 
 #[derive(Serialize)]
@@ -288,6 +295,7 @@ mod tests {
             kind: None,
             recipients: Vec::new(),
             metadata: Metadata::new(),
+            home: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! [`NewMember`], which hold themselves to the documented limits.
 
 mod new;
+mod remote;
 mod rename;
 mod spawned;
 mod waking;
@@ -14,6 +15,7 @@ use serde_json::value::RawValue;
 
 use crate::color::Color;
 use crate::json;
+use crate::machine::MachineName;
 use crate::message::Flaw;
 use crate::metadata::{self, Metadata};
 use crate::name::{MemberName, NameError};
@@ -21,6 +23,7 @@ use crate::payload::field::{document, read};
 use crate::stamp::Stamp;
 
 pub use new::{FieldError, NewMember, NewTeam, SCHEMA_VERSION};
+pub use remote::{MACHINE, RemoteEntry};
 pub use rename::renamed;
 pub use spawned::{BackendError, BackendType, Spawned};
 pub use waking::{Manner, UnknownManner, Waking};
@@ -110,6 +113,8 @@ pub struct Member {
     pub spawned: Option<Spawned>,
     /// How it is woken when mail comes.
     pub waking: Waking,
+    /// The machine that is its home, if that is another one: the entry is ours, and stands for a member there.
+    pub machine: Option<MachineName>,
     /// What its people put into it, without ours.
     pub metadata: Metadata,
 }
@@ -156,16 +161,19 @@ impl TeamConfig {
     }
 
     /// The member that leads: the one that the file names, else the one called `team-lead`, else the first whose type
-    /// says so, else the one called `coordinator`. A lead need not be a member: the office has the whole rule.
+    /// says so, else the one called `coordinator`. One of another machine leads there. A lead need not be a member: the
+    /// office has the whole rule.
     pub fn lead(&self) -> Option<&Member> {
         let said = self.lead_agent_id.as_deref().map(name_of_agent);
+        let here = |name: &str| self.member(name).filter(|member| member.machine.is_none());
         let leads = |member: &&Member| {
-            member.agent_type.as_ref().is_some_and(|kind| kind.to_ascii_lowercase().contains("lead"))
+            member.machine.is_none()
+                && member.agent_type.as_ref().is_some_and(|kind| kind.to_ascii_lowercase().contains("lead"))
         };
-        said.and_then(|name| self.member(name))
-            .or_else(|| self.member(LEAD_NAMES[0]))
+        said.and_then(here)
+            .or_else(|| here(LEAD_NAMES[0]))
             .or_else(|| self.members.iter().find(leads))
-            .or_else(|| self.member(LEAD_NAMES[1]))
+            .or_else(|| here(LEAD_NAMES[1]))
     }
 
     /// The member with this name.
@@ -239,6 +247,7 @@ impl Member {
             plan_mode_required: read(&object, &["planModeRequired", "plan_mode_required"]),
             spawned: Spawned::read(&object),
             waking: Waking::read(&object),
+            machine: remote::read(&object),
             metadata: metadata::others(object.get("metadata")),
         })
     }

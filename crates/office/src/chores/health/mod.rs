@@ -211,7 +211,8 @@ impl Sweep<'_> {
                 team.tasks().release_all(&planned.name, office.now())?;
                 let stalled = Some(planned.name.to_string());
                 let alert = StallAlert { stalled_agent: stalled, released_tasks: planned.tasks.clone() };
-                let others = team.config().members.iter().filter(|member| member.name != self.lead.as_str());
+                let others = team.config().members.iter().filter(|member| member.machine.is_none());
+                let others = others.filter(|member| member.name != self.lead.as_str());
                 let letters: Vec<Letter> = others
                     .filter_map(|member| member.checked_name().ok())
                     .map(|to| self.letter(to, alert.clone()))

@@ -149,6 +149,7 @@ impl Office {
     ) -> Result<Woken, OfficeError> {
         let team = handle.name();
         let member = handle.member(name)?;
+        handle.check_here(name, "it is woken there")?;
         self.complete_accepted(team, Some(name));
         let count = unread(&self.mailbox(team, name))?.len();
         if let Some(why) = handle.why_off(member).filter(|_| !may_queue) {
@@ -169,8 +170,8 @@ impl Office {
         dry_run: bool,
     ) -> Result<Vec<Woken>, OfficeError> {
         let handle = self.team_with_exits(team)?;
-        let names: Vec<MemberName> =
-            handle.config().members.iter().filter_map(|member| member.checked_name().ok()).collect();
+        let here = handle.config().members.iter().filter(|member| member.machine.is_none());
+        let names: Vec<MemberName> = here.filter_map(|member| member.checked_name().ok()).collect();
         Ok(names.iter().map(|name| self.wake_or_say_why(&handle, name, ladder, dry_run)).collect())
     }
 

@@ -52,7 +52,8 @@ impl Office {
 
     pub(crate) fn member_names(&self, team: &TeamName) -> Result<Vec<MemberName>, OfficeError> {
         let config = self.folder(team)?.load()?;
-        Ok(config.members.iter().filter_map(|member| member.checked_name().ok()).collect())
+        let here = config.members.iter().filter(|member| member.machine.is_none());
+        Ok(here.filter_map(|member| member.checked_name().ok()).collect())
     }
 }
 

@@ -16,6 +16,7 @@ use super::own::{Own, Remembered};
 use super::rules::{Pane, Signs, Word};
 use super::tied::Tied;
 use super::{Judgement, Presence};
+use crate::machines::Table;
 use crate::mail::digest::LastWord;
 use crate::office::Office;
 use crate::people::exits::open_panes;
@@ -53,6 +54,8 @@ pub(crate) struct Surroundings {
     traces: OnceLock<HashMap<String, Traces>>,
     /// The last word of each sender that stands in an inbox.
     words: HashMap<String, Word>,
+    /// What is known of other machines' members, and whether a bridge runs that could know it.
+    elsewhere: OnceLock<(Table, bool)>,
 }
 
 impl Surroundings {
@@ -133,6 +136,12 @@ impl Office {
         member: &Member,
         around: &Surroundings,
     ) -> Signs {
+        if let Some(machine) = &member.machine {
+            let ask = || (self.table(team), self.machines().is_served());
+            let (table, is_served) = around.elsewhere.get_or_init(ask);
+            let said = table.judge(&member.name, machine, *is_served);
+            return Signs { elsewhere: Some(said), ..Signs::default() };
+        }
         let traces = if let Some(all) = around.traces.get() {
             all.get(&member.name).cloned()
         } else {
@@ -173,6 +182,7 @@ impl Office {
             took: stamp(traces.took),
             unanswered: stamp(traces.unanswered),
             stalled: stamp(traces.stalled),
+            elsewhere: None,
         };
         if !signs.is_settled() && !around.is_lead(member) && !lives_in_lead(member) {
             let spoken = self.spoken(team, config, member, around);
@@ -237,6 +247,9 @@ impl Office {
         member: &Member,
         around: &Surroundings,
     ) -> Option<String> {
+        if member.machine.is_some() {
+            return None;
+        }
         if let Some((Fate::Runs, what)) = self.recorded_process(config, member, around) {
             return Some(what);
         }
@@ -263,6 +276,9 @@ impl Office {
         member: &Member,
         around: &Surroundings,
     ) -> Vec<u64> {
+        if member.machine.is_some() {
+            return Vec::new();
+        }
         let is_its_own = around.is_lead(member) || may_live_in_lead(member);
         let recorded =
             around.lead_process(self, config).filter(|(fate, _)| is_its_own && *fate == Fate::Runs);

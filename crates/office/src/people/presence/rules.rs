@@ -90,6 +90,8 @@ pub(crate) struct Signs {
     pub(crate) unanswered: Option<Stamp>,
     /// Since when a sweep holds it to be stalled.
     pub(crate) stalled: Option<Stamp>,
+    /// What another machine says, if that is its home: nothing else counts.
+    pub(crate) elsewhere: Option<Judgement>,
 }
 
 /// Whether it runs, as far as we can tell.
@@ -117,6 +119,9 @@ enum By {
 
 /// The state of a member, and why.
 pub(crate) fn judge(signs: &Signs, now: Stamp) -> Judgement {
+    if let Some(said) = &signs.elsewhere {
+        return said.clone();
+    }
     let (running, by) = signs.running(now);
     let stalled = signs.stalled_at(now);
     let idle = signs.idle(by);

@@ -1,0 +1,181 @@
+//! Mail between machines: what is accepted for another one, and what another one tells of it.
+//!
+//! A message for another machine waits like every other one, and ends to wait when that machine has told that it is
+//! written there. What it tells are events of its log: they keep their id and origin, and are appended once.
+
+use std::collections::HashSet;
+
+use rusqlite::{OptionalExtension, params};
+use uuid::Uuid;
+
+use crate::arrivals::{draft_in, stop_waiting};
+use crate::error::LedgerError;
+use crate::log::append::{append, root_id};
+use crate::log::event::{Incarnation, Key, Kind, NewEvent, RootId};
+use crate::lookup::Recorded;
+use crate::open::Ledger;
+use crate::record::{draft_of, find_inbox, has_reached};
+use crate::row::InboxKey;
+use crate::seam::Connection;
+use crate::stage::{Evidence, Stage};
+
+/// A message that is accepted and not written.
+#[derive(Debug, Clone)]
+pub struct Undelivered {
+    /// The number of the event by which it was accepted: it grows, and is never given twice within one log.
+    pub number: i64,
+    /// For whom.
+    pub inbox: InboxKey,
+    /// Its id.
+    pub id: String,
+    /// When it was accepted, in milliseconds since the epoch.
+    pub at: i64,
+    /// All that it takes to write it, in the office's own words.
+    pub draft: String,
+}
+
+/// What another machine tells of a message.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// Which.
+    pub message: Recorded,
+    /// How far it came there.
+    pub stage: Stage,
+    /// When, in milliseconds since the epoch.
+    pub at: i64,
+    /// How that is known there.
+    pub evidence: Evidence,
+    /// The log that saw it, and the id of the event there.
+    pub origin: (Uuid, Uuid),
+}
+
+impl Ledger {
+    /// The epoch of this log, which is another one if the log was lost, and the origin of its events.
+    pub fn identity(&self) -> Result<(Uuid, Uuid), LedgerError> {
+        let ask = || -> rusqlite::Result<(Uuid, Uuid)> {
+            self.log
+                .db
+                .prepare_cached("SELECT epoch, origin FROM log")?
+                .query_row([], |row| Ok((Uuid::from_bytes(row.get(0)?), Uuid::from_bytes(row.get(1)?))))
+        };
+        ask().map_err(|source| self.failed(source))
+    }
+
+    /// What is accepted below a root and not written, after a number, oldest first, at most so many.
+    pub fn undelivered(&self, root: &str, after: i64, most: usize) -> Result<Vec<Undelivered>, LedgerError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let ask = || -> rusqlite::Result<Vec<Undelivered>> {
+            let Some(id) = root_id(&self.log.db, root)? else { return Ok(Vec::new()) };
+            self.log
+                .db
+                .prepare_cached(
+                    "SELECT w.seq, w.team, w.member, w.message, e.at, e.body FROM waiting w
+                     JOIN events e ON e.seq = w.seq WHERE w.seq > ?2 AND w.root = ?1 ORDER BY w.seq LIMIT ?3",
+                )?
+                .query_map(params![id, after, most], |row| {
+                    Ok(Undelivered {
+                        number: row.get(0)?,
+                        inbox: InboxKey { root: root.to_owned(), team: row.get(1)?, name: row.get(2)? },
+                        id: row.get(3)?,
+                        at: row.get(4)?,
+                        draft: draft_in(row.get(5)?).unwrap_or_default(),
+                    })
+                })?
+                .collect()
+        };
+        ask().map_err(|source| self.failed(source))
+    }
+
+    /// Which of these numbers are of messages that still wait.
+    pub fn still_undelivered(&self, numbers: &[i64]) -> Result<HashSet<i64>, LedgerError> {
+        let ask = || -> rusqlite::Result<HashSet<i64>> {
+            let mut waits = self.log.db.prepare_cached("SELECT 1 FROM waiting WHERE seq = ?1")?;
+            let mut found = HashSet::new();
+            for number in numbers {
+                if waits.exists([number])? {
+                    found.insert(*number);
+                }
+            }
+            Ok(found)
+        };
+        ask().map_err(|source| self.failed(source))
+    }
+
+    /// The message with this id in an inbox, if the ledger knows it.
+    pub fn message_in(&self, inbox: &InboxKey, id: &str) -> Result<Option<Recorded>, LedgerError> {
+        let Some(number) = self.read(|view| find_inbox(view, inbox))? else { return Ok(None) };
+        Ok(self.select(&inbox.root, "m.id = ?2 AND m.inbox = ?3", &[&id, &number])?.pop())
+    }
+
+    /// All that it takes to write a message again that was found, also one of a team that had the name before.
+    pub fn draft_of(&self, message: &Recorded) -> Result<Option<String>, LedgerError> {
+        self.read(|view| draft_of(view, message.seq))
+    }
+
+    /// Records what another machine tells of messages, all of it or nothing. A stage that a message has reached is not
+    /// recorded again, so that being told twice, or in another order, changes nothing. What is written there, or failed,
+    /// waits no more. Says of each whether it was news, and whether the message waited until then.
+    pub fn receive(&mut self, received: &[Received]) -> Result<Vec<News>, LedgerError> {
+        let known: Vec<(bool, Option<i64>)> = self.read(|view| {
+            let mut known = Vec::new();
+            for told in received {
+                let reached = has_reached(view.index, told.message.seq, told.stage)?;
+                known.push((reached, accepted_by(view.index, told.message.seq)?));
+            }
+            Ok(known)
+        })?;
+        let mut given = HashSet::new();
+        self.append(|log| {
+            let mut news = Vec::new();
+            for (told, (reached, accepted)) in received.iter().zip(&known) {
+                let has_waited = match accepted {
+                    Some(seq) if told.stage > Stage::Accepted => stop_waiting(log, *seq)?,
+                    _ => false,
+                };
+                let is_known = *reached || !given.insert((told.message.seq, told.stage));
+                let is_news = !is_known && append_received(log, told)?;
+                news.push(News { is_news, has_waited });
+            }
+            Ok(news)
+        })
+    }
+}
+
+/// What was new in what another machine told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct News {
+    /// The message had not reached that stage.
+    pub is_news: bool,
+    /// It waited until then.
+    pub has_waited: bool,
+}
+
+fn append_received(log: &Connection, told: &Received) -> rusqlite::Result<bool> {
+    let Some((root, incarnation)) = team_of(log, told.message.seq)? else { return Ok(false) };
+    let InboxKey { team, name: member, .. } = &told.message.inbox;
+    let key = Key { root, team, incarnation, member };
+    let evidence = told.evidence.to_json();
+    let event = NewEvent::of(Kind::from(told.stage), told.at, key, &told.message.id);
+    let origin = Some((told.origin.0.into_bytes(), told.origin.1));
+    append(log, &NewEvent { origin, ..event.evidence(&evidence) })?;
+    Ok(true)
+}
+
+/// The event that has the draft of a message.
+fn accepted_by(index: &Connection, message: i64) -> rusqlite::Result<Option<i64>> {
+    let found = index
+        .prepare_cached("SELECT draft FROM messages WHERE seq = ?1")?
+        .query_row([message], |row| row.get(0))
+        .optional()?;
+    Ok(found.flatten())
+}
+
+/// The tree, and which of the teams that had its name, of the event that brought a message.
+fn team_of(log: &Connection, event: i64) -> rusqlite::Result<Option<(RootId, Incarnation)>> {
+    log.prepare_cached("SELECT root, incarnation FROM events WHERE seq = ?1 AND root IS NOT NULL")?
+        .query_row([event], |row| {
+            let incarnation: Option<String> = row.get(1)?;
+            Ok((row.get(0)?, Incarnation::from_text(incarnation.as_deref())))
+        })
+        .optional()
+}

@@ -1,0 +1,137 @@
+//! The inboxes here of members whose home is another machine: clients write into them, and the bridge is their reader.
+//!
+//! An entry is in the log, durably, before it is taken out of the file, and known there by its id: whoever dies in between,
+//! it is carried once. The log comes first for all inboxes, since it waits for no client's lock: a client that deletes its
+//! team's folder a moment later takes nothing with it.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use atm_ledger::{Acceptance, InboxKey};
+use atm_store::{Mailbox, Receipt, Warning};
+use atm_wire::message::{Delivery, Ours};
+use atm_wire::{Draft, MachineName, MemberName, Message, Stamp, TeamName, metadata};
+
+use super::Machines;
+use crate::error::OfficeError;
+use crate::mail::outbox::{as_message, parse_draft, render_draft};
+use crate::office::USER;
+use crate::trail::effects;
+
+/// What evidence names as the one who accepted it.
+const COLLECTOR: &str = "bridge, from the local inbox";
+
+/// An inbox that was read, with what has to leave it.
+struct Found {
+    mailbox: Mailbox,
+    inbox: InboxKey,
+    machine: MachineName,
+    messages: Vec<Message>,
+}
+
+impl Machines<'_> {
+    /// Brings what clients wrote for members of other machines into the log, and takes it out of the files. Says how many
+    /// letters are new.
+    pub fn collect(&self, team: &TeamName) -> Result<usize, OfficeError> {
+        let mut found = Vec::new();
+        for (name, machine) in self.read_here(team)? {
+            let mailbox = self.office.mailbox(team, &name);
+            let listing = mailbox.list()?;
+            // One that is just being written is whole a moment later.
+            if listing.warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. })) {
+                continue;
+            }
+            let messages: Vec<Message> =
+                listing.messages.into_iter().filter(|message| !message.read).collect();
+            if !messages.is_empty() {
+                found.push(Found { mailbox, inbox: self.office.inbox_key(team, &name), machine, messages });
+            }
+        }
+        let accepted = self.accept_found(&found)?;
+        for Found { mailbox, messages, .. } in &found {
+            // Clients that say no type leave what they read, marked; the others take it out.
+            let (removed, marked): (Vec<&Message>, Vec<&Message>) =
+                messages.iter().partition(|message| message.outer_type.is_some());
+            let receipts = |messages: &[&Message]| -> HashSet<Receipt> {
+                messages.iter().map(|message| Receipt::of(message)).collect()
+            };
+            mailbox.take_out(&receipts(&removed))?;
+            mailbox.mark_read(&receipts(&marked))?;
+        }
+        Ok(accepted)
+    }
+
+    /// The folders in which that mail comes.
+    pub fn watched(&self, team: &TeamName) -> Vec<PathBuf> {
+        self.office.mail_folders(team)
+    }
+
+    /// Everybody whose inbox a bridge reads here: the members of other machines, and their users.
+    fn read_here(&self, team: &TeamName) -> Result<Vec<(MemberName, MachineName)>, OfficeError> {
+        let config = self.office.folder(team)?.load()?;
+        let table = self.office.table(team);
+        let marked =
+            config.members.iter().filter_map(|member| Some((member.name.as_str(), member.machine.as_ref()?)));
+        // A client may have dropped entries since.
+        let dropped = table.names().filter(|(name, _)| config.member(name).is_none());
+        let all: Vec<(&str, &MachineName)> = marked.chain(dropped).collect();
+        let users = all.iter().map(|(_, machine)| (machine.qualify(USER), *machine));
+        let named = all.iter().map(|(name, machine)| ((*name).to_owned(), *machine)).chain(users);
+        let mut names: Vec<(MemberName, MachineName)> = named
+            .filter_map(|(name, machine)| Some((MemberName::parse(&name).ok()?, machine.clone())))
+            .collect();
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Accepts what the log does not have as a letter for that machine, durably.
+    fn accept_found(&self, found: &[Found]) -> Result<usize, OfficeError> {
+        let now = self.office.now();
+        let mut accepted: Vec<Acceptance> = Vec::new();
+        for Found { inbox, machine, messages, .. } in found {
+            for message in messages {
+                let known = self.office.books.with(|ledger| {
+                    let Some(known) = ledger.message_in(inbox, &message.id)? else { return Ok(None) };
+                    ledger.draft_of(&known)
+                })?;
+                let is_collected =
+                    known.as_deref().and_then(parse_draft).is_some_and(|draft| draft.home.is_some());
+                if !is_collected {
+                    let draft = draft_of(message, &inbox.name, machine, now);
+                    let new = effects::noticed(&as_message(&draft), now.as_millis());
+                    let new = atm_ledger::NewMessage { home: Some(machine.to_string()), ..new };
+                    let draft = render_draft(&draft);
+                    accepted.push(Acceptance { inbox: inbox.clone(), message: new, is_new: true, draft });
+                }
+            }
+        }
+        if !found.is_empty() {
+            self.office.books.with(|ledger| {
+                ledger.accept(&accepted, now.as_millis(), COLLECTOR)?;
+                ledger.make_durable()
+            })?;
+        }
+        Ok(accepted.len())
+    }
+}
+
+/// What is carried of an entry that a client wrote.
+fn draft_of(message: &Message, to: &str, machine: &MachineName, now: Stamp) -> Draft {
+    Draft {
+        id: message.id.clone(),
+        from: message.from.clone(),
+        to: to.to_owned(),
+        text: message.text.clone(),
+        summary: message.summary.clone(),
+        timestamp: message.sent_at.unwrap_or(now),
+        color: message.color.clone(),
+        delivery: Delivery::Delivered,
+        ack_id: message.ack_id(),
+        ours: Ours { offer: None, session: None, origin: None, ..message.ours() },
+        kind: message.outer_type.clone().filter(|kind| kind != "message"),
+        recipients: Vec::new(),
+        metadata: metadata::others(message.metadata.as_deref()),
+        home: Some(machine.clone()),
+    }
+}

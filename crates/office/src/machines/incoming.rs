@@ -1,0 +1,236 @@
+//! Mail from other machines: taken in once, under the same policy as mail from here.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use atm_ledger::{Evidence, Recorded, Stage};
+use atm_store::points;
+use atm_wire::message::Ours;
+use atm_wire::payload::classify;
+use atm_wire::{Draft, MachineName, MemberName, TeamName, metadata};
+
+use super::{Machines, Receipt, Table};
+use crate::error::{ErrorKind, OfficeError};
+use crate::mail::address::Addressed;
+use crate::mail::outbox::parse_draft;
+use crate::protocol::policy::Abroad;
+use crate::team::Team;
+
+/// The longest id that is taken in, in bytes.
+const LONGEST_ID: usize = 200;
+
+/// A letter that came from another machine.
+#[derive(Debug, Clone)]
+pub struct Incoming {
+    /// The team, as it is called here.
+    pub team: TeamName,
+    /// The recipient, as it is called here.
+    pub to: String,
+    /// The sender, as it is called on its machine.
+    pub from: String,
+    /// The machine that it came from, as its signature shows.
+    pub machine: MachineName,
+    /// That machine says that the sender leads the team there.
+    pub from_lead: bool,
+    /// This machine's people trust that machine's lead as their own.
+    pub as_lead: bool,
+    /// Its id.
+    pub id: String,
+    /// All that it takes to write it, as the other machine's office made it.
+    pub letter: String,
+}
+
+/// What came of taking a letter in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TakenIn {
+    /// It is in its inbox.
+    Written(Vec<Receipt>),
+    /// It was taken in before: all that became of it since.
+    Known(Vec<Receipt>),
+    /// It is accepted, durably, and its inbox is busy: it will be written, and a receipt tells it then.
+    Accepted,
+    /// It is not taken in, and never will be.
+    Refused(Receipt),
+    /// Its recipient's home is not this machine; which one it is, if that is known.
+    NotHome(Option<MachineName>),
+}
+
+/// What is decided about a letter before anything is written.
+enum Verdict {
+    Accept(Box<Addressed>),
+    Refuse(String),
+    Known(Box<Recorded>),
+    NotHome(Option<MachineName>),
+}
+
+/// The teams that letters are for, each loaded once, with what is known of other machines in it.
+type Teams<'a> = HashMap<TeamName, (Team<'a>, Table)>;
+
+impl<'a> Machines<'a> {
+    /// Takes letters in, in their order, each once; all that is answered is durable. An error means that the letter has to
+    /// be brought again.
+    pub fn take_in(&self, incoming: &[Incoming]) -> Vec<Result<TakenIn, OfficeError>> {
+        let mut teams = Teams::new();
+        let mut answers: Vec<Option<Result<TakenIn, OfficeError>>> = Vec::new();
+        let (mut places, mut accepted) = (Vec::new(), Vec::new());
+        for (place, letter) in incoming.iter().enumerate() {
+            answers.push(match self.judge(letter, &mut teams) {
+                Ok(Verdict::Accept(addressed)) => {
+                    places.push(place);
+                    accepted.push(*addressed);
+                    None
+                }
+                Ok(Verdict::Refuse(why)) => Some(self.refusal(letter, &why).map(TakenIn::Refused)),
+                Ok(Verdict::Known(message)) => Some(self.known(letter, *message)),
+                Ok(Verdict::NotHome(machine)) => Some(Ok(TakenIn::NotHome(machine))),
+                Err(error) => Some(Err(error)),
+            });
+        }
+        if !accepted.is_empty() {
+            let sent = self.office.deliver(accepted, false);
+            points::reached("taken_in");
+            let is_durable = self.make_durable().is_ok();
+            for (place, sent) in places.into_iter().zip(sent) {
+                let durable = || if is_durable { Ok(()) } else { self.make_durable() };
+                let answer = sent.and_then(|sent| {
+                    durable()?;
+                    if sent.is_only_accepted() {
+                        Ok(TakenIn::Accepted)
+                    } else {
+                        self.written(&incoming[place])
+                    }
+                });
+                answers[place] = Some(answer);
+            }
+        }
+        // Each has its answer by now.
+        answers.into_iter().map(|answer| answer.unwrap_or(Ok(TakenIn::Accepted))).collect()
+    }
+
+    fn judge(&self, letter: &Incoming, teams: &mut Teams<'a>) -> Result<Verdict, OfficeError> {
+        let office = self.office;
+        let (team, table) = match teams.entry(letter.team.clone()) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => match office.team(&letter.team) {
+                Ok(team) => place.insert((team, office.table(&letter.team))),
+                Err(OfficeError::NoTeam { .. }) => {
+                    return Ok(Verdict::Refuse(format!("there is no team {} here", letter.team)));
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let names =
+            (MemberName::parse(&letter.to), MemberName::parse(&table.name_of(&letter.from, &letter.machine)));
+        let (to, from) = match names {
+            (Ok(to), Ok(from)) => (to, from),
+            (Err(error), _) | (_, Err(error)) => return Ok(Verdict::Refuse(error.to_string())),
+        };
+        if let Some(machine) = team.config().machine_of(to.as_str()) {
+            return Ok(Verdict::NotHome(Some(machine.clone())));
+        }
+        let inbox = team.inbox_key(&to);
+        // The ledger is asked before the policy: what was answered once is answered the same again.
+        let known = office.books.with(|ledger| {
+            let Some(known) = ledger.message_in(&inbox, &letter.id)? else { return Ok(None) };
+            // What could not be written was withdrawn, and is tried again.
+            let is_withdrawn =
+                known.stage == Stage::Failed && !ledger.has_reached(&inbox, &letter.id, Stage::Written)?;
+            Ok(Some(known).filter(|_| !is_withdrawn))
+        })?;
+        if let Some(known) = known {
+            let is_same =
+                known.machine.as_deref() == Some(letter.machine.as_str()) && known.sender == from.as_str();
+            return Ok(if is_same {
+                Verdict::Known(Box::new(known))
+            } else {
+                Verdict::Refuse(format!("another message for {to} has the id {}", letter.id))
+            });
+        }
+        let draft = match received(letter, &from, &to) {
+            Ok(draft) => draft,
+            Err(why) => return Ok(Verdict::Refuse(why)),
+        };
+        let content = classify(draft.text.trim(), None);
+        let abroad = Abroad {
+            name: &from,
+            there: &letter.from,
+            machine: &letter.machine,
+            leads: letter.from_lead || table.leads(&letter.from, &letter.machine),
+            is_trusted: letter.as_lead,
+        };
+        match team.check_policy_of(&abroad, &to, &content) {
+            Err(error) if error.kind() == ErrorKind::Refused => {
+                return Ok(Verdict::Refuse(error.to_string()));
+            }
+            checked => checked?,
+        }
+        match Addressed::from_elsewhere(team, draft, content, from, to) {
+            Err(OfficeError::NoMember { .. }) => Ok(Verdict::NotHome(None)),
+            addressed => Ok(Verdict::Accept(Box::new(addressed?))),
+        }
+    }
+
+    fn written(&self, letter: &Incoming) -> Result<TakenIn, OfficeError> {
+        let name = MemberName::parse(&letter.to)?;
+        let inbox = self.office.inbox_key(&letter.team, &name);
+        let message = self.office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
+        let message = message.ok_or_else(|| OfficeError::NotRecorded { id: letter.id.clone() })?;
+        Ok(TakenIn::Written(self.receipts_of(&message)?))
+    }
+
+    /// One that was taken in before; if its writer died, it is written now.
+    fn known(&self, letter: &Incoming, message: Recorded) -> Result<TakenIn, OfficeError> {
+        let mut message = message;
+        if message.stage == Stage::Accepted {
+            self.office.complete_accepted(&letter.team, Some(&MemberName::parse(&letter.to)?));
+            let again = self.office.books.with(|ledger| ledger.message_in(&message.inbox, &message.id))?;
+            message = again.unwrap_or(message);
+        }
+        // It may be on record in a log that a power cut would still undo.
+        self.make_durable()?;
+        if message.stage == Stage::Accepted {
+            return Ok(TakenIn::Accepted);
+        }
+        Ok(TakenIn::Known(self.receipts_of(&message)?))
+    }
+
+    fn make_durable(&self) -> Result<(), OfficeError> {
+        Ok(self.office.books.with(|ledger| ledger.make_durable())?)
+    }
+
+    fn refusal(&self, letter: &Incoming, why: &str) -> Result<Receipt, OfficeError> {
+        Ok(Receipt {
+            id: letter.id.clone(),
+            team: letter.team.clone(),
+            to: letter.to.clone(),
+            for_machine: letter.machine.clone(),
+            stage: Stage::Failed,
+            at: self.office.now(),
+            evidence: Evidence::certain(format!("refused: {why}")),
+            origin: self.identity()?.origin,
+        })
+    }
+}
+
+/// What is written of a letter from another machine: who it is from, and for, is what was checked here.
+fn received(letter: &Incoming, from: &MemberName, to: &MemberName) -> Result<Draft, String> {
+    let draft = parse_draft(&letter.letter).ok_or("it cannot be read")?;
+    if draft.id != letter.id {
+        return Err("it is under another message's id".to_owned());
+    }
+    if letter.id.is_empty() || letter.id.len() > LONGEST_ID || letter.id.chars().any(char::is_control) {
+        return Err("its id is none".to_owned());
+    }
+    if draft.text.trim().is_empty() {
+        return Err("it has no text".to_owned());
+    }
+    metadata::check(&draft.metadata).map_err(|error| error.to_string())?;
+    let machine = Some(letter.machine.to_string());
+    Ok(Draft {
+        from: from.to_string(),
+        to: to.to_string(),
+        ours: Ours { machine, origin: None, session: None, offer: None, ..draft.ours },
+        home: None,
+        ..draft
+    })
+}

@@ -1,0 +1,107 @@
+//! Members of other machines, as they stand in a team here.
+
+use atm_wire::team::RemoteEntry;
+use atm_wire::{Color, MachineName, MemberName, TeamName};
+
+use super::place::{Refusal, RemoteMember, place};
+use super::{Home, Machines, Table};
+use crate::error::OfficeError;
+
+/// A member of this machine, as others are told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalMember {
+    /// Its name.
+    pub name: String,
+    /// It leads the team here.
+    pub is_lead: bool,
+    /// Whether it is there: `online`, `idle`, `stalled`, `offline` or `unknown`.
+    pub state: String,
+}
+
+/// What came of placing the members of other machines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// The names that came, as they are called here.
+    pub added: Vec<String>,
+    /// The names that went.
+    pub removed: Vec<String>,
+    /// Those who have no place here.
+    pub refused: Vec<Refusal>,
+}
+
+impl Machines<'_> {
+    /// Makes these the members of other machines that a team has here: entries in its `config.json`, each with an inbox.
+    /// Members of this machine are not touched, and what is as it should be is not written.
+    pub fn set_members(&self, team: &TeamName, remote: &[RemoteMember]) -> Result<Placed, OfficeError> {
+        let office = self.office;
+        let folder = office.folder(team)?;
+        let config = folder.load()?;
+        let lead = office.lead_of(team, &config).ok();
+        let own = config.members.iter().filter(|member| member.machine.is_none());
+        let mut local: Vec<&str> = own.map(|member| member.name.as_str()).collect();
+        local.extend(lead.as_ref().map(MemberName::as_str));
+        let (placed, refused) = place(&local, remote);
+        let entries: Vec<RemoteEntry<'_>> = placed
+            .iter()
+            .enumerate()
+            .map(|(turn, (name, member))| RemoteEntry {
+                name,
+                agent_id: format!("{name}@{team}"),
+                machine: &member.machine,
+                color: Color::in_turn(turn),
+                joined_at: office.now(),
+            })
+            .collect();
+        // The table first: an entry without one is of a machine that nobody has heard of.
+        office.set_table(
+            team,
+            Table::new(placed.iter().map(|(name, member)| (name.to_string(), member.clone()))),
+        )?;
+        let changed = folder.mirror(&entries)?;
+        for (name, _) in &placed {
+            let mailbox = office.mailbox(team, name);
+            if !mailbox.exists() {
+                mailbox.create()?;
+            }
+        }
+        for name in changed.removed.iter().filter(|name| !changed.added.contains(name)) {
+            let Ok(name) = MemberName::parse(name) else { continue };
+            office.mailbox(team, &name).remove_if_empty()?;
+        }
+        Ok(Placed { added: changed.added, removed: changed.removed, refused })
+    }
+
+    /// Takes all members of other machines out of a team. Mail that waits for them goes on waiting.
+    pub fn unshare(&self, team: &TeamName) -> Result<Placed, OfficeError> {
+        self.set_members(team, &[])
+    }
+
+    /// The members of a team whose home is this machine.
+    pub fn local_members(&self, team: &TeamName) -> Result<Vec<LocalMember>, OfficeError> {
+        let mut team = self.office.team(team)?;
+        let lead = team.lead().ok().map(ToString::to_string);
+        let views = team.members();
+        let here = views.into_iter().filter(|view| view.machine.is_none() && view.has_entry);
+        let mut members: Vec<LocalMember> = here
+            .map(|view| LocalMember {
+                is_lead: lead.as_ref() == Some(&view.name),
+                state: view.state.as_str().to_owned(),
+                name: view.name,
+            })
+            .collect();
+        // A lead need not be a member.
+        if let Some(lead) = lead.filter(|lead| members.iter().all(|member| member.name != *lead)) {
+            members.push(LocalMember { name: lead, is_lead: true, state: "unknown".to_owned() });
+        }
+        Ok(members)
+    }
+
+    /// Where the home of a name is.
+    pub fn home(&self, team: &TeamName, name: &str) -> Result<Home, OfficeError> {
+        let config = self.office.folder(team)?.load()?;
+        let machine: Option<MachineName> = config.machine_of(name).cloned();
+        let known =
+            || self.office.table(team).machine_of(name).cloned().filter(|_| config.member(name).is_none());
+        Ok(machine.or_else(known).map_or(Home::Here, Home::Machine))
+    }
+}

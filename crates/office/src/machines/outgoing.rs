@@ -1,0 +1,119 @@
+//! Mail for other machines: accepted here, and carried by a bridge.
+
+use std::collections::{HashMap, HashSet};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use atm_ledger::{Fate, InboxKey, Stage, Undelivered};
+use atm_store::interrupt;
+use atm_wire::{Draft, MachineName, Stamp, TeamName};
+
+use super::{Machines, Table};
+use crate::error::OfficeError;
+use crate::mail::outbox::{parse_draft, render_draft};
+use crate::office::Office;
+
+/// How often a sender that waits for another machine asks: at first, and at most.
+const ASK_EVERY: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
+
+/// A letter that is accepted for another machine, and that this one does not know to be written.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// Its number: it grows from letter to letter within one epoch of the log, with gaps.
+    pub n: i64,
+    /// Its id.
+    pub id: String,
+    /// The team, as it is called here.
+    pub team: TeamName,
+    /// The recipient, as it is called on its machine.
+    pub to: String,
+    /// The recipient's home.
+    pub machine: MachineName,
+    /// The sender, as it is called here.
+    pub from: String,
+    /// All that it takes to write it there.
+    pub letter: String,
+    /// When it was accepted.
+    pub accepted_at: Stamp,
+}
+
+impl Machines<'_> {
+    /// What waits for other machines, after a number, in the order in which it was accepted, at most so many.
+    pub fn outgoing(&self, after: i64, most: usize) -> Result<Vec<Outgoing>, OfficeError> {
+        let office = self.office;
+        if !office.books.exist() {
+            return Ok(Vec::new());
+        }
+        let root = office.root_key();
+        let mut tables: HashMap<String, Table> = HashMap::new();
+        let (mut found, mut last) = (Vec::new(), after);
+        // What waits for members of this machine stands between, for a moment.
+        while found.len() < most {
+            let part = office.books.with(|ledger| ledger.undelivered(&root, last, most))?;
+            let Some(end) = part.last().map(|row| row.number) else { break };
+            last = end;
+            for row in part {
+                let Ok(team) = TeamName::parse(&row.inbox.team) else { continue };
+                let table = tables.entry(row.inbox.team.clone()).or_insert_with(|| office.table(&team));
+                found.extend(outgoing(row, team, table));
+            }
+        }
+        found.truncate(most);
+        Ok(found)
+    }
+
+    /// Which of these numbers are of letters that still wait for another machine.
+    pub fn still_outgoing(&self, numbers: &[i64]) -> Result<HashSet<i64>, OfficeError> {
+        Ok(self.office.books.with(|ledger| ledger.still_undelivered(numbers))?)
+    }
+}
+
+/// What waits, as a letter for another machine, if it is one. A member that moved since is found at its new home.
+fn outgoing(row: Undelivered, team: TeamName, table: &Table) -> Option<Outgoing> {
+    let draft = parse_draft(&row.draft)?;
+    let home = draft.home.clone()?;
+    let to = home.unqualify(&row.inbox.name).to_owned();
+    let machine = table.machine_of(&row.inbox.name).cloned().unwrap_or(home);
+    Some(Outgoing {
+        n: row.number,
+        id: row.id,
+        team,
+        to,
+        machine,
+        from: draft.from.clone(),
+        letter: render_draft(&Draft { home: None, ..draft }),
+        accepted_at: Stamp::from_millis(row.at),
+    })
+}
+
+impl Office {
+    /// Waits, as long as a bridge runs and a little time allows, until other machines have told what became of letters.
+    pub(crate) fn await_machines(&self, letters: &[(InboxKey, String)]) {
+        if letters.is_empty() || self.machine_patience.is_zero() || !self.machines().is_served() {
+            return;
+        }
+        let deadline = Instant::now() + self.machine_patience;
+        let mut pause = ASK_EVERY.0;
+        let waits = |(inbox, id): &(InboxKey, String)| {
+            let fate = self.books.with(|ledger| ledger.fate(inbox, id));
+            fate.is_ok_and(|fate| fate == Fate::Waiting)
+        };
+        while letters.iter().any(waits) && Instant::now() < deadline && !interrupt::is_requested() {
+            thread::sleep(pause);
+            pause = (pause * 2).min(ASK_EVERY.1);
+        }
+    }
+
+    /// How far a letter for another machine came, and what that machine said where it refused it.
+    pub(crate) fn told_of(&self, inbox: &InboxKey, id: &str) -> Result<(Stage, Option<String>), OfficeError> {
+        Ok(self.books.with(|ledger| {
+            let Some(message) = ledger.message_in(inbox, id)? else { return Ok((Stage::Accepted, None)) };
+            if message.stage != Stage::Failed {
+                return Ok((message.stage, None));
+            }
+            let stages = ledger.stages(&message)?;
+            let why = stages.into_iter().rev().find(|record| record.stage == Stage::Failed);
+            Ok((Stage::Failed, why.map(|record| record.evidence.what)))
+        })?)
+    }
+}

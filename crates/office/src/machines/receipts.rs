@@ -1,0 +1,199 @@
+//! What becomes of mail on its recipient's machine, told to its sender's.
+
+use std::collections::HashMap;
+
+use atm_ledger::{Cursor, Event, Evidence, Feed, InboxKey, Ledger, LedgerError, Received, Recorded, Stage};
+use atm_store::points;
+use atm_wire::{MachineName, Stamp, TeamName};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{Machines, Outgoing};
+use crate::error::OfficeError;
+use crate::mail::outbox::{as_message, parse_draft};
+use crate::trail::effects;
+
+/// What became of a message that came from another machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The message.
+    pub id: String,
+    /// The team, as it is called where the receipt is made.
+    pub team: TeamName,
+    /// The recipient, as it is called there.
+    pub to: String,
+    /// The sender's machine: whom the receipt is for.
+    pub for_machine: MachineName,
+    /// How far the message came.
+    pub stage: Stage,
+    /// When.
+    pub at: Stamp,
+    /// How that is known.
+    pub evidence: Evidence,
+    /// The log that has the event, 32 hexadecimal digits.
+    pub origin: String,
+}
+
+impl Machines<'_> {
+    /// What became, after a cursor, of mail that came from other machines, at most so many events further, and where the
+    /// next ones begin. Without a cursor, or with one of a log that is gone, from the start. Only events of this machine
+    /// are told.
+    pub fn receipts_since(
+        &self,
+        cursor: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<Receipt>, String), OfficeError> {
+        let root = self.office.root_key();
+        let told = self.office.books.with(|ledger| {
+            let (_, origin) = ledger.identity()?;
+            let origin = origin.simple().to_string();
+            let from = match cursor.and_then(|cursor| cursor.parse().ok()) {
+                Some(cursor) => cursor,
+                None => ledger.start()?,
+            };
+            let (events, next) = events_since(ledger, &from, most)?;
+            let mut machines: HashMap<(InboxKey, String), Option<MachineName>> = HashMap::new();
+            let mut receipts = Vec::new();
+            for event in events.into_iter().filter(|event| event.origin == origin && event.new.is_none()) {
+                let (Some(stage), Some(inbox), Some(id)) = (event.kind.stage(), event.inbox, event.message)
+                else {
+                    continue;
+                };
+                if inbox.root != root {
+                    continue;
+                }
+                let known = (inbox, id);
+                let machine = match machines.get(&known) {
+                    Some(machine) => machine.clone(),
+                    None => ledger.message_in(&known.0, &known.1)?.as_ref().and_then(came_from),
+                };
+                machines.insert(known.clone(), machine.clone());
+                let Some(for_machine) = machine else { continue };
+                let evidence = event.evidence.unwrap_or_else(|| Evidence::certain(stage.as_str()));
+                receipts.extend(receipt(known, for_machine, (stage, event.at, evidence), &origin));
+            }
+            Ok((receipts, next.to_string()))
+        })?;
+        Ok(told)
+    }
+
+    /// All that this machine knows of a message that came from another one.
+    pub(super) fn receipts_of(&self, message: &Recorded) -> Result<Vec<Receipt>, OfficeError> {
+        let Some(machine) = came_from(message) else { return Ok(Vec::new()) };
+        let told = self.office.books.with(|ledger| {
+            let origin = ledger.identity()?.1.simple().to_string();
+            let stages = ledger.stages(message)?;
+            let told = stages.into_iter().filter(|record| record.stage > Stage::Accepted);
+            let told = told.filter(|record| record.evidence.machine.is_none());
+            let key = || (message.inbox.clone(), message.id.clone());
+            let receipts = told.filter_map(|record| {
+                receipt(key(), machine.clone(), (record.stage, record.at, record.evidence), &origin)
+            });
+            Ok(receipts.collect())
+        })?;
+        Ok(told)
+    }
+
+    /// Records what another machine tells of mail that is for its members; says how much of it was news. Being told
+    /// twice, or in another order, changes nothing. What is about other mail is passed over.
+    pub fn confirm(&self, from: &MachineName, receipts: &[Receipt]) -> Result<usize, OfficeError> {
+        let (office, root) = (self.office, self.office.root_key());
+        let now = office.now().as_millis();
+        let news = office.books.with(|ledger| {
+            let mut received = Vec::new();
+            for receipt in receipts.iter().filter(|receipt| receipt.stage != Stage::Accepted) {
+                for message in ledger.find(&root, &receipt.id, false)? {
+                    if is_about(ledger, receipt, from, &message)? {
+                        received.push(receipt.received(from, message));
+                    }
+                }
+            }
+            let news = ledger.receive(&received)?;
+            points::reached("receipt");
+            let mut count = 0;
+            for (told, news) in received.iter().zip(news) {
+                count += usize::from(news.is_news);
+                // What it answers is answered, now that it is where its recipient reads.
+                if news.has_waited
+                    && told.stage != Stage::Failed
+                    && let Some(draft) = ledger.draft_of(&told.message)?.as_deref().and_then(parse_draft)
+                {
+                    effects::record(ledger, &told.message.inbox, &as_message(&draft), now)?;
+                }
+            }
+            Ok(count)
+        })?;
+        Ok(news)
+    }
+
+    /// The receipt of a letter that cannot be carried, or that the other machine refused: it has failed.
+    pub fn receipt_of_failure(&self, letter: &Outgoing, why: &str) -> Result<Receipt, OfficeError> {
+        Ok(Receipt {
+            id: letter.id.clone(),
+            team: letter.team.clone(),
+            to: letter.to.clone(),
+            for_machine: letter.machine.clone(),
+            stage: Stage::Failed,
+            at: self.office.now(),
+            evidence: Evidence::certain(why),
+            origin: self.identity()?.origin,
+        })
+    }
+}
+
+impl Receipt {
+    fn received(&self, from: &MachineName, message: Recorded) -> Received {
+        let origin = Uuid::parse_str(&self.origin)
+            .unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_URL, from.as_str().as_bytes()));
+        let event = format!("{} {} {} {}", self.id, self.to, self.stage, self.at.as_millis());
+        Received {
+            message,
+            stage: self.stage,
+            at: self.at.as_millis(),
+            // Which machine says so is what its signature says, and nothing in the receipt.
+            evidence: self.evidence.clone().on_machine(from.as_str()),
+            origin: (origin, Uuid::new_v5(&origin, event.as_bytes())),
+        }
+    }
+}
+
+/// Whether a receipt is about a message, and from the machine that the message is for. A member that moved may have
+/// another home than the one it was sent to.
+fn is_about(
+    ledger: &Ledger,
+    receipt: &Receipt,
+    from: &MachineName,
+    message: &Recorded,
+) -> Result<bool, LedgerError> {
+    let InboxKey { team, name, .. } = &message.inbox;
+    if *team != receipt.team.as_str() || (*name != receipt.to && *name != from.qualify(&receipt.to)) {
+        return Ok(false);
+    }
+    let draft = ledger.draft_of(message)?.as_deref().and_then(parse_draft);
+    Ok(draft.and_then(|draft| draft.home).is_some_and(|home| home == *from))
+}
+
+/// The other machine that a message came from.
+fn came_from(message: &Recorded) -> Option<MachineName> {
+    MachineName::parse(message.machine.as_deref()?).ok()
+}
+
+fn receipt(
+    (inbox, id): (InboxKey, String),
+    for_machine: MachineName,
+    (stage, at, evidence): (Stage, i64, Evidence),
+    origin: &str,
+) -> Option<Receipt> {
+    let (team, at) = (TeamName::parse(&inbox.team).ok()?, Stamp::from_millis(at));
+    Some(Receipt { id, team, to: inbox.name, for_machine, stage, at, evidence, origin: origin.to_owned() })
+}
+
+fn events_since(ledger: &Ledger, from: &Cursor, most: usize) -> Result<(Vec<Event>, Cursor), LedgerError> {
+    Ok(match ledger.events_since(from, most)? {
+        Feed::Events { events, cursor } => (events, cursor),
+        Feed::Reset { .. } => match ledger.events_since(&ledger.start()?, most)? {
+            Feed::Events { events, cursor } => (events, cursor),
+            Feed::Reset { cursor } => (Vec::new(), cursor),
+        },
+    })
+}
