@@ -70,7 +70,7 @@ pub use recall::{Recall, Recaller};
 pub use remote::Mirrored;
 pub use scratch::Scratch;
 pub use seat::Seat;
-pub use serving::Serving;
+pub use serving::{Bell, Serving};
 pub use session::SessionNote;
 pub use signature::{Mailboxes, Signature};
 pub use stillness::Stillness;

@@ -1,10 +1,12 @@
 //! The one bridge of a state folder: who holds the lock is it. The system takes the lock back when its process dies.
 
 use std::fs::{File, TryLockError};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{IoContext, StoreError};
+use crate::files::Staged;
 use crate::paths::{State, create_private_folders};
 
 /// A bridge that was killed has the lock until the system has taken it back, and those who ask for it share it for a moment.
@@ -40,6 +42,32 @@ impl Serving {
     pub fn is_taken(state: &State) -> bool {
         let Ok(file) = File::open(state.bridge().join("lock")) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}
+
+/// Wakes those who wait for what a bridge brings into the ledger: a ledger itself gives no event that a reader of it would
+/// not cause, too. It is no promise, and not synced.
+#[derive(Debug)]
+pub struct Bell {
+    folder: PathBuf,
+}
+
+impl Bell {
+    /// The bell of a state folder.
+    pub fn of(state: &State) -> Self {
+        Self { folder: state.bridge().join("bell") }
+    }
+
+    /// The folder to watch, if a bridge ever rang.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.folder.is_dir().then(|| self.folder.clone())
+    }
+
+    /// Something came.
+    pub fn ring(&self) -> Result<(), StoreError> {
+        create_private_folders(&self.folder)?;
+        let (staged, _) = Staged::begin_beside(&self.folder.join("rung"))?;
+        staged.commit()
     }
 }
 

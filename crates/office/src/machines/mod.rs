@@ -13,8 +13,6 @@ mod outgoing;
 mod place;
 mod receipts;
 mod table;
-#[cfg(test)]
-mod tests;
 
 use atm_store::Serving;
 use atm_wire::MachineName;

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use atm_ledger::{Cursor, Event, Evidence, Feed, InboxKey, Ledger, LedgerError, Received, Recorded, Stage};
-use atm_store::points;
+use atm_ledger::{
+    Cursor, Event, Evidence, Feed, InboxKey, Kind, Ledger, LedgerError, Received, Recorded, Stage,
+};
+use atm_store::{Bell, points};
 use atm_wire::{MachineName, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -54,7 +56,11 @@ impl Machines<'_> {
             let (events, next) = events_since(ledger, &from, most)?;
             let mut machines: HashMap<(InboxKey, String), Option<MachineName>> = HashMap::new();
             let mut receipts = Vec::new();
-            for event in events.into_iter().filter(|event| event.origin == origin && event.new.is_none()) {
+            let is_told = |event: &Event| {
+                // What was withdrawn is brought again, and has not failed.
+                event.origin == origin && event.new.is_none() && event.kind != Kind::Withdrawn
+            };
+            for event in events.into_iter().filter(is_told) {
                 let (Some(stage), Some(inbox), Some(id)) = (event.kind.stage(), event.inbox, event.message)
                 else {
                     continue;
@@ -84,7 +90,8 @@ impl Machines<'_> {
             let origin = ledger.identity()?.1.simple().to_string();
             let stages = ledger.stages(message)?;
             let told = stages.into_iter().filter(|record| record.stage > Stage::Accepted);
-            let told = told.filter(|record| record.evidence.machine.is_none());
+            // What was withdrawn once, and written later, has not failed.
+            let told = told.filter(|record| record.stage != Stage::Failed || message.stage == Stage::Failed);
             let key = || (message.inbox.clone(), message.id.clone());
             let receipts = told.filter_map(|record| {
                 receipt(key(), machine.clone(), (record.stage, record.at, record.evidence), &origin)
@@ -123,6 +130,10 @@ impl Machines<'_> {
             }
             Ok(count)
         })?;
+        if news > 0 {
+            // Who does not hear it looks again after a while.
+            let _ = Bell::of(&office.state).ring();
+        }
         Ok(news)
     }
 

@@ -214,7 +214,8 @@ impl Outbox for Accepted<'_> {
             StoreError::Interrupted { .. } => {
                 self.stays_on_stop || self.fates.values().any(|fate| *fate == Fate::Written)
             }
-            _ => false,
+            // What another machine sent is not asked for again: it stays ours to write.
+            _ => self.own.iter().any(|own| own.ours.machine.is_some()),
         };
         if stays {
             return;

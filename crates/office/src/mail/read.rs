@@ -254,6 +254,9 @@ impl Office {
     }
 }
 
+/// Why the inbox of another machine's member is not read here.
+const READ_THERE: &str = "its mail is read there";
+
 impl Team<'_> {
     /// Hands out the first `limit` unread messages of `who`, or those from one sender.
     pub fn begin_read_from(
@@ -262,6 +265,7 @@ impl Team<'_> {
         from: Option<&MemberName>,
         limit: usize,
     ) -> Result<Reading, OfficeError> {
+        self.check_here(who, READ_THERE)?;
         let mailbox = self.known_mailbox(who)?;
         self.look_for(who);
         let turn = mailbox.turn()?;
@@ -270,6 +274,7 @@ impl Team<'_> {
 
     /// The same without marking anything, and without waiting for other readers.
     pub fn peek(&self, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
+        self.check_here(who, READ_THERE)?;
         let mailbox = self.known_mailbox(who)?;
         self.look_for(who);
         self.office().hand_out(self.name(), who, (None, limit), mailbox, None)

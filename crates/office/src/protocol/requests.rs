@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Recorded, Stage};
+use atm_store::Bell;
 use atm_store::watch::FolderWatch;
 use atm_wire::payload::{Content, Payload, classify};
 use atm_wire::{MemberName, Stamp, TeamName};
@@ -181,8 +182,8 @@ impl Office {
         }
     }
 
-    /// A watch over all inboxes of a team.
+    /// A watch over all inboxes of a team, and over what other machines tell.
     pub(crate) fn mail_watch(&self, team: &TeamName) -> FolderWatch {
-        self.hub.folders(self.mail_folders(team))
+        self.hub.folders(self.mail_folders(team).into_iter().chain(Bell::of(&self.state).folder()))
     }
 }

@@ -1,0 +1,144 @@
+//! What clients write into the inboxes of other machines' members.
+
+use std::fs;
+
+use atm_office::machines::Stage;
+use serde_json::json;
+
+use crate::world::{Machine, carry, laptop_and_desk, team};
+
+fn native(text: &str, is_new: bool) -> serde_json::Value {
+    let mut entry = json!({ "from": "team-lead", "text": text, "summary": "s", "timestamp": "2026-11-15T18:42:20.463Z",
+        "color": "blue", "read": false });
+    if is_new {
+        entry["type"] = "message".into();
+    }
+    entry
+}
+
+fn write(machine: &Machine, member: &str, entries: &[serde_json::Value]) {
+    let text = serde_json::to_string_pretty(entries).unwrap();
+    fs::write(machine.file(&format!("inboxes/{member}.json")), text).unwrap();
+}
+
+fn collect(machine: &Machine) -> usize {
+    machine.office.machines().collect(&team()).unwrap()
+}
+
+#[test]
+fn a_clients_own_mail_goes_to_the_other_machine_as_from_its_sender() {
+    let (laptop, desk) = laptop_and_desk();
+    write(&laptop, "bob", &[native("by my own tool", true), native("and again", true)]);
+    assert_eq!(collect(&laptop), 2);
+    assert_eq!(fs::read_to_string(laptop.file("inboxes/bob.json")).unwrap().trim(), "[]");
+    assert_eq!(collect(&laptop), 0);
+    carry(&[&laptop, &desk]);
+    let mail = desk.inbox("bob");
+    assert_eq!(desk.texts("bob"), ["by my own tool", "and again"]);
+    assert_eq!((mail[0].from.as_str(), mail[0].summary.as_deref()), ("team-lead.laptop", Some("s")));
+    assert_eq!(laptop.stage(&mail[0].id), Stage::Written);
+}
+
+#[test]
+fn old_clients_find_their_mail_marked_and_it_is_carried_once() {
+    let (laptop, desk) = laptop_and_desk();
+    write(&laptop, "bob", &[native("old manners", false)]);
+    assert_eq!((collect(&laptop), collect(&laptop)), (1, 0));
+    let left = laptop.inbox("bob");
+    assert_eq!((left.len(), left[0].read), (1, true));
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("bob"), ["old manners"]);
+}
+
+#[test]
+fn a_crash_between_the_log_and_the_file_doubles_nothing() {
+    let (laptop, desk) = laptop_and_desk();
+    let entries = [native("once", true)];
+    write(&laptop, "bob", &entries);
+    assert_eq!(collect(&laptop), 1);
+    // The file as it was: its reader died before it took the entry out.
+    write(&laptop, "bob", &entries);
+    assert_eq!(collect(&laptop), 0);
+    carry(&[&laptop, &desk]);
+    write(&laptop, "bob", &entries);
+    assert_eq!(collect(&laptop), 0, "also after it was carried");
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("bob"), ["once"]);
+}
+
+#[test]
+fn what_was_collected_survives_the_teams_folder() {
+    let (laptop, desk) = laptop_and_desk();
+    write(&laptop, "bob", &[native("my last words", true)]);
+    let sent = laptop.send("alice", "bob", "mine too");
+    collect(&laptop);
+    fs::remove_dir_all(laptop.file("")).unwrap();
+    // A look finds the team gone, and closes it.
+    let _ = laptop.office.look(&team());
+    carry_gone(&laptop, &desk);
+    assert_eq!(desk.texts("bob"), ["mine too", "my last words"]);
+    assert!(laptop.outgoing().is_empty());
+    assert_eq!(laptop.office.track(Some(&team()), &sent.id).unwrap().stage, Stage::Written);
+}
+
+/// As `carry`, from a machine whose part of the team is gone.
+fn carry_gone(from: &Machine, to: &Machine) {
+    let incoming: Vec<_> = from
+        .outgoing()
+        .into_iter()
+        .map(|letter| atm_office::machines::Incoming {
+            team: letter.team,
+            to: letter.to,
+            from: letter.from,
+            machine: from.name.clone(),
+            from_lead: false,
+            as_lead: false,
+            id: letter.id,
+            letter: letter.letter,
+        })
+        .collect();
+    let taken: Vec<_> = to.office.machines().take_in(&incoming).into_iter().map(Result::unwrap).collect();
+    from.confirm(to, &crate::world::said(&taken));
+}
+
+#[test]
+fn a_file_that_is_just_being_written_is_left_for_the_next_time() {
+    let (laptop, desk) = laptop_and_desk();
+    fs::write(laptop.file("inboxes/bob.json"), "[{\"from\":\"team-lead\",\"te").unwrap();
+    assert_eq!(collect(&laptop), 0);
+    write(&laptop, "bob", &[native("whole", true)]);
+    assert_eq!(collect(&laptop), 1);
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("bob"), ["whole"]);
+}
+
+#[test]
+fn mail_for_another_machines_user_is_collected_too() {
+    let (laptop, desk) = laptop_and_desk();
+    write(&laptop, "user-desk", &[native("to the person", true)]);
+    write(&laptop, "team-lead-desk", &[native("to the lead", true)]);
+    assert_eq!(collect(&laptop), 2);
+    carry(&[&laptop, &desk]);
+    assert_eq!(
+        (desk.texts("user"), desk.texts("team-lead")),
+        (vec!["to the person".into()], vec!["to the lead".into()])
+    );
+}
+
+#[test]
+fn an_entry_that_a_client_dropped_is_still_collected_for() {
+    let (laptop, desk) = laptop_and_desk();
+    let waits = laptop.send("alice", "bob", "accepted before");
+    // A client writes back the configuration that it has in memory.
+    let mut config: serde_json::Value = serde_json::from_str(&laptop.config()).unwrap();
+    config["members"].as_array_mut().unwrap().retain(|member| member["metadata"]["atm"]["machine"].is_null());
+    fs::write(laptop.file("config.json"), config.to_string()).unwrap();
+    write(&laptop, "bob", &[native("written meanwhile", true)]);
+    laptop.office.look(&team()).unwrap();
+    assert_eq!(laptop.texts("bob"), ["written meanwhile"], "what waits for a machine is in no file");
+    assert_eq!(laptop.stage(&waits.id), Stage::Accepted);
+    assert_eq!(collect(&laptop), 1);
+    crate::world::introduce(&[&laptop, &desk]);
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("bob"), ["accepted before", "written meanwhile"]);
+}

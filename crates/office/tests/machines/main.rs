@@ -1,0 +1,12 @@
+//! One team over several machines, without a network: offices with roots and states of their own, and a bridge that is a
+//! few calls in a row. Whatever it repeats or leaves out, each letter is in its inbox once, and its receipts come home.
+
+mod authority;
+mod carrying;
+mod collecting;
+mod homes;
+mod names;
+mod receipts;
+mod stopping;
+mod waiting;
+mod world;

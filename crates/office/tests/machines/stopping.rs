@@ -1,0 +1,102 @@
+//! Processes that die between any two calls, and inboxes that are busy.
+
+use std::fs;
+
+use atm_office::machines::{Stage, TakenIn};
+
+use crate::world::{carry, laptop_and_desk, said, team};
+
+/// The calls of a bridge for one letter; it dies after so many of them, on both machines, and begins again.
+#[test]
+fn whichever_call_was_the_last_the_letter_is_there_once_and_its_receipts_come_home() {
+    for last in 0..6 {
+        let (mut laptop, mut desk) = laptop_and_desk();
+        let sent = laptop.send("alice", "bob", "survive");
+        let mut calls = 0;
+        let mut goes_on = || {
+            calls += 1;
+            calls <= last
+        };
+        // As much of one round as it lives for; what is in memory is lost with it.
+        let _ = (|| {
+            if !goes_on() {
+                return;
+            }
+            let taken = desk.take_from(&laptop);
+            if !goes_on() {
+                return;
+            }
+            laptop.confirm(&desk, &said(&taken));
+            if !goes_on() {
+                return;
+            }
+            desk.read("bob");
+            if !goes_on() {
+                return;
+            }
+            let receipts = desk.receipts();
+            if !goes_on() {
+                return;
+            }
+            laptop.confirm(&desk, &receipts[..1]);
+        })();
+        laptop.restart();
+        desk.restart();
+        desk.forget_cursor();
+        carry(&[&laptop, &desk]);
+        assert_eq!(desk.texts("bob"), ["survive"], "after {last} calls");
+        desk.read("bob");
+        carry(&[&laptop, &desk]);
+        assert_eq!(laptop.stage(&sent.id), Stage::Seen, "after {last} calls");
+        assert!(laptop.outgoing().is_empty());
+    }
+}
+
+#[test]
+fn a_busy_inbox_does_not_lose_what_was_taken_in() {
+    let (laptop, mut desk) = laptop_and_desk();
+    let sent = laptop.send("alice", "bob", "through a locked door");
+    // A client holds its lock.
+    let lock = desk.file("inboxes/bob.json.lock");
+    fs::create_dir(&lock).unwrap();
+    assert_eq!(desk.take_from(&laptop), [TakenIn::Accepted]);
+    assert_eq!(desk.take_from(&laptop), [TakenIn::Accepted], "brought again");
+    assert!(desk.receipts().is_empty(), "it is in no inbox");
+    assert_eq!(laptop.stage(&sent.id), Stage::Accepted);
+    fs::remove_dir(&lock).unwrap();
+    desk.restart();
+    // Nobody brings it again: the next look writes it.
+    desk.office.look(&team()).unwrap();
+    laptop.confirm(&desk, &desk.receipts());
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("bob"), ["through a locked door"]);
+    assert_eq!(laptop.stage(&sent.id), Stage::Written);
+    assert!(desk.office.pending(&team()).unwrap().is_empty());
+}
+
+#[test]
+fn the_same_id_from_another_machine_is_refused() {
+    let (laptop, desk) = laptop_and_desk();
+    let sent = laptop.send("alice", "bob", "mine");
+    let letter = laptop.outgoing().remove(0);
+    carry(&[&laptop, &desk]);
+    let forged = atm_office::machines::Incoming {
+        team: team(),
+        to: "bob".into(),
+        from: "alice".into(),
+        machine: "cloud".parse().unwrap(),
+        from_lead: false,
+        as_lead: false,
+        id: sent.id.clone(),
+        letter: letter.letter.clone(),
+    };
+    let replayed = atm_office::machines::Incoming {
+        id: "another-id".into(),
+        machine: laptop.name.clone(),
+        ..forged.clone()
+    };
+    for taken in desk.office.machines().take_in(&[forged, replayed]) {
+        assert!(matches!(taken.unwrap(), TakenIn::Refused(_)));
+    }
+    assert_eq!(desk.texts("bob"), ["mine"]);
+}

@@ -1,0 +1,190 @@
+//! Machines, and the calls that a bridge makes between them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use atm_office::Office;
+use atm_office::machines::{Incoming, Outgoing, Receipt, RemoteMember, Stage, TakenIn};
+use atm_office::mail::send::{Letter, SendOptions, Sent};
+use atm_office::people::members::MemberPlan;
+use atm_office::people::teams::TeamPlan;
+use atm_store::{LockTimes, Root, State};
+use atm_wire::{MachineName, MemberName, Message, TeamName};
+
+pub(crate) const TEAM: &str = "demo";
+
+/// One machine with its part of the team.
+pub(crate) struct Machine {
+    pub(crate) name: MachineName,
+    pub(crate) office: Office,
+    /// Its lead is obeyed on other machines.
+    pub(crate) is_trusted: bool,
+    folder: tempfile::TempDir,
+    cursor: Mutex<Option<String>>,
+}
+
+pub(crate) fn team() -> TeamName {
+    TEAM.parse().unwrap()
+}
+
+pub(crate) fn name(name: &str) -> MemberName {
+    name.parse().unwrap()
+}
+
+impl Machine {
+    pub(crate) fn new(machine: &str, members: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let office = open(folder.path().to_owned());
+        office.create_team(&TeamPlan::new(TEAM, "over machines")).unwrap();
+        for member in members {
+            office.add_member(&team(), &MemberPlan::new(member)).unwrap();
+        }
+        let name = machine.parse().unwrap();
+        Self { name, office, is_trusted: false, folder, cursor: Mutex::default() }
+    }
+
+    /// The same machine after all its processes died: what was in memory is gone.
+    pub(crate) fn restart(&mut self) {
+        self.office = open(self.folder.path().to_owned());
+    }
+
+    pub(crate) fn send(&self, from: &str, to: &str, text: &str) -> Sent {
+        self.try_send(from, to, text).unwrap()
+    }
+
+    pub(crate) fn try_send(&self, from: &str, to: &str, text: &str) -> Result<Sent, atm_office::OfficeError> {
+        let letter = Letter::new(to.parse().unwrap(), text);
+        self.office.send(&team(), &name(from), &letter, SendOptions::default())
+    }
+
+    pub(crate) fn stage(&self, id: &str) -> Stage {
+        self.office.track(Some(&team()), id).unwrap().stage
+    }
+
+    /// What stands in an inbox file here.
+    pub(crate) fn inbox(&self, member: &str) -> Vec<Message> {
+        self.office.mailbox(&team(), &name(member)).list().unwrap().messages
+    }
+
+    pub(crate) fn texts(&self, member: &str) -> Vec<String> {
+        self.inbox(member).into_iter().map(|message| message.text).collect()
+    }
+
+    pub(crate) fn file(&self, below_team: &str) -> PathBuf {
+        self.folder.path().join("root/teams").join(TEAM).join(below_team)
+    }
+
+    pub(crate) fn config(&self) -> String {
+        fs::read_to_string(self.file("config.json")).unwrap()
+    }
+
+    pub(crate) fn read(&self, member: &str) {
+        self.office.begin_read(&team(), &name(member), usize::MAX).unwrap().confirm().unwrap();
+    }
+
+    fn announced(&self) -> Vec<RemoteMember> {
+        let own = self.office.machines().local_members(&team()).unwrap();
+        let remote = |member: atm_office::machines::LocalMember| RemoteMember {
+            name: member.name,
+            machine: self.name.clone(),
+            is_lead: member.is_lead,
+            state: member.state,
+            seen_at: None,
+        };
+        own.into_iter().map(remote).collect()
+    }
+
+    pub(crate) fn outgoing(&self) -> Vec<Outgoing> {
+        self.office.machines().outgoing(0, 1_000).unwrap()
+    }
+
+    fn incoming(&self, letter: &Outgoing) -> Incoming {
+        let leads = |name: &str| self.announced().iter().any(|member| member.is_lead && member.name == name);
+        Incoming {
+            team: letter.team.clone(),
+            to: letter.to.clone(),
+            from: letter.from.clone(),
+            machine: self.name.clone(),
+            from_lead: leads(&letter.from),
+            as_lead: self.is_trusted,
+            id: letter.id.clone(),
+            letter: letter.letter.clone(),
+        }
+    }
+
+    /// Takes in what another machine has for this one; says what came of each letter.
+    pub(crate) fn take_from(&self, other: &Self) -> Vec<TakenIn> {
+        let letters = other.outgoing().into_iter().filter(|letter| letter.machine == self.name);
+        let incoming: Vec<Incoming> = letters.map(|letter| other.incoming(&letter)).collect();
+        self.office.machines().take_in(&incoming).into_iter().map(Result::unwrap).collect()
+    }
+
+    /// The receipts that came since the last time.
+    pub(crate) fn receipts(&self) -> Vec<Receipt> {
+        let cursor = self.cursor.lock().unwrap().clone();
+        let (receipts, next) = self.office.machines().receipts_since(cursor.as_deref(), 10_000).unwrap();
+        *self.cursor.lock().unwrap() = Some(next);
+        receipts
+    }
+
+    /// As a bridge that lost what it had remembered.
+    pub(crate) fn forget_cursor(&self) {
+        *self.cursor.lock().unwrap() = None;
+    }
+
+    pub(crate) fn confirm(&self, from: &Self, receipts: &[Receipt]) -> usize {
+        let for_us: Vec<Receipt> =
+            receipts.iter().filter(|receipt| receipt.for_machine == self.name).cloned().collect();
+        self.office.machines().confirm(&from.name, &for_us).unwrap()
+    }
+}
+
+fn open(folder: PathBuf) -> Office {
+    let times = LockTimes { wait: Duration::from_millis(300), ..LockTimes::default() };
+    Office::new(Root::new(folder.join("root")), State::new(folder.join("state")))
+        .with_lock_times(times)
+        .with_machine_patience(Duration::ZERO)
+}
+
+/// What a letter that was taken in says to its sender's machine.
+pub(crate) fn said(taken: &[TakenIn]) -> Vec<Receipt> {
+    let of_one = |taken: &TakenIn| match taken {
+        TakenIn::Written(receipts) | TakenIn::Known(receipts) => receipts.clone(),
+        TakenIn::Refused(receipt) => vec![receipt.clone()],
+        TakenIn::Accepted | TakenIn::NotHome(_) => Vec::new(),
+    };
+    taken.iter().flat_map(of_one).collect()
+}
+
+/// Tells every machine the members of the others.
+pub(crate) fn introduce(machines: &[&Machine]) {
+    for machine in machines {
+        let others = machines.iter().filter(|other| other.name != machine.name);
+        let members: Vec<RemoteMember> = others.flat_map(|other| other.announced()).collect();
+        machine.office.machines().set_members(&team(), &members).unwrap();
+    }
+}
+
+/// Carries everything that waits between machines, both ways, once, with all receipts.
+pub(crate) fn carry(machines: &[&Machine]) {
+    for to in machines {
+        for from in machines.iter().filter(|from| from.name != to.name) {
+            from.confirm(to, &said(&to.take_from(from)));
+        }
+    }
+    for from in machines {
+        let receipts = from.receipts();
+        for to in machines.iter().filter(|to| to.name != from.name) {
+            to.confirm(from, &receipts);
+        }
+    }
+}
+
+/// A laptop with Alice and a desk with Bob, who know each other.
+pub(crate) fn laptop_and_desk() -> (Machine, Machine) {
+    let (laptop, desk) = (Machine::new("laptop", &["alice"]), Machine::new("desk", &["bob"]));
+    introduce(&[&laptop, &desk]);
+    (laptop, desk)
+}
