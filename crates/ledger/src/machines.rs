@@ -11,11 +11,11 @@ use uuid::Uuid;
 use crate::arrivals::{draft_in, stop_waiting};
 use crate::error::LedgerError;
 use crate::log::append::{append, root_id};
-use crate::log::event::{Incarnation, Key, Kind, NewEvent, RootId};
+use crate::log::event::{Body, Incarnation, Key, Kind, NewEvent, RootId};
 use crate::lookup::Recorded;
 use crate::open::Ledger;
 use crate::record::{draft_of, find_inbox, has_reached};
-use crate::row::InboxKey;
+use crate::row::{InboxKey, NewMessage};
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage};
 
@@ -110,6 +110,26 @@ impl Ledger {
     /// All that it takes to write a message again that was found, also one of a team that had the name before.
     pub fn draft_of(&self, message: &Recorded) -> Result<Option<String>, LedgerError> {
         self.read(|view| draft_of(view, message.seq))
+    }
+
+    /// Records that a message from another machine was refused: it is known from here on, has failed, and waits nowhere.
+    pub fn refuse(
+        &mut self,
+        inbox: &InboxKey,
+        message: &NewMessage,
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<(), LedgerError> {
+        let evidence = evidence.to_json();
+        let body = Body::new(message, None).to_json();
+        self.append(|log| {
+            let key = inbox.make_key(log)?;
+            append(
+                log,
+                &NewEvent::of(Kind::Accepted, now, key, &message.id).evidence(&evidence).body(Some(&body)),
+            )?;
+            append(log, &NewEvent::of(Kind::Failed, now, key, &message.id).evidence(&evidence)).map(drop)
+        })
     }
 
     /// Records what another machine tells of messages, all of it or nothing. A stage that a message has reached is not

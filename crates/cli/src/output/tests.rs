@@ -56,6 +56,7 @@ fn member(name: &str, state: Presence, unread: usize) -> MemberView {
         model: Some("claude-opus-4-5-20260101".to_owned()),
         color: Some("blue".to_owned()),
         lead: name == "team-lead",
+        machine: None,
         has_entry: true,
         activity: (unread == 3).then(|| "waiting for permission".to_owned()),
         metadata: atm_wire::metadata::Metadata::new(),

@@ -1,10 +1,11 @@
 //! Mail from other machines: taken in once, under the same policy as mail from here.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use atm_ledger::{Evidence, Recorded, Stage};
-use atm_store::points;
+use atm_store::{StoreError, points};
 use atm_wire::message::Ours;
 use atm_wire::payload::classify;
 use atm_wire::{Draft, MachineName, MemberName, TeamName, metadata};
@@ -12,9 +13,10 @@ use atm_wire::{Draft, MachineName, MemberName, TeamName, metadata};
 use super::{Machines, Receipt, Table};
 use crate::error::{ErrorKind, OfficeError};
 use crate::mail::address::Addressed;
-use crate::mail::outbox::parse_draft;
+use crate::mail::outbox::{as_message, parse_draft};
 use crate::protocol::policy::Abroad;
 use crate::team::Team;
+use crate::trail::effects;
 
 /// The longest id that is taken in, in bytes.
 const LONGEST_ID: usize = 200;
@@ -73,15 +75,25 @@ impl<'a> Machines<'a> {
         let mut teams = Teams::new();
         let mut answers: Vec<Option<Result<TakenIn, OfficeError>>> = Vec::new();
         let (mut places, mut accepted) = (Vec::new(), Vec::new());
+        let mut stopped: HashSet<(&TeamName, &str)> = HashSet::new();
         for (place, letter) in incoming.iter().enumerate() {
-            answers.push(match self.judge(letter, &mut teams) {
+            let recipient = (&letter.team, letter.to.as_str());
+            let judged = if stopped.contains(&recipient) {
+                Err(behind(letter))
+            } else {
+                self.judge(letter, &mut teams)
+            };
+            if judged.is_err() {
+                stopped.insert(recipient);
+            }
+            answers.push(match judged {
                 Ok(Verdict::Accept(addressed)) => {
                     places.push(place);
                     accepted.push(*addressed);
                     None
                 }
                 Ok(Verdict::Refuse(why)) => Some(self.refusal(letter, &why).map(TakenIn::Refused)),
-                Ok(Verdict::Known(message)) => Some(self.known(letter, *message)),
+                Ok(Verdict::Known(message)) => Some(self.known_letter(letter, *message)),
                 Ok(Verdict::NotHome(machine)) => Some(Ok(TakenIn::NotHome(machine))),
                 Err(error) => Some(Err(error)),
             });
@@ -107,6 +119,17 @@ impl<'a> Machines<'a> {
         answers.into_iter().map(|answer| answer.unwrap_or(Ok(TakenIn::Accepted))).collect()
     }
 
+    /// Whether letters were taken in, or refused, before: by team, recipient and id.
+    pub fn known(&self, letters: &[(TeamName, String, String)]) -> Result<Vec<bool>, OfficeError> {
+        let office = self.office;
+        let known = |(team, to, id): &(TeamName, String, String)| {
+            let Ok(name) = MemberName::parse(to) else { return Ok(false) };
+            let inbox = office.inbox_key(team, &name);
+            Ok(office.books.with(|ledger| Ok(ledger.unknown(&inbox, &[id])?.is_empty()))?)
+        };
+        letters.iter().map(known).collect()
+    }
+
     fn judge(&self, letter: &Incoming, teams: &mut Teams<'a>) -> Result<Verdict, OfficeError> {
         let office = self.office;
         let (team, table) = match teams.entry(letter.team.clone()) {
@@ -130,13 +153,7 @@ impl<'a> Machines<'a> {
         }
         let inbox = team.inbox_key(&to);
         // The ledger is asked before the policy: what was answered once is answered the same again.
-        let known = office.books.with(|ledger| {
-            let Some(known) = ledger.message_in(&inbox, &letter.id)? else { return Ok(None) };
-            // What could not be written was withdrawn, and is tried again.
-            let is_withdrawn =
-                known.stage == Stage::Failed && !ledger.has_reached(&inbox, &letter.id, Stage::Written)?;
-            Ok(Some(known).filter(|_| !is_withdrawn))
-        })?;
+        let known = office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
         if let Some(known) = known {
             let is_same =
                 known.machine.as_deref() == Some(letter.machine.as_str()) && known.sender == from.as_str();
@@ -160,6 +177,13 @@ impl<'a> Machines<'a> {
         };
         match team.check_policy_of(&abroad, &to, &content) {
             Err(error) if error.kind() == ErrorKind::Refused => {
+                let now = office.now().as_millis();
+                let new = effects::noticed_with(&as_message(&draft), &content, now);
+                let evidence = Evidence::certain(format!("refused: {error}"));
+                office.books.with(|ledger| {
+                    ledger.refuse(&inbox, &new, now, &evidence)?;
+                    ledger.make_durable()
+                })?;
                 return Ok(Verdict::Refuse(error.to_string()));
             }
             checked => checked?,
@@ -179,7 +203,7 @@ impl<'a> Machines<'a> {
     }
 
     /// One that was taken in before; if its writer died, it is written now.
-    fn known(&self, letter: &Incoming, message: Recorded) -> Result<TakenIn, OfficeError> {
+    fn known_letter(&self, letter: &Incoming, message: Recorded) -> Result<TakenIn, OfficeError> {
         let mut message = message;
         if message.stage == Stage::Accepted {
             self.office.complete_accepted(&letter.team, Some(&MemberName::parse(&letter.to)?));
@@ -188,10 +212,12 @@ impl<'a> Machines<'a> {
         }
         // It may be on record in a log that a power cut would still undo.
         self.make_durable()?;
-        if message.stage == Stage::Accepted {
-            return Ok(TakenIn::Accepted);
-        }
-        Ok(TakenIn::Known(self.receipts_of(&message)?))
+        let receipts = self.receipts_of(&message)?;
+        Ok(match receipts.as_slice() {
+            _ if message.stage == Stage::Accepted => TakenIn::Accepted,
+            [refusal] if refusal.stage == Stage::Failed => TakenIn::Refused(refusal.clone()),
+            _ => TakenIn::Known(receipts),
+        })
     }
 
     fn make_durable(&self) -> Result<(), OfficeError> {
@@ -210,6 +236,11 @@ impl<'a> Machines<'a> {
             origin: self.identity()?.origin,
         })
     }
+}
+
+/// One before it, for the same recipient, has to be brought again: it does not overtake that one.
+fn behind(letter: &Incoming) -> OfficeError {
+    StoreError::Unsettled { path: PathBuf::from(format!("mail for {}@{}", letter.to, letter.team)) }.into()
 }
 
 /// What is written of a letter from another machine: who it is from, and for, is what was checked here.

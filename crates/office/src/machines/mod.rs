@@ -14,7 +14,9 @@ mod place;
 mod receipts;
 mod table;
 
-use atm_store::Serving;
+use std::path::PathBuf;
+
+use atm_store::{Bell, Serving};
 use atm_wire::MachineName;
 
 pub use atm_ledger::{Evidence, Stage};
@@ -69,6 +71,13 @@ impl Machines<'_> {
     /// Becomes the one bridge of this state folder, for as long as the answer lives; `None` if there is one.
     pub fn serve(&self) -> Result<Option<Serving>, OfficeError> {
         Ok(Serving::take(&self.office.state)?)
+    }
+
+    /// The folder in which something changes when there is new outgoing mail, or when receipts were recorded.
+    pub fn bell(&self) -> Result<PathBuf, OfficeError> {
+        let bell = Bell::of(&self.office.state);
+        bell.ring()?;
+        Ok(bell.folder().unwrap_or_default())
     }
 
     /// Whether a bridge runs here.

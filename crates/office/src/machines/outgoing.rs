@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use atm_ledger::{Fate, InboxKey, Stage, Undelivered};
-use atm_store::interrupt;
+use atm_store::{Bell, interrupt};
 use atm_wire::{Draft, MachineName, Stamp, TeamName};
 
 use super::{Machines, Table};
@@ -89,9 +89,11 @@ fn outgoing(row: Undelivered, team: TeamName, table: &Table) -> Option<Outgoing>
 impl Office {
     /// Waits, as long as a bridge runs and a little time allows, until other machines have told what became of letters.
     pub(crate) fn await_machines(&self, letters: &[(InboxKey, String)]) {
-        if letters.is_empty() || self.machine_patience.is_zero() || !self.machines().is_served() {
+        if letters.is_empty() || !self.machines().is_served() {
             return;
         }
+        // A bridge that does not hear it looks again after a while.
+        let _ = Bell::of(&self.state).ring();
         let deadline = Instant::now() + self.machine_patience;
         let mut pause = ASK_EVERY.0;
         let waits = |(inbox, id): &(InboxKey, String)| {

@@ -35,6 +35,10 @@ fn another_machines_lead_is_obeyed_only_if_that_machine_is_trusted_as_lead() {
         assert_eq!(desk.texts("bob").last().unwrap(), "and a word");
         assert!(laptop.outgoing().is_empty(), "a refused order does not wait");
         if !is_trusted {
+            // Trust that comes later does not change what was answered.
+            laptop.is_trusted = true;
+            let key = (team(), "bob".to_owned(), task.clone());
+            assert_eq!(desk.office.machines().known(&[key]).unwrap(), [true]);
             let track = laptop.office.track(Some(&team()), &asked.sent.id).unwrap();
             let why = track.stages.iter().find(|stage| stage.stage == Stage::Failed).unwrap();
             assert!(why.evidence.what.contains("trusted as lead"), "{}", why.evidence.what);

@@ -67,6 +67,7 @@ fn member(name: &str, state: Presence, color: &str, unread: usize) -> MemberView
         model: Some("sonnet".into()),
         color: Some(color.into()),
         lead: name == "team-lead",
+        machine: None,
         has_entry: true,
         activity: None,
         activity_since: None,
