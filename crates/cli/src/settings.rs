@@ -4,6 +4,7 @@
 //! counts there once the user has trusted the folder, with the file as it is.
 
 mod archive;
+mod bridge;
 mod daemon;
 mod delivery;
 mod edit;
@@ -32,6 +33,7 @@ use crate::failure::Failure;
 use crate::output::brief::Budget;
 use file::{File, TAKE_MAIL, parse_color};
 
+pub(crate) use bridge::Bridge;
 pub(crate) use daemon::Autostart;
 
 pub(crate) use edit::edit;
@@ -92,6 +94,8 @@ pub(crate) struct Settings {
     pub(crate) notifications: Setting<Notifications>,
     /// Whether a daemon serves the dashboard, and where.
     pub(crate) web: Setting<WebService>,
+    /// How teams are shared with other machines.
+    pub(crate) bridge: Setting<Bridge>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -161,6 +165,7 @@ impl Settings {
             autostart: default(Autostart::Never),
             notifications: default(Notifications::default()),
             web: default(WebService::default()),
+            bridge: default(Bridge::default()),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -206,6 +211,7 @@ impl Settings {
             self.notifications.origin = origin();
         }
         put(&mut self.web, file.web, origin());
+        put(&mut self.bridge, file.bridge, origin());
         put(&mut self.autostart, file.daemon.and_then(|daemon| daemon.autostart), origin());
         Ok(())
     }

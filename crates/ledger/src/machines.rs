@@ -112,23 +112,23 @@ impl Ledger {
         self.read(|view| draft_of(view, message.seq))
     }
 
-    /// Records that a message from another machine was refused: it is known from here on, has failed, and waits nowhere.
-    pub fn refuse(
+    /// Records a message from another machine that is written into no inbox, and what came of it: it is known from here on,
+    /// and waits nowhere.
+    pub fn settle(
         &mut self,
         inbox: &InboxKey,
         message: &NewMessage,
+        stage: Stage,
         now: i64,
         evidence: &Evidence,
     ) -> Result<(), LedgerError> {
-        let evidence = evidence.to_json();
+        let (evidence, id) = (evidence.to_json(), message.id.as_str());
         let body = Body::new(message, None).to_json();
         self.append(|log| {
             let key = inbox.make_key(log)?;
-            append(
-                log,
-                &NewEvent::of(Kind::Accepted, now, key, &message.id).evidence(&evidence).body(Some(&body)),
-            )?;
-            append(log, &NewEvent::of(Kind::Failed, now, key, &message.id).evidence(&evidence)).map(drop)
+            let event = |kind| NewEvent::of(kind, now, key, id).evidence(&evidence);
+            append(log, &event(Kind::Accepted).body(Some(&body)))?;
+            append(log, &event(Kind::from(stage))).map(drop)
         })
     }
 

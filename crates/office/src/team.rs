@@ -125,7 +125,7 @@ impl<'a> Team<'a> {
     }
 
     /// Refuses what only a member's home can do, if that is another machine.
-    pub(crate) fn check_here(&self, name: &MemberName, why: &str) -> Result<(), OfficeError> {
+    pub fn check_here(&self, name: &MemberName, why: &str) -> Result<(), OfficeError> {
         match self.home_of(name) {
             (_, None) => Ok(()),
             (name, Some(machine)) => {

@@ -64,7 +64,11 @@ pub fn find(office: &Office, team: &TeamName, config: &TeamConfig) -> Result<Vec
     let stems: Vec<String> = names.iter().map(MemberName::file_stem).collect();
     let mut phantoms = Vec::new();
     for name in office.inbox_names(team) {
-        if name.as_str() == USER || stems.contains(&name.file_stem()) || office.has_spoken(team, &name)? {
+        if config.machine_of(name.as_str()).is_some()
+            || name.as_str() == USER
+            || stems.contains(&name.file_stem())
+            || office.has_spoken(team, &name)?
+        {
             continue;
         }
         let mailbox = office.mailbox(team, &name);

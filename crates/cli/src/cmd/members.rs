@@ -8,7 +8,7 @@ use super::several::{self, Several};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::paint::Paint;
-use crate::output::table::{Cell, cut, spare, whole};
+use crate::output::table::{Cell, Column, cut, spare, whole};
 use crate::output::{Out, safe};
 
 #[derive(Debug, Args)]
@@ -53,10 +53,13 @@ pub(crate) fn show(out: &mut Out, members: &[MemberView], all: bool) -> Result<(
         out.warn(warning)?;
     }
     let most = if all { usize::MAX } else { MOST };
-    let rows: Vec<Vec<Cell>> = members.iter().take(most).map(|member| row(out, member)).collect();
-    out.table(
-        &[
-            cut("NAME", 16),
+    let is_shared = members.iter().any(|member| member.machine.is_some());
+    let rows: Vec<Vec<Cell>> = members.iter().take(most).map(|member| row(out, member, is_shared)).collect();
+    let machine = is_shared.then(|| whole("MACHINE"));
+    let columns: Vec<Column> = [cut("NAME", 16)]
+        .into_iter()
+        .chain(machine)
+        .chain([
             whole("STATE"),
             whole("UNREAD"),
             spare("PENDING", 3),
@@ -64,18 +67,20 @@ pub(crate) fn show(out: &mut Out, members: &[MemberView], all: bool) -> Result<(
             spare("SEEN", 2),
             spare("MODEL", 5),
             cut("WHY", 20),
-        ],
-        rows,
-    )?;
+        ])
+        .collect();
+    out.table(&columns, rows)?;
     out.more(members.len().saturating_sub(most), "--all")?;
     Ok(())
 }
 
-fn row(out: &Out, member: &MemberView) -> Vec<Cell> {
+/// A member's line; with its machine, where the team has members of others.
+fn row(out: &Out, member: &MemberView, is_shared: bool) -> Vec<Cell> {
     let lead = if member.lead { " (lead)" } else { "" };
     let (word, style) = state(member.state);
-    vec![
-        Cell::styled(&format!("{}{lead}", member.name), Paint::of_member(member.color.as_deref())),
+    let name = Cell::styled(&format!("{}{lead}", member.name), Paint::of_member(member.color.as_deref()));
+    let machine = is_shared.then(|| member.machine.as_deref().unwrap_or("-").into());
+    let rest = vec![
         Cell::styled(&format!("{}{}", doing(word, member), out.times.for_a_while(member.since)), style),
         Cell::styled(
             &member.unread.to_string(),
@@ -86,7 +91,8 @@ fn row(out: &Out, member: &MemberView) -> Vec<Cell> {
         out.times.ago_or_never(member.last_seen).into(),
         member.model.as_deref().unwrap_or("-").into(),
         out.times.in_words(&member.why).into(),
-    ]
+    ];
+    [name].into_iter().chain(machine).chain(rest).collect()
 }
 
 /// The state, and what it does where that says more.

@@ -4,6 +4,7 @@ mod ack;
 mod archive;
 mod artifacts;
 mod attach;
+mod bridge;
 mod broadcast;
 mod clean;
 mod completions;
@@ -140,6 +141,8 @@ lazy::commands! {
     /// Have all that done as it comes, in the background
     #[command(subcommand)]
     Daemon(daemon::Daemon),
+    /// Teams over several machines: run atm-bridge
+    Bridge(bridge::Bridge),
     /// Notifications for people: try them
     #[command(subcommand)]
     Notify(notify::Notify),
@@ -230,6 +233,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Retry(retry) => retry.run(context),
         Command::Tend(tend) => tend.run(context),
         Command::Daemon(daemon) => daemon.run(context),
+        Command::Bridge(bridge) => bridge.run(context),
         Command::Notify(notify) => notify.run(context),
         Command::Search(search) => search.run(context),
         Command::Thread(thread) => thread.run(context),

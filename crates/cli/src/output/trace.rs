@@ -91,6 +91,9 @@ pub(crate) fn show_track(out: &mut Out, track: &Track) -> io::Result<()> {
         if let Some(by) = &stage.evidence.by {
             why = format!("{why}, by {by}");
         }
+        if let Some(machine) = &stage.evidence.machine {
+            why = format!("{why}, on machine {machine}");
+        }
         if let (Some(before), Some(after)) = (&stage.evidence.before, &stage.evidence.after) {
             why = format!("{why}; before: {before}; after: {after}");
         }

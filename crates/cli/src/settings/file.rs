@@ -12,6 +12,7 @@ use atm_wire::{Address, TeamName};
 use serde::Deserialize;
 
 use super::archive::Archive;
+use super::bridge::Bridge;
 use super::daemon::Daemon;
 use super::delivery::{Delivery, TakenOut};
 use super::notify::{Notifications, Notify};
@@ -40,6 +41,7 @@ pub(super) struct File {
     pub(super) daemon: Option<Daemon>,
     pub(super) notify: Option<Notify>,
     pub(super) web: Option<WebService>,
+    pub(super) bridge: Option<Bridge>,
 }
 
 /// The dashboard, as a daemon serves it.
@@ -76,6 +78,7 @@ impl File {
     /// | `[daemon]` | what runs without anybody asking |
     /// | `[notify]` | a program is run, and a server learns what happens here |
     /// | `[web]` | a port is opened |
+    /// | `[bridge]` | mail of teams goes to other machines, and theirs comes in |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
     /// | `delivery.retry_after`, if it is shorter or has more steps | how often a member is disturbed |
@@ -91,6 +94,7 @@ impl File {
             (self.daemon.take().is_some(), "daemon"),
             (self.notify.take().is_some(), "notify"),
             (self.web.take().is_some(), "web"),
+            (self.bridge.take().is_some(), "bridge"),
             (self.who.is_some(), TAKE_MAIL),
             (taken.retries, "delivery.retry_after"),
             (taken.escalates, "delivery.escalate_to"),
@@ -115,6 +119,7 @@ impl File {
             (self.daemon.is_some(), "daemon"),
             (self.notify.is_some(), "notify"),
             (self.web.is_some(), "web"),
+            (self.bridge.is_some(), "bridge"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -202,6 +207,9 @@ pub(super) fn parse(text: &str) -> Result<File, Trouble> {
     }
     if let Some(context) = &file.context {
         context.budget().map_err(Trouble::plain)?;
+    }
+    if let Some(bridge) = &file.bridge {
+        bridge.check().map_err(Trouble::plain)?;
     }
     if let Some(notify) = &file.notify {
         let applied = notify.apply(&mut Notifications::default(), Path::new(""));
@@ -293,6 +301,9 @@ mod tests {
             "[notify]\non = [\"everything\"]",
             "[notify]\nquiet_hours = \"at night\"",
             "[notify]\ndisk_below = \"little\"",
+            "[bridge]\nmachine = \"My Laptop\"",
+            "[bridge]\nnats = [\"\"]",
+            "[bridge]\nserver = \"x\"",
         ] {
             assert!(trouble_in(bad).is_some(), "{bad}");
         }

@@ -47,6 +47,15 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("notify.disk_below", Shape::Text, "1GB"),
     ("web.port", Shape::Number, "8417"),
     ("web.read_only", Shape::Flag, "true"),
+    ("bridge.nats", Shape::Text, "nats://hub.example.org:4222"),
+    ("bridge.creds", Shape::Text, "~/.config/atm/laptop.creds"),
+    ("bridge.tls_ca", Shape::Text, "~/.config/atm/ca.pem"),
+    ("bridge.tls_cert", Shape::Text, "~/.config/atm/laptop.pem"),
+    ("bridge.tls_key", Shape::Text, "~/.config/atm/laptop.key"),
+    ("bridge.realm", Shape::Text, "home"),
+    ("bridge.machine", Shape::Text, "laptop"),
+    ("bridge.teams", Shape::List, "dev,session-1a2b3c4d=night"),
+    ("bridge.seal", Shape::Flag, "true"),
 ];
 
 /// How the value of a key is written, if there is such a key.

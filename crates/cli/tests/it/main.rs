@@ -33,6 +33,7 @@ mod limits;
 mod links;
 mod locks;
 mod looking;
+mod machines;
 mod mcp;
 mod mending_teams;
 mod migrate;

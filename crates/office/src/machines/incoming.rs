@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use atm_ledger::{Evidence, Recorded, Stage};
-use atm_store::{StoreError, points};
+use atm_store::StoreError;
 use atm_wire::message::Ours;
 use atm_wire::payload::classify;
 use atm_wire::{Draft, MachineName, MemberName, TeamName, metadata};
 
+use super::recall::recalled_by;
 use super::{Machines, Receipt, Table};
 use crate::error::{ErrorKind, OfficeError};
 use crate::mail::address::Addressed;
@@ -63,7 +64,19 @@ enum Verdict {
     Refuse(String),
     Known(Box<Recorded>),
     NotHome(Option<MachineName>),
+    /// It takes another one back.
+    Recall(MemberName, Box<Draft>),
 }
+
+/// Letters that are accepted together, with their places among all.
+#[derive(Default)]
+struct Batch {
+    places: Vec<usize>,
+    letters: Vec<Addressed>,
+}
+
+/// The answers so far, in the order of the letters.
+type Answers = Vec<Option<Result<TakenIn, OfficeError>>>;
 
 /// The teams that letters are for, each loaded once, with what is known of other machines in it.
 type Teams<'a> = HashMap<TeamName, (Team<'a>, Table)>;
@@ -73,8 +86,7 @@ impl<'a> Machines<'a> {
     /// be brought again.
     pub fn take_in(&self, incoming: &[Incoming]) -> Vec<Result<TakenIn, OfficeError>> {
         let mut teams = Teams::new();
-        let mut answers: Vec<Option<Result<TakenIn, OfficeError>>> = Vec::new();
-        let (mut places, mut accepted) = (Vec::new(), Vec::new());
+        let (mut answers, mut batch) = (Answers::new(), Batch::default());
         let mut stopped: HashSet<(&TeamName, &str)> = HashSet::new();
         for (place, letter) in incoming.iter().enumerate() {
             let recipient = (&letter.team, letter.to.as_str());
@@ -83,40 +95,48 @@ impl<'a> Machines<'a> {
             } else {
                 self.judge(letter, &mut teams)
             };
-            if judged.is_err() {
+            answers.push(None);
+            let answer = match judged {
+                Ok(Verdict::Accept(addressed)) => {
+                    batch.places.push(place);
+                    batch.letters.push(*addressed);
+                    continue;
+                }
+                Ok(Verdict::Refuse(why)) => self.refusal(letter, &why).map(TakenIn::Refused),
+                Ok(Verdict::Known(message)) => self.known_letter(letter, *message),
+                Ok(Verdict::NotHome(machine)) => Ok(TakenIn::NotHome(machine)),
+                Ok(Verdict::Recall(from, draft)) => {
+                    // What it takes back may be among those before it.
+                    self.write(std::mem::take(&mut batch), incoming, &mut answers);
+                    self.take_back(letter, &from, &draft)
+                }
+                Err(error) => Err(error),
+            };
+            if answer.is_err() {
                 stopped.insert(recipient);
             }
-            answers.push(match judged {
-                Ok(Verdict::Accept(addressed)) => {
-                    places.push(place);
-                    accepted.push(*addressed);
-                    None
-                }
-                Ok(Verdict::Refuse(why)) => Some(self.refusal(letter, &why).map(TakenIn::Refused)),
-                Ok(Verdict::Known(message)) => Some(self.known_letter(letter, *message)),
-                Ok(Verdict::NotHome(machine)) => Some(Ok(TakenIn::NotHome(machine))),
-                Err(error) => Some(Err(error)),
-            });
+            answers[place] = Some(answer);
         }
-        if !accepted.is_empty() {
-            let sent = self.office.deliver(accepted, false);
-            points::reached("taken_in");
-            let is_durable = self.make_durable().is_ok();
-            for (place, sent) in places.into_iter().zip(sent) {
-                let durable = || if is_durable { Ok(()) } else { self.make_durable() };
-                let answer = sent.and_then(|sent| {
-                    durable()?;
-                    if sent.is_only_accepted() {
-                        Ok(TakenIn::Accepted)
-                    } else {
-                        self.written(&incoming[place])
-                    }
-                });
-                answers[place] = Some(answer);
-            }
-        }
+        self.write(batch, incoming, &mut answers);
         // Each has its answer by now.
         answers.into_iter().map(|answer| answer.unwrap_or(Ok(TakenIn::Accepted))).collect()
+    }
+
+    /// Accepts letters, all at once, and writes them, one write for each inbox.
+    fn write(&self, batch: Batch, incoming: &[Incoming], answers: &mut Answers) {
+        if batch.letters.is_empty() {
+            return;
+        }
+        let sent = self.office.deliver(batch.letters, false);
+        let is_durable = self.make_durable().is_ok();
+        for (place, sent) in batch.places.into_iter().zip(sent) {
+            let durable = || if is_durable { Ok(()) } else { self.make_durable() };
+            let answer = sent.and_then(|sent| {
+                durable()?;
+                if sent.is_only_accepted() { Ok(TakenIn::Accepted) } else { self.written(&incoming[place]) }
+            });
+            answers[place] = Some(answer);
+        }
     }
 
     /// Whether letters were taken in, or refused, before: by team, recipient and id.
@@ -167,6 +187,9 @@ impl<'a> Machines<'a> {
             Ok(draft) => draft,
             Err(why) => return Ok(Verdict::Refuse(why)),
         };
+        if recalled_by(&draft).is_some() {
+            return Ok(Verdict::Recall(from, Box::new(draft)));
+        }
         let content = classify(draft.text.trim(), None);
         let abroad = Abroad {
             name: &from,
@@ -181,7 +204,7 @@ impl<'a> Machines<'a> {
                 let new = effects::noticed_with(&as_message(&draft), &content, now);
                 let evidence = Evidence::certain(format!("refused: {error}"));
                 office.books.with(|ledger| {
-                    ledger.refuse(&inbox, &new, now, &evidence)?;
+                    ledger.settle(&inbox, &new, Stage::Failed, now, &evidence)?;
                     ledger.make_durable()
                 })?;
                 return Ok(Verdict::Refuse(error.to_string()));

@@ -11,6 +11,7 @@ mod incoming;
 mod members;
 mod outgoing;
 mod place;
+mod recall;
 mod receipts;
 mod table;
 
@@ -24,6 +25,7 @@ pub use incoming::{Incoming, TakenIn};
 pub use members::{LocalMember, Placed};
 pub use outgoing::Outgoing;
 pub use place::{Refusal, RemoteMember};
+pub(crate) use recall::AskedBack;
 pub use receipts::Receipt;
 pub(crate) use table::Table;
 

@@ -11,6 +11,7 @@ use atm_wire::{Draft, MemberName, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
+use crate::machines::AskedBack;
 use crate::mail::outbox::{Accepted, write_waiting};
 use crate::office::Office;
 use crate::team::Team;
@@ -69,7 +70,7 @@ impl Office {
         self.take_back(team, who, &self.sent_message(team, who, what)?)
     }
 
-    fn take_back(
+    pub(crate) fn take_back(
         &self,
         team: Option<&TeamName>,
         who: &MemberName,
@@ -84,6 +85,19 @@ impl Office {
             }
             Stage::Seen | Stage::Acked | Stage::Done => return Err(kept(message, WhyKept::Seen)),
             _ => {}
+        }
+        if let Some(machine) = self.went_to(message)? {
+            match self.ask_back(message, machine.clone())? {
+                AskedBack::Recalled => {}
+                AskedBack::Asked => {
+                    answer.stage = message.stage;
+                    answer.was_written = message.stage > Stage::Accepted;
+                    answer
+                        .warnings
+                        .push(format!("machine {machine} is asked to take it back, if it is unread"));
+                }
+            }
+            return Ok(answer);
         }
         let name = MemberName::parse(&message.inbox.name)?;
         let home = TeamName::parse(&message.inbox.team)?;

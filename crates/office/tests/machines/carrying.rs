@@ -125,3 +125,32 @@ fn a_letter_for_somebody_who_is_not_here_is_not_taken_in() {
     std::fs::remove_file(desk.file("inboxes/bob.json")).unwrap();
     assert_eq!(desk.take_from(&laptop), [TakenIn::NotHome(None)]);
 }
+
+#[test]
+fn a_message_is_taken_back_at_its_home_if_nobody_has_read_it() {
+    let (laptop, desk) = laptop_and_desk();
+    let alice = name("alice");
+    // Written there, unread.
+    let first = laptop.send("alice", "bob", "first");
+    carry(&[&laptop, &desk]);
+    let asked = laptop.office.recall(Some(&team()), &alice, &first.id).unwrap();
+    assert_eq!((asked.stage, asked.warnings.len()), (Stage::Written, 1), "its home has not answered");
+    // Nothing of it was carried yet.
+    let second = laptop.send("alice", "bob", "second");
+    laptop.office.recall(Some(&team()), &alice, &second.id).unwrap();
+    carry(&[&laptop, &desk]);
+    carry(&[&laptop, &desk]);
+    assert!(desk.inbox("bob").is_empty(), "{:?}", desk.texts("bob"));
+    for id in [&first.id, &second.id] {
+        assert_eq!((laptop.stage(id), desk.stage(id)), (Stage::Recalled, Stage::Recalled));
+    }
+    assert!(laptop.outgoing().is_empty());
+    // Read there.
+    let third = laptop.send("alice", "bob", "third");
+    carry(&[&laptop, &desk]);
+    desk.read("bob");
+    laptop.office.recall(Some(&team()), &alice, &third.id).unwrap();
+    carry(&[&laptop, &desk]);
+    assert_eq!(laptop.stage(&third.id), Stage::Seen);
+    assert!(laptop.office.recall(Some(&team()), &alice, &third.id).is_err(), "known to be seen by now");
+}

@@ -33,9 +33,15 @@ fn inboxes(office: &Office, team: &TeamName) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let is_array = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension == "json") && !name_of(path).starts_with('.')
     };
-    let arrays = entries(&folder.join("inboxes")).into_iter().filter(is_array).collect();
-    let logs = entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()).collect();
-    (arrays, logs)
+    // What a bridge reads for another machine's member is judged there.
+    let config = office.folder_of(team).load().unwrap_or_default();
+    let is_here = |path: &PathBuf| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        config.machine_of(&stem).is_none()
+    };
+    let arrays = entries(&folder.join("inboxes")).into_iter().filter(is_array).filter(is_here).collect();
+    let logs = entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()).filter(is_here);
+    (arrays, logs.collect())
 }
 
 /// How many there are to be looked at.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use atm_store::files::open_to_read;
 use atm_wire::cursor::Cursor;
 use atm_wire::lint::{Finding, Findings, Format, Rule};
+use atm_wire::team::TeamConfig;
 
 use super::read::{check, pieces, text_of};
 use super::{FileReport, tasks};
@@ -19,14 +20,20 @@ pub(super) fn team(folder: &Path, task_folder: Option<&Path>) -> Vec<FileReport>
     } else {
         let mut findings = Findings::default();
         findings.add(Rule::NoConfig, || Finding::of_file(Rule::NoConfig, "is not there"));
-        reports.push(FileReport::new(config, Format::Team, findings));
+        reports.push(FileReport::new(config.clone(), Format::Team, findings));
     }
+    // What a bridge reads for another machine's member is judged there.
+    let members = text_of(&config).and_then(|text| TeamConfig::parse(&text).ok()).unwrap_or_default();
+    let is_here = |path: &Path| {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        members.machine_of(&stem).is_none()
+    };
     for inbox in entries(&folder.join("inboxes")) {
-        if is_json(&inbox) {
+        if is_json(&inbox) && is_here(&inbox) {
             reports.push(check(&inbox, Format::Array));
         }
     }
-    for member in entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()) {
+    for member in entries(&folder.join("members")).into_iter().filter(|path| path.is_dir() && is_here(path)) {
         log_inbox(&member, &mut reports);
     }
     if let Some(folder) = task_folder {

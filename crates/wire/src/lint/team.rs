@@ -9,7 +9,7 @@ use crate::color::Color;
 use crate::json::{Object, elements};
 use crate::migrate;
 use crate::name::{MemberName, TeamName, excerpt};
-use crate::team::{SCHEMA_VERSION, TeamConfig};
+use crate::team::{SCHEMA_VERSION, TeamConfig, remote};
 
 const TEAM_KEYS: [&str; 9] = [
     "name",
@@ -160,7 +160,10 @@ fn check_member<'a>(
     };
     if let Err(error) = MemberName::parse(&name) {
         scope.at(Rule::MemberNameUnsafe, raw("name"), "name", || error.to_string());
-    } else if let Err(error) = MemberName::create(&name) {
+    } else if let Err(error) = MemberName::create(&name)
+        // What a member of another machine is called, we made of its name and its machine's.
+        && remote::read(member).is_none()
+    {
         scope.at(Rule::NameNotKebab, raw("name"), "name", || error.to_string());
     }
     if let (Some(id), Some(team)) = (&agent_id, team)

@@ -4,7 +4,7 @@
 //! [`NewMember`], which hold themselves to the documented limits.
 
 mod new;
-mod remote;
+pub(crate) mod remote;
 mod rename;
 mod spawned;
 mod waking;

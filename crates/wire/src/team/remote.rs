@@ -14,7 +14,7 @@ use crate::stamp::Stamp;
 pub const MACHINE: [&str; 3] = ["metadata", "atm", "machine"];
 
 /// What stands there; an entry without it, or with something odd, is somebody else's.
-pub(super) fn read(member: &Object<'_>) -> Option<MachineName> {
+pub(crate) fn read(member: &Object<'_>) -> Option<MachineName> {
     let inner = |raw: &RawValue, key: &str| Some(Object::parse(raw.get()).ok()?.get(key)?.get().to_owned());
     let [metadata, atm, machine] = MACHINE;
     let atm = inner(member.get(metadata)?, atm)?;

@@ -97,6 +97,12 @@ impl Config {
             value,
             from: notifications.origin.to_string(),
         }));
+        let bridge = &settings.bridge;
+        let lines = lines.chain(bridge.value.lines().into_iter().map(|(key, value)| Line {
+            key,
+            value,
+            from: bridge.origin.to_string(),
+        }));
         let lines: Vec<Line> = lines.collect();
         let files: Vec<SettingsFile> = settings
             .files

@@ -2,17 +2,19 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, process, thread};
 
 use atm_daemon::journal::Journal;
-use atm_daemon::{Daemon, Ended, Settings as DaemonSettings, SettingsFiles};
+use atm_daemon::{Daemon, Ended, Settings as DaemonSettings, SettingsFiles, Supervised};
 use atm_notify::Notifier;
 use atm_office::Office;
 use atm_office::chores::Chore;
 use clap::Args;
 
+use super::super::bridge;
 use super::super::duration::duration;
 use super::super::web;
 use super::units::{PANICKED, UPGRADED};
@@ -66,13 +68,21 @@ impl Run {
         let mut files = SettingsFiles::read([file.clone()]);
         let settings = Settings::of_user(&context.global)?;
         serve_web(context, &settings)?;
+        let mut bridge = keep_bridge(context, &settings);
         let mut chores = Arc::new(UserChores::new(settings, &context.office));
         loop {
             match daemon.run(&DaemonSettings { chores: Arc::<UserChores>::clone(&chores), files })? {
                 Ended::SettingsChanged => {
                     files = SettingsFiles::read([file.clone()]);
                     match Settings::of_user(&context.global) {
-                        Ok(changed) => chores = Arc::new(UserChores::new(changed, &context.office)),
+                        Ok(changed) => {
+                            if changed.bridge.value != chores.settings.bridge.value {
+                                // The one before ends first: there is one at a time.
+                                drop(bridge.take());
+                                bridge = keep_bridge(context, &changed);
+                            }
+                            chores = Arc::new(UserChores::new(changed, &context.office));
+                        }
                         // Those before stay in force until the file can be read.
                         Err(Failure::Told(told)) => {
                             tracing::error!(error = told.message, "the settings cannot be used");
@@ -116,6 +126,23 @@ fn serve_web(context: &Context, settings: &Settings) -> Result<(), Failure> {
         }
     });
     Ok(())
+}
+
+/// Keeps a bridge to other machines running beside the daemon's work, if the settings say to which server.
+fn keep_bridge(context: &Context, settings: &Settings) -> Option<Supervised> {
+    if !settings.bridge.value.is_wanted() {
+        return None;
+    }
+    let (root, state) = (context.office.root().path().to_owned(), context.office.state().path().to_owned());
+    let command = move || {
+        let program = bridge::find().ok_or_else(|| format!("{} is not installed", bridge::PROGRAM))?;
+        let mut command = Command::new(program);
+        command.arg("--root").arg(&root).arg("--state").arg(&state).arg("run");
+        Ok(command)
+    };
+    Supervised::start(bridge::PROGRAM, command)
+        .inspect_err(|error| tracing::error!(%error, "the bridge cannot be kept running"))
+        .ok()
 }
 
 /// The chores, by the user's settings.

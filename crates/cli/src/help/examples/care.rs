@@ -30,6 +30,14 @@ pub(super) const EXAMPLES: &[Examples] = &[
         ],
     ),
     ("daemon uninstall", &["atm daemon uninstall --dry-run", "atm daemon uninstall"]),
+    (
+        "bridge",
+        &[
+            "atm bridge key          # what the other machines trust this one by",
+            "atm bridge machines     # whom this one trusts",
+            "atm bridge run --help",
+        ],
+    ),
     ("notify", &["atm config set notify.desktop true", "atm notify test"]),
     (
         "notify test",

@@ -87,7 +87,7 @@ impl Scene {
             fs::create_dir_all(world.home().join(folder)).unwrap();
         }
         // Clients that do nothing, and in a pane do not end; nothing is shown on a desktop.
-        for client in ["claude", "codex", "notify-send", "xdg-open"] {
+        for client in ["claude", "codex", "notify-send", "xdg-open", "atm-bridge"] {
             let program = world.home().join("bin").join(client);
             fs::write(&program, "#!/bin/sh\n[ -t 0 ] && exec sleep 600\nexit 0\n").unwrap();
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
