@@ -11,6 +11,7 @@ use atm_wire::{MachineName, MemberName, TeamName};
 use crate::error::OfficeError;
 use crate::mail::digest::{Digest, Digests};
 use crate::office::{Office, USER};
+use crate::people::members::check_home;
 use crate::people::presence::{Judgement, Surroundings};
 
 /// One team, as its configuration was when the handle was made.
@@ -126,12 +127,7 @@ impl<'a> Team<'a> {
 
     /// Refuses what only a member's home can do, if that is another machine.
     pub fn check_here(&self, name: &MemberName, why: &str) -> Result<(), OfficeError> {
-        match self.home_of(name) {
-            (_, None) => Ok(()),
-            (name, Some(machine)) => {
-                Err(OfficeError::Elsewhere { name: name.to_string(), machine, why: why.to_owned() })
-            }
-        }
+        check_home(&self.config, name, why)
     }
 
     /// The member's entry, or an error with the nearest names.
@@ -144,7 +140,9 @@ impl<'a> Team<'a> {
     pub fn names(&self) -> Vec<MemberName> {
         let members = self.config.members.iter().filter_map(|member| member.checked_name().ok());
         let mut names: Vec<MemberName> = members.chain(self.folder.inbox_names()).collect();
-        names.retain(|name| self.config.machine_of(name.as_str()).is_none());
+        if self.config.is_shared() {
+            names.retain(|name| self.config.machine_of(name.as_str()).is_none());
+        }
         names.sort();
         names.dedup();
         names
@@ -154,7 +152,8 @@ impl<'a> Team<'a> {
     pub(crate) fn names_without_entry(&self) -> Vec<MemberName> {
         let entries: HashSet<&str> = self.config.members.iter().map(|member| member.name.as_str()).collect();
         let names = self.folder.inbox_names().into_iter();
-        let is_here = |name: &str| name != USER && self.config.machine_of(name).is_none();
+        let is_shared = self.config.is_shared();
+        let is_here = |name: &str| name != USER && !(is_shared && self.config.machine_of(name).is_some());
         names.filter(|name| !entries.contains(name.as_str()) && is_here(name.as_str())).collect()
     }
 

@@ -1,5 +1,6 @@
 //! `atm recall`
 
+use atm_office::machines::Stage;
 use clap::Args;
 
 use crate::context::Context;
@@ -32,7 +33,9 @@ impl Recall {
         let summary = message.summary.as_deref().map(|summary| format!(": {summary}")).unwrap_or_default();
         let to = format!("{}@{}{summary}", message.to, message.team);
         let id = out.paint.dim(&ids::short(&message.id));
-        out.note(format!("recalled from {}  {id}", safe::line(&to)))?;
+        // Its recipient's machine may not have answered yet.
+        let done = if recalled.stage == Stage::Recalled { "recalled from" } else { "to be recalled from" };
+        out.note(format!("{done} {}  {id}", safe::line(&to)))?;
         Ok(0)
     }
 }

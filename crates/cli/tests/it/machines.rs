@@ -178,7 +178,7 @@ fn settings_of_the_bridge_are_known_and_a_projects_do_not_count() {
     assert_eq!(value("bridge.nats").as_deref(), Some("nats://hub:4222"));
     assert_eq!(value("bridge.teams").as_deref(), Some("dev, night=shared"));
     let bad = world.atm(&["config", "set", "bridge.machine", "My Laptop"]);
-    assert_eq!(bad.code, Some(6), "{bad:?}");
+    assert_eq!(bad.code, Some(2), "{bad:?}");
     let project = world.home().join("project");
     fs::create_dir_all(&project).unwrap();
     fs::write(project.join(".atm.toml"), "[bridge]\nnats = \"nats://evil:4222\"\n").unwrap();

@@ -220,7 +220,9 @@ impl Snapshot {
         let team = handle.name();
         let mut open = office.open_mail(team, &self.config, &handle.around)?;
         // Mail for a member of another machine is that one's to offer again.
-        open.retain(|(message, ..)| self.config.machine_of(&message.inbox.name).is_none());
+        if self.config.is_shared() {
+            open.retain(|(message, ..)| self.config.machine_of(&message.inbox.name).is_none());
+        }
         let recipients: BTreeSet<&str> =
             open.iter().map(|(message, ..)| message.inbox.name.as_str()).collect();
         let mut unread = BTreeSet::new();

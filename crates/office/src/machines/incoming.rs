@@ -65,7 +65,7 @@ enum Verdict {
     Known(Box<Recorded>),
     NotHome(Option<MachineName>),
     /// It takes another one back.
-    Recall(MemberName, Box<Draft>),
+    Recall(Box<Draft>),
 }
 
 /// Letters that are accepted together, with their places among all.
@@ -105,10 +105,10 @@ impl<'a> Machines<'a> {
                 Ok(Verdict::Refuse(why)) => self.refusal(letter, &why).map(TakenIn::Refused),
                 Ok(Verdict::Known(message)) => self.known_letter(letter, *message),
                 Ok(Verdict::NotHome(machine)) => Ok(TakenIn::NotHome(machine)),
-                Ok(Verdict::Recall(from, draft)) => {
+                Ok(Verdict::Recall(draft)) => {
                     // What it takes back may be among those before it.
                     self.write(std::mem::take(&mut batch), incoming, &mut answers);
-                    self.take_back(letter, &from, &draft)
+                    self.take_back(letter, &draft)
                 }
                 Err(error) => Err(error),
             };
@@ -175,8 +175,8 @@ impl<'a> Machines<'a> {
         // The ledger is asked before the policy: what was answered once is answered the same again.
         let known = office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
         if let Some(known) = known {
-            let is_same =
-                known.machine.as_deref() == Some(letter.machine.as_str()) && known.sender == from.as_str();
+            // What its sender is called here may have changed since.
+            let is_same = known.machine.as_deref() == Some(letter.machine.as_str());
             return Ok(if is_same {
                 Verdict::Known(Box::new(known))
             } else {
@@ -188,7 +188,7 @@ impl<'a> Machines<'a> {
             Err(why) => return Ok(Verdict::Refuse(why)),
         };
         if recalled_by(&draft).is_some() {
-            return Ok(Verdict::Recall(from, Box::new(draft)));
+            return Ok(Verdict::Recall(Box::new(draft)));
         }
         let content = classify(draft.text.trim(), None);
         let abroad = Abroad {

@@ -90,22 +90,19 @@ impl Office {
 
 impl Machines<'_> {
     /// Takes a message back because its sender, on another machine, asks for it.
-    pub(super) fn take_back(
-        &self,
-        letter: &Incoming,
-        from: &MemberName,
-        draft: &Draft,
-    ) -> Result<TakenIn, OfficeError> {
+    pub(super) fn take_back(&self, letter: &Incoming, draft: &Draft) -> Result<TakenIn, OfficeError> {
         let (office, target) = (self.office, recalled_by(draft).unwrap_or_default());
         let inbox = office.inbox_key(&letter.team, &MemberName::parse(&letter.to)?);
         let message = office.books.with(|ledger| ledger.message_in(&inbox, target))?;
+        // What its sender is called here may have changed since.
         let is_theirs = |message: &Recorded| {
-            message.machine.as_deref() == Some(letter.machine.as_str()) && message.sender == from.as_str()
+            message.machine.as_deref() == Some(letter.machine.as_str())
+                && letter.machine.unqualify(&message.sender) == letter.from
         };
         let Some(message) = message.filter(is_theirs) else {
             return self.note_recall(letter, draft, Stage::Failed, "there is no such message", None);
         };
-        match office.take_back(None, from, &message) {
+        match office.take_back(None, &MemberName::parse(&message.sender)?, &message) {
             Ok(_) => self.note_recall(
                 letter,
                 draft,

@@ -216,6 +216,7 @@ impl Office {
         if config.member(name.as_str()).is_none() {
             return Err(self.no_member(team, &config, name.as_str()));
         }
+        check_home(&config, name, "it is changed there")?;
         change.check(team, self.now())?;
         metadata::check(&change.metadata)?;
         wake::check(change.session.as_deref(), change.server.as_deref())?;
@@ -340,6 +341,12 @@ fn member_view(
         metadata: member.metadata.clone(),
         warnings: Vec::new(),
     }
+}
+
+/// Refuses what only a member's home can do, if that is another machine.
+pub(crate) fn check_home(config: &TeamConfig, name: &MemberName, why: &str) -> Result<(), OfficeError> {
+    let Some(machine) = config.machine_of(name.as_str()) else { return Ok(()) };
+    Err(OfficeError::Elsewhere { name: name.to_string(), machine: machine.clone(), why: why.to_owned() })
 }
 
 /// Whether mail that says nothing of its delivery was written for somebody who had ended, as far as is known.

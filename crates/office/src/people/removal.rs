@@ -5,6 +5,7 @@ use atm_wire::{MemberName, TeamName};
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
+use crate::people::members::check_home;
 
 impl Office {
     /// Takes a member off the list, but not one with unread mail. Its inbox stays.
@@ -29,6 +30,7 @@ impl Office {
         if config.member(name.as_str()).is_none() {
             return Err(self.no_member(team, &config, name.as_str()));
         }
+        check_home(&config, name, "it is removed there")?;
         Ok(folder.remove_member(name, &self.state)?)
     }
 

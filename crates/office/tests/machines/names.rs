@@ -124,3 +124,28 @@ fn a_sender_that_a_machine_does_not_hold_does_not_get_the_name_of_one_that_anoth
     carry(&[&laptop, &desk, &cloud]);
     assert_eq!(desk.inbox("bob")[0].from, "alice.cloud");
 }
+
+#[test]
+fn a_letter_that_is_brought_again_is_known_also_if_its_sender_has_another_name_by_now() {
+    let (laptop, desk, cloud) = (
+        Machine::new("laptop", &["alice"]),
+        Machine::new("desk", &["bob"]),
+        Machine::new("cloud", &["alice"]),
+    );
+    introduce(&[&laptop, &desk]);
+    let sent = laptop.send("alice", "bob", "hi");
+    assert!(matches!(desk.take_from(&laptop)[0], atm_office::machines::TakenIn::Written(_)));
+    introduce(&[&laptop, &desk, &cloud]);
+    assert_eq!(entries(&desk), ["team-lead.laptop", "alice.laptop", "team-lead.cloud", "alice.cloud"]);
+    assert!(matches!(desk.take_from(&laptop)[0], atm_office::machines::TakenIn::Known(_)));
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!(laptop.stage(&sent.id), Stage::Written);
+    // What was sent to somebody under a name that is another's by now goes to the one who was meant.
+    let (carl, eve) = (Machine::new("carl", &["sam"]), Machine::new("eve", &["ann"]));
+    introduce(&[&carl, &eve]);
+    eve.send("ann", "sam", "for the one on carl");
+    let third = Machine::new("third", &["sam"]);
+    introduce(&[&carl, &eve, &third]);
+    carry(&[&carl, &eve, &third]);
+    assert_eq!((carl.texts("sam").len(), third.texts("sam").len()), (1, 0));
+}

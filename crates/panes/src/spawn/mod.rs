@@ -110,6 +110,9 @@ pub fn spawn(team: &mut Team, plan: &SpawnPlan) -> Result<Started, OfficeError> 
     let office = team.office();
     let _turn = team.folder().turn(office.state(), office.lock_times())?;
     team.record_exits()?;
+    if let Ok(name) = MemberName::parse(&plan.member.name) {
+        team.check_here(&name, "another machine holds that name")?;
+    }
     if let Some(member) = team.config().member(&plan.member.name) {
         return Err(taken(team.name(), member).into());
     }

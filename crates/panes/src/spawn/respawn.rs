@@ -28,6 +28,7 @@ fn enter(team: &Team, plan: &SpawnPlan) -> Result<(Candidate, PaneRef), OfficeEr
     let (office, config) = (team.office(), team.config());
     let wanted = &plan.member.name;
     let member = config.member(wanted).ok_or_else(|| office.no_member(team.name(), config, wanted))?;
+    team.check_here(&member.checked_name()?, "it is started there")?;
     // One that said it is off may still be at it: two of one name would read each other's mail.
     let pane = PaneRef::of(member).filter(|_| member.spawned.as_ref().is_some_and(|s| s.exit.is_none()));
     // A client that is killed in a turn leaves `isActive: true` behind.

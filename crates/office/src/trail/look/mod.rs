@@ -173,15 +173,16 @@ impl Office {
         let _span = tracing::debug_span!("look", %team).entered();
         let mut seen = Appearances::new(self.mailboxes(folder), known);
         let is_here = |config: &TeamConfig, name: &str| config.machine_of(name).is_none();
+        let shared = config.filter(|config| config.is_shared());
         let mut names = folder.inbox_names();
         // Inboxes of other machines' members are judged there.
-        names.retain(|name| config.is_none_or(|config| is_here(config, name.as_str())));
+        names.retain(|name| shared.is_none_or(|config| is_here(config, name.as_str())));
         for name in &names {
             seen.compare(name);
         }
         let gone =
             known.keys().filter(|name| !seen.has(name)).filter_map(|name| MemberName::parse(name).ok());
-        let gone = gone.filter(|name| config.is_none_or(|config| is_here(config, name.as_str())));
+        let gone = gone.filter(|name| shared.is_none_or(|config| is_here(config, name.as_str())));
         let gone: Vec<MemberName> = gone.collect();
         for name in &gone {
             seen.compare(name);
@@ -200,7 +201,9 @@ impl Office {
                 &loaded
             };
             names.extend(config.members.iter().filter_map(|member| member.checked_name().ok()));
-            names.retain(|name| is_here(config, name.as_str()));
+            if config.is_shared() {
+                names.retain(|name| is_here(config, name.as_str()));
+            }
             names.sort();
             names.dedup();
             let conversations = self.conversations(team, Some(config));
