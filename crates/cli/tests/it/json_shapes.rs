@@ -141,7 +141,8 @@ fn a_member() {
     let world = World::with_team();
     let text = world.ok(&["members", "--json"]);
     let promised = ["name", "agentId", "state", "evidence", "unread", "pending"];
-    let more = ["oldestPending", "lastSeen", "agentType", "model", "color", "lead", "activity", "since"];
+    let more =
+        ["oldestPending", "lastSeen", "agentType", "model", "color", "lead", "machine", "activity", "since"];
     let one = [&promised[..], &more].concat();
     assert_eq!(keys(&text, 4), [&one[..], &one, &one].concat());
     let members: Value = serde_json::from_str(&text).unwrap();

@@ -74,7 +74,8 @@ fn a_send_is_accepted_and_its_way_is_followed() {
     let track = world.json(&["track", id]);
     assert_eq!(track["stage"], "seen");
     let stages = track["stages"].as_array().unwrap();
-    assert_eq!(stages.last().unwrap()["evidence"]["machine"], "desk");
+    let seen = stages.iter().find(|stage| stage["stage"] == "seen").unwrap();
+    assert_eq!(seen["evidence"]["machine"], "desk");
     let shown = world.ok(&["track", id]);
     assert!(shown.contains("on machine desk"), "{shown}");
 }

@@ -1,7 +1,7 @@
 //! The inboxes here of members whose home is another machine: clients write into them, and the bridge is their reader.
 //!
-//! An entry is in the log, durably, before it is taken out of the file, and known there by its id: whoever dies in between,
-//! it is carried once. The log comes first for all inboxes, since it waits for no client's lock: a client that deletes its
+//! An entry is in the log, durably, before it is taken out of the file, and known there by its id: it is carried once, also
+//! if the process dies in between. The log comes first for all inboxes, since it waits for no client's lock: a client that deletes its
 //! team's folder a moment later takes nothing with it.
 
 use std::collections::HashSet;

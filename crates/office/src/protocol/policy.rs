@@ -165,7 +165,7 @@ fn abroad_may(kind: &str, leads: bool, is_trusted: bool) -> Result<(), &'static 
     let needs_lead = match may(kind) {
         May::Client => return Err("is between an agent's client and its lead's"),
         May::Lead | May::Starter | May::AskedLead(_) => true,
-        // Whoever may give work here has to be of a machine whose lead may.
+        // To give work takes the same trust in the machine, though not a lead.
         May::Anyone if kind == ASSIGNMENT => false,
         May::Anyone | May::Asked(_) => return Ok(()),
     };

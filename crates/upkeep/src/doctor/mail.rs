@@ -10,6 +10,7 @@ use atm_office::Office;
 use atm_store::array::{mended, without_copies};
 use atm_store::files::open_to_read;
 use atm_wire::cursor::Cursor;
+use atm_wire::team::TeamConfig;
 use atm_wire::{Message, TeamName, counted, json};
 
 use super::{Ailment, Finding, Remedy, age_of, entries, name_of};
@@ -33,15 +34,9 @@ fn inboxes(office: &Office, team: &TeamName) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let is_array = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension == "json") && !name_of(path).starts_with('.')
     };
-    // What a bridge reads for another machine's member is judged there.
-    let config = office.folder_of(team).load().unwrap_or_default();
-    let is_here = |path: &PathBuf| {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        config.machine_of(&stem).is_none()
-    };
-    let arrays = entries(&folder.join("inboxes")).into_iter().filter(is_array).filter(is_here).collect();
-    let logs = entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()).filter(is_here);
-    (arrays, logs.collect())
+    let arrays = entries(&folder.join("inboxes")).into_iter().filter(is_array).collect();
+    let logs = entries(&folder.join("members")).into_iter().filter(|path| path.is_dir()).collect();
+    (arrays, logs)
 }
 
 /// How many there are to be looked at.
@@ -54,10 +49,20 @@ pub(super) fn count(office: &Office, team: &TeamName) -> u64 {
 pub(super) fn examine(
     office: &Office,
     team: &TeamName,
+    config: Option<&TeamConfig>,
     findings: &mut Vec<Finding>,
     progress: &mut dyn FnMut(u64),
 ) {
-    let (arrays, logs) = inboxes(office, team);
+    let (mut arrays, mut logs) = inboxes(office, team);
+    // What a bridge reads for another machine's member is judged there.
+    if let Some(config) = config.filter(|config| config.is_shared()) {
+        let is_here = |path: &PathBuf| {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            config.machine_of(&stem).is_none()
+        };
+        arrays.retain(is_here);
+        logs.retain(is_here);
+    }
     let mut done = 0;
     for path in arrays {
         array(office, team, &path, findings);

@@ -198,8 +198,9 @@ fn examine_team(
 ) {
     let folder = office.folder_of(team);
     locks::examine(office, team, findings);
-    match folder.load() {
-        Ok(config) => people::examine(office, team, &config, findings),
+    let config = folder.load();
+    match &config {
+        Ok(config) => people::examine(office, team, config, findings),
         Err(error) => findings.push(
             Finding::new(
                 Ailment::BadConfig,
@@ -210,7 +211,7 @@ fn examine_team(
             .because(error.to_string()),
         ),
     }
-    mail::examine(office, team, findings, progress);
+    mail::examine(office, team, config.as_ref().ok(), findings, progress);
     system::modes(office, team, findings);
 }
 

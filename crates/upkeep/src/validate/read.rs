@@ -22,13 +22,18 @@ const TORN: [Rule; 5] = [Rule::Empty, Rule::NotJson, Rule::ZeroBytes, Rule::NotU
 
 /// Checks a file.
 pub(super) fn check(path: &Path, format: Format) -> FileReport {
-    let mut findings = look(path, format);
+    check_and_keep(path, format, &mut |_| {})
+}
+
+/// The same; `keep` gets the bytes of a document that was checked.
+pub(super) fn check_and_keep(path: &Path, format: Format, keep: &mut dyn FnMut(&[u8])) -> FileReport {
+    let mut findings = look(path, format, keep);
     for wait in TORN_RETRY_MS {
         if !findings.has_any(&TORN) || !is_young(path) {
             break;
         }
         thread::sleep(Duration::from_millis(wait));
-        findings = look(path, format);
+        findings = look(path, format, keep);
     }
     FileReport::new(path.to_owned(), format, findings)
 }
@@ -38,14 +43,14 @@ fn is_young(path: &Path) -> bool {
     changed.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age < YOUNG))
 }
 
-fn look(path: &Path, format: Format) -> Findings {
+fn look(path: &Path, format: Format, keep: &mut dyn FnMut(&[u8])) -> Findings {
     let one = |rule, message: String| {
         let mut findings = Findings::default();
         findings.add(rule, || Finding::of_file(rule, message));
         findings
     };
     match open_to_read(path) {
-        Ok(Some(file)) => examine(path, file, format)
+        Ok(Some(file)) => examine(path, file, format, keep)
             .unwrap_or_else(|error| one(Rule::Unreadable, format!("cannot be read: {error}"))),
         // A link that leads nowhere, or it went away while we looked.
         Ok(None) if path.is_symlink() => one(Rule::NotAFile, "is a link that leads nowhere".to_owned()),
@@ -55,7 +60,7 @@ fn look(path: &Path, format: Format) -> Findings {
     }
 }
 
-fn examine(path: &Path, mut file: File, format: Format) -> io::Result<Findings> {
+fn examine(path: &Path, mut file: File, format: Format, keep: &mut dyn FnMut(&[u8])) -> io::Result<Findings> {
     let part = |at: usize| path.iter().rev().nth(at).map(|part| part.to_string_lossy().into_owned());
     match format {
         Format::Array => {
@@ -84,6 +89,7 @@ fn examine(path: &Path, mut file: File, format: Format) -> io::Result<Findings> 
                 Format::Team => part(1).filter(|_| part(2).as_deref() == Some("teams")),
                 _ => part(1),
             };
+            keep(&bytes);
             Ok(check_document(format, &bytes, owner.as_deref()))
         }
     }

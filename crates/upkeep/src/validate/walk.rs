@@ -8,22 +8,25 @@ use atm_wire::cursor::Cursor;
 use atm_wire::lint::{Finding, Findings, Format, Rule};
 use atm_wire::team::TeamConfig;
 
-use super::read::{check, pieces, text_of};
+use super::read::{check, check_and_keep, pieces, text_of};
 use super::{FileReport, tasks};
 
 /// Everything in a team's folder and in the folder of its tasks.
 pub(super) fn team(folder: &Path, task_folder: Option<&Path>) -> Vec<FileReport> {
     let mut reports = Vec::new();
     let config = folder.join("config.json");
+    // What a bridge reads for another machine's member is judged there.
+    let mut members = TeamConfig::default();
+    let mut keep = |bytes: &[u8]| {
+        members = TeamConfig::parse(&String::from_utf8_lossy(bytes)).unwrap_or_default();
+    };
     if config.symlink_metadata().is_ok() {
-        reports.push(check(&config, Format::Team));
+        reports.push(check_and_keep(&config, Format::Team, &mut keep));
     } else {
         let mut findings = Findings::default();
         findings.add(Rule::NoConfig, || Finding::of_file(Rule::NoConfig, "is not there"));
-        reports.push(FileReport::new(config.clone(), Format::Team, findings));
+        reports.push(FileReport::new(config, Format::Team, findings));
     }
-    // What a bridge reads for another machine's member is judged there.
-    let members = text_of(&config).and_then(|text| TeamConfig::parse(&text).ok()).unwrap_or_default();
     let is_here = |path: &Path| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         members.machine_of(&stem).is_none()

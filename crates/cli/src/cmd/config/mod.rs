@@ -98,11 +98,9 @@ impl Config {
             from: notifications.origin.to_string(),
         }));
         let bridge = &settings.bridge;
-        let lines = lines.chain(bridge.value.lines().into_iter().map(|(key, value)| Line {
-            key,
-            value,
-            from: bridge.origin.to_string(),
-        }));
+        // Only what is set: most have no other machine.
+        let set = bridge.value.lines().into_iter().filter(|(_, value)| value.is_some());
+        let lines = lines.chain(set.map(|(key, value)| Line { key, value, from: bridge.origin.to_string() }));
         let lines: Vec<Line> = lines.collect();
         let files: Vec<SettingsFile> = settings
             .files

@@ -178,6 +178,7 @@ fn what_waits_for_whom_is_counted() {
         "model": "sonnet",
         "color": "yellow",
         "lead": true,
+        "machine": null,
         "activity": null,
         "since": null
       },
@@ -197,6 +198,7 @@ fn what_waits_for_whom_is_counted() {
         "model": "sonnet",
         "color": "blue",
         "lead": false,
+        "machine": null,
         "activity": null,
         "since": null
       },
@@ -216,6 +218,7 @@ fn what_waits_for_whom_is_counted() {
         "model": "sonnet",
         "color": "green",
         "lead": false,
+        "machine": null,
         "activity": null,
         "since": null
       }

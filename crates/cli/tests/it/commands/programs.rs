@@ -56,6 +56,7 @@ fn a_command_leads_to_the_schema_of_its_answer() {
         "plan",
         "shutdown",
         "artifacts",
+        "bridge",
         "daemon",
         "notify",
         "daemon run",

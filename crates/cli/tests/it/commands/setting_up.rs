@@ -59,6 +59,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "config",
     "config set",
     "config trust",
+    "bridge",
     "notify",
     "notify test",
     "daemon",

@@ -372,6 +372,7 @@ fn answers_are_documents_when_asked_for() {
           ],
           "lastSeen": null,
           "lead": true,
+          "machine": null,
           "model": "sonnet",
           "name": "team-lead",
           "oldestPending": null,
