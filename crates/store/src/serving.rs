@@ -1,10 +1,12 @@
 //! The one bridge of a state folder: who holds the lock is it. The system takes the lock back when its process dies.
 
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Staged;
 use crate::paths::{State, create_private_folders};
@@ -25,11 +27,12 @@ impl Serving {
         let folder = state.bridge();
         create_private_folders(&folder)?;
         let path = folder.join("lock");
-        let open = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = open.doing("open", &path)?;
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = disk::open(&options, &path).doing("open", &path)?;
         let begun = Instant::now();
         loop {
-            match file.try_lock() {
+            match disk::try_lock(&file) {
                 Ok(()) => return Ok(Some(Self { _file: file })),
                 Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => return Ok(None),
                 Err(TryLockError::WouldBlock) => thread::sleep(LOOK_EVERY),
@@ -40,7 +43,7 @@ impl Serving {
 
     /// Whether a process has it.
     pub fn is_taken(state: &State) -> bool {
-        let Ok(file) = File::open(state.bridge().join("lock")) else { return false };
+        let Ok(file) = disk::open_to_read(state.bridge().join("lock")) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 }

@@ -76,8 +76,8 @@ impl Machines<'_> {
         let dropped = table.names().filter(|(name, _)| config.member(name).is_none());
         let all: Vec<(&str, &MachineName)> = marked.chain(dropped).collect();
         let users = all.iter().map(|(_, machine)| (machine.qualify(USER), *machine));
-        let named = all.iter().map(|(name, machine)| ((*name).to_owned(), *machine)).chain(users);
-        let mut names: Vec<(MemberName, MachineName)> = named
+        let everybody = all.iter().map(|(name, machine)| ((*name).to_owned(), *machine)).chain(users);
+        let mut names: Vec<(MemberName, MachineName)> = everybody
             .filter_map(|(name, machine)| Some((MemberName::parse(&name).ok()?, machine.clone())))
             .collect();
         names.sort();

@@ -45,6 +45,7 @@ pub struct Incoming {
 
 /// What came of taking a letter in.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there are a few at a time")]
 pub enum TakenIn {
     /// It is in its inbox.
     Written(Vec<Receipt>),

@@ -25,7 +25,7 @@ pub use incoming::{Incoming, TakenIn};
 pub use members::{LocalMember, Placed};
 pub use outgoing::Outgoing;
 pub use place::{Refusal, RemoteMember};
-pub(crate) use recall::AskedBack;
+pub(crate) use recall::{AskedBack, RECALL};
 pub use receipts::Receipt;
 pub(crate) use table::Table;
 
@@ -33,7 +33,7 @@ use crate::error::OfficeError;
 use crate::office::Office;
 
 /// Other machines, as an office sees them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Machines<'a> {
     office: &'a Office,
 }

@@ -16,7 +16,7 @@ use crate::office::Office;
 use crate::trail::effects;
 
 /// The kind of such a letter. It is written into no inbox.
-const RECALL: &str = "atm_recall";
+pub(crate) const RECALL: &str = "atm_recall";
 
 /// What came of asking.
 pub(crate) enum AskedBack {

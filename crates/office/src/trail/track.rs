@@ -8,11 +8,15 @@ use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
 use crate::error::OfficeError;
+use crate::machines::RECALL;
 use crate::mail::partly::{After, Done};
 use crate::mail::reply::SHORTEST_PART;
 use crate::office::Office;
 use crate::team::Team;
 use crate::trail::history::{Remembered, Search, Trace, each};
+
+/// Among so many is the last that is a message: letters that take another one back are none.
+const FEW: usize = 8;
 
 /// Stands for the last message that one sent.
 pub const LAST: &str = "last";
@@ -149,7 +153,8 @@ impl Office {
         let teams = teams.to_vec();
         let newest = if what == LAST {
             let from = Some(sender.to_string());
-            self.trace_recorded(&Trace { teams, from, limit: 1, ..Trace::default() })?.pop()
+            let sent = self.trace_recorded(&Trace { teams, from, limit: FEW, ..Trace::default() })?;
+            sent.into_iter().rfind(|message| message.r#type != RECALL)
         } else {
             let words = what.to_owned();
             self.search_recorded(&Search { words, teams, limit: 1, ..Search::default() })?.pop()
@@ -195,16 +200,18 @@ impl Office {
             Err(unknown @ OfficeError::NotRecorded { .. }) if what == LAST => unknown,
             recorded => return recorded,
         };
-        let trace = Trace { teams: teams.to_vec(), limit: 1, ..trace };
-        let last = self.trace_recorded(&trace)?.pop().ok_or(unknown)?;
+        let trace = Trace { teams: teams.to_vec(), limit: FEW, ..trace };
+        let last = self.trace_recorded(&trace)?.into_iter().rfind(|message| message.r#type != RECALL);
+        let last = last.ok_or(unknown)?;
         self.recorded(Some(&TeamName::parse(&last.team)?), &last.id)
     }
 
     /// The last message of a trace in a team that was looked at just now.
     pub(crate) fn last_recorded(&self, team: &TeamName, trace: Trace) -> Result<Recorded, OfficeError> {
         let root = self.root_key();
-        let filter = Trace { limit: 1, ..trace }.filter(Some(team));
-        let last = self.books.with(|ledger| ledger.trace(&root, &filter))?.pop();
+        let filter = Trace { limit: FEW, ..trace }.filter(Some(team));
+        let traced = self.books.with(|ledger| ledger.trace(&root, &filter))?;
+        let last = traced.into_iter().rfind(|message| message.kind != RECALL);
         last.ok_or_else(|| OfficeError::NotRecorded { id: LAST.to_owned() })
     }
 

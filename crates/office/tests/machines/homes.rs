@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use atm_office::chores::retry::Policies;
+use atm_office::chores::wake::Ladder;
 use atm_office::machines::{RemoteMember, Stage};
 use atm_office::people::members::Presence;
 use atm_wire::Stamp;
@@ -46,7 +48,7 @@ fn what_was_written_there_is_not_judged_by_the_file_here() {
     // Looks, chores and their clock change nothing about it here.
     for _ in 0..3 {
         laptop.office.look(&team()).unwrap();
-        laptop.office.retry(&team(), &Default::default(), false).unwrap();
+        laptop.office.retry(&team(), &Policies::default(), false).unwrap();
     }
     assert_eq!(laptop.stage(&sent.id), Stage::Written);
     assert!(laptop.inbox("bob").is_empty());
@@ -63,7 +65,7 @@ fn mail_that_is_queued_there_is_offered_again_there_alone() {
     let later =
         Stamp::from_millis(laptop.office.now().as_millis()).saturating_add(Duration::from_secs(90 * 86_400));
     let later = laptop.office.clone().with_clock(atm_office::clock::FixedClock(later));
-    assert!(later.retry(&team(), &Default::default(), false).unwrap().is_empty());
+    assert!(later.retry(&team(), &Policies::default(), false).unwrap().is_empty());
     assert!(laptop.inbox("bob").is_empty());
 }
 
@@ -105,7 +107,7 @@ fn a_team_that_is_told_the_same_members_again_is_not_written() {
 #[test]
 fn a_member_of_another_machine_is_woken_and_read_there() {
     let (laptop, _desk) = laptop_and_desk();
-    let woken = laptop.office.wake(&team(), &name("bob"), &Default::default(), true).unwrap_err();
+    let woken = laptop.office.wake(&team(), &name("bob"), &Ladder::default(), true).unwrap_err();
     assert_eq!(woken.to_string(), "bob is on machine desk: it is woken there");
     let read = laptop.office.begin_read(&team(), &name("bob"), 1).unwrap_err();
     assert_eq!(read.to_string(), "bob is on machine desk: its mail is read there");
