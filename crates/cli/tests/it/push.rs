@@ -125,8 +125,10 @@ fn bursts_arrive_whole_in_order_and_once() {
     wait_until("all are read", || scene.unread() == 0);
 }
 
+/// Mail that follows a denial comes as any other does, also when its turn is cleared: a denied frame that nobody remembered as
+/// denied was waited for, and held all later mail back for as long as the turn went on.
 #[test]
-fn what_its_user_holds_or_denies_is_told_and_not_lost() {
+fn what_its_user_holds_or_denies_and_what_was_cleared_is_told_and_not_lost() {
     let scene = Scene::new();
     scene.double.set_inbound(Inbound::Hold);
     let first = scene.send("may I?");
@@ -138,12 +140,8 @@ fn what_its_user_holds_or_denies_is_told_and_not_lost() {
     scene.double.decide(false);
     wait_until("receipt: denied", || scene.evidence(&second).contains("receipt: denied"));
     assert_eq!((scene.stage(&second).as_str(), scene.unread()), ("held", json!(1)));
-}
-
-/// `/clear` in the middle of a turn: what waited in the old conversation is gone, and ours is not.
-#[test]
-fn what_was_cleared_comes_into_the_next_conversation() {
-    let scene = Scene::new();
+    // `/clear` in the middle of a turn: what waited in the old conversation is gone, and ours is not.
+    scene.double.set_inbound(Inbound::Accept);
     scene.double.begin_turn();
     let third = scene.send("for the next conversation, too");
     wait_until("put into frame", || scene.evidence(&third).contains("put into frame"));

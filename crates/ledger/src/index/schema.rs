@@ -6,7 +6,7 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 5;
+pub(crate) const VERSION: i64 = 6;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.
@@ -114,7 +114,8 @@ CREATE TABLE states (
 -- The frames that were given to clients, by the event that lists what is in each.
 CREATE TABLE frames (frame TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier.
+-- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier. `frame` is the event of a
+-- frame, and 0 elsewhere: a frame is told beside what else happened in its millisecond.
 CREATE TABLE stages (
     message INTEGER NOT NULL,
     rank INTEGER NOT NULL,
@@ -122,7 +123,8 @@ CREATE TABLE stages (
     event INTEGER NOT NULL,
     part INTEGER,
     bound INTEGER NOT NULL,
-    PRIMARY KEY (message, rank, at)
+    frame INTEGER NOT NULL,
+    PRIMARY KEY (message, rank, at, frame)
 ) STRICT, WITHOUT ROWID;
 
 -- By the negative of their number, so that the newest come first: the index is walked forward in half the time that it
