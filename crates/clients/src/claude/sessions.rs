@@ -4,12 +4,15 @@
 //! written. An entry outlives a killed process, so it counts only if that process runs and started when the entry says.
 //! Keys for a session's socket are kept beside the entries and are never opened.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
+/// No entry is as long as this: what is longer is none.
+const LARGEST: u64 = 1 << 20;
 /// A longer word of a client's is cut: it is shown to people.
 const AT_MOST: usize = 60;
 
@@ -30,6 +33,8 @@ pub struct Session {
     pub name: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub began: Option<i64>,
+    /// A person sits before it: it is no single run for a script.
+    pub is_interactive: bool,
 }
 
 impl Session {
@@ -75,7 +80,7 @@ pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            let session = read(pid, &fs::read_to_string(entry.path()).ok()?, &started)?;
+            let session = read(pid, &text_of(&entry)?, &started)?;
             Some(Session { since: session.since.or_else(|| written_at(&entry)), ..session })
         })
         .collect()
@@ -103,7 +108,7 @@ pub fn ended(root: &Path, id: &str, pid_space: &str, started: impl Fn(u64) -> Op
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            Entry::read(pid, &fs::read_to_string(entry.path()).ok()?, pid_space, &started)
+            Entry::read(pid, &text_of(&entry)?, pid_space, &started)
         })
         .collect();
     ended_of(&entries, id)
@@ -190,7 +195,17 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
         cwd: word("cwd").map(ToOwned::to_owned),
         name: word("name").map(cut),
         began: entry.get("startedAt").and_then(Value::as_i64),
+        is_interactive: word("entrypoint") == Some("cli"),
     })
+}
+
+/// What an entry says. Only files are opened: a pipe of that name would be waited for.
+fn text_of(entry: &fs::DirEntry) -> Option<String> {
+    let path = entry.path();
+    let is_entry = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
+    let mut text = String::new();
+    is_entry.then(|| File::open(path).ok()).flatten()?.take(LARGEST).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
@@ -230,6 +245,14 @@ mod tests {
                 Some(Session { pid: 4242, since: Some(7), ..Session::default() }),
             ),
             (r#"{"procStart":"322905"}"#, Some(Session { pid: 4242, ..Session::default() })),
+            (
+                r#"{"procStart":"322905","entrypoint":"cli"}"#,
+                Some(Session { pid: 4242, is_interactive: true, ..Session::default() }),
+            ),
+            (
+                r#"{"procStart":"322905","entrypoint":"sdk-cli"}"#,
+                Some(Session { pid: 4242, ..Session::default() }),
+            ),
             // The number is another process's by now, or nothing says that it is not.
             (r#"{"pid":4242,"sessionId":"0b7e","procStart":"1"}"#, None),
             (r#"{"pid":4242,"sessionId":"0b7e"}"#, None),
@@ -288,6 +311,16 @@ mod tests {
             fs::write(sessions.join(name), entry).unwrap();
         }
         fs::write(sessions.join("18.json"), "").unwrap();
+        fs::create_dir(sessions.join("19.json")).unwrap();
         assert_eq!(live(folder.path(), started).len(), 1);
+        // A pipe of that name was waited for, for ever.
+        fs::remove_file(sessions.join("17.json")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(sessions.join("17.json")).status();
+        assert!(made.unwrap().success());
+        fs::write(sessions.join("20.json"), format!("{}{entry}", " ".repeat(2 << 20))).unwrap();
+        let any = |_| Some("322905".to_owned());
+        let pids: Vec<u64> = live(folder.path(), any).iter().map(|session| session.pid).collect();
+        assert_eq!(pids, [4242], "neither a pipe nor what is too long to be one");
+        assert_eq!(ended(folder.path(), "0b7e", "", |_| None), Some(4242));
     }
 }

@@ -36,3 +36,6 @@ pub fn team_name() -> TeamName {
 pub fn is_team(team: &TeamName) -> bool {
     team.as_str() == TEAM
 }
+
+#[cfg(test)]
+mod tests;

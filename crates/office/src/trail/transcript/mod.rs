@@ -16,7 +16,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use atm_clients::claude::transcript::{begins_turn, time_of};
+use atm_clients::claude::transcript::{Part, begins_turn, part_of, time_of};
 use atm_clients::conversations::ConversationFormat;
 use atm_clients::shown::SIGNS;
 pub(crate) use atm_clients::shown::{Shape, Shown};
@@ -166,6 +166,26 @@ impl Transcript {
         })?;
         // An entry that does not say its time was written when the file was, if nothing came after it.
         time_of(&entry).or_else(|| (at == 0).then_some(self.changed_at))
+    }
+
+    /// When the model was last asked, in milliseconds since the epoch: the last words before its last answer, of whichever part
+    /// that is there. What a client had for it by then is in the conversation.
+    pub(crate) fn last_asked(&self) -> Option<i64> {
+        let is_inside = self.is_inside();
+        let text = self.end(LAST_TURN_WITHIN)?;
+        let (mut last_words, mut answer, mut asked) = (None, None, None);
+        for line in text.lines() {
+            let Some(part) = Object::parse(line).ok().and_then(|entry| part_of(&entry, is_inside)) else {
+                continue;
+            };
+            match part {
+                Part::Words(at) => last_words = at,
+                // An answer has several entries, and what its tools gave back may stand between them.
+                Part::Answer(id) if answer.as_ref() != Some(&id) => (answer, asked) = (Some(id), last_words),
+                Part::Answer(_) => {}
+            }
+        }
+        asked
     }
 
     /// The client that writes it.
