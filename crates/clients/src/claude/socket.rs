@@ -22,7 +22,7 @@ pub const SOCKET_VARIABLE: &str = "CLAUDE_CODE_MESSAGING_SOCKET";
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// A longer text is dropped by the client without a word. It counts characters as JavaScript does; bytes are no fewer.
-const LONGEST_TEXT: usize = 1_000_000;
+pub const LONGEST_TEXT: usize = 1_000_000;
 /// As much as is read of what somebody says to us.
 const LONGEST_WORDS: usize = 1 << 16;
 /// How long somebody may take to say it.

@@ -10,7 +10,7 @@ use atm_wire::brief;
 use serde_json::json;
 
 use super::*;
-use crate::mail::hook::Moment;
+use crate::mail::hook::{HeldBy, Moment};
 use crate::mail::send::{Letter, SendOptions};
 use crate::office::Office;
 use crate::people::ancestry::ClientProcess;
@@ -152,18 +152,40 @@ fn mail_for_a_folder_is_proved_in_any_clients_conversation_and_in_no_other_file(
         scene.office.register_session(&codex).unwrap();
         let id = scene.send("shop", "the build is red");
         assert_eq!(offered(&scene.office, &codex), 1);
-        let heading = brief::heading("user", "", "12:17Z", &id);
-        let text =
-            format!("{}Mail for you:\n{heading}\n  the build is red\n{}", brief::OPENING, brief::CLOSING);
-        let entry = json!({
-            "timestamp": scene.office.now().to_string(), "type": "response_item",
-            "payload": {
-                "type": "message", "id": "msg_1", "role": "developer",
-                "content": [{ "type": "input_text", "text": text }],
-            },
-        });
-        fs::write(&conversation, format!("{entry}\n")).unwrap();
+        fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
         let track = scene.office.track(Some(&team_name()), &id).unwrap();
         assert_eq!(track.stage >= Stage::Seen, is_its, "{}: {track:?}", conversation.display());
     }
+}
+
+/// At the end of a turn mail is marked, and then a look finds nothing to prove: its place in the conversation was never recorded.
+#[test]
+fn mail_of_a_session_is_proved_by_its_place_before_it_is_marked() {
+    let thread = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    let conversation = scene.make("codex").join(format!("rollout-2026-11-17T12-17-10-{thread}.jsonl"));
+    let codex =
+        Arrival { client: AgentClient::Codex, transcript: Some(&conversation), ..arrival(thread, &shop, 11) };
+    scene.office.register_session(&codex).unwrap();
+    let id = scene.send("shop", "the build is red");
+    assert_eq!(offered(&scene.office, &codex), 1);
+    fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
+    scene.office.hook_session(&codex, Moment::Stops { held_by: HeldBy::Wanted }).unwrap();
+    let stages = format!("{:?}", scene.office.track(Some(&team_name()), &id).unwrap().stages);
+    assert!(stages.contains("in the recipient's conversation"), "{stages}");
+}
+
+/// A line of Codex's conversation with what a hook said.
+fn shown_by_codex(office: &Office, id: &str) -> String {
+    let heading = brief::heading("user", "", "12:17Z", id);
+    let text = format!("{}Mail for you:\n{heading}\n  the build is red\n{}", brief::OPENING, brief::CLOSING);
+    let entry = json!({
+        "timestamp": office.now().to_string(), "type": "response_item",
+        "payload": {
+            "type": "message", "id": "msg_1", "role": "developer",
+            "content": [{ "type": "input_text", "text": text }],
+        },
+    });
+    format!("{entry}\n")
 }

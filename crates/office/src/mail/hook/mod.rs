@@ -218,7 +218,7 @@ impl Team<'_> {
             new.extend(owed);
             // Also what an earlier turn left that was broken off: it is still before the model.
             let (owed, seen) = self.split_owed(held_by, &record, presented);
-            warnings = office.mark_presented(team, who, &mailbox, &seen)?;
+            warnings = office.mark_presented(team, (who, session), &mailbox, &seen)?;
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
         }
@@ -302,7 +302,7 @@ impl Office {
     fn mark_presented(
         &self,
         team: &TeamName,
-        who: &MemberName,
+        (who, session): (&MemberName, &str),
         mailbox: &Mailbox,
         seen: &[Message],
     ) -> Result<Vec<String>, OfficeError> {
@@ -311,7 +311,7 @@ impl Office {
         }
         // Without it, that it was handed over has to do.
         let ids: Vec<&str> = seen.iter().map(|message| message.id.as_str()).collect();
-        let _ = self.prove_presented(team, who, &ids);
+        let _ = self.prove_presented(team, (who, session), &ids);
         let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
         if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {

@@ -95,7 +95,7 @@ impl Team<'_> {
         let mut messages = mailbox.list()?.messages;
         messages.retain(|message| shown.contains(&receipt(message)));
         // Warnings are about entries that are not ours to mend here.
-        office.mark_presented(self.name(), who, mailbox, &messages).map(drop)
+        office.mark_presented(self.name(), (who, session), mailbox, &messages).map(drop)
     }
 
     /// Whether a frame is in the conversation: its entry proves all that is in it.

@@ -108,7 +108,8 @@ impl Push {
             bag: Mailbag::beside(&self.socket, std::process::id()).ok(),
             known: self.session.clone(),
         };
-        Ok(Some((Pusher::new(office, claude, mailbox, self.budget), inbox)))
+        let budget = self.budget.min(socket::LONGEST_TEXT);
+        Ok(Some((Pusher::new(office, claude, mailbox, budget), inbox)))
     }
 
     /// The mailbox of the folder that the session works in, and where it is; made if there is none.

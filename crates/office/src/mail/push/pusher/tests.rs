@@ -372,7 +372,7 @@ impl Scene {
 /// A client says once that its user denied a frame. Where that was heard by a process that failed afterwards, the frame was waited
 /// for as long as the turn went on, and with it all later mail.
 #[test]
-fn what_a_client_said_outlives_whoever_heard_it() {
+fn what_a_client_said_outlives_the_process_that_heard_it() {
     let mut scene = Scene::new();
     let id = scene.send("denied");
     scene.pass();

@@ -83,7 +83,7 @@ impl Scene {
 /// By the client's own limits: 30 frames at once, then one each two seconds, 50 unread, no equal words.
 #[test]
 fn ten_thousand_letters_arrive_whole_in_order_and_once_within_the_clients_limits() {
-    const BUDGET: usize = 24_000;
+    const BUDGET: usize = 15_000;
     let mut scene = Scene::new(BUDGET);
     scene.send((0..10_000).map(|number| format!("letter {number:05}.")));
     let shown = |scene: &Scene| {
@@ -128,5 +128,20 @@ fn what_a_client_loses_in_a_turn_is_offered_again_and_seen_once() {
     assert_eq!(shown.len(), 1, "{shown:?}");
     assert!(shown[0].contains("Offered again") && shown[0].contains("lost in a turn"), "{shown:?}");
     assert_eq!(ids.iter().map(|id| scene.stage(id)).collect::<Vec<_>>(), [Stage::Seen; 2]);
+    assert_eq!(scene.double.dropped(), Vec::<String>::new());
+}
+
+/// A budget beyond what the client takes at once made every frame fail.
+#[test]
+fn no_frame_is_longer_than_the_client_takes() {
+    let mut scene = Scene::new(40_000_000);
+    let ids = scene.send((0..3).map(|number| format!("{number} {}", "x".repeat(600_000))));
+    let mut passes = 0;
+    while scene.stage(&ids[2]) < Stage::Seen {
+        scene.pass();
+        passes += 1;
+        assert!(passes < 100, "{:?}", scene.double.dropped());
+    }
+    assert_eq!(scene.double.shown().len(), 3);
     assert_eq!(scene.double.dropped(), Vec::<String>::new());
 }
