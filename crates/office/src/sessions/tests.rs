@@ -102,7 +102,7 @@ fn of_two_sessions_that_ask_at_once_one_gets_a_letter() {
     // It is for any of them: it came while none ran.
     for round in 0..12 {
         let to = scene.office.make_mailbox_of_folder(&shop).unwrap();
-        let letter = Letter::new(format!("{to}@{TEAM}").parse().unwrap(), &format!("letter {round}"));
+        let letter = Letter::new(format!("{to}@{TEAM}").parse().unwrap(), format!("letter {round}"));
         scene.office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
         let start = Barrier::new(2);
         let taken: Vec<usize> = thread::scope(|scope| {
