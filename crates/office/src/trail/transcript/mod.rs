@@ -272,4 +272,35 @@ mod tests {
             "it is another file"
         );
     }
+
+    /// An answer has an entry for each of its parts, and what a quick tool gave back may stand between them: the model was not
+    /// asked again then.
+    #[test]
+    fn a_model_was_asked_where_another_answer_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let words = |at: &str| {
+            format!(
+                r#"{{"type":"user","timestamp":"2026-11-15T12:00:0{at}.000Z","message":{{"content":"x"}}}}"#
+            )
+        };
+        let answer = |id: &str| format!(r#"{{"type":"assistant","message":{{"id":"{id}"}}}}"#);
+        let noon = 1_794_744_000_000;
+        let inside = words("8").replace(r#""user","#, r#""user","isSidechain":true,"#);
+        let mut text = String::new();
+        for (line, expected) in [
+            (words("1"), None),
+            (answer("a"), Some(noon + 1_000)),
+            (words("5"), Some(noon + 1_000)),
+            (answer("a"), Some(noon + 1_000)),
+            ("no JSON".to_owned(), Some(noon + 1_000)),
+            (inside, Some(noon + 1_000)),
+            (answer("b"), Some(noon + 5_000)),
+        ] {
+            text.push_str(&line);
+            text.push('\n');
+            fs::write(&path, &text).unwrap();
+            assert_eq!(Transcript::at(&path).unwrap().last_asked(), expected, "{text}");
+        }
+    }
 }
