@@ -13,8 +13,8 @@ const PICTURES: [(&str, &str, &[&str]); 2] = [
     ),
     (
         "docs/ui.svg",
-        "atm-tui",
-        &["--lib", "--", "--exact", "tests::picture::the_readme_shows_what_the_ui_draws"],
+        "atm",
+        &["--test", "it", "--", "--exact", "picture::the_readme_shows_the_terminal_ui_of_a_real_run"],
     ),
 ];
 

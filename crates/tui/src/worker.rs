@@ -89,7 +89,7 @@ fn known(settings: &Settings, name: &TeamName) -> Result<TeamKnown, OfficeError>
     let picture = team.picture(&settings.me)?;
     let tasks = team.tasks().list(&TaskFilter::default())?.tasks;
     let mut plans = team.plans()?;
-    plans.retain(|plan| plan.state == PlanState::Open);
+    plans.retain(|plan| plan.state == PlanState::Open && !picture.mutes_message(&plan.id));
     Ok(TeamKnown { picture, tasks, plans })
 }
 

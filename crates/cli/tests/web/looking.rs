@@ -179,9 +179,25 @@ fn health_tests_the_files_and_the_ledger() {
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }
+    let sick = || {
+        let said = server.get("/healthz");
+        assert_eq!((said.status, said.code().as_str()), (503, "unhealthy"), "{said:?}");
+        said.json()["detail"].as_str().unwrap().to_owned()
+    };
+    // A lock for writing that another program does not give back, and a folder that nothing can be written into.
+    let log = rusqlite::Connection::open(server.world.state().join("log.db")).unwrap();
+    log.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(sick().contains("ledger"), "{}", sick());
+    log.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(server.get("/healthz").status, 200);
+    let probe = server.world.state().join("daemon").join("probe");
+    std::fs::remove_file(&probe).unwrap();
+    std::fs::create_dir(&probe).unwrap();
+    assert!(sick().contains("state folder"), "{}", sick());
+    std::fs::remove_dir(&probe).unwrap();
+    assert_eq!(server.get("/healthz").status, 200);
     std::fs::write(server.world.root().join("teams/dev/config.json"), "{").unwrap();
-    let sick = server.get("/healthz");
-    assert_eq!((sick.status, sick.code().as_str()), (503, "unhealthy"), "{sick:?}");
+    assert!(sick().contains("shared tree"), "{}", sick());
 }
 
 #[test]

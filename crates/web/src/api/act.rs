@@ -8,12 +8,14 @@ use atm_office::protocol::person::Person;
 use atm_office::protocol::plan::PlanAnswer;
 use atm_office::protocol::shutdown::Dialect;
 use atm_office::tasks::{Completion, TaskChange, TaskPlan};
+use atm_office::view::mute;
 use atm_upkeep::archive::{self, Rule};
 use atm_wire::message::Priority;
 use atm_wire::stamp::parse_duration;
 use atm_wire::task::{DEFAULT_LEASE, Status, TaskId};
 use atm_wire::{Address, MemberName};
 use axum::extract::State;
+use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -439,6 +441,38 @@ pub(super) async fn wake(State(app): State<App>, Given(new): Given<NewWake>) -> 
         Ok(settings.office().wake(&team, &name, &settings.ladder, new.dry_run)?)
     });
     json(&woken.await?)
+}
+
+/// What to hear nothing of for a while.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewMute {
+    team: Option<String>,
+    /// A member's name, a task's number, or a message: its id, or six characters of its start or end
+    what: String,
+    /// For how long: 30m, 2h; a day unless said
+    r#for: Option<String>,
+    /// Hear of it again
+    #[serde(default)]
+    undo: bool,
+}
+
+/// Leaves something out of what needs attention, for a while (`atm mute`)
+#[utoipa::path(post, path = "/api/v1/mutes", tag = "act", request_body = NewMute,
+    responses((status = 200, description = "What is muted in the team", body = ref("#/components/schemas/mutes"))))]
+pub(super) async fn mute(State(app): State<App>, Given(new): Given<NewMute>) -> Answer {
+    let lasts = span("for", new.r#for.as_deref())?.unwrap_or(mute::USUAL);
+    let muted = app.run(move |settings| {
+        let team = settings.office().team(&settings.team(new.team.as_deref())?)?;
+        if !new.undo {
+            team.mute(&new.what, lasts)?;
+        } else if team.unmute(&new.what)?.is_none() {
+            let detail = format!("{} is not muted", new.what);
+            return Err(Problem::new(StatusCode::NOT_FOUND, "not_muted", detail).into());
+        }
+        Ok(team.mutes()?)
+    });
+    json(&muted.await?)
 }
 
 /// Whose mail to archive.

@@ -45,6 +45,7 @@ pub(crate) fn router(schemas: &Map<String, Value>) -> (Router<App>, String) {
         .routes(routes!(act::decide_shutdown))
         .routes(routes!(act::wake))
         .routes(routes!(act::archive))
+        .routes(routes!(act::mute))
         .routes(routes!(event::events))
         .routes(routes!(health::health))
         .routes(routes!(health::metrics))

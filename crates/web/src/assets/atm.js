@@ -118,30 +118,6 @@
     acting.addEventListener("change", show);
   }
 
-  // --- what is muted in this browser
-  const muted = () => new Set(JSON.parse(localStorage.getItem("atm-muted") || "[]"));
-  const mute = (keys) => {
-    const all = muted();
-    keys.forEach((key) => all.add(key));
-    localStorage.setItem("atm-muted", JSON.stringify([...all].slice(-2000)));
-    quieten();
-  };
-  let showMuted = false;
-  const quieten = () => {
-    const all = muted();
-    let count = 0;
-    $$("[data-row][data-key]").forEach((row) => {
-      const is = all.has(row.dataset.key);
-      row.hidden = is && !showMuted;
-      if (is) count += 1;
-    });
-    const note = $("#muted");
-    if (note) {
-      note.hidden = count === 0;
-      $("button", note).textContent = showMuted ? "Hide what is muted" : count + " muted in this browser: show";
-    }
-  };
-
   // --- doing something
   const post = async (path, body) => {
     const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
@@ -171,9 +147,9 @@
     else if (button.dataset.bulk) {
       const boxes = picked();
       if (!boxes.length) return say("nothing is selected", true);
-      for (const box of boxes) if (await act(button, button.dataset.bulk, { ...body(button), id: box.value })) box.checked = false;
-    } else if ("mute" in button.dataset) { mute(picked().map((box) => box.closest("[data-key]").dataset.key)); picked().forEach((box) => { box.checked = false; }); }
-    else if (button.closest("#muted")) { showMuted = !showMuted; quieten(); }
+      for (const box of boxes)
+        if (await act(button, button.dataset.bulk, { ...body(button), [button.dataset.as || "id"]: box.value })) box.checked = false;
+    }
   });
   document.addEventListener("submit", async (event) => {
     const form = event.target;
@@ -227,8 +203,8 @@
     "/": () => $(".find input").focus(),
     j: () => go(1), k: () => go(-1),
     x: () => { const box = at() && $("input[name=pick]", at()); if (box && isActing()) box.checked = !box.checked; },
-    a: () => { const all = $("[data-bulk]"); if (all && picked().length) return all.click(); const one = at() && $("[data-post$='/acks']", at()) || $("section.act [data-post$='/acks']"); if (one) one.click(); },
-    m: () => { const row = at(); if (row && row.dataset.key) { go(1); mute([row.dataset.key]); } },
+    a: () => { const all = $("[data-bulk$='/acks']"); if (all && picked().length) return all.click(); const one = at() && $("[data-post$='/acks']", at()) || $("section.act [data-post$='/acks']"); if (one) one.click(); },
+    m: () => { const all = $("[data-bulk$='/mutes']"); if (all && picked().length) return all.click(); const one = at() && $("[data-post$='/mutes']", at()); if (one) one.click(); },
     r: () => { const text = $("#reply textarea"); if (text && isActing()) text.focus(); else say("switch actions on first ( t )", true); },
     w: () => { const one = at() && $("button[data-post]", at()); if (one) one.click(); },
     o: () => { const one = at() && $("select[data-assign]", at()); if (one && isActing()) one.focus(); },
@@ -286,7 +262,6 @@
 
   const prepare = () => {
     show();
-    quieten();
     ages();
     $$("[data-draggable]").forEach((card) => { card.draggable = Boolean(isActing()); });
   };

@@ -43,10 +43,9 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
                 Err(error) => troubles.push(format!("{team}: {error}")),
             }
         }
-        let needs = pictures.iter().map(|picture| {
-            let plans = view.office().plans(&picture.team).unwrap_or_default();
-            Needs { picture, plans: Needs::open_plans(plans) }
-        });
+        let needs = pictures
+            .iter()
+            .map(|picture| Needs::of(picture, view.office().plans(&picture.team).unwrap_or_default()));
         let needs: Vec<Needs<'_>> = needs.collect();
         let main = html! {
             (needs::section(&needs, view.now))
@@ -54,7 +53,7 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
             (teams(&pictures))
             (matrix(view, &view.teams)?)
         };
-        Ok(view.page("All teams", None, &main))
+        Ok(view.page("/", "All teams", None, &main))
     })
     .await
 }

@@ -71,9 +71,11 @@ impl<'a> View<'a> {
         self.settings.office()
     }
 
-    fn page(&self, title: &str, team: Option<&TeamName>, main: &Markup) -> Response<Body> {
+    /// A page; `at` is where it stands among the pages of its team, or among those about everything.
+    fn page(&self, at: &str, title: &str, team: Option<&TeamName>, main: &Markup) -> Response<Body> {
         let shell = Shell {
             title,
+            at,
             team,
             teams: &self.teams,
             cursor: self.cursor.clone(),
@@ -99,7 +101,7 @@ fn team_of(view: &View<'_>, Path(named): Path<String>) -> Result<TeamName, Fault
 }
 
 async fn show_keys(State(app): State<App>) -> Response<Body> {
-    render(&app, |view| Ok(view.page("Keys", None, &keys::list()))).await
+    render(&app, |view| Ok(view.page("/keys", "Keys", None, &keys::list()))).await
 }
 
 /// A problem, for people.

@@ -143,7 +143,7 @@ pub(super) fn action(label: &str, path: &str, body: &Value, as_command: &str) ->
 pub(super) fn message_row(message: &Remembered, now: Stamp) -> Markup {
     let summary = message.summary.as_deref().map_or_else(|| glimpse(&message.text), glimpse);
     html! {
-        li.row id={ "m-" (message.id) "-" (message.to) } data-row data-key=(message.id) {
+        li.row id={ "m-" (message.id) "-" (message.to) } data-row {
             (stage(message.stage, message.unproved)) " "
             a href=(message_href(message)) data-main { (summary) }
             span.meta {

@@ -36,7 +36,7 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
                 @for (at, plan) in decided.iter().rev().take(MOST) { (plan_card(view, &team, plan, before(&plans, *at))) }
             }
         };
-        Ok(view.page(&format!("Plans of {team}"), Some(&team), &main))
+        Ok(view.page("/plans", &format!("Plans of {team}"), Some(&team), &main))
     })
     .await
 }

@@ -26,8 +26,7 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
     render(&app, |view| {
         let team = team_of(view, path)?;
         let picture = view.office().picture(&team, &view.user)?;
-        let plans = Needs::open_plans(view.office().plans(&team)?);
-        let needs = [Needs { picture: &picture, plans }];
+        let needs = [Needs::of(&picture, view.office().plans(&team)?)];
         let recent =
             view.office().trace(&Trace { teams: vec![team.clone()], limit: RECENT, ..Trace::default() })?;
         let main = html! {
@@ -42,7 +41,7 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
                 p { a href={ "/search?team=" (encoded(team.as_str())) } { "All mail of " (team) } }
             }
         };
-        Ok(view.page(team.as_str(), Some(&team), &main))
+        Ok(view.page("", team.as_str(), Some(&team), &main))
     })
     .await
 }

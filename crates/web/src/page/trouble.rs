@@ -50,7 +50,7 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
                 @if !set_aside.is_empty() { p.note { "Bytes that did not parse are kept there as they were. " (command("atm doctor")) } }
             }
         };
-        Ok(view.page("Failed mail", None, &main))
+        Ok(view.page("/trouble", "Failed mail", None, &main))
     })
     .await
 }
@@ -85,7 +85,7 @@ fn lost(view: &View<'_>, team: &atm_wire::TeamName) -> Vec<Case> {
 
 fn row(view: &View<'_>, Case { message, reason }: &Case) -> Markup {
     html! {
-        li.row id={ "f-" (message.id) "-" (message.to) } data-row data-key=(message.id) {
+        li.row id={ "f-" (message.id) "-" (message.to) } data-row {
             (stage(message.stage, message.unproved)) " "
             a href=(message_href(message)) data-main { (message.summary.as_deref().map_or_else(|| glimpse(&message.text), glimpse)) }
             span.meta { (line(&message.from)) " → " (line(&message.to)) "@" (line(&message.team)) " · " (age(message.timestamp, view.now)) " · " (line(reason)) }

@@ -99,8 +99,12 @@ fn headline(picture: &TeamPicture, found: &[&Attention], atm: &str) -> String {
         0 => String::new(),
         count => format!("; {count} waiting: {atm} pending"),
     };
+    let waiting = match picture.muted.len() {
+        0 => waiting,
+        count => format!("{waiting}; {count} muted: {atm} mute"),
+    };
     match found.len() {
-        0 if picture.pending.is_empty() => picture.looked.nothing(),
+        0 if picture.pending.is_empty() => format!("{}{waiting}", picture.looked.nothing()),
         0 => format!("nothing needs a look{waiting}"),
         1 => format!("1 needs a look: {}", names.join(", ")),
         count => format!("{count} need a look: {}{more}", names.join(", ")),
