@@ -13,7 +13,7 @@ use atm_office::people::teams::{TeamBrief, TeamPlan};
 use atm_store::Layout;
 use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::members;
 use super::metadata::MetadataArg;
@@ -166,7 +166,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
         }
     }
     if out.json {
-        out.document(&teams.iter().map(describe).collect::<Vec<_>>())?;
+        out.document(&teams.iter().map(TeamBrief::document).collect::<Vec<_>>())?;
     } else if teams.is_empty() {
         let root = context.office.root().path().display().to_string();
         out.note(format!("no teams below {}; `atm team create NAME` makes one", safe::line(&root)))?;

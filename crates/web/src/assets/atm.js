@@ -17,17 +17,19 @@
   };
 
   // --- ages stay true while the page is open
-  const span = (ms) => {
-    const s = Math.floor(ms / 1000);
-    if (s < 0) return "soon";
-    if (s < 2) return "now";
-    if (s < 90) return s + " s ago";
-    if (s < 5400) return Math.floor(s / 60) + " min ago";
-    if (s < 172800) return Math.floor(s / 3600) + " h ago";
-    return Math.floor(s / 86400) + " d ago";
+  const span = (s) => {
+    if (s < 90) return s + " s";
+    if (s < 5400) return Math.floor(s / 60) + " min";
+    if (s < 172800) return Math.floor(s / 3600) + " h";
+    return Math.floor(s / 86400) + " d";
+  };
+  const ago = (ms) => {
+    const s = Math.trunc(ms / 1000);
+    if (Math.abs(s) < 2) return "now";
+    return s < 0 ? "in " + span(-s) : span(s) + " ago";
   };
   const ages = (from = document) => $$("time[data-age]", from).forEach((time) => {
-    const words = span(Date.now() - Date.parse(time.dateTime));
+    const words = ago(Date.now() - Date.parse(time.dateTime));
     if (time.textContent !== words) time.textContent = words;
   });
   setInterval(() => document.hidden || ages(), 5000);
@@ -77,13 +79,14 @@
         const now = new DOMParser().parseFromString(await answer.text(), "text/html");
         const [mine, theirs] = [$("#main"), $("#main", now)];
         if (theirs) { merge(mine, theirs); prepare(); }
-      } else if (answer.status === 401) lost("session over: open the address that atm web prints");
+      } else if (answer.status === 401) lost(over);
     } catch { /* the stream tells */ }
     fetching = false;
     if (again) { again = false; refresh(); }
   };
   let soon = null;
-  const news = () => { if (!soon) soon = setTimeout(() => { soon = null; refresh(); }, 120); };
+  // A page that nobody sees costs nothing; it is fetched when somebody looks.
+  const news = () => { if (!soon && !document.hidden) soon = setTimeout(() => { soon = null; refresh(); }, 120); };
 
   // --- the stream of events; it goes on behind the last one after a break
   const lost = (words) => { link.dataset.state = "lost"; link.textContent = words; };
@@ -101,11 +104,18 @@
     source.onerror = () => {
       lost("disconnected: trying again");
       source.close();
-      setTimeout(listen, wait);
-      wait = Math.min(wait * 2, 10000);
+      setTimeout(tryAgain, wait);
     };
   };
-  // A page that nobody sees costs nothing.
+  // A server that is away comes back; a session that is over does not.
+  const over = "session over: open the address that atm web prints";
+  const tryAgain = async () => {
+    wait = Math.min(wait * 2, 10000);
+    const answer = await fetch("/assets/atm.svg", { cache: "no-store" }).catch(() => null);
+    if (!answer || answer.status !== 401) return listen();
+    lost(over);
+    setTimeout(tryAgain, wait);
+  };
   document.addEventListener("visibilitychange", () => { if (!document.hidden) { ages(); news(); } });
 
   // --- the switch: the page opens for looking

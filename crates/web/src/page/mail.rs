@@ -104,7 +104,7 @@ fn row(view: &View<'_>, team: &TeamName, message: &MessageView, (is_own, is_mute
                 @if let Some(sent) = sent { (age(sent, view.now)) } @else { (line(&message.timestamp)) }
                 @if message.kind == Kind::Protocol { " · " span.badge { (line(&message.r#type)) } }
                 @if message.pending { " · queued" }
-                @if let Some(by) = &message.ack_by { " · wants to be acknowledged by " (line(by)) }
+                @if let Some(by) = message.ack_by.as_deref().and_then(|by| Stamp::parse(by).ok()) { " · wants to be acknowledged; due " (age(by, view.now)) }
             }
             @if is_own && message.wants_ack() {
                 (action("Acknowledge", "/api/v1/acks", &json!({"team": team, "id": message.id}),

@@ -155,7 +155,7 @@ fn muted(all: &[Needs<'_>], now: Stamp) -> Markup {
                     } @else {
                         span { (if mute.kind == Muted::Task { "task " } else { "member " }) (line(&mute.what)) }
                     }
-                    span.meta { (team) " · muted " (age(mute.since, now)) " · until " (mute.until) }
+                    span.meta { (team) " · muted " (age(mute.since, now)) " · ends " (age(mute.until, now)) }
                     (action("Hear of it again", "/api/v1/mutes", &json!({"team": team, "what": mute.what, "undo": true}),
                         &format!("{} --undo", mute_command(team, mute.kind, &mute.what))))
                 }

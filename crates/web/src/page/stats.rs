@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use atm_charts::{Bars, Circle, Distribution, Histogram, Style, Tick};
 use atm_ledger::{Stats, Waits};
 use atm_office::trail::history::Trace;
-use atm_wire::{Stamp, TeamName, visible};
+use atm_wire::{Stamp, TeamName, counted, visible};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
@@ -36,7 +36,7 @@ pub(super) async fn show(State(app): State<App>, Asked(asked): Asked<Window>) ->
                 label { "Team " input name="team" value=[named] size="12"; }
                 button { "Show" }
             }
-            p.note { (stats.messages) " messages in " (span(stats.until - stats.since, "")) ", " (format!("{:.2}", stats.per_minute)) " a minute. " (command(&as_command(since, team.as_ref()))) }
+            p.note { (stats.messages) " messages in " (span(stats.until - stats.since)) ", " (format!("{:.2}", stats.per_minute)) " a minute. " (command(&as_command(since, team.as_ref()))) }
             section aria-labelledby="rate-title" { h2 #rate-title { "Messages over time" } (picture(rates(&stats))) }
             section aria-labelledby="waits-title" { h2 #waits-title { "Time to taken, seen, acknowledged" } (waits(&stats)) }
             section aria-labelledby="talk-title" { h2 #talk-title { "Who talks to whom" } (talk(view, &teams)?) }
@@ -56,9 +56,8 @@ fn as_command(since: &str, team: Option<&TeamName>) -> String {
 fn rates(stats: &Stats) -> String {
     let length = (stats.until - stats.since).max(0);
     let parts = i64::try_from(stats.over_time.len()).unwrap_or(1).max(1);
-    let title =
-        format!("{} messages in {}, {:.2} a minute", stats.messages, span(length, ""), stats.per_minute);
-    let unit = format!("messages in {}", span(length / parts, ""));
+    let title = format!("{} messages in {}, {:.2} a minute", stats.messages, span(length), stats.per_minute);
+    let unit = format!("messages in {}", span(length / parts));
     // Of a longer time the days are told apart, not the minutes.
     let part = if length > 2 * 86_400_000 { 5..10 } else { 11..16 };
     let tick = |sixth: i64| {
@@ -109,7 +108,7 @@ fn in_words(millis: i64) -> String {
         0..1_000 => format!("{millis} ms"),
         60_000..3_600_000 => format!("{} min", millis / 60_000),
         3_600_000..86_400_000 => format!("{} h", millis / 3_600_000),
-        _ => span(millis, ""),
+        _ => span(millis),
     }
 }
 
@@ -135,7 +134,7 @@ fn talk(view: &View<'_>, teams: &[TeamName]) -> Result<Markup, Fault> {
     listed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     Ok(html! {
         p.note { "The newest " (found.len()) " messages; the wider a line, the more." }
-        @if found.is_empty() { (empty("No mail was sent or seen yet.")) } @else {
+        @if found.is_empty() { (empty(&format!("No mail is on record; the inboxes of {} were looked at just now.", counted(teams.len(), "team")))) } @else {
             (picture(Circle { title: "Who talks to whom", names: &names, links: &links }.draw(Style::OfPage)))
             details { summary { "The same in numbers" }
                 table { thead { tr { th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Messages" } } }
