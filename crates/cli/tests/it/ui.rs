@@ -155,9 +155,11 @@ fn who_has_no_pane_is_not_visited_and_it_says_why() {
     world.ok(&["send", "bob", "hello"]);
     let terminal = open(world, 100, 30);
     terminal.wait_for("hello");
+    // The members are known, too.
+    terminal.wait_for("✉1 online");
     for key in ["t", "p"] {
         terminal.press(key);
-        terminal.wait_for("pane");
+        terminal.wait_for("✗ bob@dev was not started by atm");
     }
     terminal.press("q");
     terminal.wait_for("left 0.");
@@ -196,7 +198,8 @@ fn no_color_means_none_and_a_large_terminal_is_filled() {
         let codes = terminal.tmux(&["capture-pane", "-e", "-p"]);
         let sgr =
             codes.split("\u{1b}[").skip(1).filter_map(|part| part.split_once('m')).map(|(code, _)| code);
-        sgr.flat_map(|code| code.split(';')).any(|code| matches!(code.parse(), Ok(30..=48 | 90..=107)))
+        sgr.flat_map(|code| code.split(';'))
+            .any(|code| matches!(code.parse(), Ok(30..=38 | 40..=48 | 90..=107)))
     };
     terminal.enter("NO_COLOR=1 atm ui; echo \"left $?.\"");
     terminal.wait_for("● live");

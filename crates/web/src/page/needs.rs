@@ -116,7 +116,7 @@ fn item(team: &TeamName, attention: &Attention, now: Stamp) -> Markup {
             span.reason { (attention.reason.words()) } " "
             a href=(href) data-main {
                 @if let Some(who) = &attention.who { (line(who)) "@" (team) ": " }
-                (line(&attention.what))
+                (line(&attention.because()))
             }
             span.meta { @if let Some(since) = attention.since { (age(since, now)) } }
             (resolve(team, &attention.remedy()))

@@ -3,6 +3,7 @@
 use atm_ledger::{Evidence, Stage};
 use atm_office::people::members::MemberView;
 use atm_office::trail::history::Remembered;
+use atm_wire::brief::short_id;
 use atm_wire::{Stamp, TeamName, visible};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -15,7 +16,7 @@ pub(super) fn ago(then: Stamp, now: Stamp) -> String {
     let millis = now.as_millis() - then.as_millis();
     match millis / 1_000 {
         -1..=1 => "now".to_owned(),
-        ..0 => format!("in {}", span(-millis)),
+        ..-1 => format!("in {}", span(-millis)),
         _ => format!("{} ago", span(millis)),
     }
 }
@@ -57,8 +58,7 @@ pub(super) fn lines(text: &str) -> String {
 
 /// The part of an id that people see.
 pub(super) fn short(id: &str) -> String {
-    let cut: String = id.chars().rev().take(8).collect();
-    line(&cut.chars().rev().collect::<String>())
+    line(&short_id(id))
 }
 
 /// A part of an address.

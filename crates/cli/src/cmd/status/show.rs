@@ -48,7 +48,7 @@ pub(crate) fn picture(out: &mut Out, picture: &TeamPicture, repeat: Repeat) -> R
         let style = Paint::ATTENTION;
         vec![
             Cell::styled(&format!("  {}", remedy(&attention.remedy(), &atm)), style),
-            out.times.in_words(&because(attention)).into(),
+            out.times.in_words(&attention.because()).into(),
         ]
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
@@ -118,14 +118,6 @@ fn reason(picture: &TeamPicture, attention: &Attention) -> String {
     match &attention.who {
         Some(who) => format!("{who} ({}{long})", attention.reason.words()),
         None => format!("{}{long}", attention.reason.words()),
-    }
-}
-
-/// Why, with the end of the message's id, as everywhere else where people look.
-fn because(attention: &Attention) -> String {
-    match &attention.message {
-        Some(id) if !id.is_empty() => attention.what.replace(id.as_str(), &ids::short(id)),
-        _ => attention.what.clone(),
     }
 }
 
