@@ -193,7 +193,11 @@ impl Front {
         let (calls, openapi) = api::router(&settings.schemas);
         let mcp = settings.mcp.as_ref().map(Endpoint::new);
         let app = App::new(settings, openapi, keys, closing);
-        let router = calls.merge(page::router()).fallback(page::nothing_here).with_state(app.clone());
+        let router = calls
+            .merge(page::router())
+            .fallback(page::nothing_here)
+            .method_not_allowed_fallback(page::not_so)
+            .with_state(app.clone());
         Self {
             app,
             router,

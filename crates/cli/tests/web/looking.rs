@@ -163,6 +163,16 @@ fn problems_have_our_codes_and_say_what_to_do() {
         assert_eq!(said.header("content-type"), Some("application/problem+json"), "{path}");
     }
     assert_eq!(server.get("/api/v1/inboxes/alcie").json()["hint"], "did you mean alice?");
+    for (method, path) in [("DELETE", "/api/v1/messages"), ("POST", "/api/v1/teams"), ("PUT", "/")] {
+        let said = server.ask(method, path, &[&server.bearer()], "");
+        assert_eq!(
+            (said.status, said.code().as_str()),
+            (405, "method_not_allowed"),
+            "{method} {path}: {said:?}"
+        );
+        assert_eq!(said.header("content-type"), Some("application/problem+json"));
+        assert!(said.header("allow").is_some(), "{said:?}");
+    }
 }
 
 #[test]

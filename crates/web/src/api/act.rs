@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use atm_office::mail::read::Confirmed;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::office::USER;
 use atm_office::protocol::person::Person;
@@ -16,7 +17,7 @@ use atm_wire::task::{DEFAULT_LEASE, Status, TaskId};
 use atm_wire::{Address, MemberName};
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::exchange::{Answer, Given, Part, created, json};
@@ -158,6 +159,37 @@ pub(super) async fn ack(State(app): State<App>, Given(new): Given<NewAck>) -> An
         Ok(settings.office().ack(&team, &who, &new.id, given(new.text), SendOptions::default())?)
     });
     created(&sent.await?)
+}
+
+/// What was read.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewRead {
+    team: Option<String>,
+    /// Whose inbox the messages are in; `user` unless said
+    r#as: Option<String>,
+    /// The messages that were shown, by their whole ids: what came meanwhile stays unread
+    ids: Vec<String>,
+}
+
+/// What was marked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MarkedRead {
+    /// How many messages were unread, and are read now.
+    marked: usize,
+    warnings: Vec<String>,
+}
+
+/// Marks mail as read that was shown to its recipient (`atm read`)
+#[utoipa::path(post, path = "/api/v1/reads", tag = "act", request_body = NewRead,
+    responses((status = 200, description = "What was marked", body = MarkedRead)))]
+pub(super) async fn read(State(app): State<App>, Given(new): Given<NewRead>) -> Answer {
+    let confirmed = app.run(move |settings| {
+        let team = settings.office().team(&settings.team(new.team.as_deref())?)?;
+        Ok(team.mark_shown(&actor(new.r#as.as_deref())?, &new.ids, PERSON)?)
+    });
+    let Confirmed { marked, warnings } = confirmed.await?;
+    json(&MarkedRead { marked, warnings })
 }
 
 /// What to take back.

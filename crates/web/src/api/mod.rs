@@ -38,6 +38,7 @@ pub(crate) fn router(schemas: &Map<String, Value>) -> (Router<App>, String) {
         .routes(routes!(act::send))
         .routes(routes!(act::reply))
         .routes(routes!(act::ack))
+        .routes(routes!(act::read))
         .routes(routes!(act::recall))
         .routes(routes!(act::claim))
         .routes(routes!(act::decide_plan))

@@ -136,6 +136,7 @@
     return said;
   };
   const result = (said) => {
+    if ("marked" in said) return said.marked + " marked as read";
     if (said.woken === false) return "not woken: " + said.why;
     const sent = said.sent || said;
     const words = sent.stage ? "done: " + (sent.to ? "to " + sent.to + ", " : "") + sent.stage : "done";

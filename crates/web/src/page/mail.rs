@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::needs::mark_read;
 use super::parts::{action, age, command, empty, encoded, glimpse, inbox_href, line, short, word};
 use super::{View, render};
 use crate::api::Asked;
@@ -52,6 +53,7 @@ pub(super) async fn show(
         let is_own = who == view.user;
         let muted = view.office().team(&team)?.mutes()?;
         let is_muted = |message: &MessageView| muted.iter().any(|mute| mute.what == message.id);
+        let new: Vec<&str> = shown.iter().filter(|message| !message.read).map(|message| message.id.as_str()).collect();
         let main = html! {
             p.note { "Newest first; " (count) " in the inbox" @if unread { ", unread only" } ". " (command(&format!("atm -t {} inbox {}", word(team.as_str()), word(who.as_str())))) }
             form.filters action=(base) {
@@ -63,6 +65,7 @@ pub(super) async fn show(
             @if shown.is_empty() { (empty(&format!("No mail here. The inbox of {who} was read just now."))) }
             form #bulk data-team=(team) {
                 (bulk(&team, &who, is_own))
+                @if is_own && !new.is_empty() { (mark_read(&team, who.as_str(), &new)) }
                 ul.rows { @for message in &shown { (row(view, &team, message, (is_own, is_muted(message)))) } }
             }
             (turn(&base, page, count))

@@ -110,6 +110,12 @@ pub(crate) fn problem(problem: &Problem) -> Response<Body> {
     layout::plain(problem.status, title, &problem.words(), problem.hint.as_deref())
 }
 
+/// The address is there, for another method.
+pub(crate) async fn not_so() -> Response<Body> {
+    let detail = "this address does not take that method";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).into_response()
+}
+
 pub(crate) async fn nothing_here() -> Response<Body> {
     Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing here").into_response()
 }

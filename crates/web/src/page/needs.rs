@@ -93,7 +93,7 @@ fn mail_item(picture: &TeamPicture, now: Stamp) -> Markup {
                 (picture.for_you.len()) " unread in " (picture.team) ", the first from " (line(&first.from))
             }
             span.meta { @if let Some(since) = since { (age(since, now)) } }
-            span.act hidden { (command(&format!("atm -t {} read --as user", word(picture.team.as_str())))) }
+            (mark_read(&picture.team, &first.to, &picture.for_you.iter().take(MOST).map(|message| message.id.as_str()).collect::<Vec<_>>()))
         }
     }
 }
@@ -123,6 +123,18 @@ fn item(team: &TeamName, attention: &Attention, now: Stamp) -> Markup {
             @if let Some((kind, what)) = attention.subject() { (mute(team, kind, what)) }
         }
     }
+}
+
+/// Marks what is shown as read: what comes meanwhile stays unread.
+pub(super) fn mark_read(team: &TeamName, who: &str, shown: &[&str]) -> Markup {
+    let label =
+        if shown.len() == 1 { "Mark as read".to_owned() } else { format!("Mark {} as read", shown.len()) };
+    action(
+        &label,
+        "/api/v1/reads",
+        &json!({"team": team, "as": who, "ids": shown}),
+        &format!("atm -t {} --as {} read --limit {}", word(team.as_str()), word(who), shown.len()),
+    )
 }
 
 /// Hears nothing of it for a day.

@@ -5,6 +5,7 @@ use std::path::Path;
 use atm_ledger::Stage;
 use atm_office::trail::history::{Remembered, Trace};
 use atm_office::trail::pending::Why;
+use atm_wire::counted;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
@@ -38,7 +39,7 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
             section aria-labelledby="failed-title" {
                 h2 #failed-title { "Failed, expired, held, lost" }
                 @if cases.is_empty() {
-                    (empty(&format!("None among the newest {LOOKED_AT} messages of each of {} teams, nor among what waits; looked just now.", view.teams.len())))
+                    (empty(&format!("None among the newest {LOOKED_AT} messages of each of {}, nor among what waits; looked just now.", counted(view.teams.len(), "team"))))
                 }
                 ul.rows { @for case in cases.iter().take(MOST) { (row(view, case)) } }
                 @if cases.len() > MOST { p.note { (cases.len() - MOST) " more: " (command("atm pending --all")) } }
