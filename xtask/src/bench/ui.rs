@@ -46,10 +46,8 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
 fn first_screen(world: &World) -> Result<Duration> {
     let atm = world.atm("user");
     let mut line = format!("stty rows 30 cols 100; exec '{}'", atm.get_program().display());
-    for word in atm.get_args() {
-        line.push_str(&format!(" '{}'", word.display()));
-    }
-    line.push_str(" ui");
+    let words = atm.get_args().map(|word| format!(" '{}'", word.display()));
+    line.extend(words.chain([" ui".to_owned()]));
     let mut command = Command::new("script");
     command.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     for (name, value) in atm.get_envs() {

@@ -45,7 +45,7 @@ fn pages(bench: &Bench) -> Result<Vec<Row>> {
     let first_size = server.ask(&mut server.connect()?, "/teams/bench")?.len();
     let first = start.elapsed();
     let mut connection = server.connect()?;
-    let mut timed = |path: &str| -> Result<(Duration, usize)> {
+    let mut ask_often = |path: &str| -> Result<(Duration, usize)> {
         let mut times = Vec::new();
         let mut size = 0;
         for _ in 0..9 {
@@ -62,7 +62,7 @@ fn pages(bench: &Bench) -> Result<Vec<Row>> {
         ("a page of all mail", "/search?team=bench"),
         ("a page of a search", "/search?q=parser"),
     ] {
-        let (time, size) = timed(path)?;
+        let (time, size) = ask_often(path)?;
         rows.push(sized(name, time, size));
     }
     // To the end, page by page: the last costs what the first did.

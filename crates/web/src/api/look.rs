@@ -227,16 +227,13 @@ impl History {
         let (from, to, r#type) = (given(&self.from), given(&self.to), given(&self.r#type));
         let since = time("since", self.since.as_deref(), now)?;
         let until = time("until", self.until.as_deref(), now)?;
-        let found = match given(&self.q) {
-            Some(words) => {
-                let search = Search { words, from, to, r#type, since, until, limit, ..Search::default() };
-                office.search_page(&search, team.as_ref(), before)?
-            }
-            None => {
-                let teams = team.into_iter().collect();
-                let trace = Trace { teams, from, to, r#type, since, until, limit, ..Trace::default() };
-                office.trace_page(&trace, before)?
-            }
+        let found = if let Some(words) = given(&self.q) {
+            let search = Search { words, from, to, r#type, since, until, limit, ..Search::default() };
+            office.search_page(&search, team.as_ref(), before)?
+        } else {
+            let teams = team.into_iter().collect();
+            let trace = Trace { teams, from, to, r#type, since, until, limit, ..Trace::default() };
+            office.trace_page(&trace, before)?
         };
         Ok(found.into())
     }
