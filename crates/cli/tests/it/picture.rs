@@ -110,6 +110,8 @@ fn the_readme_shows_the_terminal_ui_of_a_real_run() {
     terminal.enter("atm ui --theme terminal");
     terminal.wait_for("● live");
     terminal.wait_for("review fix-login");
+    // The members are known, too.
+    terminal.wait_for("offline");
     // The message that waits longest, with its stages.
     terminal.press("G");
     terminal.wait_for("team-lead → bob@web-shop");
