@@ -111,7 +111,7 @@ fn the_readme_shows_the_terminal_ui_of_a_real_run() {
     terminal.wait_for("● live");
     terminal.wait_for("review fix-login");
     // The members are known, too.
-    terminal.wait_for("offline");
+    terminal.wait_for("★ online");
     // The message that waits longest, with its stages.
     terminal.press("G");
     terminal.wait_for("team-lead → bob@web-shop");
