@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use atm_office::Office;
-use atm_store::{Scratch, State};
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
@@ -89,17 +88,8 @@ impl Check {
     }
 
     /// Writes a file, and reads it again.
-    pub(crate) fn store(state: &State) -> Self {
-        Self::of(|| {
-            let (probe, text) = (Scratch::of_daemon_probe(state), std::process::id().to_string());
-            probe.replace(text.as_bytes()).map_err(|error| error.to_string())?;
-            let read = probe.read();
-            if read.as_deref() == Some(text.as_bytes()) {
-                Ok(())
-            } else {
-                Err("it reads other than it was written".to_owned())
-            }
-        })
+    pub(crate) fn store(office: &Office) -> Self {
+        Self::of(|| office.check_store())
     }
 
     /// Asks the ledger for its end.

@@ -193,6 +193,11 @@ impl State {
         self.queue_named(root, "session-aliases")
     }
 
+    /// What people want to hear nothing of for a while.
+    pub(crate) fn mutes(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "mutes")
+    }
+
     /// The token of servers on local ports.
     pub fn token(&self) -> PathBuf {
         self.path.join("http.token")

@@ -11,7 +11,6 @@ use atm_wire::{Stamp, TeamName};
 
 use crate::books::Books;
 use crate::clock::Clock;
-use crate::error::OfficeError;
 use crate::office::Office;
 
 /// The words of so many messages are indexed at a time while somebody waits: that takes about a millisecond.
@@ -150,14 +149,6 @@ impl Office {
     /// Whether there is a ledger already.
     pub fn has_ledger(&self) -> bool {
         self.books.exist()
-    }
-
-    /// Asks the ledger for its end, to find out whether it can be asked. Makes none where there is none.
-    pub fn check_ledger(&self) -> Result<(), OfficeError> {
-        if self.books.exist() {
-            self.books.with(|ledger| ledger.cursor())?;
-        }
-        Ok(())
     }
 }
 
