@@ -5,12 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use atm_wire::{MemberName, TeamName};
+use uuid::Uuid;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Bounds;
 use crate::journal::Journal;
 use crate::quarantine::Quarantine;
+
+/// A socket's path may have about a hundred bytes; its name has a process's number in it.
+const LONGEST_SOCKET_FOLDER: usize = 85;
 
 /// How a team keeps its members' mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -211,6 +215,17 @@ impl State {
     /// What is the daemon's: its lock, its socket, its journal.
     pub fn daemon(&self) -> PathBuf {
         self.path.join("daemon")
+    }
+
+    /// The folder for the sockets of peers: the daemon's own or, since a socket's path has to be short, one that is named after it.
+    pub fn peer_sockets(&self) -> PathBuf {
+        let folder = self.daemon().join("peers");
+        if folder.as_os_str().len() <= LONGEST_SOCKET_FOLDER {
+            return folder;
+        }
+        let hash =
+            Uuid::new_v5(&Uuid::NAMESPACE_URL, folder.as_os_str().as_encoded_bytes()).simple().to_string();
+        PathBuf::from(format!("/tmp/atm-{}-{}", rustix::process::geteuid().as_raw(), &hash[..12]))
     }
 
     /// Of which conditions people were told that belong to no team.

@@ -43,6 +43,7 @@ fn without_any_setting_everything_is_below_home() {
     daemon.autostart  never  default
     web.port  -  default
     web.read_only  false  default
+    claude.native_peers  false  default
     context.budget  2000 tokens  default
     notify.command  -  default
     notify.webhook  -  default
@@ -102,6 +103,7 @@ fn each_place_is_stronger_than_the_one_before() {
     daemon.autostart  never  default
     web.port  -  default
     web.read_only  false  default
+    claude.native_peers  false  default
     context.budget  2000 tokens  default
     notify.command  -  default
     notify.webhook  -  default
@@ -186,6 +188,7 @@ fn an_empty_variable_counts_as_not_set() {
     daemon.autostart  never  default
     web.port  -  default
     web.read_only  false  default
+    claude.native_peers  false  default
     context.budget  2000 tokens  default
     notify.command  -  default
     notify.webhook  -  default
