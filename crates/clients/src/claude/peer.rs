@@ -58,7 +58,7 @@ impl Entry<'_> {
     pub fn render(&self) -> String {
         json!({
             "pid": self.process.pid, "procStart": self.process.start, "sessionId": self.id, "cwd": self.cwd,
-            "startedAt": self.began, "kind": "interactive", "entrypoint": MARK, "name": self.name,
+            "startedAt": self.began, "entrypoint": MARK, "name": self.name,
             "messagingSocketPath": self.socket,
             MARK: { "daemon": self.daemon, "pidSpace": self.pid_space },
         })
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(
             said,
             json!({
-                "pid": 7, "procStart": "70", "sessionId": "id", "cwd": "/w", "startedAt": 5, "kind": "interactive",
+                "pid": 7, "procStart": "70", "sessionId": "id", "cwd": "/w", "startedAt": 5,
                 "entrypoint": "atm", "name": "bob (codex, team shop)", "messagingSocketPath": "/s/7.sock",
                 "atm": { "daemon": { "pid": 8, "start": "80" }, "pidSpace": "here" },
             })

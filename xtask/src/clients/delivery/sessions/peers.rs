@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::super::patience::{comes_true, wait_for};
-use super::super::request::{LIST_AGENTS, write_to};
+use super::super::request::{LIST_AGENTS, Speaker, write_to};
 use super::scene::{Manner, Scene, Start};
 use crate::clients::home;
 
@@ -160,7 +160,7 @@ pub(super) fn run(start: &Start<'_>) -> Result<Seen> {
     let origin = mail["extra"]["metadata"]["atm"]["origin"].as_str().unwrap_or("shop");
     seen.from = format!("`{}@{origin}`", mail["from"].as_str().unwrap_or_default());
     scene.await_rest()?;
-    seen.said = tool_result(&scene, "Message sent");
+    seen.said = tool_result(&scene);
 
     let answer = "it is green since noon";
     let sent = Instant::now();
@@ -175,11 +175,14 @@ pub(super) fn run(start: &Start<'_>) -> Result<Seen> {
     Ok(seen)
 }
 
-/// What the model was told that begins with these words.
-fn tool_result(scene: &Scene, begin: &str) -> String {
-    let heard = scene.model.longest(super::super::request::Speaker::Main);
-    let found = heard.lines().rev().find(|line| line.contains(begin)).unwrap_or("–");
-    found.chars().take(120).collect::<String>().replace('|', " ")
+/// What the client's tool told the model about the message.
+fn tool_result(scene: &Scene) -> String {
+    let heard = scene.model.longest(Speaker::Main);
+    let is_it = |line: &&str| line.contains("\"success\":") && line.contains(PEER);
+    let Some(line) = heard.lines().rev().find(is_it) else { return "–".to_owned() };
+    let success = if line.contains("\"success\":true") { "success" } else { "failure" };
+    let unread = if line.contains("not yet read") { ", not yet read" } else { "" };
+    format!("{success}{unread}")
 }
 
 /// A message that cannot be taken: its team is gone, and the daemon does not know yet.
@@ -188,7 +191,8 @@ fn refusal(scene: &Scene, daemon: &Daemon<'_>) -> Result<String> {
     let (team, aside) = (scene.home.file(".claude/teams/shop"), scene.home.file("shop.aside"));
     fs::rename(&team, &aside)?;
     scene.terminal.enter(&write_to(PEER, "and now?"))?;
-    let told = comes_true(SOON, || Ok(scene.shown("refused") > 0 || scene.shown("not accepting") > 0))?;
+    let notice = "[Cross-session delivery notice] Your message to another session was refused";
+    let told = comes_true(SOON, || Ok(scene.shown(notice) > 0))?;
     fs::rename(&aside, &team)?;
     kill(daemon.pid()?, Signal::SIGCONT)?;
     scene.await_rest()?;
