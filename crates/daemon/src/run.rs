@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atm_store::TeamFolder;
+use atm_store::{SessionNote, TeamFolder};
 use atm_wire::{Stamp, TeamName};
 
 use crate::concerned::Concerned;
@@ -203,6 +203,10 @@ impl<'a> Loop<'a> {
         others.extend(program.map(|folder| (folder.to_owned(), Meaning::Program)));
         self.settings_folders = self.settings.files.folders();
         others.extend(self.settings_folders.iter().map(|folder| (folder.clone(), Meaning::Settings)));
+        // Sessions of other clients are known from their hooks.
+        let register =
+            self.peers.as_ref().map(|_| SessionNote::register_folder(office.root(), office.state()));
+        others.extend(register.into_iter().flatten().map(|folder| (folder, Meaning::Sessions)));
         if self.daemon.board.has_subscribers() {
             // What other processes record is news, too.
             others.push((office.state().path().to_owned(), Meaning::Log));
@@ -406,7 +410,6 @@ impl<'a> Loop<'a> {
             (status.next, status.next_team) = next.unzip();
             status.replaced = self.replaced_at.is_some();
             status.troubles = self.troubles.list();
-            status.troubles.extend(status.peer_troubles.iter().cloned());
         });
     }
 }

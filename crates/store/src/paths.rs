@@ -294,3 +294,19 @@ pub(crate) fn create_private_folders(folder: &Path) -> Result<(), StoreError> {
     // A parent's default rules may have widened it.
     disk::set_permissions(folder, Permissions::from_mode(0o700)).doing("set the mode of", folder)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client cannot connect to a longer path, and neither could we listen there.
+    #[test]
+    fn sockets_of_peers_have_short_paths() {
+        let near = State::new("/home/me/.local/state/atm");
+        assert_eq!(near.peer_sockets(), Path::new("/home/me/.local/state/atm/daemon/peers"));
+        let far = |name: &str| State::new(format!("/{}/{name}", "x".repeat(100))).peer_sockets();
+        assert!(far("a").starts_with("/tmp") && far("a").as_os_str().len() < 50, "{}", far("a").display());
+        assert_eq!(far("a"), far("a"));
+        assert_ne!(far("a"), far("b"));
+    }
+}

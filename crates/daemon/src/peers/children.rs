@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -113,7 +114,8 @@ impl Children {
         let mut gone = Vec::new();
         for (id, running) in &mut self.running {
             if let Ok(Some(status)) = running.child.try_wait() {
-                troubles.push(format!("the process of {} ended: {status}", running.peer.title));
+                let title = &running.peer.title;
+                troubles.push(format!("the process of {title} ended: {status}; hook.log may say why"));
                 gone.push((id.clone(), running.since));
             }
         }
@@ -136,6 +138,7 @@ impl Children {
 
     fn start(&self, peer: &Peer, ended: impl FnOnce() + Send + 'static) -> io::Result<Child> {
         let mut command = Command::new(&self.program.program);
+        command.arg0("atm");
         command
             .args(&self.program.arguments)
             .current_dir(&self.folder)

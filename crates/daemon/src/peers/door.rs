@@ -186,7 +186,7 @@ impl Lines<'_> {
     }
 
     fn read_more(&mut self) -> Option<usize> {
-        let mut piece = [0; 1 << 16];
+        let mut piece = [0; 1 << 14];
         let mut stream = self.stream;
         loop {
             let left = self.until.saturating_duration_since(Instant::now());

@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use atm_clients::claude::peer::Process;
 use atm_office::Office;
-use atm_office::sessions::peers::Peer;
 
 use super::PeerProgram;
 use super::children::Children;
 use crate::control::Board;
 use crate::status::Troubles;
-use crate::visit::unless_it_panics;
 
 /// The list is looked at so often, whatever happens: not every change of a session gives an event.
 const LOOK_EVERY: Duration = Duration::from_secs(15);
+/// How long the end of the thread is waited for, and how often it is looked whether it came.
+const PATIENCE: Duration = Duration::from_secs(10);
+const END_LOOK: Duration = Duration::from_millis(5);
 /// Between two looks.
 const REST: Duration = Duration::from_millis(300);
 
@@ -82,11 +83,12 @@ impl Keeper {
 }
 
 impl Drop for Keeper {
-    /// Nobody is listed any more when this returns.
+    /// Nobody is listed any more when this returns, unless a disk hangs: the processes of peers end with ours in any case.
     fn drop(&mut self) {
         self.bell.ring(|rung| rung.is_over = true);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        let until = Instant::now() + PATIENCE;
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && Instant::now() < until {
+            thread::sleep(END_LOOK);
         }
     }
 }
@@ -97,28 +99,18 @@ fn keep(office: &Office, program: PeerProgram, board: &Board, bell: &Arc<Bell>) 
     let mut children = Children::new(program, office.root().path(), Process { pid, start });
     let mut troubles = Troubles::default();
     loop {
-        let found = unless_it_panics(|| {
-            clear_left(office);
-            office.peers()
-        });
-        let wanted: Option<Vec<Peer>> = match found {
-            Ok(Ok(wanted)) => Some(wanted),
+        clear_left(office);
+        let found = match office.peers() {
+            Ok(wanted) => {
+                let bell = Arc::clone(bell);
+                children.set(&wanted, move || bell.ring(|rung| rung.has_news = true))
+            }
             // Those that are listed stay until it is known who is there.
-            Ok(Err(error)) => {
-                troubles.add(office.now(), None, format!("peers: {error}"));
-                None
-            }
-            Err(panic) => {
-                troubles.add(office.now(), None, format!("peers: {panic}"));
-                None
-            }
+            Err(error) => vec![format!("peers: {error}")],
         };
-        if let Some(wanted) = wanted {
-            let bell = Arc::clone(bell);
-            for trouble in children.set(&wanted, move || bell.ring(|rung| rung.has_news = true)) {
-                tracing::warn!(trouble, "peers");
-                troubles.add(office.now(), None, trouble);
-            }
+        for trouble in found {
+            tracing::warn!(trouble, "peers");
+            troubles.add(office.now(), None, trouble);
         }
         board.write(|status| {
             status.peers = children.titles();

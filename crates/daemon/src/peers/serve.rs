@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use atm_clients::claude::peer::{self, Entry, Process};
 use atm_office::Office;
-use atm_store::{LockTimes, PeerEntry, private_folder};
+use atm_store::{LockTimes, PeerEntry, bounded_log, private_folder};
 
 use super::Assignment;
 use super::door::Door;
@@ -22,8 +22,22 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// At the end, what came in is taken to its end for so long.
 const LAST_MESSAGES: Duration = Duration::from_secs(4);
 
-/// Listens for a peer, until `input` ends or the office's waits do.
+/// Listens for a peer, until `input` ends or the office's waits do. What goes wrong is in the log of hooks, too: nobody
+/// reads what this process says.
 pub fn serve(
+    office: &Office,
+    assignment: &Assignment,
+    input: impl Read + Send + 'static,
+) -> Result<(), DaemonError> {
+    let served = try_serve(office, assignment, input);
+    if let Err(error) = &served {
+        let line = format!("{} peer {}: {error}", office.now(), assignment.peer.title);
+        let _ = bounded_log::note(&office.state().hook_log(), &line);
+    }
+    served
+}
+
+fn try_serve(
     office: &Office,
     assignment: &Assignment,
     input: impl Read + Send + 'static,

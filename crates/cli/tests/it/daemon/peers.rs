@@ -239,6 +239,13 @@ fn hostile_writers_are_refused_or_bounded_and_others_are_heard() {
     let piece = vec![b'x'; 1 << 20];
     let refused = (0..64).any(|_| endless.write_all(&piece).is_err());
     assert!(refused, "64 MB were read");
+    // Without haste: a byte each tenth of a second.
+    let mut slow = connect();
+    let slow = std::thread::spawn(move || {
+        while slow.write_all(b"x").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
     // Many that only hold the line.
     let held: Vec<UnixStream> = (0..100).filter_map(|_| UnixStream::connect(&socket).ok()).collect();
     let mut other = scene.frame("2b9619ff-8b86-4011-b42d-00c04fc964ff", "for another");
@@ -267,6 +274,7 @@ fn hostile_writers_are_refused_or_bounded_and_others_are_heard() {
     scene.say("and still heard");
     assert_eq!(scene.texts(), ["and still heard"]);
     assert_eq!(scene.watched.status()["peers"], json!([BOB]));
+    wait_until("the slow one is not listened to for ever", || slow.is_finished());
 }
 
 /// Its team is gone, and the daemon does not know yet.

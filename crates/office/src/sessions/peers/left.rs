@@ -50,8 +50,7 @@ impl Office {
         Ok(match &left.entry {
             Some(known) => {
                 // The number may be another peer's by now.
-                let is_same = || peer::listed(self.root.path()).contains(known);
-                is_same() && entry.remove_if(|_| is_same())?
+                entry.remove_if(|_| peer::listed(self.root.path()).contains(known))?
             }
             None if self.is_left_socket(&left.path) => fs::remove_file(&left.path).is_ok(),
             None => false,

@@ -114,19 +114,23 @@ impl Office {
 
 /// The text of the mail. A frame is words, whatever they look like: what a team's protocol says is said by its members.
 fn text_of(message: &Message, writer: &Writer) -> String {
-    let mut text = String::new();
-    if let Writer::Unknown { pid } = writer {
-        let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-        text = format!("[atm cannot tell who wrote this: no session that it knows{process}]\n");
-    } else if message.text.trim_start().starts_with('{') {
-        text = "[the words of a session, no message of the team's protocol]\n".to_owned();
-    }
-    text.push_str(&message.text);
-    if message.files > 0 {
-        let files = atm_wire::counted(message.files, "file");
-        text.push_str(&format!("\n[{files} came with this and could not be passed on]"));
-    }
-    text
+    let heading = match writer {
+        Writer::Unknown { pid } => {
+            let process = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            format!("[atm cannot tell who wrote this: no session that it knows{process}]\n")
+        }
+        _ if message.text.trim_start().starts_with('{') => {
+            "[the words of a session, no message of the team's protocol]\n".to_owned()
+        }
+        _ => String::new(),
+    };
+    let files = match message.files {
+        0 => String::new(),
+        count => {
+            format!("\n[{} came with this and could not be passed on]", atm_wire::counted(count, "file"))
+        }
+    };
+    format!("{heading}{}{files}", message.text)
 }
 
 #[cfg(test)]
