@@ -42,8 +42,9 @@ pub(crate) enum Daemon {
     Install(service::Install),
     /// Take that back
     Uninstall(service::Uninstall),
+    /// Listen for somebody in Claude Code's own list of agents, until standard input ends: for `atm daemon run`
     #[command(hide = true)]
-    Peer(peer::Peer),
+    Peer,
 }
 
 impl Daemon {
@@ -56,7 +57,7 @@ impl Daemon {
             Self::Logs(logs) => logs.run(context),
             Self::Install(install) => install.run(context),
             Self::Uninstall(uninstall) => uninstall.run(context),
-            Self::Peer(peer) => peer.run(context),
+            Self::Peer => peer::run(context),
         }
     }
 
