@@ -6,7 +6,6 @@
 //! process, its start, a socket that it listens at, and a name that says what it is. The key [`MARK`] tells it from sessions:
 //! none of our own lists counts it as one. No key is put beside it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -107,7 +106,7 @@ impl Listed {
 
 /// All entries of ours below `root`.
 pub fn listed(root: &Path) -> Vec<Listed> {
-    let read = |pid: u64| Listed::read(pid, &fs::read_to_string(file(root, pid)).ok()?);
+    let read = |pid: u64| Listed::read(pid, &sessions::text_of(&file(root, pid))?);
     sessions::numbers(root).filter_map(read).collect()
 }
 
@@ -123,6 +122,8 @@ pub fn has_readers(root: &Path, started: impl Fn(u64) -> Option<String>) -> bool
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn process(pid: u64, start: &str) -> Process {

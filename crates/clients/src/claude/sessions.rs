@@ -85,7 +85,7 @@ pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            let session = read(pid, &text_of(&entry)?, &started)?;
+            let session = read(pid, &text_of(&entry.path())?, &started)?;
             Some(Session { since: session.since.or_else(|| written_at(&entry)), ..session })
         })
         .collect()
@@ -113,7 +113,7 @@ pub fn ended(root: &Path, id: &str, pid_space: &str, started: impl Fn(u64) -> Op
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            Entry::read(pid, &text_of(&entry)?, pid_space, &started)
+            Entry::read(pid, &text_of(&entry.path())?, pid_space, &started)
         })
         .collect();
     ended_of(&entries, id)
@@ -206,9 +206,8 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
 }
 
 /// What an entry says. Only files are opened: a pipe of that name would be waited for.
-fn text_of(entry: &fs::DirEntry) -> Option<String> {
-    let path = entry.path();
-    let is_entry = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
+pub(super) fn text_of(path: &Path) -> Option<String> {
+    let is_entry = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
     let mut text = String::new();
     is_entry.then(|| File::open(path).ok()).flatten()?.take(LARGEST).read_to_string(&mut text).ok()?;
     Some(text)
