@@ -4,6 +4,7 @@
 //! counts there once the user has trusted the folder, with the file as it is.
 
 mod archive;
+mod claude;
 mod daemon;
 mod delivery;
 mod edit;
@@ -92,6 +93,8 @@ pub(crate) struct Settings {
     pub(crate) notifications: Setting<Notifications>,
     /// Whether a daemon serves the dashboard, and where.
     pub(crate) web: Setting<WebService>,
+    /// Whether a daemon lists members of other clients for Claude Code.
+    pub(crate) native_peers: Setting<bool>,
     /// The files that were looked for.
     pub(crate) files: Vec<SettingsFile>,
     /// The project folders whose settings file counts as the user's own.
@@ -161,6 +164,7 @@ impl Settings {
             autostart: default(Autostart::Never),
             notifications: default(Notifications::default()),
             web: default(WebService::default()),
+            native_peers: default(false),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
         };
@@ -206,6 +210,7 @@ impl Settings {
             self.notifications.origin = origin();
         }
         put(&mut self.web, file.web, origin());
+        put(&mut self.native_peers, file.claude.and_then(|claude| claude.native_peers), origin());
         put(&mut self.autostart, file.daemon.and_then(|daemon| daemon.autostart), origin());
         Ok(())
     }

@@ -48,6 +48,11 @@ pub struct Status {
     pub replaced: bool,
     /// The last things that went wrong, newest first.
     pub troubles: Vec<Trouble>,
+    /// Who is listed for Claude Code as a peer, by title.
+    pub peers: Vec<String>,
+    /// The last things that went wrong with peers, newest first.
+    #[serde(skip)]
+    pub(crate) peer_troubles: Vec<Trouble>,
     /// Whether a file can be written and read in the state folder.
     pub store: Check,
     /// Whether the ledger can be asked.

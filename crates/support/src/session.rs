@@ -65,6 +65,7 @@ struct Inner {
     largest_turn: usize,
     turns: usize,
     dropped: Vec<String>,
+    receipts: Vec<Value>,
     sent: HashMap<String, Vec<u64>>,
     words: Vec<(u64, String)>,
     time: Time,
@@ -121,6 +122,7 @@ impl SessionDouble {
             largest_turn: 0,
             turns: 0,
             dropped: Vec::new(),
+            receipts: Vec::new(),
             sent: HashMap::new(),
             words: Vec::new(),
             time,
@@ -219,6 +221,16 @@ impl SessionDouble {
         self.inner().dropped.clone()
     }
 
+    /// The receipts that others sent for its own messages.
+    pub fn receipts(&self) -> Vec<Value> {
+        self.inner().receipts.clone()
+    }
+
+    /// Its own address, as its messages name it.
+    pub fn address(&self) -> String {
+        format!("uds:{}", self.socket.display())
+    }
+
     /// How many turns there were, and how many bytes of frames the largest had.
     pub fn turns(&self) -> (usize, usize) {
         let inner = self.inner();
@@ -275,6 +287,9 @@ fn pump(inner: &Arc<Mutex<Inner>>) {
 impl Inner {
     fn receive(&mut self, line: &str) {
         let Ok(frame) = serde_json::from_str::<Value>(line) else { return self.drop_silently("no JSON") };
+        if frame["type"] == "control" && frame["action"] == "peer_message_status" {
+            return self.receipts.push(frame);
+        }
         let Some(text) = frame["message"]["content"].as_str().filter(|_| frame["type"] == "user") else {
             return self.drop_silently("no text");
         };

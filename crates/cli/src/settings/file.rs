@@ -12,6 +12,7 @@ use atm_wire::{Address, TeamName};
 use serde::Deserialize;
 
 use super::archive::Archive;
+use super::claude::Claude;
 use super::daemon::Daemon;
 use super::delivery::{Delivery, TakenOut};
 use super::notify::{Notifications, Notify};
@@ -40,6 +41,7 @@ pub(super) struct File {
     pub(super) daemon: Option<Daemon>,
     pub(super) notify: Option<Notify>,
     pub(super) web: Option<WebService>,
+    pub(super) claude: Option<Claude>,
 }
 
 /// The dashboard, as a daemon serves it.
@@ -76,6 +78,7 @@ impl File {
     /// | `[daemon]` | what runs without anybody asking |
     /// | `[notify]` | a program is run, and a server learns what happens here |
     /// | `[web]` | a port is opened |
+    /// | `[claude]` | others are written into Claude Code's list of agents, and sockets are opened |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
     /// | `delivery.retry_after`, if it is shorter or has more steps | how often a member is disturbed |
@@ -91,6 +94,7 @@ impl File {
             (self.daemon.take().is_some(), "daemon"),
             (self.notify.take().is_some(), "notify"),
             (self.web.take().is_some(), "web"),
+            (self.claude.take().is_some(), "claude"),
             (self.who.is_some(), TAKE_MAIL),
             (taken.retries, "delivery.retry_after"),
             (taken.escalates, "delivery.escalate_to"),
@@ -115,6 +119,7 @@ impl File {
             (self.daemon.is_some(), "daemon"),
             (self.notify.is_some(), "notify"),
             (self.web.is_some(), "web"),
+            (self.claude.is_some(), "claude"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
     }
@@ -247,7 +252,7 @@ mod tests {
             "root = \"a\"\nstate = \"b\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\n\
              retry_after = [\"5m\"]\n[delivery.high]\nescalate_to = [\"eve\"]\n[delivery.low]\nexpire_after = \"1s\"\nretry_after = [\"1h\"]\n\
              [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n[pending]\nunread_after = \"1h\"\n\
-             [notify]\ncommand = [\"rm\", \"-rf\", \"/\"]\n",
+             [notify]\ncommand = [\"rm\", \"-rf\", \"/\"]\n[claude]\nnative_peers = true\n",
         )
         .unwrap();
         let ignored = file.keep_harmless();
@@ -257,6 +262,7 @@ mod tests {
                 "root",
                 "state",
                 "notify",
+                "claude",
                 "as (to take mail)",
                 "delivery.retry_after",
                 "delivery.escalate_to",
@@ -293,6 +299,8 @@ mod tests {
             "[notify]\non = [\"everything\"]",
             "[notify]\nquiet_hours = \"at night\"",
             "[notify]\ndisk_below = \"little\"",
+            "[claude]\nnative_peers = \"yes\"",
+            "[claude]\npeers = true",
         ] {
             assert!(trouble_in(bad).is_some(), "{bad}");
         }

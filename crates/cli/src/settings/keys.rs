@@ -47,6 +47,7 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("notify.disk_below", Shape::Text, "1GB"),
     ("web.port", Shape::Number, "8417"),
     ("web.read_only", Shape::Flag, "true"),
+    ("claude.native_peers", Shape::Flag, "true"),
 ];
 
 /// How the value of a key is written, if there is such a key.

@@ -2,14 +2,17 @@
 //!
 //! The registry is no public contract: it is only read, every key may be missing, and a file may be empty while it is
 //! written. An entry outlives a killed process, so it counts only if that process runs and started when the entry says.
-//! Keys for a session's socket are kept beside the entries and are never opened.
+//! Keys for a session's socket are kept beside the entries and are never opened. Entries of our own [peers](super::peer) are
+//! no sessions.
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
+
+use super::peer;
 
 /// No entry is as long as this: what is longer is none.
 const LARGEST: u64 = 1 << 20;
@@ -35,6 +38,8 @@ pub struct Session {
     pub began: Option<i64>,
     /// A person sits before it: it is no single run for a script.
     pub is_interactive: bool,
+    /// Its messaging socket, where it has one.
+    pub socket: Option<PathBuf>,
 }
 
 impl Session {
@@ -80,7 +85,7 @@ pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            let session = read(pid, &text_of(&entry)?, &started)?;
+            let session = read(pid, &text_of(&entry.path())?, &started)?;
             Some(Session { since: session.since.or_else(|| written_at(&entry)), ..session })
         })
         .collect()
@@ -108,7 +113,7 @@ pub fn ended(root: &Path, id: &str, pid_space: &str, started: impl Fn(u64) -> Op
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            Entry::read(pid, &text_of(&entry)?, pid_space, &started)
+            Entry::read(pid, &text_of(&entry.path())?, pid_space, &started)
         })
         .collect();
     ended_of(&entries, id)
@@ -127,7 +132,7 @@ struct Entry {
 
 impl Entry {
     fn read(pid: u64, text: &str, pid_space: &str, started: impl Fn(u64) -> Option<String>) -> Option<Self> {
-        let entry: Value = serde_json::from_str(text).ok()?;
+        let entry: Value = serde_json::from_str(text).ok().filter(|entry| !peer::is_ours(entry))?;
         let word = |key: &str| entry.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
         let start = match entry.get("procStart") {
             Some(Value::String(start)) => Some(start.clone()),
@@ -165,7 +170,7 @@ fn ended_of(entries: &[Entry], id: &str) -> Option<u64> {
 
 /// A session by its entry, if its process is the one that wrote it.
 fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option<Session> {
-    let entry: Value = serde_json::from_str(text).ok()?;
+    let entry: Value = serde_json::from_str(text).ok().filter(|entry| !peer::is_ours(entry))?;
     let word = |key: &str| entry.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
     if entry.get("pid").and_then(Value::as_u64).is_some_and(|said| said != pid) {
         return None;
@@ -196,13 +201,13 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
         name: word("name").map(cut),
         began: entry.get("startedAt").and_then(Value::as_i64),
         is_interactive: word("entrypoint") == Some("cli"),
+        socket: word("messagingSocketPath").map(PathBuf::from).filter(|path| path.is_absolute()),
     })
 }
 
 /// What an entry says. Only files are opened: a pipe of that name would be waited for.
-fn text_of(entry: &fs::DirEntry) -> Option<String> {
-    let path = entry.path();
-    let is_entry = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
+pub(super) fn text_of(path: &Path) -> Option<String> {
+    let is_entry = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
     let mut text = String::new();
     is_entry.then(|| File::open(path).ok()).flatten()?.take(LARGEST).read_to_string(&mut text).ok()?;
     Some(text)

@@ -151,14 +151,14 @@ fn connect(path: &Path) -> io::Result<UnixStream> {
 
 /// The process at the other end, where the system tells.
 #[cfg(target_os = "linux")]
-fn peer(stream: &UnixStream) -> io::Result<Option<u64>> {
+pub fn peer(stream: &UnixStream) -> io::Result<Option<u64>> {
     let found = rustix::net::sockopt::socket_peercred(stream)?;
     Ok(u64::try_from(found.pid.as_raw_nonzero().get()).ok())
 }
 
 /// The process at the other end: elsewhere the socket's folder, which is its user's alone, has to do.
 #[cfg(not(target_os = "linux"))]
-fn peer(_: &UnixStream) -> io::Result<Option<u64>> {
+pub fn peer(_: &UnixStream) -> io::Result<Option<u64>> {
     Ok(None)
 }
 

@@ -12,6 +12,7 @@ mod alias;
 mod conversations;
 mod list;
 mod mailbox;
+pub mod peers;
 mod register;
 mod tail;
 mod take;

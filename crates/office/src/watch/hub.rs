@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atm_store::Idle;
 use atm_store::watch::{FolderWatch, ManyWatch, Stop, Watcher};
@@ -15,6 +16,8 @@ use crate::office::Office;
 
 /// The words of so many messages are indexed at a time while somebody waits: that takes about a millisecond.
 const SLICE: usize = 128;
+/// Nobody has to be woken in between.
+const LONG: Duration = Duration::from_secs(60 * 60);
 
 /// All waits of an office.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +39,11 @@ impl Hub {
     /// Ends every wait of the office, those that are under way and those to come.
     pub fn shut_down(&self) {
         self.stop.stop();
+    }
+
+    /// Waits until the office's waits are ended.
+    pub fn wait_for_end(&self) {
+        while !self.stop.wait(LONG) {}
     }
 
     /// Waits for changes in folders.
