@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::repo;
 
 /// The pictures, each with its package and the arguments that select its test.
-const PICTURES: [(&str, &str, &[&str]); 2] = [
+const PICTURES: [(&str, &str, &[&str]); 3] = [
     (
         "docs/screen.svg",
         "atm",
@@ -13,8 +13,21 @@ const PICTURES: [(&str, &str, &[&str]); 2] = [
     ),
     (
         "docs/ui.svg",
-        "atm-tui",
-        &["--lib", "--", "--exact", "tests::picture::the_readme_shows_what_the_ui_draws"],
+        "atm",
+        &["--test", "it", "--", "--exact", "picture::the_readme_shows_the_terminal_ui_of_a_real_run"],
+    ),
+    (
+        "docs/web-team.png and docs/web-phone.png (with what `cargo xtask setup` installs)",
+        "atm",
+        &[
+            "--features",
+            "test-tools",
+            "--test",
+            "web",
+            "--",
+            "--exact",
+            "looks::the_documents_show_the_page_of_a_real_run",
+        ],
     ),
 ];
 

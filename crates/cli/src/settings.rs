@@ -5,6 +5,7 @@
 
 mod archive;
 mod bridge;
+mod claude;
 mod daemon;
 mod delivery;
 mod edit;
@@ -94,6 +95,8 @@ pub(crate) struct Settings {
     pub(crate) notifications: Setting<Notifications>,
     /// Whether a daemon serves the dashboard, and where.
     pub(crate) web: Setting<WebService>,
+    /// Whether a daemon lists members of other clients for Claude Code.
+    pub(crate) native_peers: Setting<bool>,
     /// How teams are shared with other machines.
     pub(crate) bridge: Setting<Bridge>,
     /// The files that were looked for.
@@ -165,6 +168,7 @@ impl Settings {
             autostart: default(Autostart::Never),
             notifications: default(Notifications::default()),
             web: default(WebService::default()),
+            native_peers: default(false),
             bridge: default(Bridge::default()),
             files: Vec::new(),
             trusted: TrustedFolders::new(xdg.config_dir().join("atm/trusted")),
@@ -211,6 +215,7 @@ impl Settings {
             self.notifications.origin = origin();
         }
         put(&mut self.web, file.web, origin());
+        put(&mut self.native_peers, file.claude.and_then(|claude| claude.native_peers), origin());
         put(&mut self.bridge, file.bridge, origin());
         put(&mut self.autostart, file.daemon.and_then(|daemon| daemon.autostart), origin());
         Ok(())

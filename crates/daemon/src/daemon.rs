@@ -13,6 +13,7 @@ use crate::last::{LastRun, Stopped};
 use crate::lock::Lock;
 use crate::machine::Machine;
 use crate::panics::{Panic, remembered};
+use crate::peers::PeerProgram;
 use crate::program::Program;
 use crate::run::Loop;
 use crate::settings::SettingsFiles;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub chores: Arc<dyn Chores>,
     /// The files that the settings are from, as they were before they were loaded.
     pub files: SettingsFiles,
+    /// How members of other clients are listed for Claude Code, if they are to be.
+    pub peers: Option<PeerProgram>,
 }
 
 /// Why a run ended.

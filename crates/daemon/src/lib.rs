@@ -16,6 +16,7 @@ mod last;
 mod lock;
 mod machine;
 mod panics;
+pub mod peers;
 mod program;
 mod registry;
 mod run;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atm_store::TeamFolder;
+use atm_store::{SessionNote, TeamFolder};
 use atm_wire::{Stamp, TeamName};
 
 use crate::concerned::Concerned;
@@ -15,6 +15,7 @@ use crate::daemon::{Daemon, Ended, Settings};
 use crate::deaths::Deaths;
 use crate::error::{DaemonError, Doing};
 use crate::panics::Panic;
+use crate::peers::Keeper;
 use crate::program::Program;
 use crate::registry::Registry;
 use crate::schedule::{Job, News, Schedule};
@@ -61,6 +62,8 @@ pub(crate) struct Loop<'a> {
     settings_folders: BTreeSet<PathBuf>,
     /// Since when another program stands in the place of this one.
     replaced_at: Option<Instant>,
+    /// Those who are listed for Claude Code, if they are to be.
+    peers: Option<Keeper>,
 }
 
 impl<'a> Loop<'a> {
@@ -88,12 +91,22 @@ impl<'a> Loop<'a> {
             teams: BTreeSet::new(),
             settings_folders: BTreeSet::new(),
             replaced_at: None,
+            peers: None,
         })
     }
 
     /// Works until it has to end.
     pub(crate) fn run(mut self) -> Result<Ended, DaemonError> {
+        if let Some(program) = &self.settings.peers {
+            match Keeper::start(&self.daemon.office, program, Arc::clone(&self.daemon.board)) {
+                Ok(keeper) => self.peers = Some(keeper),
+                // Mail goes on without.
+                Err(error) => self.trouble(None, format!("peers cannot be listed: {error}")),
+            }
+        }
         let ended = self.work();
+        // Nobody writes to one who is about to end.
+        drop(self.peers.take());
         self.workers.end();
         ended
     }
@@ -190,6 +203,10 @@ impl<'a> Loop<'a> {
         others.extend(program.map(|folder| (folder.to_owned(), Meaning::Program)));
         self.settings_folders = self.settings.files.folders();
         others.extend(self.settings_folders.iter().map(|folder| (folder.clone(), Meaning::Settings)));
+        // Sessions of other clients are known from their hooks.
+        let register =
+            self.peers.as_ref().map(|_| SessionNote::register_folder(office.root(), office.state()));
+        others.extend(register.into_iter().flatten().map(|folder| (folder, Meaning::Sessions)));
         if self.daemon.board.has_subscribers() {
             // What other processes record is news, too.
             others.push((office.state().path().to_owned(), Meaning::Log));
@@ -222,6 +239,7 @@ impl<'a> Loop<'a> {
                     self.schedule.happened(name, News::Files, now);
                 }
                 Meaning::Sessions => {
+                    self.look_for_peers();
                     let sessions = self.registry.changes(&self.daemon.office);
                     for team in self.concerned.by_session(&sessions) {
                         self.schedule.happened(&team, News::People, now);
@@ -354,6 +372,7 @@ impl<'a> Loop<'a> {
             self.trouble(Some(&job.team), what);
         }
         if let Some(round) = visited.round.take() {
+            self.look_for_peers();
             let processes = round.processes.clone();
             self.concerned.set(&job.team, round);
             self.unwatched = self.deaths.watch(&self.concerned.processes());
@@ -365,6 +384,13 @@ impl<'a> Loop<'a> {
         }
         self.daemon.board.write(|status| status.steps += visited.steps as u64);
         self.schedule.end(job, &visited.done, now);
+    }
+
+    /// Somebody may have come or gone.
+    fn look_for_peers(&self) {
+        if let Some(peers) = &self.peers {
+            peers.look();
+        }
     }
 
     fn trouble(&mut self, team: Option<&TeamName>, what: String) {

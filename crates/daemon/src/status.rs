@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use atm_office::Office;
-use atm_store::{Scratch, State};
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +48,11 @@ pub struct Status {
     pub replaced: bool,
     /// The last things that went wrong, newest first.
     pub troubles: Vec<Trouble>,
+    /// Who is listed for Claude Code as a peer, by title.
+    pub peers: Vec<String>,
+    /// The last things that went wrong with peers, newest first.
+    #[serde(skip)]
+    pub(crate) peer_troubles: Vec<Trouble>,
     /// Whether a file can be written and read in the state folder.
     pub store: Check,
     /// Whether the ledger can be asked.
@@ -89,17 +93,8 @@ impl Check {
     }
 
     /// Writes a file, and reads it again.
-    pub(crate) fn store(state: &State) -> Self {
-        Self::of(|| {
-            let (probe, text) = (Scratch::of_daemon_probe(state), std::process::id().to_string());
-            probe.replace(text.as_bytes()).map_err(|error| error.to_string())?;
-            let read = probe.read();
-            if read.as_deref() == Some(text.as_bytes()) {
-                Ok(())
-            } else {
-                Err("it reads other than it was written".to_owned())
-            }
-        })
+    pub(crate) fn store(office: &Office) -> Self {
+        Self::of(|| office.check_store())
     }
 
     /// Asks the ledger for its end.

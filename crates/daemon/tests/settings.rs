@@ -60,7 +60,7 @@ fn a_file_that_comes_with_its_folder_at_whichever_moment_of_the_start_counts() {
             thread::sleep(Duration::from_millis(20));
             fs::write(&file, "x = 1").unwrap();
         });
-        let ended = daemon.run(&Settings { chores: Arc::new(Nothing), files }).unwrap();
+        let ended = daemon.run(&Settings { chores: Arc::new(Nothing), files, peers: None }).unwrap();
         writer.join().unwrap();
         assert_eq!(ended, Ended::SettingsChanged, "round {round}");
     }
@@ -92,7 +92,7 @@ fn no_file_and_no_thread_is_left_of_settings_before() {
                 wait_until("it has looked", || looks() > before);
                 fs::write(&file, number.to_string()).unwrap();
             });
-            daemon.run(&Settings { chores: Arc::new(Nothing), files }).unwrap()
+            daemon.run(&Settings { chores: Arc::new(Nothing), files, peers: None }).unwrap()
         });
         assert_eq!(ended, Ended::SettingsChanged);
     };

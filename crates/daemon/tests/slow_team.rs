@@ -116,7 +116,7 @@ fn it_holds_nobody_up_and_does_not_keep_the_daemon_from_ending() {
     let kept = Arc::clone(&chores);
     let mut daemon = Daemon::begin(office, "0", "test", None).unwrap();
     let running = thread::spawn(move || {
-        let ended = daemon.run(&Settings { chores, files: SettingsFiles::read([]) }).unwrap();
+        let ended = daemon.run(&Settings { chores, files: SettingsFiles::read([]), peers: None }).unwrap();
         daemon.end(ended);
         ended
     });
@@ -154,7 +154,7 @@ fn house_keeping_that_takes_long_is_begun_once_and_holds_nobody_up() {
     let mut daemon =
         Daemon::begin(Office::new(env.store_root(), env.store_state()), "0", "test", None).unwrap();
     let running = thread::spawn(move || {
-        daemon.run(&Settings { chores, files: SettingsFiles::read([]) }).unwrap();
+        daemon.run(&Settings { chores, files: SettingsFiles::read([]), peers: None }).unwrap();
     });
     let state = env.store_state();
     let client = Client::new(&state, "test");

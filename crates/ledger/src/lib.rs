@@ -34,7 +34,7 @@ mod transitions;
 pub use arrivals::{Acceptance, Fate};
 pub use error::LedgerError;
 pub use handover::Handover;
-pub use index::{Filter, MARK_END, MARK_START, Query};
+pub use index::{Filter, MARK_END, MARK_START, NotAPlace, Place, Query};
 pub use log::equals::Span;
 pub use log::event::Kind;
 pub use log::feed::{Change, Cursor, Event, Feed, NotACursor};
@@ -49,7 +49,7 @@ pub use row::{InboxKey, NewMessage};
 #[cfg(feature = "faults")]
 pub use seam::faults;
 pub use stage::{Evidence, Stage, Sure};
-pub use stats::{Count, Stats, Waits};
+pub use stats::{Count, Part, Stats, Waits};
 pub use steps::{StepKey, StepOwner, StepRow, StepState, Taken};
 pub use tasks::{KnownTasks, TaskChange, TaskLook};
 pub use teams::Bearer;

@@ -141,7 +141,7 @@ impl Ledger {
         self.read(|view| {
             view.index
                 .prepare_cached(
-                    "SELECT rank, at, event, part FROM stages WHERE message = ?1 ORDER BY at, rank",
+                    "SELECT rank, at, event, part FROM stages WHERE message = ?1 ORDER BY at, rank, frame",
                 )?
                 .query_map([message.seq], |row| {
                     let (evidence, kind) = evidence_of(view.log, row.get(2)?, row.get(3)?)?;

@@ -28,6 +28,22 @@ pub struct Count {
     pub messages: u64,
 }
 
+/// The bounds between the parts of a distribution of waiting times, in milliseconds: about three to each power of ten, at times
+/// that people have words for.
+const BOUNDS: [i64; 16] = [
+    10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 60_000, 180_000, 600_000, 1_800_000, 3_600_000,
+    10_800_000, 36_000_000, 86_400_000,
+];
+
+/// How many messages took about as long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// They took less than this, in milliseconds, and no less than the part before says. The last part has no end.
+    pub below_ms: Option<i64>,
+    /// How many.
+    pub messages: u64,
+}
+
 /// How long it took from sent to a stage, in milliseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct Waits {
@@ -41,6 +57,8 @@ pub struct Waits {
     pub p90: i64,
     /// Ninety-nine of a hundred took no longer.
     pub p99: i64,
+    /// How many took how long, in parts that grow.
+    pub distribution: Vec<Part>,
 }
 
 /// What happened in a window of time.
@@ -294,6 +312,37 @@ impl Waits {
         let at = |percent: usize| {
             took.get((took.len() * percent / 100).min(took.len().saturating_sub(1))).copied()
         };
-        Some(Self { stage, messages: took.len(), p50: at(50)?, p90: at(90)?, p99: at(99)? })
+        let (p50, p90, p99) = (at(50)?, at(90)?, at(99)?);
+        Some(Self { stage, messages: took.len(), p50, p90, p99, distribution: distribution(&took) })
+    }
+}
+
+/// The parts of waiting times that are sorted.
+fn distribution(took: &[i64]) -> Vec<Part> {
+    let mut counted = 0;
+    let bounds = BOUNDS.iter().copied().map(Some).chain([None]);
+    let part = |bound: Option<i64>| {
+        let end = bound.map_or(took.len(), |bound| took.partition_point(|time| *time < bound));
+        let messages = (end - counted) as u64;
+        counted = end;
+        Part { below_ms: bound, messages }
+    };
+    bounds.map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_is_in_one_part() {
+        let mut took = vec![-5, 0, 9, 10, 29, 30, 999, 1_000, 86_399_999, 86_400_000, i64::MAX];
+        took.sort_unstable();
+        let parts = distribution(&took);
+        assert_eq!(parts.iter().map(|part| part.messages).sum::<u64>(), took.len() as u64);
+        let in_part = |bound: Option<i64>| parts.iter().find(|part| part.below_ms == bound).unwrap().messages;
+        assert_eq!([Some(10), Some(30), Some(100), Some(300)].map(in_part), [3, 2, 1, 0]);
+        assert_eq!([Some(1_000), Some(3_000), Some(86_400_000), None].map(in_part), [1, 1, 1, 2]);
+        assert_eq!(distribution(&[]).len(), BOUNDS.len() + 1);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use atm_ledger::{Cursor, Event, Evidence, Feed, Handover, InboxKey, Kind, Ledger, NewMessage, Stage};
+use atm_ledger::{Cursor, Event, Evidence, Feed, Frame, Handover, InboxKey, Kind, Ledger, NewMessage, Stage};
 
 const ROOT: &str = "/shared";
 
@@ -106,4 +106,28 @@ fn who_stops_between_events_that_came_together_misses_none() {
         let missed = all[place + 1..].iter().filter(|event| !rest.contains(&event.id)).count();
         assert_eq!(missed, 0, "behind event {place}");
     }
+}
+
+/// A letter that was pushed in the millisecond in which it was written seemed not to be pushed at all: of two evidences of one
+/// stage and time, only the first was kept.
+#[test]
+fn a_frame_is_told_whatever_else_happened_in_the_same_millisecond() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open(&folder.path().join("log.db")).unwrap();
+    let found = Evidence::certain("found in the inbox");
+    let handover = Handover { found: &found, stages: &[], at: 7 };
+    ledger.hand_over(&inbox(), &["one"], &handover, |_| message("one")).unwrap();
+    for (frame, what) in
+        [("f1", "put into frame f1"), ("f1", "dropped by the client"), ("f2", "put into frame f2")]
+    {
+        let listed = Frame { frame: frame.into(), session: "s".into(), messages: vec!["one".into()] };
+        ledger.push(&inbox(), &listed, &Evidence::certain(what), 7).unwrap();
+    }
+    let recorded = ledger.find(ROOT, "one", false).unwrap();
+    let told: Vec<String> =
+        ledger.stages(&recorded[0]).unwrap().into_iter().map(|stage| stage.evidence.what).collect();
+    assert_eq!(
+        told,
+        ["found in the inbox", "put into frame f1", "dropped by the client", "put into frame f2"]
+    );
 }

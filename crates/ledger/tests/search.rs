@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use atm_ledger::{Acceptance, InboxKey, Ledger, NewMessage, Query};
+use atm_ledger::{Acceptance, Filter, InboxKey, Ledger, NewMessage, Place, Query, Recorded};
 
 const TEXTS: [&str; 12] = [
     "the build is red",
@@ -100,6 +100,44 @@ fn it_finds_the_same_however_much_is_indexed() {
     );
     for indexed in [0, 1, 5, 11] {
         assert_eq!(all(indexed), whole, "{indexed} of {} are indexed", TEXTS.len());
+    }
+}
+
+/// Pages that begin behind the last one of the page before have everything once, however much is indexed.
+#[test]
+fn pages_of_a_search_and_of_the_trace_have_everything_once() {
+    for indexed in [0, 1, 5, TEXTS.len()] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut ledger, inbox) = ledger(&folder);
+        ledger.index_words(indexed).unwrap();
+        for words in ["red", "build", "second", "b"] {
+            let all = Query { words: words.into(), root: inbox.root.clone(), limit: 100, ..Query::default() };
+            let whole: Vec<String> =
+                ledger.search(&all).unwrap().into_iter().map(|(found, _)| found.id).collect();
+            let (mut pages, mut before) = (Vec::new(), None);
+            for _ in 0..whole.len() {
+                let page = ledger.search(&Query { limit: 1, before, ..all.clone() }).unwrap();
+                before = page.last().map(|(message, _)| message.place().to_string().parse().unwrap());
+                pages.extend(page.into_iter().map(|(found, _)| found.id));
+            }
+            assert_eq!(pages, whole, "{words}, {indexed} are indexed");
+        }
+        // All were sent in the same millisecond.
+        let all = Filter { team: Some("demo".into()), limit: 100, ..Filter::default() };
+        let whole: Vec<String> =
+            ledger.trace(&inbox.root, &all).unwrap().into_iter().rev().map(|found| found.id).collect();
+        assert_eq!(whole.len(), TEXTS.len());
+        let (mut pages, mut before) = (Vec::new(), None);
+        while pages.len() < whole.len() {
+            let page = ledger.trace(&inbox.root, &Filter { limit: 3, before, ..all.clone() }).unwrap();
+            before = page.first().map(Recorded::place);
+            assert!(!page.is_empty());
+            pages.extend(page.into_iter().rev().map(|found| found.id));
+        }
+        assert_eq!(pages, whole);
+    }
+    for text in ["", "1", "1.x", "x.1", ".", "1-1"] {
+        assert!(text.parse::<Place>().is_err(), "{text}");
     }
 }
 

@@ -189,6 +189,7 @@ pub mod tasks;
 pub mod team;
 pub mod token;
 pub mod trail;
+mod usable;
 pub mod view;
 pub mod watch;
 

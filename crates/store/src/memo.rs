@@ -38,6 +38,11 @@ impl Memo {
         Self::at(state.session_aliases(root.path()), state, times)
     }
 
+    /// What the people of the teams below a root want to hear nothing of for a while.
+    pub fn of_mutes(root: &Root, state: &State, times: LockTimes) -> Self {
+        Self::at(state.mutes(root.path()), state, times)
+    }
+
     /// Which members of other machines the teams below a root have.
     pub fn of_machines(root: &Root, state: &State, times: LockTimes) -> Self {
         Self::at(state.machines(root.path()), state, times)

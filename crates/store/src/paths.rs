@@ -5,12 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use atm_wire::{MemberName, TeamName};
+use uuid::Uuid;
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
 use crate::files::Bounds;
 use crate::journal::Journal;
 use crate::quarantine::Quarantine;
+
+/// A socket's path may have about a hundred bytes; its name has a process's number in it.
+const LONGEST_SOCKET_FOLDER: usize = 85;
 
 /// How a team keeps its members' mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -193,6 +197,11 @@ impl State {
         self.queue_named(root, "session-aliases")
     }
 
+    /// What people want to hear nothing of for a while.
+    pub(crate) fn mutes(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "mutes")
+    }
+
     /// Which members of other machines the teams below this root have.
     pub(crate) fn machines(&self, root: &Path) -> PathBuf {
         self.queue_named(root, "machines")
@@ -221,6 +230,17 @@ impl State {
     /// What is the daemon's: its lock, its socket, its journal.
     pub fn daemon(&self) -> PathBuf {
         self.path.join("daemon")
+    }
+
+    /// The folder for the sockets of peers: the daemon's own or, since a socket's path has to be short, one that is named after it.
+    pub fn peer_sockets(&self) -> PathBuf {
+        let folder = self.daemon().join("peers");
+        if folder.as_os_str().len() <= LONGEST_SOCKET_FOLDER {
+            return folder;
+        }
+        let hash =
+            Uuid::new_v5(&Uuid::NAMESPACE_URL, folder.as_os_str().as_encoded_bytes()).simple().to_string();
+        PathBuf::from(format!("/tmp/atm-{}-{}", rustix::process::geteuid().as_raw(), &hash[..12]))
     }
 
     /// Of which conditions people were told that belong to no team.
@@ -288,4 +308,20 @@ pub(crate) fn create_private_folders(folder: &Path) -> Result<(), StoreError> {
     disk::create_dir_all(0o700, folder).doing("create", folder)?;
     // A parent's default rules may have widened it.
     disk::set_permissions(folder, Permissions::from_mode(0o700)).doing("set the mode of", folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client cannot connect to a longer path, and neither could we listen there.
+    #[test]
+    fn sockets_of_peers_have_short_paths() {
+        let near = State::new("/home/me/.local/state/atm");
+        assert_eq!(near.peer_sockets(), Path::new("/home/me/.local/state/atm/daemon/peers"));
+        let far = |name: &str| State::new(format!("/{}/{name}", "x".repeat(100))).peer_sockets();
+        assert!(far("a").starts_with("/tmp") && far("a").as_os_str().len() < 50, "{}", far("a").display());
+        assert_eq!(far("a"), far("a"));
+        assert_ne!(far("a"), far("b"));
+    }
 }

@@ -4,7 +4,7 @@
 //! A scratch file is replaced whole, by rename, and not synced: a reader finds the old one, the new one or none. Of two
 //! processes that replace it at once, one wins, and the other's work is done again when it is needed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atm_wire::TeamName;
 
@@ -51,8 +51,13 @@ impl Scratch {
     }
 
     /// Something to write and read, to find out whether that works.
-    pub fn of_daemon_probe(state: &State) -> Self {
+    pub fn of_probe(state: &State) -> Self {
         Self { path: state.daemon().join("probe") }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What it says, if it is there and can be read.

@@ -43,6 +43,13 @@ impl SessionNote {
         notes.filter_map(|note| disk::read_to_string(note.path()).ok()).collect()
     }
 
+    /// The folder of that register, made if it is not there: for those who want to see who comes.
+    pub fn register_folder(root: &Root, state: &State) -> Result<PathBuf, StoreError> {
+        let folder = state.register(root.path());
+        create_private_folders(&folder)?;
+        Ok(folder)
+    }
+
     fn in_folder(folder: PathBuf, session: &str) -> Self {
         let name = Uuid::new_v5(&Uuid::NAMESPACE_URL, session.as_bytes()).simple().to_string();
         Self { path: folder.join(name), folder }

@@ -4,10 +4,10 @@
 //! too long, 30 from one sender at once and then one each two seconds, at most 50 unread, no equal words within half a
 //! minute; holds or refuses frames where it is told to, and says so to the sender's socket. What it takes while it is idle begins
 //! a turn; in a turn it comes between two tool calls. The process that has this value is the client: what it starts are the
-//! session's children.
+//! session's children. With a clock of the test's ([`SessionDouble::by_clock`]), its turns end when the test says that time went on.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -25,8 +25,11 @@ const TURN: Duration = Duration::from_millis(20);
 const LONGEST: usize = 1_000_000;
 const AT_ONCE: usize = 30;
 const MOST_UNREAD: usize = 50;
-const EQUAL_WITHIN: Duration = Duration::from_secs(30);
-const EVERY: Duration = Duration::from_secs(2);
+/// In milliseconds.
+const EQUAL_WITHIN: u64 = 30_000;
+const EVERY: u64 = 2_000;
+/// Frames of the last minute count.
+const COUNTED_FOR: u64 = 60_000;
 
 /// What a session does with frames of others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,13 +65,46 @@ struct Inner {
     largest_turn: usize,
     turns: usize,
     dropped: Vec<String>,
-    sent: HashMap<String, Vec<Instant>>,
-    words: Vec<(Instant, String)>,
+    receipts: Vec<Value>,
+    sent: HashMap<String, Vec<u64>>,
+    words: Vec<(u64, String)>,
+    time: Time,
+    /// With a clock of the test's: when the turn ends.
+    turn_ends: Option<u64>,
+}
+
+/// What time it is, in milliseconds since the epoch.
+#[derive(Clone)]
+struct Time {
+    now: Arc<dyn Fn() -> u64 + Send + Sync>,
+    is_tests: bool,
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", (self.now)())
+    }
 }
 
 impl SessionDouble {
     /// A session that works in `folder` with the tree `root`; its socket is in `sockets`.
     pub fn start(root: &Path, folder: &Path, sockets: &Path, session: &str) -> Self {
+        let time = Time { now: Arc::new(now_millis), is_tests: false };
+        Self::begin((root, folder, sockets), session, time)
+    }
+
+    /// The same by a clock of the test's, in milliseconds since the epoch: see [`SessionDouble::go_on`].
+    pub fn by_clock(
+        root: &Path,
+        folder: &Path,
+        sockets: &Path,
+        session: &str,
+        clock: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        Self::begin((root, folder, sockets), session, Time { now: Arc::new(clock), is_tests: true })
+    }
+
+    fn begin((root, folder, sockets): (&Path, &Path, &Path), session: &str, time: Time) -> Self {
         fs::create_dir_all(sockets).expect("a folder for sockets");
         let socket = sockets.join(format!("{}.sock", std::process::id()));
         let listener = UnixListener::bind(&socket).expect("a socket");
@@ -86,8 +122,11 @@ impl SessionDouble {
             largest_turn: 0,
             turns: 0,
             dropped: Vec::new(),
+            receipts: Vec::new(),
             sent: HashMap::new(),
             words: Vec::new(),
+            time,
+            turn_ends: None,
         };
         inner.register();
         let inner = Arc::new(Mutex::new(inner));
@@ -135,6 +174,17 @@ impl SessionDouble {
         pump(&self.inner);
     }
 
+    /// Time went on by the test's clock: a turn may have ended, and what waits begins another.
+    pub fn go_on(&self) {
+        let mut inner = self.inner();
+        if inner.turn_ends.is_some_and(|end| (inner.time.now)() >= end) {
+            (inner.turn_ends, inner.in_turn) = (None, false);
+            inner.register();
+        }
+        drop(inner);
+        pump(&self.inner);
+    }
+
     /// Its user decides on what is held.
     pub fn decide(&self, lets_in: bool) {
         let mut inner = self.inner();
@@ -171,6 +221,16 @@ impl SessionDouble {
         self.inner().dropped.clone()
     }
 
+    /// The receipts that others sent for its own messages.
+    pub fn receipts(&self) -> Vec<Value> {
+        self.inner().receipts.clone()
+    }
+
+    /// Its own address, as its messages name it.
+    pub fn address(&self) -> String {
+        format!("uds:{}", self.socket.display())
+    }
+
     /// How many turns there were, and how many bytes of frames the largest had.
     pub fn turns(&self) -> (usize, usize) {
         let inner = self.inner();
@@ -194,8 +254,8 @@ fn serve(inner: &Arc<Mutex<Inner>>, mut stream: UnixStream) {
     for line in text.lines() {
         lock(inner).receive(line);
     }
-    drop(stream);
     pump(inner);
+    drop(stream);
 }
 
 /// An idle session begins a turn with all that waits.
@@ -207,6 +267,11 @@ fn pump(inner: &Arc<Mutex<Inner>>) {
     state.in_turn = true;
     state.register();
     state.show("user");
+    if state.time.is_tests {
+        let now = (state.time.now)();
+        state.turn_ends = Some(now + u64::try_from(TURN.as_millis()).unwrap_or(u64::MAX));
+        return;
+    }
     drop(state);
     let inner = Arc::clone(inner);
     thread::spawn(move || {
@@ -222,6 +287,9 @@ fn pump(inner: &Arc<Mutex<Inner>>) {
 impl Inner {
     fn receive(&mut self, line: &str) {
         let Ok(frame) = serde_json::from_str::<Value>(line) else { return self.drop_silently("no JSON") };
+        if frame["type"] == "control" && frame["action"] == "peer_message_status" {
+            return self.receipts.push(frame);
+        }
         let Some(text) = frame["message"]["content"].as_str().filter(|_| frame["type"] == "user") else {
             return self.drop_silently("no text");
         };
@@ -231,16 +299,16 @@ impl Inner {
         if text.chars().count() > LONGEST {
             return self.drop_silently("too long");
         }
-        let (now, text) = (Instant::now(), text.to_owned());
+        let (now, text) = ((self.time.now)(), text.to_owned());
         let from = frame["from"].as_str().unwrap_or("unknown").to_owned();
         let times = self.sent.entry(from).or_default();
-        times.retain(|at| now - *at < Duration::from_secs(60));
-        let earned = times.first().map_or(0, |first| (now - *first).as_secs() / EVERY.as_secs());
+        times.retain(|at| now.saturating_sub(*at) < COUNTED_FOR);
+        let earned = times.first().map_or(0, |first| now.saturating_sub(*first) / EVERY);
         if times.len() >= AT_ONCE + usize::try_from(earned).unwrap_or(0) {
             return self.refuse(&frame, "rate-limited");
         }
         times.push(now);
-        self.words.retain(|(at, _)| now - *at < EQUAL_WITHIN);
+        self.words.retain(|(at, _)| now.saturating_sub(*at) < EQUAL_WITHIN);
         if self.words.iter().any(|(_, words)| *words == text) {
             return self.refuse(&frame, "duplicate");
         }
@@ -283,7 +351,7 @@ impl Inner {
         for (frame, text) in taken.iter().zip(&texts) {
             let origin = json!({ "kind": "peer", "msg_id": frame["msg_id"] });
             let mut entry =
-                json!({ "type": kind, "uuid": Uuid::new_v4().to_string(), "timestamp": now_millis() });
+                json!({ "type": kind, "uuid": Uuid::new_v4().to_string(), "timestamp": (self.time.now)() });
             if kind == "user" {
                 entry["origin"] = origin;
                 entry["message"] = json!({ "role": "user", "content": text });
@@ -306,8 +374,8 @@ impl Inner {
         let start = kernel.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
         let entry = json!({
             "pid": pid, "sessionId": self.session, "cwd": self.folder, "procStart": start, "version": "2.1.325",
-            "kind": "interactive", "messagingSocketPath": self.socket,
-            "status": if self.busy || self.in_turn { "busy" } else { "idle" }, "statusUpdatedAt": now_millis(),
+            "kind": "interactive", "entrypoint": "cli", "messagingSocketPath": self.socket,
+            "status": if self.busy || self.in_turn { "busy" } else { "idle" }, "statusUpdatedAt": (self.time.now)(),
         });
         let folder = self.root.join("sessions");
         fs::create_dir_all(&folder).expect("a registry");

@@ -89,7 +89,7 @@ fn known(settings: &Settings, name: &TeamName) -> Result<TeamKnown, OfficeError>
     let picture = team.picture(&settings.me)?;
     let tasks = team.tasks().list(&TaskFilter::default())?.tasks;
     let mut plans = team.plans()?;
-    plans.retain(|plan| plan.state == PlanState::Open);
+    plans.retain(|plan| plan.state == PlanState::Open && !picture.mutes_message(&plan.id));
     Ok(TeamKnown { picture, tasks, plans })
 }
 
@@ -187,11 +187,8 @@ fn perform(settings: &Settings, act: &Act) -> Result<Outcome, OfficeError> {
 
 /// Marks one message as read, which is on the screen.
 fn mark_read(team: &Team<'_>, me: &MemberName, id: &str) -> Result<Outcome, OfficeError> {
-    let mut reading = team.begin_read_from(me, None, usize::MAX)?.by(FRONT);
-    reading.retain(|message| message.id == id);
-    let marked = reading.messages().len();
-    let confirmed = reading.confirm()?;
-    let words = match marked {
+    let confirmed = team.mark_shown(me, &[id], FRONT)?;
+    let words = match confirmed.marked {
         0 => "it is not unread in your inbox".to_owned(),
         marked => format!("{} marked as read", count(marked, "message", "messages")),
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use atm_office::{Office, OfficeError};
 use atm_wire::{NameError, TeamName};
 use axum::http::StatusCode;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::feed::Feed;
 use crate::metrics::Metrics;
@@ -83,9 +83,14 @@ impl App {
         &self,
         work: impl FnOnce(&Settings) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, Problem> {
-        let app = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&app.settings)).await;
-        let done = done.map_err(|_| {
+        let (app, (give, take)) = (self.clone(), oneshot::channel());
+        // One type for all of them: the runtime's own code would be there once for each otherwise.
+        let job: Box<dyn FnOnce() + Send> = Box::new(move || {
+            // Who asked may have gone.
+            let _ = give.send(work(&app.settings));
+        });
+        drop(tokio::task::spawn_blocking(job));
+        let done = take.await.map_err(|_| {
             Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the request broke off")
         })?;
         done.map_err(|fault| self.problem(fault))

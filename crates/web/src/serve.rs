@@ -193,7 +193,11 @@ impl Front {
         let (calls, openapi) = api::router(&settings.schemas);
         let mcp = settings.mcp.as_ref().map(Endpoint::new);
         let app = App::new(settings, openapi, keys, closing);
-        let router = calls.merge(page::router()).fallback(page::nothing_here).with_state(app.clone());
+        let router = calls
+            .merge(page::router())
+            .fallback(page::nothing_here)
+            .method_not_allowed_fallback(page::not_so)
+            .with_state(app.clone());
         Self {
             app,
             router,
@@ -233,6 +237,11 @@ impl Front {
         if way == Way::OneTime {
             return Ok(self.let_in(request.uri()));
         }
+        let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
+        let bucket = if is_look { &self.reads } else { &self.writes };
+        if !bucket.take(Instant::now()) {
+            return Err(too_many());
+        }
         // A client of agents has the token; a page has no business there.
         if way == Way::Bearer
             && request.uri().path() == mcp::PATH
@@ -240,11 +249,6 @@ impl Front {
         {
             self.app.check_writable()?;
             return Ok(endpoint.answer_on(carrier, request).await.map(Body::new));
-        }
-        let is_look = matches!(*request.method(), Method::GET | Method::HEAD);
-        let bucket = if is_look { &self.reads } else { &self.writes };
-        if !bucket.take(Instant::now()) {
-            return Err(too_many());
         }
         if !is_look && request.uri().path() != ENTRANCES {
             self.app.check_writable()?;
@@ -264,7 +268,9 @@ impl Front {
     /// Exchanges the token that was good once for a session.
     fn let_in(&self, uri: &http::Uri) -> Response<Body> {
         let session = self.app.keys.open_session(self.app.settings.office.now());
-        let cookie = format!("{}={session}; HttpOnly; SameSite=Strict; Path=/", session::COOKIE);
+        let age = session::LASTS / 1_000;
+        let cookie =
+            format!("{}={session}; HttpOnly; SameSite=Strict; Path=/; Max-Age={age}", session::COOKIE);
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::SEE_OTHER;
         let headers = response.headers_mut();

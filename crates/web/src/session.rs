@@ -15,7 +15,7 @@ use crate::guard::is_same;
 /// The cookie's name.
 pub(crate) const COOKIE: &str = "atm_session";
 /// How long a session lasts, in milliseconds.
-const LASTS: i64 = 30 * 24 * 60 * 60 * 1_000;
+pub(crate) const LASTS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
 /// What lets in.
 #[derive(Debug)]

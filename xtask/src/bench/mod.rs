@@ -19,6 +19,7 @@ mod scale;
 mod send;
 mod slow_disk;
 mod tokens;
+mod ui;
 mod wake;
 mod web;
 mod world;
@@ -76,8 +77,10 @@ enum Scenario {
     Mcp,
     /// The daemon beside 1,000 teams
     Daemon,
-    /// The web server under load
+    /// The web server: its pages, and under load
     Web,
+    /// The line of a status bar, and the first screen of the terminal UI
+    Ui,
     /// What mail costs in tokens on a scripted day
     Tokens,
     /// From a package to a finished demonstration
@@ -99,6 +102,7 @@ impl Scenario {
             Self::Mcp => mcp::run(bench),
             Self::Daemon => daemon::run(bench),
             Self::Web => web::run(bench),
+            Self::Ui => ui::run(bench),
             Self::Tokens => tokens::run(bench),
             Self::Install => install::run(bench),
         }

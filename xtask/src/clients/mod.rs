@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// The sessions part only: mail for plain sessions of Claude Code, by push and by hooks, in each of their states
     #[arg(long, conflicts_with_all = ["only", "newest", "delivery"])]
     sessions: bool,
+    /// The peers part only: a member of another client in Claude Code's own list of agents, and its own send tool
+    #[arg(long, conflicts_with_all = ["only", "newest", "delivery", "sessions"])]
+    peers: bool,
     #[command(flatten)]
     session_choice: delivery::sessions::SessionChoice,
 }
@@ -73,6 +76,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             report::write(&document, "sessions", "cargo xtask clients --sessions --write", &table)?;
         }
         ensure!(is_true, "a client did not run, or a message did not arrive once and proved");
+        return Ok(());
+    }
+    if args.peers {
+        let (table, is_true) = delivery::sessions::run_peers(&args.session_choice, atm)?;
+        print!("{table}");
+        if args.write {
+            report::write(&document, "peers", "cargo xtask clients --peers --write", &table)?;
+        }
+        ensure!(is_true, "a client did not run, or a peer was not listed, written to and heard");
         return Ok(());
     }
     if args.reservations {

@@ -31,6 +31,7 @@ mod member;
 pub(crate) mod members;
 mod metadata;
 mod migrate;
+mod mute;
 mod notify;
 mod peek;
 mod pending;
@@ -134,6 +135,8 @@ lazy::commands! {
     Track(track::Track),
     /// What waits for whom: queued, not acknowledged, or lost by a client
     Pending(pending::Pending),
+    /// Hear nothing of a member, a message or a task for a while
+    Mute(mute::Mute),
     /// Offer queued mail again that nobody acted on, then escalate it
     Retry(retry::Retry),
     /// Do what is due by the clock: offer mail again, wake, check who is silent, archive
@@ -230,6 +233,7 @@ pub(crate) fn run(command: Command, context: &mut Context) -> Result<i32, Failur
         Command::Reservations(reservations) => reservations.run(context),
         Command::Track(track) => track.run(context),
         Command::Pending(pending) => pending.run(context),
+        Command::Mute(mute) => mute.run(context),
         Command::Retry(retry) => retry.run(context),
         Command::Tend(tend) => tend.run(context),
         Command::Daemon(daemon) => daemon.run(context),

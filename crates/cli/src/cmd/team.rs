@@ -13,7 +13,7 @@ use atm_office::people::teams::{TeamBrief, TeamPlan};
 use atm_store::Layout;
 use atm_wire::{MemberName, TeamName};
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::members;
 use super::metadata::MetadataArg;
@@ -139,7 +139,7 @@ impl Create {
             }
         }
         if context.out.json {
-            context.out.document(&describe(&team))?;
+            context.out.document(&team.document())?;
         } else {
             context
                 .out
@@ -166,7 +166,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
         }
     }
     if out.json {
-        out.document(&teams.iter().map(describe).collect::<Vec<_>>())?;
+        out.document(&teams.iter().map(TeamBrief::document).collect::<Vec<_>>())?;
     } else if teams.is_empty() {
         let root = context.office.root().path().display().to_string();
         out.note(format!("no teams below {}; `atm team create NAME` makes one", safe::line(&root)))?;
@@ -177,7 +177,7 @@ fn list(context: &mut Context) -> Result<(), Failure> {
             vec![
                 text(Some(team.name.as_str())),
                 text(called(team).as_deref()),
-                layout(team.layout).into(),
+                team.layout_word().into(),
                 team.config.members.len().to_string().into(),
                 text(team.lead.as_ref().map(MemberName::as_str)),
                 text(team.created_at().map(|at| out.times.date(at)).as_deref()),
@@ -214,7 +214,7 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
     }
     let out = &mut context.out;
     if out.json {
-        let mut document = describe(&team);
+        let mut document = team.document();
         document["members"] = serde_json::to_value(&people).unwrap_or_default();
         out.document(&document)?;
         return Ok(());
@@ -230,7 +230,7 @@ fn show(context: &mut Context, name: Option<&str>) -> Result<(), Failure> {
     fact("description", team.config.description.clone())?;
     fact("made", made)?;
     fact("lead works in", team.lead_folder().map(|folder| folder.display().to_string()))?;
-    fact("layout", Some(layout(team.layout).to_owned()))?;
+    fact("layout", Some(team.layout_word().to_owned()))?;
     fact("folder", Some(team.path.display().to_string()))?;
     fact("group", team.group.clone())?;
     if !people.is_empty() {
@@ -251,36 +251,8 @@ fn delete(context: &mut Context, name: &str, force: bool) -> Result<(), Failure>
     Ok(())
 }
 
-fn describe(team: &TeamBrief) -> Value {
-    let mut document = json!({
-        "name": team.name,
-        "label": team.label,
-        "aliases": team.aliases,
-        "description": team.config.description,
-        "createdAt": team.created_at(),
-        "lead": team.lead,
-        "cwd": team.lead_folder(),
-        "layout": layout(team.layout),
-        "path": team.path,
-        "group": team.group,
-        "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
-        "trouble": team.trouble,
-    });
-    if !team.config.metadata.is_empty() {
-        document["metadata"] = team.config.metadata.clone().into();
-    }
-    document
-}
-
 /// What it can be called beside its name.
 fn called(team: &TeamBrief) -> Option<String> {
     let names: Vec<&str> = team.aliases.iter().map(String::as_str).chain(team.label.as_deref()).collect();
     (!names.is_empty()).then(|| names.join(", "))
-}
-
-fn layout(layout: Layout) -> &'static str {
-    match layout {
-        Layout::Array => "array",
-        Layout::Log => "log",
-    }
 }

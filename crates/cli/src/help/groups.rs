@@ -24,6 +24,7 @@ const GROUPS: [(&str, &[Entry]); 6] = [
             ("track", "what became of it"),
             ("pending", "what waits, and why"),
             ("stats", "rates, waiting times"),
+            ("mute", "leave it out a while"),
             ("watch", "mail as it comes"),
             ("sessions", "clients that run here"),
             ("ui", "all of it, full screen"),

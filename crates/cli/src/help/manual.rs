@@ -29,7 +29,7 @@ fn built() -> Command {
 }
 
 fn collect(command: Command, path: &str, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
-    for below in command.get_subcommands() {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         collect(below.clone(), &below_path(path, below.get_name()), pages)?;
     }
     pages.push((format!("{}.1", name(path)), page(command, path)?));

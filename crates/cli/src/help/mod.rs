@@ -58,7 +58,7 @@ mod tests {
 
     /// Every command that can be called, by its path.
     fn paths(command: &Command, path: &str, found: &mut Vec<String>) {
-        for below in command.get_subcommands() {
+        for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
             let path = below_path(path, below.get_name());
             found.push(path.clone());
             paths(below, &path, found);

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::archive::Archive;
 use super::bridge::Bridge;
+use super::claude::Claude;
 use super::daemon::Daemon;
 use super::delivery::{Delivery, TakenOut};
 use super::notify::{Notifications, Notify};
@@ -41,6 +42,7 @@ pub(super) struct File {
     pub(super) daemon: Option<Daemon>,
     pub(super) notify: Option<Notify>,
     pub(super) web: Option<WebService>,
+    pub(super) claude: Option<Claude>,
     pub(super) bridge: Option<Bridge>,
 }
 
@@ -78,6 +80,7 @@ impl File {
     /// | `[daemon]` | what runs without anybody asking |
     /// | `[notify]` | a program is run, and a server learns what happens here |
     /// | `[web]` | a port is opened |
+    /// | `[claude]` | others are written into Claude Code's list of agents, and sockets are opened |
     /// | `[bridge]` | mail of teams goes to other machines, and theirs comes in |
     /// | `delivery.escalate_to` | somebody else gets to read the mail |
     /// | `delivery.expire_after` | mail that waits is given up |
@@ -94,6 +97,7 @@ impl File {
             (self.daemon.take().is_some(), "daemon"),
             (self.notify.take().is_some(), "notify"),
             (self.web.take().is_some(), "web"),
+            (self.claude.take().is_some(), "claude"),
             (self.bridge.take().is_some(), "bridge"),
             (self.who.is_some(), TAKE_MAIL),
             (taken.retries, "delivery.retry_after"),
@@ -119,6 +123,7 @@ impl File {
             (self.daemon.is_some(), "daemon"),
             (self.notify.is_some(), "notify"),
             (self.web.is_some(), "web"),
+            (self.claude.is_some(), "claude"),
             (self.bridge.is_some(), "bridge"),
         ];
         there.into_iter().filter_map(|(is_there, key)| is_there.then_some(key)).collect()
@@ -255,7 +260,7 @@ mod tests {
             "root = \"a\"\nstate = \"b\"\nteam = \"dev\"\nas = \"alice\"\ncolor = \"never\"\n[delivery]\n\
              retry_after = [\"5m\"]\n[delivery.high]\nescalate_to = [\"eve\"]\n[delivery.low]\nexpire_after = \"1s\"\nretry_after = [\"1h\"]\n\
              [archive]\nkeep = 0\n[wake]\nafter = [\"1m\"]\n[pending]\nunread_after = \"1h\"\n\
-             [notify]\ncommand = [\"rm\", \"-rf\", \"/\"]\n",
+             [notify]\ncommand = [\"rm\", \"-rf\", \"/\"]\n[claude]\nnative_peers = true\n",
         )
         .unwrap();
         let ignored = file.keep_harmless();
@@ -265,6 +270,7 @@ mod tests {
                 "root",
                 "state",
                 "notify",
+                "claude",
                 "as (to take mail)",
                 "delivery.retry_after",
                 "delivery.escalate_to",
@@ -301,6 +307,8 @@ mod tests {
             "[notify]\non = [\"everything\"]",
             "[notify]\nquiet_hours = \"at night\"",
             "[notify]\ndisk_below = \"little\"",
+            "[claude]\nnative_peers = \"yes\"",
+            "[claude]\npeers = true",
             "[bridge]\nmachine = \"My Laptop\"",
             "[bridge]\nnats = [\"\"]",
             "[bridge]\nserver = \"x\"",

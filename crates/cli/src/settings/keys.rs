@@ -47,6 +47,7 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("notify.disk_below", Shape::Text, "1GB"),
     ("web.port", Shape::Number, "8417"),
     ("web.read_only", Shape::Flag, "true"),
+    ("claude.native_peers", Shape::Flag, "true"),
     ("bridge.nats", Shape::Text, "nats://hub.example.org:4222"),
     ("bridge.creds", Shape::Text, "~/.config/atm/laptop.creds"),
     ("bridge.tls_ca", Shape::Text, "~/.config/atm/ca.pem"),

@@ -209,6 +209,6 @@ fn parsed(bytes: &[u8], tell: impl Fn(Trouble, &str) -> String) -> Result<File, 
 
 pub(super) fn bad_file(path: &Path, why: &str) -> Failure {
     Failure::new(ExitCode::BadData, "bad_settings", format!("{}: {why}", path.display())).hint(
-        "known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [bridge]",
+        "known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [claude], [bridge]",
     )
 }

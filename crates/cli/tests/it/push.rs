@@ -4,6 +4,7 @@
 //! starts is the session's child.
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -125,8 +126,10 @@ fn bursts_arrive_whole_in_order_and_once() {
     wait_until("all are read", || scene.unread() == 0);
 }
 
+/// Mail that follows a denial comes as any other does, also when its turn is cleared: a denied frame that nobody remembered as
+/// denied was waited for, and held all later mail back for as long as the turn went on.
 #[test]
-fn what_its_user_holds_or_denies_is_told_and_not_lost() {
+fn what_its_user_holds_or_denies_and_what_was_cleared_is_told_and_not_lost() {
     let scene = Scene::new();
     scene.double.set_inbound(Inbound::Hold);
     let first = scene.send("may I?");
@@ -138,12 +141,8 @@ fn what_its_user_holds_or_denies_is_told_and_not_lost() {
     scene.double.decide(false);
     wait_until("receipt: denied", || scene.evidence(&second).contains("receipt: denied"));
     assert_eq!((scene.stage(&second).as_str(), scene.unread()), ("held", json!(1)));
-}
-
-/// `/clear` in the middle of a turn: what waited in the old conversation is gone, and ours is not.
-#[test]
-fn what_was_cleared_comes_into_the_next_conversation() {
-    let scene = Scene::new();
+    // `/clear` in the middle of a turn: what waited in the old conversation is gone, and ours is not.
+    scene.double.set_inbound(Inbound::Accept);
     scene.double.begin_turn();
     let third = scene.send("for the next conversation, too");
     wait_until("put into frame", || scene.evidence(&third).contains("put into frame"));
@@ -186,4 +185,95 @@ fn a_socket_that_is_not_our_clients_is_told_nothing() {
     assert!(hooked.stdout.contains("not for strangers"), "{hooked:?}");
     stranger.kill().unwrap();
     stranger.wait().unwrap();
+}
+
+/// A session with hooks and without a server.
+struct Hooks {
+    world: World,
+    double: SessionDouble,
+}
+
+impl Hooks {
+    fn new() -> Self {
+        let world = World::new();
+        let folder = world.home().join("shop");
+        fs::create_dir_all(&folder).unwrap();
+        let double = SessionDouble::start(&world.root(), &folder, &sockets(&world), SESSION);
+        let scene = Self { world, double };
+        scene.hook("SessionStart");
+        scene
+    }
+
+    /// What a hook says to the model.
+    fn hook(&self, event: &str) -> String {
+        let mut command = self.world.command(&["hook", event, "--client", "claude"]);
+        let folder = self.world.home().join("shop");
+        let said = json!({ "session_id": SESSION, "cwd": folder, "hook_event_name": event });
+        let mut child = self.double.hand_to(&mut command).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(said.to_string().as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    fn send(&self, text: &str) -> String {
+        self.world.json(&["send", "shop", text])["id"].as_str().unwrap().to_owned()
+    }
+
+    fn stage(&self, id: &str) -> String {
+        self.world.json(&["track", id])["stage"].as_str().unwrap().to_owned()
+    }
+}
+
+/// What a hook's own words bring before the model, they bring. What does not keep a turn from ending would wait for the next
+/// words of its user: the hook pushes it, and it begins a turn of its own.
+#[test]
+fn at_the_end_of_a_turn_hooks_push_what_waits_and_nothing_comes_twice() {
+    let scene = Hooks::new();
+    scene.double.begin_turn();
+    let first = scene.send("while you work");
+    assert!(scene.hook("PostToolUse").contains("while you work"), "a hook's words come at once");
+    let second = scene.send("no hurry");
+    assert_eq!(scene.hook("Stop"), "", "it does not keep the turn from ending");
+    assert_eq!(scene.stage(&first), "seen");
+    assert_eq!(scene.double.shown(), Vec::<String>::new(), "the turn has not ended yet");
+    // On its way: no hook offers it, nor what came after it.
+    let third = scene.send("later");
+    assert_eq!(scene.hook("UserPromptSubmit"), "");
+    scene.double.end_turn();
+    wait_until("it is shown", || scene.double.shown().len() == 1);
+    let shown = scene.double.shown().concat();
+    assert!(shown.contains("no hurry") && !shown.contains("later") && !shown.contains("while"), "{shown}");
+    wait_until("it is seen", || scene.stage(&second) == "seen");
+    let next = scene.hook("PostToolUse");
+    assert!(next.contains("later") && !next.contains("no hurry"), "{next}");
+    assert_eq!(scene.hook("Stop"), "");
+    assert_eq!(scene.stage(&third), "seen");
+    assert_eq!(scene.world.json(&["sessions"])[0]["unread"], 0);
+    assert_eq!(fs::read_dir(sockets(&scene.world)).unwrap().count(), 1, "hooks leave no socket");
+    assert_eq!(scene.double.dropped(), Vec::<String>::new());
+}
+
+/// Where a server pushes, hooks do not.
+#[test]
+fn a_hook_leaves_pushing_to_the_server() {
+    let scene = Hooks::new();
+    let mut command = scene.world.command(&["mcp"]);
+    let mut server = Client::of(scene.double.hand_to(&mut command));
+    server.greet();
+    let id = scene.send("by the server");
+    wait_until("it is seen", || scene.stage(&id) == "seen");
+    scene.double.set_inbound(Inbound::Hold);
+    let held = scene.send("held by its user");
+    wait_until("it is held", || scene.stage(&held) == "held");
+    let after = scene.send("after it");
+    for event in ["PostToolUse", "Stop", "UserPromptSubmit", "Stop"] {
+        assert_eq!(scene.hook(event), "", "{event}");
+    }
+    scene.double.set_inbound(Inbound::Accept);
+    scene.double.decide(true);
+    wait_until("both are seen", || scene.stage(&held) == "seen" && scene.stage(&after) == "seen");
+    let shown = scene.double.shown();
+    assert!(shown.len() == 3 && shown[1].contains("held by") && shown[2].contains("after it"), "{shown:?}");
+    assert_eq!(server.close(), Some(0));
 }

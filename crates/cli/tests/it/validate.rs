@@ -132,7 +132,7 @@ fn a_file_is_recognised_or_named_by_hand() {
     file("ours.toml", "team = \"dev\"\ncolour = \"red\"\n");
     assert_snapshot!(world.session("atm validate ours.toml"), @"
     $ atm validate ours.toml
-    ours.toml:2:1: error: unknown field `colour`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`, `notify`, `web`, `bridge` [ATM-X001]
+    ours.toml:2:1: error: unknown field `colour`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`, `notify`, `web`, `claude`, `bridge` [ATM-X001]
       Every command fails until it is mended. Correct the key or the value; `atm config` shows what is known.
     1 file: 1 error, 0 warnings, 0 dialects
     [exit 6]

@@ -113,3 +113,19 @@ fn members_are_woken_and_read_mail_is_archived() {
     assert_eq!(server.json(&["inbox", "alice", "--archived"]).as_array().unwrap().len(), 1);
     done(&server, "/api/v1/archives", &json!({ "name": "nobody" }), 404);
 }
+
+/// What was shown is marked, and nothing that came meanwhile.
+#[test]
+fn mail_that_was_shown_is_marked_as_read_and_no_other() {
+    let server = Server::new();
+    let first = server.json(&["--as", "alice", "send", "user", "the first"])["id"].clone();
+    server.run(&["--as", "alice", "send", "user", "meanwhile"]);
+    let said = done(&server, "/api/v1/reads", &json!({ "ids": [first, "00000000"] }), 200);
+    assert_eq!(said["marked"], 1, "{said}");
+    let inbox = server.json(&["inbox", "user"]);
+    let read: Vec<_> = inbox.as_array().unwrap().iter().map(|message| message["read"].clone()).collect();
+    assert_eq!(read, [json!(true), json!(false)], "{inbox}");
+    let track = server.json(&["track", first.as_str().unwrap()]);
+    assert_eq!(track["stage"], "seen", "{track}");
+    done(&server, "/api/v1/reads", &json!({ "as": "nobody", "ids": [] }), 404);
+}

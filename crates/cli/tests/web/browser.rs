@@ -148,7 +148,11 @@ impl Browser {
 
     /// A window of this size, light or dark.
     pub(crate) fn look_like(&self, width: u32, scheme: &str) {
-        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.look_like_window(width, 900, scheme);
+    }
+
+    pub(crate) fn look_like_window(&self, width: u32, height: u32, scheme: &str) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.devtools("Emulation.setEmulatedMedia", &media);

@@ -1,7 +1,10 @@
 //! Who comes in.
 
 use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use atm_support::{TestEnv, wait_until};
 use rstest::rstest;
@@ -36,7 +39,14 @@ fn the_printed_address_lets_one_browser_in_once() {
     let said = server.ask("GET", &format!("/?token={}", server.one_time), &[], "");
     assert_eq!((said.status, said.header("location")), (303, Some("/")), "{said:?}");
     let cookie = said.header("set-cookie").unwrap();
-    assert!(cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Strict"), "{cookie}");
+    for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=2592000"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    // Nothing of the token goes further: not in the address, to other pages, or into a cache.
+    assert_eq!(
+        (said.header("referrer-policy"), said.header("cache-control")),
+        (Some("no-referrer"), Some("no-store"))
+    );
     let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
     assert_eq!(server.ask("GET", "/", &[&cookie], "").status, 200);
     // Who has stolen it comes too late.
@@ -85,6 +95,67 @@ fn pages_of_others_and_rebound_names_are_refused() {
     assert_eq!(server.json(&["inbox", "alice"]), json!([]), "nothing was sent");
     let sent = server.ask("POST", "/api/v1/messages", &[&cookie, kind, &own], &letter);
     assert_eq!(sent.status, 201, "{sent:?}");
+}
+
+/// Every address is held against Host and Origin, those of streams and of agents' clients too.
+#[rstest]
+#[case("GET", "/api/v1/events")]
+#[case("POST", "/mcp")]
+#[case("GET", "/mcp")]
+#[case("GET", "/assets/atm.js")]
+#[case("POST", "/api/v1/entrances")]
+#[case("OPTIONS", "/api/v1/messages")]
+fn no_address_answers_a_rebound_name_or_a_foreign_page(#[case] method: &str, #[case] path: &str) {
+    let server = Server::new();
+    let bearer = server.bearer();
+    for (header, code) in [
+        ("Host: evil.example", "foreign_host"),
+        ("Origin: http://evil.example", "foreign_origin"),
+        ("Sec-Fetch-Site: cross-site", "foreign_origin"),
+    ] {
+        let said = server.ask(method, path, &[&bearer, header], "");
+        assert_eq!((said.status, said.code().as_str()), (403, code), "{header}: {said:?}");
+        assert_eq!(said.header("access-control-allow-origin"), None);
+    }
+}
+
+/// Paths that lead out of what is served, odd names and methods: refused, and nothing of them is echoed as markup.
+#[rstest]
+#[case("/assets/../../../../etc/passwd", 404)]
+#[case("/assets/..%2f..%2f..%2fetc%2fpasswd", 404)]
+#[case("/teams/..%2f..%2fetc", 400)]
+#[case("/teams/%3Cscript%3Ealert(1)%3C%2Fscript%3E", 400)]
+#[case("/teams/dev/inboxes/..%2f..%2fconfig", 400)]
+#[case("/api/v1/inboxes/%00", 400)]
+#[case("/messages/%3Cscript%3Ealert(1)%3C%2Fscript%3E", 404)]
+#[case("/search?since=%3Cscript%3E", 400)]
+#[case("//evil.example/", 404)]
+fn odd_paths_lead_nowhere(#[case] path: &str, #[case] status: u16) {
+    let server = Server::new();
+    for accept in ["Accept: text/html", "Accept: application/json"] {
+        let said = server.ask("GET", path, &[&server.bearer(), accept], "");
+        assert_eq!(said.status, status, "{said:?}");
+        assert!(!said.body.contains("root:") && !said.body.contains("<script>alert"), "{said:?}");
+    }
+}
+
+/// Who says nothing, or very slowly, does not keep a place for long; others are served meanwhile.
+#[test]
+fn slow_connections_are_closed_and_hold_nobody_up() {
+    let server = Server::new();
+    let mut silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(&server.host).unwrap()).collect();
+    let mut slow = TcpStream::connect(&server.host).unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-").unwrap();
+    assert_eq!(server.get("/api/v1/teams").status, 200);
+    silent.push(slow);
+    for mut stream in silent {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut said = Vec::new();
+        // Closed, with a word about it or without; a time-out of ours would be an error.
+        let read = stream.read_to_end(&mut said);
+        assert!(read.is_ok() || read.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset));
+    }
+    assert_eq!(server.get("/api/v1/teams").status, 200);
 }
 
 #[test]

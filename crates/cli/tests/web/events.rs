@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 
+use atm_support::wait_until;
 use serde_json::Value;
 
-use crate::server::Server;
+use crate::server::{Server, run};
 
 /// An event of a stream.
 #[derive(Debug, Clone)]
@@ -134,4 +135,53 @@ fn a_team_that_is_made_later_is_followed_too() {
     server.run(&["send", "team-lead", "welcome", "-t", "late"]);
     let (texts, _) = stream.until("welcome");
     assert_eq!(texts, ["welcome"]);
+}
+
+/// The log is deleted while a stream is open: the stream says so, and goes on with the new one.
+#[test]
+fn a_log_that_is_lost_while_somebody_listens_gives_a_reset() {
+    let server = Server::new();
+    server.run(&["send", "alice", "before"]);
+    let mut stream = Stream::open(&server, None, "");
+    assert_eq!(stream.next().kind, "open");
+    for entry in std::fs::read_dir(server.world.state()).unwrap().map(Result::unwrap) {
+        if entry.file_name().to_string_lossy().contains(".db") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    server.run(&["send", "alice", "after"]);
+    while stream.next().kind != "reset" {}
+    // What it has up to there is to be asked for; from there on, nothing is missed.
+    server.run(&["send", "alice", "later"]);
+    stream.until("later");
+    let log = server.get("/api/v1/log").json();
+    let texts: Vec<&str> =
+        log["items"].as_array().unwrap().iter().filter_map(|one| one["text"].as_str()).collect();
+    assert_eq!(texts, ["later", "after", "before"]);
+}
+
+/// The same stream from the server of a daemon, over a restart of the daemon.
+#[test]
+fn a_reader_of_a_daemons_server_misses_nothing_over_its_restart() {
+    let server = Server::new();
+    let (host, world) = (server.host.clone(), server.world.clone());
+    drop(server);
+    let port = host.rsplit_once(':').unwrap().1;
+    run(&world, &["config", "set", "web.port", port]);
+    run(&world, &["daemon", "start"]);
+    wait_until("the daemon serves", || TcpStream::connect(&host).is_ok());
+    let server = Server::at(world.clone(), &host, "");
+    let mut stream = Stream::open(&server, None, "");
+    assert_eq!(stream.next().kind, "open");
+    server.run(&["send", "alice", "one"]);
+    let (texts, last) = stream.until("one");
+    assert_eq!(texts, ["one"]);
+    run(&world, &["daemon", "stop"]);
+    server.run(&["send", "alice", "two"]);
+    run(&world, &["daemon", "start"]);
+    wait_until("the daemon serves again", || TcpStream::connect(&host).is_ok());
+    server.run(&["send", "alice", "three"]);
+    let mut stream = Stream::open(&server, Some(&last), "");
+    assert_eq!(stream.until("three").0, ["two", "three"]);
+    run(&world, &["daemon", "stop"]);
 }

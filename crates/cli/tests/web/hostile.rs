@@ -1,5 +1,9 @@
 //! Text from messages is text: in a real browser, nothing in it does anything.
 
+use std::fs;
+
+use serde_json::Value;
+
 use crate::browser::Browser;
 use crate::server::Server;
 
@@ -20,6 +24,12 @@ fn a_script_an_svg_and_hidden_text_in_a_message_do_nothing() {
         server.run(&["task", "create", text]);
         server.run(&["--as", "alice", "plan", "submit", text]);
     }
+    // What another program may have written.
+    let config = server.world.root().join("teams/dev/config.json");
+    let mut edited: Value = serde_json::from_str(&fs::read_to_string(&config).unwrap()).unwrap();
+    edited["members"][1]["model"] = EVIL[1].into();
+    edited["members"][1]["color"] = EVIL[4].into();
+    fs::write(&config, edited.to_string()).unwrap();
     let browser = Browser::let_in(&server);
     let id = server.json(&["log", "--to", "alice"])[2]["id"].as_str().unwrap().to_owned();
     let pages = [

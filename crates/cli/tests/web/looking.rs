@@ -163,6 +163,16 @@ fn problems_have_our_codes_and_say_what_to_do() {
         assert_eq!(said.header("content-type"), Some("application/problem+json"), "{path}");
     }
     assert_eq!(server.get("/api/v1/inboxes/alcie").json()["hint"], "did you mean alice?");
+    for (method, path) in [("DELETE", "/api/v1/messages"), ("POST", "/api/v1/teams"), ("PUT", "/")] {
+        let said = server.ask(method, path, &[&server.bearer()], "");
+        assert_eq!(
+            (said.status, said.code().as_str()),
+            (405, "method_not_allowed"),
+            "{method} {path}: {said:?}"
+        );
+        assert_eq!(said.header("content-type"), Some("application/problem+json"));
+        assert!(said.header("allow").is_some(), "{said:?}");
+    }
 }
 
 #[test]
@@ -179,9 +189,25 @@ fn health_tests_the_files_and_the_ledger() {
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }
+    let sick = || {
+        let said = server.get("/healthz");
+        assert_eq!((said.status, said.code().as_str()), (503, "unhealthy"), "{said:?}");
+        said.json()["detail"].as_str().unwrap().to_owned()
+    };
+    // A lock for writing that another program does not give back, and a folder that nothing can be written into.
+    let log = rusqlite::Connection::open(server.world.state().join("log.db")).unwrap();
+    log.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(sick().contains("ledger"), "{}", sick());
+    log.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(server.get("/healthz").status, 200);
+    let probe = server.world.state().join("daemon").join("probe");
+    std::fs::remove_file(&probe).unwrap();
+    std::fs::create_dir(&probe).unwrap();
+    assert!(sick().contains("state folder"), "{}", sick());
+    std::fs::remove_dir(&probe).unwrap();
+    assert_eq!(server.get("/healthz").status, 200);
     std::fs::write(server.world.root().join("teams/dev/config.json"), "{").unwrap();
-    let sick = server.get("/healthz");
-    assert_eq!((sick.status, sick.code().as_str()), (503, "unhealthy"), "{sick:?}");
+    assert!(sick().contains("shared tree"), "{}", sick());
 }
 
 #[test]

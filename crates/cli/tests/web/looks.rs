@@ -1,8 +1,10 @@
 //! How pages look: readable for everybody, in light and dark, on a phone and on a desk.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atm_support::TestEnv;
 use serde_json::Value;
 
 use crate::browser::{Browser, tools};
@@ -29,6 +31,66 @@ fn busy() -> Server {
     run(&world, &["--as", "alice", "plan", "submit", "1. Add a test\n2. Revert the table\n3. Mend it"]);
     run(&world, &["--as", "alice", "read"]);
     Server::of(world, &[])
+}
+
+/// The team of the README's other pictures, at work.
+fn shop() -> Server {
+    let world = TestEnv::new();
+    let atm = |args: &[&str]| run(&world, args);
+    atm(&["team", "create", "web-shop", "--description", "Builds the shop"]);
+    for name in ["alice", "bob", "carol"] {
+        atm(&["member", "add", name, "--model", "sonnet"]);
+    }
+    atm(&["member", "add", "tester", "--model", "haiku", "--inactive"]);
+    let send = |from: &str, to: &str, text: &str| atm(&["--as", from, "send", to, text]);
+    send("team-lead", "alice", "please check why the login test is flaky");
+    atm(&["--as", "alice", "read"]);
+    send("alice", "team-lead", "a race in the session store; the fix is on branch fix-login");
+    send("team-lead", "bob", "please review fix-login");
+    send("carol", "alice", "which version of the session store do we ship?");
+    send("team-lead", "tester", "run the slow tests when you are back");
+    atm(&["--as", "alice", "send", "user", "login is fixed, may I merge?", "--ack-by", "1h"]);
+    atm(&["--as", "team-lead", "send", "bob", "the release is on Friday", "--ack-by", "1ms"]);
+    atm(&["task", "create", "Fix the login", "--owner", "alice"]);
+    atm(&["task", "create", "Review the fix", "--owner", "bob", "--blocked-by", "1"]);
+    atm(&["task", "create", "Release", "--blocked-by", "2"]);
+    atm(&[
+        "--as",
+        "alice",
+        "plan",
+        "submit",
+        "1. Add a test that fails\n2. Lock the session store\n3. Remove the retry",
+    ]);
+    Server::of(world, &[])
+}
+
+/// The pictures of the documents are of a real run: `cargo xtask picture` takes them.
+#[test]
+fn the_documents_show_the_page_of_a_real_run() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let shots = [("web-team.png", 1280, 860, "light"), ("web-phone.png", 375, 720, "dark")];
+    if env::var_os("ATM_WRITE_PICTURE").is_some() {
+        let server = shop();
+        let browser = Browser::let_in(&server);
+        for (name, width, height, scheme) in shots {
+            browser.look_like_window(width, height, scheme);
+            browser.open(&format!("http://{}/teams/web-shop", server.host));
+            browser.wait_until_live();
+            if scheme == "light" {
+                browser.press("t");
+            }
+            browser.wait_for("what was said is gone", "return !document.querySelector('#said p')");
+            browser.picture(&docs.join(name));
+        }
+    }
+    let guide = fs::read_to_string(docs.join("guides/web.md")).unwrap();
+    for (name, ..) in shots {
+        let size = fs::metadata(docs.join(name)).unwrap().len();
+        assert!((5_000..150_000).contains(&size), "{name} has {size} bytes");
+        assert!(guide.contains(&format!("../{name}")), "the guide shows {name}");
+    }
+    let readme = fs::read_to_string(docs.join("../README.md")).unwrap();
+    assert!(readme.contains("docs/web-team.png"), "the README shows it");
 }
 
 fn pictures() -> PathBuf {

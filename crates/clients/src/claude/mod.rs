@@ -1,5 +1,7 @@
 //! Claude Code.
 
+pub mod peer;
+pub mod peer_frame;
 mod plugin;
 pub mod process;
 mod servers;

@@ -2,14 +2,20 @@
 //!
 //! The registry is no public contract: it is only read, every key may be missing, and a file may be empty while it is
 //! written. An entry outlives a killed process, so it counts only if that process runs and started when the entry says.
-//! Keys for a session's socket are kept beside the entries and are never opened.
+//! Keys for a session's socket are kept beside the entries and are never opened. Entries of our own [peers](super::peer) are
+//! no sessions.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
 
+use super::peer;
+
+/// No entry is as long as this: what is longer is none.
+const LARGEST: u64 = 1 << 20;
 /// A longer word of a client's is cut: it is shown to people.
 const AT_MOST: usize = 60;
 
@@ -30,6 +36,10 @@ pub struct Session {
     pub name: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub began: Option<i64>,
+    /// A person sits before it: it is no single run for a script.
+    pub is_interactive: bool,
+    /// Its messaging socket, where it has one.
+    pub socket: Option<PathBuf>,
 }
 
 impl Session {
@@ -75,7 +85,7 @@ pub fn live(root: &Path, started: impl Fn(u64) -> Option<String>) -> Vec<Session
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            let session = read(pid, &fs::read_to_string(entry.path()).ok()?, &started)?;
+            let session = read(pid, &text_of(&entry.path())?, &started)?;
             Some(Session { since: session.since.or_else(|| written_at(&entry)), ..session })
         })
         .collect()
@@ -103,7 +113,7 @@ pub fn ended(root: &Path, id: &str, pid_space: &str, started: impl Fn(u64) -> Op
         .filter_map(|entry| {
             let name = entry.file_name();
             let pid = name.to_str()?.strip_suffix(".json")?.parse().ok()?;
-            Entry::read(pid, &fs::read_to_string(entry.path()).ok()?, pid_space, &started)
+            Entry::read(pid, &text_of(&entry.path())?, pid_space, &started)
         })
         .collect();
     ended_of(&entries, id)
@@ -122,7 +132,7 @@ struct Entry {
 
 impl Entry {
     fn read(pid: u64, text: &str, pid_space: &str, started: impl Fn(u64) -> Option<String>) -> Option<Self> {
-        let entry: Value = serde_json::from_str(text).ok()?;
+        let entry: Value = serde_json::from_str(text).ok().filter(|entry| !peer::is_ours(entry))?;
         let word = |key: &str| entry.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
         let start = match entry.get("procStart") {
             Some(Value::String(start)) => Some(start.clone()),
@@ -160,7 +170,7 @@ fn ended_of(entries: &[Entry], id: &str) -> Option<u64> {
 
 /// A session by its entry, if its process is the one that wrote it.
 fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option<Session> {
-    let entry: Value = serde_json::from_str(text).ok()?;
+    let entry: Value = serde_json::from_str(text).ok().filter(|entry| !peer::is_ours(entry))?;
     let word = |key: &str| entry.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
     if entry.get("pid").and_then(Value::as_u64).is_some_and(|said| said != pid) {
         return None;
@@ -190,7 +200,17 @@ fn read(pid: u64, text: &str, started: impl Fn(u64) -> Option<String>) -> Option
         cwd: word("cwd").map(ToOwned::to_owned),
         name: word("name").map(cut),
         began: entry.get("startedAt").and_then(Value::as_i64),
+        is_interactive: word("entrypoint") == Some("cli"),
+        socket: word("messagingSocketPath").map(PathBuf::from).filter(|path| path.is_absolute()),
     })
+}
+
+/// What an entry says. Only files are opened: a pipe of that name would be waited for.
+pub(super) fn text_of(path: &Path) -> Option<String> {
+    let is_entry = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST);
+    let mut text = String::new();
+    is_entry.then(|| File::open(path).ok()).flatten()?.take(LARGEST).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(test)]
@@ -230,6 +250,14 @@ mod tests {
                 Some(Session { pid: 4242, since: Some(7), ..Session::default() }),
             ),
             (r#"{"procStart":"322905"}"#, Some(Session { pid: 4242, ..Session::default() })),
+            (
+                r#"{"procStart":"322905","entrypoint":"cli"}"#,
+                Some(Session { pid: 4242, is_interactive: true, ..Session::default() }),
+            ),
+            (
+                r#"{"procStart":"322905","entrypoint":"sdk-cli"}"#,
+                Some(Session { pid: 4242, ..Session::default() }),
+            ),
             // The number is another process's by now, or nothing says that it is not.
             (r#"{"pid":4242,"sessionId":"0b7e","procStart":"1"}"#, None),
             (r#"{"pid":4242,"sessionId":"0b7e"}"#, None),
@@ -288,6 +316,16 @@ mod tests {
             fs::write(sessions.join(name), entry).unwrap();
         }
         fs::write(sessions.join("18.json"), "").unwrap();
+        fs::create_dir(sessions.join("19.json")).unwrap();
         assert_eq!(live(folder.path(), started).len(), 1);
+        // A pipe of that name was waited for, for ever.
+        fs::remove_file(sessions.join("17.json")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(sessions.join("17.json")).status();
+        assert!(made.unwrap().success());
+        fs::write(sessions.join("20.json"), format!("{}{entry}", " ".repeat(2 << 20))).unwrap();
+        let any = |_| Some("322905".to_owned());
+        let pids: Vec<u64> = live(folder.path(), any).iter().map(|session| session.pid).collect();
+        assert_eq!(pids, [4242], "neither a pipe nor what is too long to be one");
+        assert_eq!(ended(folder.path(), "0b7e", "", |_| None), Some(4242));
     }
 }

@@ -13,6 +13,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The variable that has the socket's path.
@@ -21,12 +22,12 @@ pub const SOCKET_VARIABLE: &str = "CLAUDE_CODE_MESSAGING_SOCKET";
 pub const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// A longer text is dropped by the client without a word. It counts characters as JavaScript does; bytes are no fewer.
-const LONGEST_TEXT: usize = 1_000_000;
+pub const LONGEST_TEXT: usize = 1_000_000;
 /// As much as is read of what somebody says to us.
-const LONGEST_WORDS: u64 = 1 << 16;
+const LONGEST_WORDS: usize = 1 << 16;
 /// How long somebody may take to say it.
-const RECEIPT_PATIENCE: Duration = Duration::from_millis(500);
-/// So many connections are served in one go.
+const RECEIPT_PATIENCE: Duration = Duration::from_secs(10);
+/// So many are listened to at a time.
 const MOST_CALLERS: usize = 64;
 
 /// Why a frame could not be given to a session.
@@ -101,7 +102,7 @@ pub fn give(
     patience: Duration,
 ) -> Result<(), SocketError> {
     let failed = |source| SocketError::Io { path: path.to_owned(), source };
-    let mut stream = UnixStream::connect(path).map_err(failed)?;
+    let mut stream = connect(path).map_err(failed)?;
     if let Some(pid) = peer(&stream).map_err(failed)?
         && !is_client(pid)
     {
@@ -128,21 +129,42 @@ pub fn give(
     }
 }
 
+/// A connection, or an error at once: Linux makes callers wait for as long as a listener has too many of them, and a client that
+/// was stopped would keep us for ever.
+#[cfg(target_os = "linux")]
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+/// A connection, or an error at once: other systems refuse callers of a listener that has too many.
+#[cfg(not(target_os = "linux"))]
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    UnixStream::connect(path)
+}
+
 /// The process at the other end, where the system tells.
 #[cfg(target_os = "linux")]
-fn peer(stream: &UnixStream) -> io::Result<Option<u64>> {
+pub fn peer(stream: &UnixStream) -> io::Result<Option<u64>> {
     let found = rustix::net::sockopt::socket_peercred(stream)?;
     Ok(u64::try_from(found.pid.as_raw_nonzero().get()).ok())
 }
 
 /// The process at the other end: elsewhere the socket's folder, which is its user's alone, has to do.
 #[cfg(not(target_os = "linux"))]
-fn peer(_: &UnixStream) -> io::Result<Option<u64>> {
+pub fn peer(_: &UnixStream) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
 /// What the client says about a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Its user has to decide.
     Held,
@@ -199,6 +221,15 @@ pub fn receipts_in(line: &str) -> Vec<Receipt> {
 pub struct Mailbag {
     listener: UnixListener,
     path: PathBuf,
+    calls: Vec<Call>,
+}
+
+/// A client that has begun to say something.
+#[derive(Debug)]
+struct Call {
+    stream: UnixStream,
+    said: Vec<u8>,
+    since: Instant,
 }
 
 impl Mailbag {
@@ -207,13 +238,17 @@ impl Mailbag {
         let folder = session.parent().filter(|folder| folder.is_absolute());
         let folder = folder.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
         let path = folder.join(format!("atm-{pid}.sock"));
-        // One of the same number has ended without clearing up.
         if fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_socket()) {
+            // Of the same number in another container.
+            if connect(&path).is_ok() {
+                return Err(io::Error::from(io::ErrorKind::AddrInUse));
+            }
+            // One of the same number has ended without clearing up.
             fs::remove_file(&path)?;
         }
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, path })
+        Ok(Self { listener, path, calls: Vec::new() })
     }
 
     /// Its address, as frames name it.
@@ -221,15 +256,23 @@ impl Mailbag {
         format!("uds:{}", self.path.display())
     }
 
-    /// The receipts that came, from a process that `is_client` knows. Others are not listened to.
-    pub fn receipts(&self, is_client: impl Fn(u64) -> bool) -> Vec<Receipt> {
-        let mut all = Vec::new();
-        for _ in 0..MOST_CALLERS {
+    /// The receipts that came since the last time, from a process that `is_client` knows. Others are not listened to. Nobody is
+    /// waited for: what a client has not said yet is heard the next time.
+    pub fn receipts(&mut self, is_client: impl Fn(u64) -> bool) -> Vec<Receipt> {
+        for _ in self.calls.len()..MOST_CALLERS {
             let Ok((stream, _)) = self.listener.accept() else { break };
-            if peer(&stream).is_ok_and(|pid| pid.is_none_or(&is_client)) {
-                all.extend(words_of(&stream).lines().flat_map(receipts_in));
+            let is_known = peer(&stream).is_ok_and(|pid| pid.is_none_or(&is_client));
+            if is_known && stream.set_nonblocking(true).is_ok() {
+                self.calls.push(Call { stream, said: Vec::new(), since: Instant::now() });
             }
         }
+        let mut all = Vec::new();
+        self.calls.retain_mut(|call| {
+            let goes_on = call.listen() && call.since.elapsed() < RECEIPT_PATIENCE;
+            let lines = call.take_lines(!goes_on);
+            all.extend(lines.lines().flat_map(receipts_in));
+            goes_on
+        });
         all
     }
 }
@@ -240,128 +283,28 @@ impl Drop for Mailbag {
     }
 }
 
-fn words_of(stream: &UnixStream) -> String {
-    let mut bytes = Vec::new();
-    if stream.set_nonblocking(false).is_ok() && stream.set_read_timeout(Some(RECEIPT_PATIENCE)).is_ok() {
-        // What came before it broke off counts.
-        let _ = stream.take(LONGEST_WORDS).read_to_end(&mut bytes);
+impl Call {
+    /// Hears what was said so far; whether there may be more.
+    fn listen(&mut self) -> bool {
+        let mut some = [0; 4096];
+        while self.said.len() < LONGEST_WORDS {
+            match self.stream.read(&mut some) {
+                Ok(0) => return false,
+                Ok(length) => self.said.extend_from_slice(&some[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
+            }
+        }
+        false
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+
+    /// The lines that it has said; at its end, all.
+    fn take_lines(&mut self, is_over: bool) -> String {
+        let end = self.said.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let rest = self.said.split_off(if is_over { self.said.len() } else { end });
+        String::from_utf8_lossy(&std::mem::replace(&mut self.said, rest)).into_owned()
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{BufRead, BufReader};
-    use std::thread;
-
-    use super::*;
-
-    const PATIENCE: Duration = Duration::from_secs(20);
-
-    fn frame(text: &str) -> Frame<'_> {
-        Frame { id: "f1", session: "s1", from: Some("uds:/x/atm-7.sock"), text }
-    }
-
-    #[test]
-    fn a_frame_always_names_its_session_and_never_asks_for_more_than_the_next_place() {
-        let line = frame("hello\nworld").line().unwrap();
-        assert_eq!(line.matches('\n').count(), 1, "one line: {line}");
-        let said: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(
-            said,
-            json!({
-                "msgV": 1, "msg_id": "f1", "type": "user", "from": "uds:/x/atm-7.sock", "session_id": "s1",
-                "priority": "next", "message": { "role": "user", "content": "hello\nworld" },
-            })
-        );
-        assert!(matches!(Frame { session: "", ..frame("x") }.line(), Err(SocketError::NoSession)));
-        let huge = "x".repeat(LONGEST_TEXT + 1);
-        assert!(matches!(frame(&huge).line(), Err(SocketError::TooLong { .. })));
-        assert!(frame(&huge[1..]).line().is_ok());
-    }
-
-    #[test]
-    fn a_line_is_given_to_the_client_alone_and_its_end_is_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("4242.sock");
-        let listener = UnixListener::bind(&path).unwrap();
-        let client = thread::spawn(move || {
-            let mut lines = Vec::new();
-            for stream in listener.incoming().take(2) {
-                let mut line = String::new();
-                BufReader::new(stream.unwrap()).read_line(&mut line).unwrap();
-                lines.push(line);
-            }
-            lines
-        });
-        let own = u64::from(std::process::id());
-        if cfg!(target_os = "linux") {
-            let refused = give(&path, "secret\n", |pid| pid != own, PATIENCE);
-            assert!(matches!(refused, Err(SocketError::Stranger { pid, .. }) if pid == own), "{refused:?}");
-        } else {
-            drop(UnixStream::connect(&path).unwrap());
-        }
-        give(&path, "hello\n", |pid| pid == own, PATIENCE).unwrap();
-        assert_eq!(client.join().unwrap(), ["", "hello\n"], "a stranger was told nothing");
-        let gone = give(&folder.path().join("17.sock"), "x\n", |_| true, PATIENCE);
-        assert!(matches!(gone, Err(SocketError::Io { .. })), "{gone:?}");
-    }
-
-    #[test]
-    fn every_receipt_is_understood_and_nothing_else() {
-        let one = |status| vec![Receipt { frame: "f1".into(), status, reason: None }];
-        let said = |more: &str| format!(r#"{{"type":"control","action":"peer_message_status",{more}}}"#);
-        for (more, expected) in [
-            (r#""status":"held","orig_msg_id":"f1""#, one(Status::Held)),
-            (r#""status":"delivered","orig_msg_id":"f1""#, one(Status::Delivered)),
-            (r#""status":"denied","orig_msg_id":"f1""#, one(Status::Denied)),
-            (r#""status":"expired","orig_msg_id":"f1""#, one(Status::Expired)),
-            (
-                r#""status":"dropped","drop_reason":"duplicate","orig_msg_id":"f1""#,
-                one(Status::Dropped("duplicate".into())),
-            ),
-            (r#""status":"dropped","orig_msg_id":"f1""#, one(Status::Dropped("no reason given".into()))),
-            (r#""status":"seen","orig_msg_id":"f1""#, Vec::new()),
-            (r#""status":"held""#, Vec::new()),
-            (r#""status":7,"orig_msg_id":"f1""#, Vec::new()),
-        ] {
-            assert_eq!(receipts_in(&said(more)), expected, "{more}");
-        }
-        let many = said(
-            r#""status":"dropped","drop_reason":"rate-limited","orig_msg_id":"f1","dropped_msg_ids":["f1","f2"]"#,
-        );
-        let frames: Vec<String> = receipts_in(&many).into_iter().map(|receipt| receipt.frame).collect();
-        assert_eq!(frames, ["f1", "f2"]);
-        let refused =
-            receipts_in(&said(r#""status":"expired","status_detail":"refused","orig_msg_id":"f1""#));
-        assert_eq!(refused[0].reason.as_deref(), Some("refused"));
-        for hostile in ["", "[]", "{", "null", r#"{"type":"user","message":{}}"#, &"[".repeat(200_000)] {
-            assert_eq!(receipts_in(hostile), []);
-        }
-    }
-
-    #[test]
-    fn receipts_of_strangers_are_not_listened_to_and_the_socket_goes_with_its_owner() {
-        let folder = tempfile::tempdir().unwrap();
-        let session = folder.path().join("4242.sock");
-        let bag = Mailbag::beside(&session, 7).unwrap();
-        let path = folder.path().join("atm-7.sock");
-        assert_eq!(bag.address(), format!("uds:{}", path.display()));
-        let say = || {
-            let mut stream = UnixStream::connect(&path).unwrap();
-            let line =
-                r#"{"type":"control","action":"peer_message_status","status":"denied","orig_msg_id":"f1"}"#;
-            stream.write_all(format!("garbage\n{line}\n").as_bytes()).unwrap();
-        };
-        assert_eq!(bag.receipts(|_| true), []);
-        say();
-        assert_eq!(bag.receipts(|_| true).len(), 1);
-        if cfg!(target_os = "linux") {
-            say();
-            assert_eq!(bag.receipts(|_| false), []);
-        }
-        drop(bag);
-        assert!(!path.exists());
-        assert!(Mailbag::beside(Path::new("x.sock"), 7).is_err());
-    }
-}
+mod tests;

@@ -86,6 +86,27 @@ pub fn begins_turn(entry: &Object, is_inside: bool) -> bool {
     !elements(content).into_iter().any(is_result)
 }
 
+/// An entry's part in the talk with the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// It is for the model: a prompt, or what a tool gave back. When it was written.
+    Words(Option<i64>),
+    /// It is a part of the model's answer with this id.
+    Answer(String),
+}
+
+/// An entry's part in the talk with the model, if it has one.
+pub fn part_of(entry: &Object, is_inside: bool) -> Option<Part> {
+    if is(entry, "isSidechain") && !is_inside {
+        return None;
+    }
+    match entry.string("type")?.as_ref() {
+        "user" => Some(Part::Words(time_of(entry))),
+        "assistant" => Some(Part::Answer(below(entry, "message")?.string("id")?.into_owned())),
+        _ => None,
+    }
+}
+
 fn is(entry: &Object, key: &str) -> bool {
     entry.get(key).is_some_and(|value| value.get() == "true")
 }

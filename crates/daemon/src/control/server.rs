@@ -252,7 +252,9 @@ fn answer(ask: Ask, office: &Office, board: &Board) -> Value {
             // It grows while the loop is busy, and cannot say so.
             let behind = status.behind_since.map(|since| office.now().since(since).as_millis());
             status.lag_ms = behind.map_or(0, |millis| u64::try_from(millis).unwrap_or(u64::MAX));
-            status.store = Check::store(office.state());
+            let of_peers = std::mem::take(&mut status.peer_troubles);
+            status.troubles.extend(of_peers);
+            status.store = Check::store(office);
             status.ledger = Check::ledger(office);
             serde_json::to_value(status).unwrap_or_default()
         }

@@ -98,12 +98,23 @@ struct Reached {
     event: i64,
     part: Option<i64>,
     is_bound: bool,
+    /// It is about a frame that the message is in.
+    is_frame: bool,
 }
 
 impl Reached {
     fn new(event: &Stored, inbox: Inbox, message: i64, rank: i64) -> Self {
         let is_bound = event.evidence.is_some() && event.evidence().no_later_than;
-        Self { message, inbox: inbox.number, rank, at: event.at, event: event.seq, part: None, is_bound }
+        Self {
+            message,
+            inbox: inbox.number,
+            rank,
+            at: event.at,
+            event: event.seq,
+            part: None,
+            is_bound,
+            is_frame: false,
+        }
     }
 }
 
@@ -186,7 +197,8 @@ impl<'a> Applier<'a> {
     fn bring_past(&self, event: &Stored, inbox: i64, message: i64) -> rusqlite::Result<()> {
         for (part, (stage, at, evidence)) in (0..).zip(&event.past_stages()) {
             let (rank, at, event, is_bound) = (stage.rank(), *at, event.seq, evidence.no_later_than);
-            let reached = Reached { message, inbox, rank, at, event, part: Some(part), is_bound };
+            let reached =
+                Reached { message, inbox, rank, at, event, part: Some(part), is_bound, is_frame: false };
             self.put(&reached)?;
             self.note_taking(&reached, evidence)?;
             if evidence.archived {
@@ -318,15 +330,16 @@ impl<'a> Applier<'a> {
             .map(drop)
     }
 
-    /// One stage at one time has one evidence.
+    /// One stage at one time has one evidence; frames are told beside it.
     fn put(&self, reached: &Reached) -> rusqlite::Result<()> {
-        let Reached { message, rank, at, event, part, is_bound, .. } = reached;
+        let Reached { message, rank, at, event, part, is_bound, is_frame, .. } = reached;
+        let frame = if *is_frame { *event } else { 0 };
         self.index
             .prepare_cached(
-                "INSERT OR IGNORE INTO stages (message, rank, at, event, part, bound)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT OR IGNORE INTO stages (message, rank, at, event, part, bound, frame)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute(params![message, rank, at, event, part, is_bound])?;
+            .execute(params![message, rank, at, event, part, is_bound, frame])?;
         if *rank == Stage::Queued.rank() {
             self.index.prepare_cached("UPDATE messages SET queued = 1 WHERE seq = ?1")?.execute([message])?;
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use rusqlite::{ErrorCode, OptionalExtension, TransactionBehavior, params};
 
 pub use search::{MARK_END, MARK_START, Query};
-pub use trace::Filter;
+pub use trace::{Filter, NotAPlace, Place};
 
 use crate::database::{Database, LOOK_AGAIN, LOOKS, with_suffix};
 use crate::error::{LedgerError, is_damage};

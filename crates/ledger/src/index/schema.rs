@@ -116,7 +116,8 @@ CREATE TABLE states (
 -- The frames that were given to clients, by the event that lists what is in each.
 CREATE TABLE frames (frame TEXT PRIMARY KEY, event INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier.
+-- `event` has the evidence; in history, `part` says which of them it is. `bound`: it was then or earlier. `frame` is the event of a
+-- frame, and 0 elsewhere: a frame is told beside what else happened in its millisecond.
 CREATE TABLE stages (
     message INTEGER NOT NULL,
     rank INTEGER NOT NULL,
@@ -124,7 +125,8 @@ CREATE TABLE stages (
     event INTEGER NOT NULL,
     part INTEGER,
     bound INTEGER NOT NULL,
-    PRIMARY KEY (message, rank, at)
+    frame INTEGER NOT NULL,
+    PRIMARY KEY (message, rank, at, frame)
 ) STRICT, WITHOUT ROWID;
 
 -- By the negative of their number, so that the newest come first: the index is walked forward in half the time that it

@@ -1,5 +1,8 @@
 //! Messages by who sent them, to whom and when, in the order of their times.
 
+use std::fmt;
+use std::str::FromStr;
+
 use rusqlite::{ToSql, params_from_iter};
 
 use crate::error::LedgerError;
@@ -9,6 +12,41 @@ use crate::log::event::RootId;
 use crate::lookup::{COLUMNS, Recorded, TABLES};
 use crate::open::Ledger;
 use crate::record::find_team;
+
+/// A message's place in the order of the history, so that a page can begin behind it at once, however deep it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    sent_at: i64,
+    pub(super) seq: i64,
+}
+
+/// A text that is no [`Place`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a place in the history")]
+pub struct NotAPlace;
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.sent_at, self.seq)
+    }
+}
+
+impl FromStr for Place {
+    type Err = NotAPlace;
+
+    fn from_str(text: &str) -> Result<Self, NotAPlace> {
+        let (sent_at, seq) = text.split_once('.').ok_or(NotAPlace)?;
+        let number = |part: &str| part.parse().map_err(|_| NotAPlace);
+        Ok(Self { sent_at: number(sent_at)?, seq: number(seq)? })
+    }
+}
+
+impl Recorded {
+    /// Where it stands in the history.
+    pub fn place(&self) -> Place {
+        Place { sent_at: self.sent_at, seq: self.seq }
+    }
+}
 
 /// Which messages are wanted. Nothing is needed but the limit.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +67,8 @@ pub struct Filter {
     pub since: Option<i64>,
     /// Sent then or earlier.
     pub until: Option<i64>,
+    /// Behind this place, going from the newest to the oldest.
+    pub before: Option<Place>,
     /// At most so many, the newest.
     pub limit: usize,
 }
@@ -105,12 +145,18 @@ impl Places {
             ("m.kind = ?", filter.kind.as_ref().map(dynamic), 1),
             ("m.sent_at >= ?", filter.since.as_ref().map(dynamic), 1),
             ("m.sent_at <= ?", filter.until.as_ref().map(dynamic), 1),
+            ("m.sent_at <= ?", filter.before.as_ref().map(|place| dynamic(&place.sent_at)), 1),
         ];
         let (mut conditions, mut values) = (Vec::new(), Vec::new());
         for (condition, value, times) in wanted {
             let Some(value) = value else { continue };
             conditions.push(condition);
             values.extend(std::iter::repeat_n(value, times));
+        }
+        if let Some(place) = &filter.before {
+            // Of those that were sent in the same millisecond.
+            conditions.push("(m.sent_at < ? OR m.seq < ?)");
+            values.extend([dynamic(&place.sent_at), dynamic(&place.seq)]);
         }
         (conditions.join(" AND "), values)
     }

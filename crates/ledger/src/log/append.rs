@@ -26,6 +26,13 @@ impl Ledger {
         };
         append().map_err(|source| self.failed(source))
     }
+
+    /// Finds out whether something could be appended now: takes the lock for writing, and gives it back.
+    pub fn check_writable(&self) -> Result<(), LedgerError> {
+        let begun = Transaction::new_unchecked(&self.log.db, TransactionBehavior::Immediate);
+        // What is not committed is rolled back.
+        begun.map(drop).map_err(|source| self.failed(source))
+    }
 }
 
 /// Appends many events with one statement. Each needs an id, and its evidence as text; those of a look are mostly the

@@ -102,15 +102,15 @@ impl Channel {
 /// Tells by all of them at once.
 pub fn send_by_all<'a>(channels: impl IntoIterator<Item = &'a Channel>, event: &Event) -> Vec<Sent> {
     thread::scope(|scope| {
-        let begin = |channel: &'a Channel| {
-            let begun = thread::Builder::new().spawn_scoped(scope, move || channel.send(event));
-            (channel, begun)
+        let start = |channel: &'a Channel| {
+            let thread = thread::Builder::new().spawn_scoped(scope, move || channel.send(event));
+            (channel, thread)
         };
-        let begun: Vec<_> = channels.into_iter().map(begin).collect();
+        let started: Vec<_> = channels.into_iter().map(start).collect();
         // One for which the system has no thread is used after the others have begun.
-        let end = |(channel, begun): (&Channel, io::Result<ScopedJoinHandle<'_, Sent>>)| {
-            begun.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| channel.send(event))
+        let end = |(channel, thread): (&Channel, io::Result<ScopedJoinHandle<'_, Sent>>)| {
+            thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| channel.send(event))
         };
-        begun.into_iter().map(end).collect()
+        started.into_iter().map(end).collect()
     })
 }

@@ -272,7 +272,19 @@ impl Team<'_> {
         self.office().hand_out(self.name(), who, (from, limit), mailbox, Some(turn))
     }
 
-    /// The same without marking anything, and without waiting for other readers.
+    /// Marks these messages of `who` as read, which a front has shown; what came meanwhile stays unread.
+    pub fn mark_shown<I: AsRef<str>>(
+        &self,
+        who: &MemberName,
+        shown: &[I],
+        front: &'static str,
+    ) -> Result<Confirmed, OfficeError> {
+        let mut reading = self.begin_read_from(who, None, usize::MAX)?.by(front);
+        reading.retain(|message| shown.iter().any(|id| id.as_ref() == message.id));
+        reading.confirm()
+    }
+
+    /// Hands out the first `limit` without marking anything, and without waiting for other readers.
     pub fn peek(&self, who: &MemberName, limit: usize) -> Result<Reading, OfficeError> {
         self.check_here(who, READ_THERE)?;
         let mailbox = self.known_mailbox(who)?;

@@ -7,6 +7,7 @@ use atm_store::{Group, Layout, TeamFolder};
 use atm_wire::metadata::Metadata;
 use atm_wire::team::{NewTeam, TeamConfig};
 use atm_wire::{MemberName, Stamp, TeamName};
+use serde_json::{Value, json};
 
 use crate::error::OfficeError;
 use crate::mail::partly::{After, Done};
@@ -84,6 +85,36 @@ impl TeamBrief {
     /// When it was made.
     pub fn created_at(&self) -> Option<Stamp> {
         self.config.created_at
+    }
+
+    /// How its mail is kept, in a word.
+    pub fn layout_word(&self) -> &'static str {
+        match self.layout {
+            Layout::Array => "array",
+            Layout::Log => "log",
+        }
+    }
+
+    /// The `--json` shape, which is a promise.
+    pub fn document(&self) -> Value {
+        let mut document = json!({
+            "name": self.name,
+            "label": self.label,
+            "aliases": self.aliases,
+            "description": self.config.description,
+            "createdAt": self.created_at(),
+            "lead": self.lead,
+            "cwd": self.lead_folder(),
+            "layout": self.layout_word(),
+            "path": self.path,
+            "group": self.group,
+            "members": self.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
+            "trouble": self.trouble,
+        });
+        if !self.config.metadata.is_empty() {
+            document["metadata"] = self.config.metadata.clone().into();
+        }
+        document
     }
 }
 

@@ -27,11 +27,18 @@ impl Office {
 
     /// Where a session's client keeps its conversation, if that can be read.
     pub(crate) fn transcript_of_session(&self, session: &Registered) -> Option<Transcript> {
-        if session.client != AgentClient::Claude.as_str() {
-            return None;
-        }
-        let said = session.transcript.as_deref().and_then(Transcript::at);
+        let client: AgentClient = session.client.parse().ok()?;
+        // Said by the client: it leads to no other conversation.
+        let is_its = |path: &&Path| {
+            let conversations = client.profile().conversations.as_ref();
+            conversations.is_some_and(|known| known.is_of(path, &session.session))
+        };
+        let said = session.transcript.as_deref().filter(is_its);
+        let said = said.and_then(|path| Transcript::of(client, path, &session.session));
         said.or_else(|| {
+            if client != AgentClient::Claude {
+                return None;
+            }
             let name = is_plain(&session.session).then(|| format!("{}.jsonl", session.session))?;
             let projects = listed(&self.root.path().join("projects"));
             projects.map(|project| project.join(&name)).find_map(|path| Transcript::at(&path))

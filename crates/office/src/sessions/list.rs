@@ -143,7 +143,7 @@ impl Office {
         self.running_among(&self.registered_sessions())
     }
 
-    fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
+    pub(super) fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
         let mut running: Vec<Live> = Vec::new();
         for listed in sessions::live(self.root.path(), |pid| self.probe.started(pid)) {
             let known = registered.iter().find(|known| known.session == listed.id);
@@ -175,7 +175,11 @@ impl Office {
         running
     }
 
-    fn session_names(&self, registered: &[Registered], running: &[Live]) -> Result<Names, OfficeError> {
+    pub(super) fn session_names(
+        &self,
+        registered: &[Registered],
+        running: &[Live],
+    ) -> Result<Names, OfficeError> {
         let mut folders: BTreeSet<PathBuf> = registered.iter().map(|known| known.folder.clone()).collect();
         folders.extend(running.iter().map(|live| live.folder.clone()));
         folders.extend(self.session_mailboxes().into_keys());

@@ -12,6 +12,7 @@ mod alias;
 mod conversations;
 mod list;
 mod mailbox;
+pub mod peers;
 mod register;
 mod tail;
 mod take;
@@ -36,3 +37,6 @@ pub fn team_name() -> TeamName {
 pub fn is_team(team: &TeamName) -> bool {
     team.as_str() == TEAM
 }
+
+#[cfg(test)]
+mod tests;

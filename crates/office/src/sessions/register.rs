@@ -55,10 +55,11 @@ impl Office {
         let note = SessionNote::in_register(&self.root, arrival.session, &self.state);
         let before = parse(note.read()?.as_deref());
         let process = self.probe.client_above(arrival.parent);
-        let mut now = before.clone().unwrap_or_else(|| Registered {
-            folder: self.folder_of_arrival(arrival, process.as_ref().map(|process| process.pid)),
-            ..Registered::default()
-        });
+        let mut now = before.clone().unwrap_or_default();
+        // A conversation may be taken up again elsewhere; within it, tools go to other folders and the session does not.
+        if arrival.begins || before.is_none() {
+            now.folder = self.folder_of_arrival(arrival, process.as_ref().map(|process| process.pid));
+        }
         arrival.client.as_str().clone_into(&mut now.client);
         arrival.session.clone_into(&mut now.session);
         now.is_over = false;

@@ -30,8 +30,7 @@ impl Office {
             team.leave_to_push(&mailbox, arrival.session)?;
             return Ok(Hooked::default());
         }
-        let withheld = self.withheld(&mailbox, arrival.session)?;
-        team.hook_but(&mailbox, arrival.session, moment, &withheld)
+        team.hook_but(&mailbox, arrival.session, moment, || self.withheld(&mailbox, arrival.session))
     }
 
     /// What of a mailbox is not for this session now: it is another's that runs, or before another's model.

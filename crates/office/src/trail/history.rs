@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use atm_ledger::{Filter, Query, Recorded, Stage, Stats};
+use atm_ledger::{Filter, Place, Query, Recorded, Stage, Stats};
 use atm_wire::{MemberName, Stamp, TeamName};
 use serde::Serialize;
 
@@ -138,9 +138,52 @@ impl Trace {
             part: self.grep.clone(),
             since: self.since.map(Stamp::as_millis),
             until: self.until.map(Stamp::as_millis),
+            before: None,
             limit: self.limit,
         }
     }
+}
+
+impl Search {
+    fn query(&self, root: String, team: Option<&TeamName>) -> Query {
+        Query {
+            words: self.words.clone(),
+            root,
+            team: team.map(ToString::to_string),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            party: self.party.as_ref().map(ToString::to_string),
+            kind: self.r#type.clone(),
+            since: self.since.map(Stamp::as_millis),
+            until: self.until.map(Stamp::as_millis),
+            before: None,
+            limit: self.limit,
+        }
+    }
+}
+
+/// A page of the history, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct HistoryPage {
+    /// The messages.
+    pub messages: Vec<Remembered>,
+    /// Where the next page begins, if there is one. It costs the same however deep that is.
+    pub next: Option<Place>,
+}
+
+impl HistoryPage {
+    /// The first `limit` of these; one more of them says that there is a next page.
+    fn of(mut found: Vec<(Place, Remembered)>, limit: usize) -> Self {
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        let next = found.last().filter(|_| has_more).map(|(place, _)| *place);
+        Self { messages: found.into_iter().map(|(_, message)| message).collect(), next }
+    }
+}
+
+/// A message with the place where the words are.
+fn found_at((message, place): (Recorded, String)) -> Remembered {
+    Remembered { found: Some(place), ..message.into() }
 }
 
 /// Each of the teams, or nothing in particular, which stands for all of them.
@@ -191,22 +234,9 @@ impl Office {
     pub(super) fn search_recorded(&self, search: &Search) -> Result<Vec<Remembered>, OfficeError> {
         let mut found: Vec<Remembered> = Vec::new();
         for team in each(&search.teams) {
-            let query = Query {
-                words: search.words.clone(),
-                root: self.root_key(),
-                team: team.map(ToString::to_string),
-                from: search.from.clone(),
-                to: search.to.clone(),
-                party: search.party.as_ref().map(ToString::to_string),
-                kind: search.r#type.clone(),
-                since: search.since.map(Stamp::as_millis),
-                until: search.until.map(Stamp::as_millis),
-                limit: search.limit,
-            };
+            let query = search.query(self.root_key(), team);
             let of_team = self.books.with(|ledger| ledger.search(&query))?;
-            found.extend(
-                of_team.into_iter().map(|(message, at)| Remembered { found: Some(at), ..message.into() }),
-            );
+            found.extend(of_team.into_iter().map(found_at));
         }
         if search.teams.len() > 1 {
             found.sort_by_key(|message| Reverse(message.timestamp));
@@ -214,6 +244,42 @@ impl Office {
         }
         add_files(self, &mut found);
         Ok(found)
+    }
+
+    /// A page of the messages that fit, in the order of their times, after a look at what changed.
+    pub fn trace_page(&self, trace: &Trace, before: Option<Place>) -> Result<HistoryPage, OfficeError> {
+        each(&trace.teams).into_iter().try_for_each(|team| self.catch_up(team))?;
+        let (root, limit) = (self.root_key(), trace.limit.saturating_add(1));
+        let mut found: Vec<(Place, Remembered)> = Vec::new();
+        for team in each(&trace.teams) {
+            let filter = Filter { before, limit, ..trace.filter(team) };
+            let of_team = self.books.with(|ledger| ledger.trace(&root, &filter))?;
+            found.extend(of_team.into_iter().map(|message| (message.place(), message.into())));
+        }
+        found.sort_by_key(|(place, _)| Reverse(*place));
+        Ok(self.page_of(found, trace.limit))
+    }
+
+    /// A page of what is found, in the order in which it was recorded, after a look at what changed. It is of one team, or
+    /// of all.
+    pub fn search_page(
+        &self,
+        search: &Search,
+        team: Option<&TeamName>,
+        before: Option<Place>,
+    ) -> Result<HistoryPage, OfficeError> {
+        self.catch_up(team)?;
+        let limit = search.limit.saturating_add(1);
+        let query = Query { before, limit, ..search.query(self.root_key(), team) };
+        let found = self.books.with(|ledger| ledger.search(&query))?;
+        let found = found.into_iter().map(|found| (found.0.place(), found_at(found))).collect();
+        Ok(self.page_of(found, search.limit))
+    }
+
+    fn page_of(&self, found: Vec<(Place, Remembered)>, limit: usize) -> HistoryPage {
+        let mut page = HistoryPage::of(found, limit);
+        add_files(self, &mut page.messages);
+        page
     }
 
     /// The conversation that a message belongs to, oldest first.

@@ -1,8 +1,7 @@
 //! Whether a message was seen: the one place that decides it from the recipient's conversation.
 //!
 //! - Where the client keeps our id, that decides: the id of a frame that was pushed, which proves exactly what its event lists,
-//!   the id of a peer's message, and the headings of mail that a hook put
-//!   before the model ([`atm_wire::brief`]). Whether it lies unread does not matter then: a hook marks it at the end of the turn.
+//!   the id of a peer's message, whatever it quotes, and the headings of mail that a hook put before the model ([`atm_wire::brief`]). Whether it lies unread does not matter then: a hook marks it at the end of the turn.
 //! - Elsewhere sender and text decide, and one occurrence proves one message. Two sends of the same words need two
 //!   occurrences; of several messages that it could be, it is the oldest.
 //! - Not before it was sent: an older occurrence is of other mail with the same words.
@@ -203,8 +202,10 @@ fn named(entry: &Shown, at: i64, open: &[Candidate]) -> Vec<(u64, usize)> {
             found.push((place, index));
         }
     };
+    // A peer's words are its own, whatever they quote: only the id counts.
     if let Shape::Peer(id) = &entry.shape {
         take(0, &|message| message.id == *id);
+        return found;
     }
     let mut before = 0;
     for text in &entry.texts {

@@ -1,6 +1,7 @@
 //! What somebody should look at, the most urgent first.
 
 use atm_wire::Stamp;
+use atm_wire::brief::short_id;
 use serde::Serialize;
 
 use crate::people::members::MemberView;
@@ -93,6 +94,14 @@ pub enum Remedy {
 }
 
 impl Attention {
+    /// In words, with the end of the message's id, as everywhere else where people look.
+    pub fn because(&self) -> String {
+        match &self.message {
+            Some(id) if !id.is_empty() => self.what.replace(id.as_str(), &short_id(id)),
+            _ => self.what.clone(),
+        }
+    }
+
     /// What may help.
     pub fn remedy(&self) -> Remedy {
         let who = || self.who.clone().unwrap_or_default();

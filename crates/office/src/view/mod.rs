@@ -3,6 +3,7 @@
 mod attention;
 mod files;
 mod message;
+pub mod mute;
 mod picture;
 mod words;
 

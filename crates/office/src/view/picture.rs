@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::attention::{self, Attention};
 use super::message::MessageView;
+use super::mute::{self, Mute};
 use crate::error::OfficeError;
 use crate::mail::inbox::Filter;
 use crate::office::Office;
@@ -32,6 +33,8 @@ pub struct TeamPicture {
     pub attention: Vec<Attention>,
     /// Unread mail for the one who looks, in reading order.
     pub for_you: Vec<MessageView>,
+    /// What is left out of both for a while, since a person said so.
+    pub muted: Vec<Mute>,
     /// How far the tasks are.
     pub tasks: TaskCounts,
     /// Whether its lead signs what it sends.
@@ -84,16 +87,22 @@ impl Team<'_> {
         let members = self.members();
         // Who has no inbox has no mail.
         let unread = Filter { unread: true, ..Filter::default() };
-        let for_you = self.inbox(who, &unread).map(|look| look.messages).unwrap_or_default();
+        let mut for_you = self.inbox(who, &unread).map(|look| look.messages).unwrap_or_default();
         let listed = self.tasks().list(&TaskFilter::default())?;
+        let mut attention = attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks);
+        // What cannot be read mutes nothing.
+        let muted = self.mutes().unwrap_or_default();
+        attention.retain(|attention| !mute::hide(&muted, attention));
+        for_you.retain(|message| !mute::hide_message(&muted, &message.id));
         Ok(TeamPicture {
             team: self.name().clone(),
             as_of: self.office().now(),
             cursor,
-            attention: attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks),
+            attention,
             members,
             pending: look.waiting,
             for_you,
+            muted,
             tasks: TaskCounts::of(&listed.tasks),
             lead_signs: self.lead_signs(),
             looked: look.looked,
@@ -114,11 +123,16 @@ impl TeamPicture {
         found
     }
 
+    /// Whether a person wants to hear nothing of a message for a while.
+    pub fn mutes_message(&self, id: &str) -> bool {
+        mute::hide_message(&self.muted, id)
+    }
+
     /// What makes two pictures different: all but the time, and how long something waits.
     pub fn essence(&self) -> String {
         let waiting: Vec<_> = self.pending.iter().map(|waiting| (&waiting.message, waiting.why)).collect();
         let for_you: Vec<_> = self.for_you.iter().map(|message| &message.id).collect();
-        let rest = (&self.attention, for_you, self.tasks, self.lead_signs, &self.warnings);
+        let rest = (&self.attention, &self.muted, for_you, self.tasks, self.lead_signs, &self.warnings);
         serde_json::to_string(&(&self.members, waiting, rest)).unwrap_or_default()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use atm_store::Idle;
 use atm_store::watch::{FolderWatch, ManyWatch, Stop, Watcher};
@@ -11,11 +12,12 @@ use atm_wire::{Stamp, TeamName};
 
 use crate::books::Books;
 use crate::clock::Clock;
-use crate::error::OfficeError;
 use crate::office::Office;
 
 /// The words of so many messages are indexed at a time while somebody waits: that takes about a millisecond.
 const SLICE: usize = 128;
+/// Nobody has to be woken in between.
+const LONG: Duration = Duration::from_secs(60 * 60);
 
 /// All waits of an office.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +39,11 @@ impl Hub {
     /// Ends every wait of the office, those that are under way and those to come.
     pub fn shut_down(&self) {
         self.stop.stop();
+    }
+
+    /// Waits until the office's waits are ended.
+    pub fn wait_for_end(&self) {
+        while !self.stop.wait(LONG) {}
     }
 
     /// Waits for changes in folders.
@@ -150,14 +157,6 @@ impl Office {
     /// Whether there is a ledger already.
     pub fn has_ledger(&self) -> bool {
         self.books.exist()
-    }
-
-    /// Asks the ledger for its end, to find out whether it can be asked. Makes none where there is none.
-    pub fn check_ledger(&self) -> Result<(), OfficeError> {
-        if self.books.exist() {
-            self.books.with(|ledger| ledger.cursor())?;
-        }
-        Ok(())
     }
 }
 

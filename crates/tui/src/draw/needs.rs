@@ -1,6 +1,6 @@
 //! What needs a person, each with its reason and what helps; then what waits as it should.
 
-use atm_office::view::{Attention, Remedy};
+use atm_office::view::Remedy;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -50,7 +50,7 @@ fn cells(state: &State, need: &Need, columns: usize) -> Vec<Cell> {
         }
         Need::Look(attention) => {
             let helps = remedy(&attention.remedy());
-            (attention.reason.words(), theme.attention(), attention.since, because(attention), helps)
+            (attention.reason.words(), theme.attention(), attention.since, attention.because(), helps)
         }
         Need::Waits(waiting) => {
             let what = format!("{}: {}", waiting.why.words(None), waiting.message.gist());
@@ -67,14 +67,6 @@ fn cells(state: &State, need: &Need, columns: usize) -> Vec<Cell> {
         (what, columns.saturating_sub(fixed), Style::new()),
         (helps, help, theme.key()),
     ]
-}
-
-/// Why, with the end of the message's id, as everywhere else.
-fn because(attention: &Attention) -> String {
-    match &attention.message {
-        Some(id) if !id.is_empty() => attention.what.replace(id.as_str(), &short(id)),
-        _ => attention.what.clone(),
-    }
 }
 
 /// What helps: a key of this screen where there is one.
@@ -109,7 +101,7 @@ pub(super) fn draw_detail(state: &State, clock: Clock, area: Rect, frame: &mut F
             content
         }
         Some(Need::Look(attention)) => {
-            let mut content = lines(&because(attention), inner.width, Style::new());
+            let mut content = lines(&attention.because(), inner.width, Style::new());
             let since = attention.since.map(|at| format!("since {}", clock(at))).unwrap_or_default();
             content.extend(lines(&since, inner.width, theme.dim()));
             content

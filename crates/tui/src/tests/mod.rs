@@ -1,6 +1,5 @@
 //! The two pure halves: what an event does to the state, and what a state looks like.
 
 mod fixture;
-mod picture;
 mod screens;
 mod updates;

@@ -1,7 +1,8 @@
-//! What processes left that died in the middle of something that is no team's: a restore, or a client's file.
+//! What processes left that died in the middle of something that is no team's: a restore, a client's file, or a peer.
 
 use std::path::{Path, PathBuf};
 
+use atm_office::sessions::peers::LeftPeer;
 use atm_office::{Office, OfficeError};
 use atm_store::{backup, leftovers};
 
@@ -14,6 +15,8 @@ pub(super) enum Abandoned {
     Restores,
     /// A temp file, by the queue whose note names it.
     Temp(PathBuf),
+    /// A peer's entry in Claude Code's registry, or its socket.
+    Peer(LeftPeer),
 }
 
 pub(super) fn examine(office: &Office, findings: &mut Vec<Finding>) {
@@ -41,6 +44,9 @@ pub(super) fn examine(office: &Office, findings: &mut Vec<Finding>) {
         let message = "a copy of a file was left behind by a process that died";
         findings.push(finding(&left.temp, message, Abandoned::Temp(left.queue)));
     }
+    for left in office.left_peers() {
+        findings.push(finding(&left.path.clone(), &left.what.clone(), Abandoned::Peer(left)));
+    }
 }
 
 pub(super) fn clear(office: &Office, what: &Abandoned) -> Result<(), OfficeError> {
@@ -49,6 +55,9 @@ pub(super) fn clear(office: &Office, what: &Abandoned) -> Result<(), OfficeError
             backup::remove_abandoned_restores(office.root(), office.state(), office.lock_times())?;
         }
         Abandoned::Temp(queue) => leftovers::clear(queue, office.lock_times())?,
+        Abandoned::Peer(left) => {
+            office.remove_left_peer(left)?;
+        }
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ ailments! {
         "Its folder is for a group, and something in it or above it is not.",
         "`chmod o+x` on the folder above that is closed; `chgrp -R GROUP` and `chmod -R g+rX` on what is in it.";
     Abandoned = "ATM-D024" Warning, "what a process left that died in the middle",
-        "A backup that was being restored, or a copy of a client's settings, which may have secrets in it.",
+        "A backup that was being restored, a copy of a client's settings, which may have secrets in it, or somebody in Claude Code's list of agents for whom nobody listens.",
         "`--fix` removes it.";
     DuplicateName = "ATM-D025" Warning, "a member that is listed more than once",
         "Programs take the first entry or the last one, and do not agree on whether it runs.",

@@ -2,19 +2,22 @@
 
 use std::time::Duration;
 
+use atm_office::mail::read::Confirmed;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::office::USER;
 use atm_office::protocol::person::Person;
 use atm_office::protocol::plan::PlanAnswer;
 use atm_office::protocol::shutdown::Dialect;
 use atm_office::tasks::{Completion, TaskChange, TaskPlan};
+use atm_office::view::mute;
 use atm_upkeep::archive::{self, Rule};
 use atm_wire::message::Priority;
 use atm_wire::stamp::parse_duration;
 use atm_wire::task::{DEFAULT_LEASE, Status, TaskId};
 use atm_wire::{Address, MemberName};
 use axum::extract::State;
-use serde::Deserialize;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::exchange::{Answer, Given, Part, created, json};
@@ -156,6 +159,37 @@ pub(super) async fn ack(State(app): State<App>, Given(new): Given<NewAck>) -> An
         Ok(settings.office().ack(&team, &who, &new.id, given(new.text), SendOptions::default())?)
     });
     created(&sent.await?)
+}
+
+/// What was read.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewRead {
+    team: Option<String>,
+    /// Whose inbox the messages are in; `user` unless said
+    r#as: Option<String>,
+    /// The messages that were shown, by their whole ids: what came meanwhile stays unread
+    ids: Vec<String>,
+}
+
+/// What was marked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MarkedRead {
+    /// How many messages were unread, and are read now.
+    marked: usize,
+    warnings: Vec<String>,
+}
+
+/// Marks mail as read that was shown to its recipient (`atm read`)
+#[utoipa::path(post, path = "/api/v1/reads", tag = "act", request_body = NewRead,
+    responses((status = 200, description = "What was marked", body = MarkedRead)))]
+pub(super) async fn read(State(app): State<App>, Given(new): Given<NewRead>) -> Answer {
+    let confirmed = app.run(move |settings| {
+        let team = settings.office().team(&settings.team(new.team.as_deref())?)?;
+        Ok(team.mark_shown(&actor(new.r#as.as_deref())?, &new.ids, PERSON)?)
+    });
+    let Confirmed { marked, warnings } = confirmed.await?;
+    json(&MarkedRead { marked, warnings })
 }
 
 /// What to take back.
@@ -439,6 +473,38 @@ pub(super) async fn wake(State(app): State<App>, Given(new): Given<NewWake>) -> 
         Ok(settings.office().wake(&team, &name, &settings.ladder, new.dry_run)?)
     });
     json(&woken.await?)
+}
+
+/// What to hear nothing of for a while.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewMute {
+    team: Option<String>,
+    /// A member's name, a task's number, or a message: its id, or six characters of its start or end
+    what: String,
+    /// For how long: 30m, 2h; a day unless said
+    r#for: Option<String>,
+    /// Hear of it again
+    #[serde(default)]
+    undo: bool,
+}
+
+/// Leaves something out of what needs attention, for a while (`atm mute`)
+#[utoipa::path(post, path = "/api/v1/mutes", tag = "act", request_body = NewMute,
+    responses((status = 200, description = "What is muted in the team", body = ref("#/components/schemas/mutes"))))]
+pub(super) async fn mute(State(app): State<App>, Given(new): Given<NewMute>) -> Answer {
+    let lasts = span("for", new.r#for.as_deref())?.unwrap_or(mute::USUAL);
+    let muted = app.run(move |settings| {
+        let team = settings.office().team(&settings.team(new.team.as_deref())?)?;
+        if !new.undo {
+            team.mute(&new.what, lasts)?;
+        } else if team.unmute(&new.what)?.is_none() {
+            let detail = format!("{} is not muted", new.what);
+            return Err(Problem::new(StatusCode::NOT_FOUND, "not_muted", detail).into());
+        }
+        Ok(team.mutes()?)
+    });
+    json(&muted.await?)
 }
 
 /// Whose mail to archive.

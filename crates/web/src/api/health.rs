@@ -27,7 +27,7 @@ pub(super) struct Health {
     messages: u64,
 }
 
-/// Whether the files and the ledger can be used: both are read
+/// Whether the files and the ledger can be used: teams are read, the state folder and the ledger are tried for writing
 #[utoipa::path(get, path = "/healthz", tag = "server",
     responses((status = 200, description = "All is well", body = Health),
         (status = 503, description = "Something cannot be used", body = ref("#/components/schemas/problem"),
@@ -46,7 +46,13 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
                 .and_then(|folder| Ok(folder.load()?))
                 .map_err(|error| sick("shared tree", &error))?;
         }
-        office.check_ledger().map_err(|error| sick("ledger", &error))?;
+        // A server that may only look promises nothing about writing.
+        if settings.read_only {
+            office.check_ledger().map_err(|error| sick("ledger", &error))?;
+        } else {
+            office.check_store().map_err(|error| sick("state folder", &error))?;
+            office.check_ledger_writable().map_err(|error| sick("ledger", &error))?;
+        }
         let messages = if office.has_ledger() { office.count_recorded() } else { Ok(0) };
         let messages = messages.map_err(|error| sick("ledger", &error))?;
         Ok(Health { status: "ok", teams: names.len(), messages })

@@ -8,17 +8,16 @@ use atm_office::protocol::plan::PlanState;
 use atm_office::tasks::TaskFilter;
 use atm_office::trail::history::{Remembered, Search, Trace};
 use atm_office::trail::track::Track;
-use atm_store::Layout;
 use atm_wire::stamp::parse_duration;
 use atm_wire::task::{Status, TaskId};
 use atm_wire::{MemberName, Stamp, TeamName};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json as value};
+use serde_json::Value;
 use utoipa::IntoParams;
 
 use super::exchange::{Answer, Asked, Part, json, json_tagged};
-use super::paging::{Newest, Page, Wanted, newest, page};
+use super::paging::{Page, Wanted, limit_of, page, place_of};
 use crate::app::{App, Fault};
 use crate::problem::Problem;
 use crate::settings::Settings;
@@ -68,29 +67,8 @@ pub(super) fn time(name: &str, text: Option<&str>, now: Stamp) -> Result<Option<
 pub(super) async fn teams(State(app): State<App>, Asked(asked): Asked<Paged>) -> Answer {
     let wanted = Wanted::new(asked.limit, asked.cursor.as_deref())?;
     let teams = app.run(|settings| Ok(settings.office().teams()?)).await?;
-    let teams: Vec<Value> = teams.iter().map(describe).collect();
+    let teams: Vec<Value> = teams.iter().map(TeamBrief::document).collect();
     json(&page(teams, &wanted, |team| team["name"].as_str().unwrap_or_default().to_owned()))
-}
-
-fn describe(team: &TeamBrief) -> Value {
-    let mut document = value!({
-        "name": team.name,
-        "label": team.label,
-        "aliases": team.aliases,
-        "description": team.config.description,
-        "createdAt": team.created_at(),
-        "lead": team.lead,
-        "cwd": team.lead_folder(),
-        "layout": match team.layout { Layout::Log => "log", Layout::Array => "array" },
-        "path": team.path,
-        "group": team.group,
-        "members": team.config.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>(),
-        "trouble": team.trouble,
-    });
-    if !team.config.metadata.is_empty() {
-        document["metadata"] = team.config.metadata.clone().into();
-    }
-    document
 }
 
 /// The team in one look: members, what waits, what needs attention, tasks
@@ -241,21 +219,23 @@ pub(crate) struct History {
 impl History {
     /// A page of what fits, newest first: searched for, if there are words, else all of it.
     pub(crate) fn find(&self, settings: &Settings) -> Result<Page<Remembered>, Fault> {
-        let wanted = Wanted::new(self.limit, self.cursor.as_deref())?;
+        let (limit, before) = (limit_of(self.limit)?, place_of(self.cursor.as_deref())?);
         let (office, now) = (settings.office(), settings.office().now());
         let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let remembered = |team: String| office.choose_remembered_team(&team, &settings.cwd);
-        let teams: Vec<TeamName> = given(&self.team).map(remembered).transpose()?.into_iter().collect();
+        let team = given(&self.team).map(remembered).transpose()?;
         let (from, to, r#type) = (given(&self.from), given(&self.to), given(&self.r#type));
         let since = time("since", self.since.as_deref(), now)?;
         let until = time("until", self.until.as_deref(), now)?;
-        let what = match given(&self.q) {
-            Some(words) => {
-                Newest::Search(Search { words, teams, from, to, r#type, since, until, ..Search::default() })
-            }
-            None => Newest::Trace(Trace { teams, from, to, r#type, since, until, ..Trace::default() }),
+        let found = if let Some(words) = given(&self.q) {
+            let search = Search { words, from, to, r#type, since, until, limit, ..Search::default() };
+            office.search_page(&search, team.as_ref(), before)?
+        } else {
+            let teams = team.into_iter().collect();
+            let trace = Trace { teams, from, to, r#type, since, until, limit, ..Trace::default() };
+            office.trace_page(&trace, before)?
         };
-        newest(office, &what, &wanted)
+        Ok(found.into())
     }
 }
 

@@ -9,7 +9,7 @@ use super::exchange::{Answer, answer};
 use crate::app::App;
 
 /// The schemas that answers are made of, each with all that it refers to.
-const ANSWERS: [&str; 16] = [
+const ANSWERS: [&str; 17] = [
     "sent",
     "asked",
     "recalled",
@@ -18,6 +18,7 @@ const ANSWERS: [&str; 16] = [
     "task-view",
     "task-outcome",
     "woken",
+    "mutes",
     "tended",
     "team-view",
     "member-view",

@@ -1,11 +1,11 @@
 //! Lists in pages. A cursor names the last entry that was given, so that what comes or goes meanwhile neither hides nor repeats
-//! another one; where that entry is gone, its place counts.
+//! another one; where that entry is gone, its place counts. In the history, which is long, it is the place itself, behind which
+//! the ledger goes on at once.
 
-use atm_office::Office;
-use atm_office::trail::history::{Remembered, Search, Trace};
+use atm_ledger::Place;
+use atm_office::trail::history::{HistoryPage, Remembered};
 use serde::Serialize;
 
-use crate::app::Fault;
 use crate::problem::Problem;
 
 /// So many entries are on a page, unless said.
@@ -14,8 +14,6 @@ pub(crate) const USUAL: usize = 50;
 pub(crate) const MOST: usize = 500;
 /// As far as pages can be turned.
 const DEEPEST: usize = 200_000;
-/// So many newer entries are looked through for the place of a cursor at first.
-const NEWER: usize = 64;
 
 /// A page of a list.
 #[derive(Debug, Serialize)]
@@ -37,21 +35,41 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     pub(crate) fn new(limit: Option<usize>, cursor: Option<&str>) -> Result<Self, Problem> {
-        let limit = limit.unwrap_or(USUAL);
-        if limit == 0 || limit > MOST {
-            return Err(Problem::bad_request(format!("limit must be from 1 to {MOST}")));
-        }
+        let limit = limit_of(limit)?;
         let after = cursor.filter(|cursor| !cursor.is_empty()).map(parse).transpose()?;
         Ok(Self { limit, after })
+    }
+}
+
+/// How many entries a page has.
+pub(crate) fn limit_of(limit: Option<usize>) -> Result<usize, Problem> {
+    let limit = limit.unwrap_or(USUAL);
+    if limit == 0 || limit > MOST {
+        return Err(Problem::bad_request(format!("limit must be from 1 to {MOST}")));
+    }
+    Ok(limit)
+}
+
+/// Where a page of the history begins.
+pub(crate) fn place_of(cursor: Option<&str>) -> Result<Option<Place>, Problem> {
+    let cursor = cursor.filter(|cursor| !cursor.is_empty());
+    cursor.map(str::parse).transpose().map_err(|_| not_a_cursor())
+}
+
+fn not_a_cursor() -> Problem {
+    Problem::bad_request("cursor is none that an answer has given")
+}
+
+impl From<HistoryPage> for Page<Remembered> {
+    fn from(HistoryPage { messages, next }: HistoryPage) -> Self {
+        Self { items: messages, next: next.map(|place| place.to_string()), warnings: Vec::new() }
     }
 }
 
 fn parse(cursor: &str) -> Result<(usize, String), Problem> {
     let parsed =
         cursor.split_once('-').and_then(|(count, last)| Some((count.parse().ok()?, last.to_owned())));
-    parsed
-        .filter(|(count, _)| (1..=DEEPEST).contains(count))
-        .ok_or_else(|| Problem::bad_request("cursor is none that an answer has given"))
+    parsed.filter(|(count, _)| (1..=DEEPEST).contains(count)).ok_or_else(not_a_cursor)
 }
 
 /// The wanted part of a whole list; `key` names an entry.
@@ -67,48 +85,6 @@ pub(crate) fn page<T>(mut items: Vec<T>, wanted: &Wanted, key: impl Fn(&T) -> St
     items.truncate(end);
     items.drain(..begin);
     Page { items, next, warnings: Vec::new() }
-}
-
-/// What to look for in the history.
-#[derive(Debug, Clone)]
-pub(crate) enum Newest {
-    Trace(Trace),
-    Search(Search),
-}
-
-impl Newest {
-    /// The newest so many, newest first.
-    fn take(&self, office: &Office, limit: usize) -> Result<Vec<Remembered>, Fault> {
-        Ok(match self {
-            Self::Trace(trace) => {
-                let mut found = office.trace(&Trace { limit, ..trace.clone() })?;
-                found.reverse();
-                found
-            }
-            Self::Search(search) => office.search(&Search { limit, ..search.clone() })?,
-        })
-    }
-}
-
-/// A page of the history, newest first. Only as much is read as is needed for it.
-pub(crate) fn newest(office: &Office, what: &Newest, wanted: &Wanted) -> Result<Page<Remembered>, Fault> {
-    let key = |message: &Remembered| format!("{}@{}@{}", message.id, message.to, message.team);
-    let Some((count, last)) = &wanted.after else {
-        return Ok(page(what.take(office, wanted.limit + 1)?, wanted, key));
-    };
-    let mut newer = NEWER;
-    loop {
-        let limit = count + newer + wanted.limit + 1;
-        let found = what.take(office, limit)?;
-        let is_all = found.len() < limit;
-        // More came meanwhile than was looked through: its place is further on.
-        let place = found.iter().position(|message| key(message) == *last);
-        let has_room = place.is_some_and(|place| place + wanted.limit + 1 < found.len());
-        if has_room || is_all || newer > DEEPEST {
-            return Ok(page(found, wanted, key));
-        }
-        newer *= 8;
-    }
 }
 
 #[cfg(test)]

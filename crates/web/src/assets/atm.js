@@ -17,17 +17,19 @@
   };
 
   // --- ages stay true while the page is open
-  const span = (ms) => {
-    const s = Math.floor(ms / 1000);
-    if (s < 0) return "soon";
-    if (s < 2) return "now";
-    if (s < 90) return s + " s ago";
-    if (s < 5400) return Math.floor(s / 60) + " min ago";
-    if (s < 172800) return Math.floor(s / 3600) + " h ago";
-    return Math.floor(s / 86400) + " d ago";
+  const span = (s) => {
+    if (s < 90) return s + " s";
+    if (s < 5400) return Math.floor(s / 60) + " min";
+    if (s < 172800) return Math.floor(s / 3600) + " h";
+    return Math.floor(s / 86400) + " d";
+  };
+  const ago = (ms) => {
+    const s = Math.trunc(ms / 1000);
+    if (Math.abs(s) < 2) return "now";
+    return s < 0 ? "in " + span(-s) : span(s) + " ago";
   };
   const ages = (from = document) => $$("time[data-age]", from).forEach((time) => {
-    const words = span(Date.now() - Date.parse(time.dateTime));
+    const words = ago(Date.now() - Date.parse(time.dateTime));
     if (time.textContent !== words) time.textContent = words;
   });
   setInterval(() => document.hidden || ages(), 5000);
@@ -77,13 +79,14 @@
         const now = new DOMParser().parseFromString(await answer.text(), "text/html");
         const [mine, theirs] = [$("#main"), $("#main", now)];
         if (theirs) { merge(mine, theirs); prepare(); }
-      } else if (answer.status === 401) lost("session over: open the address that atm web prints");
+      } else if (answer.status === 401) lost(over);
     } catch { /* the stream tells */ }
     fetching = false;
     if (again) { again = false; refresh(); }
   };
   let soon = null;
-  const news = () => { if (!soon) soon = setTimeout(() => { soon = null; refresh(); }, 120); };
+  // A page that nobody sees costs nothing; it is fetched when somebody looks.
+  const news = () => { if (!soon && !document.hidden) soon = setTimeout(() => { soon = null; refresh(); }, 120); };
 
   // --- the stream of events; it goes on behind the last one after a break
   const lost = (words) => { link.dataset.state = "lost"; link.textContent = words; };
@@ -101,11 +104,18 @@
     source.onerror = () => {
       lost("disconnected: trying again");
       source.close();
-      setTimeout(listen, wait);
-      wait = Math.min(wait * 2, 10000);
+      setTimeout(tryAgain, wait);
     };
   };
-  // A page that nobody sees costs nothing.
+  // A server that is away comes back; a session that is over does not.
+  const over = "session over: open the address that atm web prints";
+  const tryAgain = async () => {
+    wait = Math.min(wait * 2, 10000);
+    const answer = await fetch("/assets/atm.svg", { cache: "no-store" }).catch(() => null);
+    if (!answer || answer.status !== 401) return listen();
+    lost(over);
+    setTimeout(tryAgain, wait);
+  };
   document.addEventListener("visibilitychange", () => { if (!document.hidden) { ages(); news(); } });
 
   // --- the switch: the page opens for looking
@@ -118,30 +128,6 @@
     acting.addEventListener("change", show);
   }
 
-  // --- what is muted in this browser
-  const muted = () => new Set(JSON.parse(localStorage.getItem("atm-muted") || "[]"));
-  const mute = (keys) => {
-    const all = muted();
-    keys.forEach((key) => all.add(key));
-    localStorage.setItem("atm-muted", JSON.stringify([...all].slice(-2000)));
-    quieten();
-  };
-  let showMuted = false;
-  const quieten = () => {
-    const all = muted();
-    let count = 0;
-    $$("[data-row][data-key]").forEach((row) => {
-      const is = all.has(row.dataset.key);
-      row.hidden = is && !showMuted;
-      if (is) count += 1;
-    });
-    const note = $("#muted");
-    if (note) {
-      note.hidden = count === 0;
-      $("button", note).textContent = showMuted ? "Hide what is muted" : count + " muted in this browser: show";
-    }
-  };
-
   // --- doing something
   const post = async (path, body) => {
     const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
@@ -150,6 +136,7 @@
     return said;
   };
   const result = (said) => {
+    if ("marked" in said) return said.marked + " marked as read";
     if (said.woken === false) return "not woken: " + said.why;
     const sent = said.sent || said;
     const words = sent.stage ? "done: " + (sent.to ? "to " + sent.to + ", " : "") + sent.stage : "done";
@@ -171,9 +158,9 @@
     else if (button.dataset.bulk) {
       const boxes = picked();
       if (!boxes.length) return say("nothing is selected", true);
-      for (const box of boxes) if (await act(button, button.dataset.bulk, { ...body(button), id: box.value })) box.checked = false;
-    } else if ("mute" in button.dataset) { mute(picked().map((box) => box.closest("[data-key]").dataset.key)); picked().forEach((box) => { box.checked = false; }); }
-    else if (button.closest("#muted")) { showMuted = !showMuted; quieten(); }
+      for (const box of boxes)
+        if (await act(button, button.dataset.bulk, { ...body(button), [button.dataset.as || "id"]: box.value })) box.checked = false;
+    }
   });
   document.addEventListener("submit", async (event) => {
     const form = event.target;
@@ -227,8 +214,8 @@
     "/": () => $(".find input").focus(),
     j: () => go(1), k: () => go(-1),
     x: () => { const box = at() && $("input[name=pick]", at()); if (box && isActing()) box.checked = !box.checked; },
-    a: () => { const all = $("[data-bulk]"); if (all && picked().length) return all.click(); const one = at() && $("[data-post$='/acks']", at()) || $("section.act [data-post$='/acks']"); if (one) one.click(); },
-    m: () => { const row = at(); if (row && row.dataset.key) { go(1); mute([row.dataset.key]); } },
+    a: () => { const all = $("[data-bulk$='/acks']"); if (all && picked().length) return all.click(); const one = at() && $("[data-post$='/acks']", at()) || $("section.act [data-post$='/acks']"); if (one) one.click(); },
+    m: () => { const all = $("[data-bulk$='/mutes']"); if (all && picked().length) return all.click(); const one = at() && $("[data-post$='/mutes']", at()); if (one) one.click(); },
     r: () => { const text = $("#reply textarea"); if (text && isActing()) text.focus(); else say("switch actions on first ( t )", true); },
     w: () => { const one = at() && $("button[data-post]", at()); if (one) one.click(); },
     o: () => { const one = at() && $("select[data-assign]", at()); if (one && isActing()) one.focus(); },
@@ -286,7 +273,6 @@
 
   const prepare = () => {
     show();
-    quieten();
     ages();
     $$("[data-draggable]").forEach((card) => { card.draggable = Boolean(isActing()); });
   };

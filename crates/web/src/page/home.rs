@@ -3,14 +3,14 @@
 use atm_ledger::Stage;
 use atm_office::trail::history::Trace;
 use atm_office::view::TeamPicture;
-use atm_wire::TeamName;
+use atm_wire::{TeamName, counted};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
 use maud::{Markup, html};
 
 use super::needs::{self, Needs};
-use super::parts::{empty, line, team_href};
+use super::parts::{empty, line, number, team_href};
 use super::{View, render};
 use crate::app::{App, Fault};
 
@@ -43,10 +43,9 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
                 Err(error) => troubles.push(format!("{team}: {error}")),
             }
         }
-        let needs = pictures.iter().map(|picture| {
-            let plans = view.office().plans(&picture.team).unwrap_or_default();
-            Needs { picture, plans: Needs::open_plans(plans) }
-        });
+        let needs = pictures
+            .iter()
+            .map(|picture| Needs::of(picture, view.office().plans(&picture.team).unwrap_or_default()));
         let needs: Vec<Needs<'_>> = needs.collect();
         let main = html! {
             (needs::section(&needs, view.now))
@@ -54,7 +53,7 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
             (teams(&pictures))
             (matrix(view, &view.teams)?)
         };
-        Ok(view.page("All teams", None, &main))
+        Ok(view.page("/", "All teams", None, &main))
     })
     .await
 }
@@ -68,8 +67,8 @@ fn teams(pictures: &[TeamPicture]) -> Markup {
             } @else {
                 div.scroll tabindex="0" role="group" aria-labelledby="teams-title" { table {
                     thead { tr {
-                        th scope="col" { "Team" } th scope="col" { "Here" } th scope="col" { "Members" } th scope="col" { "Unread" }
-                        th scope="col" { "Waiting" } th scope="col" { "Needs a look" } th scope="col" { "Tasks open" } th scope="col" { "done" }
+                        th scope="col" { "Team" } th scope="col" { "There" } th scope="col" { "Members" } th scope="col" { "Unread" }
+                        th scope="col" { "Waiting" } th scope="col" { "Needs a look" } th scope="col" { "Tasks open" } th scope="col" { "Tasks done" }
                     } }
                     tbody { @for picture in pictures { (team_row(picture)) } }
                 } }
@@ -85,8 +84,8 @@ fn team_row(picture: &TeamPicture) -> Markup {
     html! {
         tr id={ "team-" (picture.team) } data-row {
             th scope="row" { a href=(team_href(&picture.team, "")) data-main { (picture.team) } }
-            td { (count) } td { (picture.members.len()) } td { (unread) } td { (picture.pending.len()) }
-            td { (picture.attention.len()) } td { (picture.tasks.pending + picture.tasks.in_progress) } td { (picture.tasks.completed) }
+            (number(count)) (number(picture.members.len())) (number(unread)) (number(picture.pending.len()))
+            (number(picture.attention.len())) (number(picture.tasks.pending + picture.tasks.in_progress)) (number(picture.tasks.completed))
         }
     }
 }
@@ -108,12 +107,12 @@ pub(super) fn matrix(view: &View<'_>, teams: &[TeamName]) -> Result<Markup, Faul
             h2 #matrix-title { "How far mail came" }
             p.note { "The newest " (COUNTED) " messages of each team, by the stage that is proved." }
             @if columns.is_empty() {
-                (empty("No mail was sent or seen yet."))
+                (empty(&format!("No mail is on record; the inboxes of {} were looked at just now.", counted(teams.len(), "team"))))
             } @else {
                 div.scroll tabindex="0" role="group" aria-labelledby="matrix-title" { table {
                     thead { tr { th scope="col" { "Team" } @for index in &columns { th scope="col" { (STAGES[*index].as_str()) } } } }
                     tbody { @for (team, counts) in &rows {
-                        tr { th scope="row" { (team) } @for index in &columns { td { (counts[*index]) } } }
+                        tr { th scope="row" { a href=(team_href(team, "")) { (team) } } @for index in &columns { (number(counts[*index])) } }
                     } }
                 } }
             }

@@ -10,7 +10,7 @@ const KEYS: [(&str, &str); 14] = [
     ("Enter", "open the entry"),
     ("x", "select the entry"),
     ("a", "acknowledge what is selected, or the entry"),
-    ("m", "mute the entry in this browser"),
+    ("m", "mute what is selected, or the entry, for a day"),
     ("r", "answer the message"),
     ("w", "do what resolves the entry"),
     ("t", "actions on or off"),

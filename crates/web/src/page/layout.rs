@@ -9,10 +9,18 @@ use super::keys;
 use super::parts::{age, team_href};
 use crate::serve;
 
+/// The pages about everything, and those of a team.
+const PAGES: [(&str, &str); 4] =
+    [("/", "All teams"), ("/search", "Mail"), ("/trouble", "Failed"), ("/stats", "Numbers")];
+const PAGES_OF_TEAM: [(&str, &str); 4] =
+    [("", "Overview"), ("/tasks", "Tasks"), ("/plans", "Plans"), ("/inboxes/user", "Your mail")];
+
 /// A page of which all changes are shown as they come.
 #[derive(Debug)]
 pub(super) struct Shell<'a> {
     pub(super) title: &'a str,
+    /// Where it stands among [`PAGES`], or among [`PAGES_OF_TEAM`].
+    pub(super) at: &'a str,
     /// The team that it is about.
     pub(super) team: Option<&'a TeamName>,
     pub(super) teams: &'a [TeamName],
@@ -35,7 +43,7 @@ impl Shell<'_> {
                 body {
                     a.skip href="#main" { "To the content" }
                     header {
-                        a.brand href="/" { "atm" }
+                        a.brand href="/" { img src="/assets/atm.svg" alt=""; "atm" }
                         (self.navigation())
                         form.find role="search" action="/search" {
                             input type="search" name="q" aria-label="Search all mail" placeholder="Search all mail ( / )";
@@ -73,20 +81,17 @@ impl Shell<'_> {
     fn navigation(&self) -> Markup {
         html! {
             nav aria-label="Pages" {
-                a href="/" { "All teams" }
+                @for (href, name) in &PAGES { a href=(href) aria-current=[(self.at == *href).then_some("page")] { (name) } }
+                @if !self.teams.is_empty() { span.teams aria-hidden="true" { "│" } }
                 @for team in self.teams.iter().take(12) {
                     a href=(team_href(team, "")) aria-current=[self.is_of(team).then_some("true")] { (team) }
                 }
-                a href="/search" { "Mail" }
-                a href="/trouble" { "Failed" }
-                a href="/stats" { "Numbers" }
             }
             @if let Some(team) = self.team {
                 nav.below aria-label="Pages of the team" {
-                    a href=(team_href(team, "")) { "Overview" }
-                    a href=(team_href(team, "/tasks")) { "Tasks" }
-                    a href=(team_href(team, "/plans")) { "Plans" }
-                    a href=(team_href(team, "/inboxes/user")) { "Your mail" }
+                    @for (below, name) in &PAGES_OF_TEAM {
+                        a href=(team_href(team, below)) aria-current=[(self.at == *below).then_some("page")] { (name) }
+                    }
                 }
             }
         }

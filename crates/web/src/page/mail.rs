@@ -10,6 +10,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::needs::mark_read;
 use super::parts::{action, age, command, empty, encoded, glimpse, inbox_href, line, short, word};
 use super::{View, render};
 use crate::api::Asked;
@@ -50,6 +51,9 @@ pub(super) async fn show(
         let shown: Vec<&MessageView> = look.messages.iter().rev().skip((page - 1) * ON_PAGE).take(ON_PAGE).collect();
         let base = inbox_href(team.as_str(), who.as_str());
         let is_own = who == view.user;
+        let muted = view.office().team(&team)?.mutes()?;
+        let is_muted = |message: &MessageView| muted.iter().any(|mute| mute.what == message.id);
+        let new: Vec<&str> = shown.iter().filter(|message| !message.read).map(|message| message.id.as_str()).collect();
         let main = html! {
             p.note { "Newest first; " (count) " in the inbox" @if unread { ", unread only" } ". " (command(&format!("atm -t {} inbox {}", word(team.as_str()), word(who.as_str())))) }
             form.filters action=(base) {
@@ -61,11 +65,12 @@ pub(super) async fn show(
             @if shown.is_empty() { (empty(&format!("No mail here. The inbox of {who} was read just now."))) }
             form #bulk data-team=(team) {
                 (bulk(&team, &who, is_own))
-                ul.rows { @for message in &shown { (row(view, &team, message, is_own)) } }
+                @if is_own && !new.is_empty() { (mark_read(&team, who.as_str(), &new)) }
+                ul.rows { @for message in &shown { (row(view, &team, message, (is_own, is_muted(message)))) } }
             }
             (turn(&base, page, count))
         };
-        Ok(view.page(&format!("Mail of {who}"), Some(&team), &main))
+        Ok(view.page(&format!("/inboxes/{who}"), &format!("Mail of {who}"), Some(&team), &main))
     })
     .await
 }
@@ -79,28 +84,30 @@ fn bulk(team: &TeamName, who: &MemberName, is_own: bool) -> Markup {
                 button type="button" data-bulk="/api/v1/acks" data-body=(json!({"team": team})) { "Acknowledge" }
                 (command(&format!("atm -t {} ack ID", word(team.as_str()))))
             }
-            button type="button" data-mute { "Mute in this browser" }
+            button type="button" data-bulk="/api/v1/mutes" data-as="what" data-body=(json!({"team": team})) { "Mute for a day" }
+            (command(&format!("atm -t {} mute ID", word(team.as_str()))))
             (action("Archive what was read", "/api/v1/archives", &json!({"team": team, "name": who}),
                 &format!("atm -t {} archive {} --keep 0", word(team.as_str()), word(who.as_str()))))
         }
     }
 }
 
-fn row(view: &View<'_>, team: &TeamName, message: &MessageView, is_own: bool) -> Markup {
+fn row(view: &View<'_>, team: &TeamName, message: &MessageView, (is_own, is_muted): (bool, bool)) -> Markup {
     let sent = Stamp::parse(&message.timestamp).ok();
     let title = message.summary.as_deref().map_or_else(|| glimpse(&message.text), glimpse);
     let href = format!("/messages/{}?team={}", encoded(&message.id), encoded(team.as_str()));
     html! {
-        li.row id={ "m-" (message.id) } data-row data-key=(message.id) class=[(!message.read).then_some("unread")] {
+        li.row id={ "m-" (message.id) } data-row class=[(!message.read).then_some("unread")] {
             label.pick.act hidden { input type="checkbox" name="pick" value=(message.id) aria-label={ "Select " (short(&message.id)) }; }
             @if !message.read { span.badge { "unread" } " " }
+            @if is_muted { span.badge { "muted" } " " }
             a href=(href) data-main { (title) }
             span.meta {
                 "from " (line(&message.from)) " · "
                 @if let Some(sent) = sent { (age(sent, view.now)) } @else { (line(&message.timestamp)) }
                 @if message.kind == Kind::Protocol { " · " span.badge { (line(&message.r#type)) } }
                 @if message.pending { " · queued" }
-                @if let Some(by) = &message.ack_by { " · wants to be acknowledged by " (line(by)) }
+                @if let Some(by) = message.ack_by.as_deref().and_then(|by| Stamp::parse(by).ok()) { " · wants to be acknowledged; due " (age(by, view.now)) }
             }
             @if is_own && message.wants_ack() {
                 (action("Acknowledge", "/api/v1/acks", &json!({"team": team, "id": message.id}),

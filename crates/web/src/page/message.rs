@@ -47,7 +47,7 @@ pub(super) async fn show(
         };
         let title =
             details.message.summary.as_deref().map_or_else(|| format!("Message {}", short(&id)), line);
-        Ok(view.page(&title, home.as_ref(), &main))
+        Ok(view.page("/messages", &title, home.as_ref(), &main))
     })
     .await
 }

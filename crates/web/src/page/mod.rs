@@ -71,9 +71,11 @@ impl<'a> View<'a> {
         self.settings.office()
     }
 
-    fn page(&self, title: &str, team: Option<&TeamName>, main: &Markup) -> Response<Body> {
+    /// A page; `at` is where it stands among the pages of its team, or among those about everything.
+    fn page(&self, at: &str, title: &str, team: Option<&TeamName>, main: &Markup) -> Response<Body> {
         let shell = Shell {
             title,
+            at,
             team,
             teams: &self.teams,
             cursor: self.cursor.clone(),
@@ -99,13 +101,19 @@ fn team_of(view: &View<'_>, Path(named): Path<String>) -> Result<TeamName, Fault
 }
 
 async fn show_keys(State(app): State<App>) -> Response<Body> {
-    render(&app, |view| Ok(view.page("Keys", None, &keys::list()))).await
+    render(&app, |view| Ok(view.page("/keys", "Keys", None, &keys::list()))).await
 }
 
 /// A problem, for people.
 pub(crate) fn problem(problem: &Problem) -> Response<Body> {
     let title = problem.status.canonical_reason().unwrap_or("Error");
     layout::plain(problem.status, title, &problem.words(), problem.hint.as_deref())
+}
+
+/// The address is there, for another method.
+pub(crate) async fn not_so() -> Response<Body> {
+    let detail = "this address does not take that method";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).into_response()
 }
 
 pub(crate) async fn nothing_here() -> Response<Body> {

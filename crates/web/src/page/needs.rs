@@ -1,6 +1,7 @@
 //! What needs a person, first on every overview: each with its reason and the one action that resolves it.
 
 use atm_office::protocol::plan::{PlanState, PlanView};
+use atm_office::view::mute::Muted;
 use atm_office::view::{Attention, Remedy, TeamPicture};
 use atm_wire::{Stamp, TeamName};
 use maud::{Markup, html};
@@ -18,10 +19,11 @@ pub(super) struct Needs<'a> {
     pub(super) plans: Vec<PlanView>,
 }
 
-impl Needs<'_> {
-    pub(super) fn open_plans(mut plans: Vec<PlanView>) -> Vec<PlanView> {
-        plans.retain(|plan| plan.state == PlanState::Open);
-        plans
+impl<'a> Needs<'a> {
+    /// What needs somebody, of a team and its plans.
+    pub(super) fn of(picture: &'a TeamPicture, mut plans: Vec<PlanView>) -> Self {
+        plans.retain(|plan| plan.state == PlanState::Open && !picture.mutes_message(&plan.id));
+        Self { picture, plans }
     }
 
     fn is_empty(&self) -> bool {
@@ -57,8 +59,8 @@ pub(super) fn section(all: &[Needs<'_>], now: Stamp) -> Markup {
                         }
                     }
                 }
-                p #muted hidden { button type="button" { "Show what is muted in this browser" } }
             }
+            (muted(all, now))
             @for warning in all.iter().flat_map(|needs| needs.picture.warnings.iter().chain(&needs.picture.looked.unreadable)) {
                 p.warning { (line(warning)) }
             }
@@ -69,13 +71,14 @@ pub(super) fn section(all: &[Needs<'_>], now: Stamp) -> Markup {
 fn plan_item(team: &TeamName, plan: &PlanView, now: Stamp) -> Markup {
     let href = format!("{}#{}", team_href(team, "/plans"), encoded(&plan.request));
     html! {
-        li.row data-row id={ "need-" (plan.id) } data-key={ "plan " (plan.request) } {
+        li.row data-row id={ "need-" (plan.id) } {
             span.reason { "plan to decide" } " "
             a href=(href) data-main { (line(&plan.from)) "@" (team) ": " (line(plan.summary.as_deref().unwrap_or("a plan"))) }
             span.meta { (age(plan.timestamp, now)) }
             (action("Approve", &format!("/api/v1/plans/{}", encoded(&plan.request)),
                 &json!({"team": team, "approved": true}),
                 &format!("atm -t {} --as {} plan approve {}", word(team.as_str()), word(&plan.to), word(&plan.request))))
+            (mute(team, Muted::Message, &plan.id))
         }
     }
 }
@@ -84,20 +87,24 @@ fn mail_item(picture: &TeamPicture, now: Stamp) -> Markup {
     let Some(first) = picture.for_you.first() else { return html! {} };
     let since = Stamp::parse(&first.timestamp).ok();
     html! {
-        li.row data-row id={ "need-mail-" (picture.team) } data-key={ "mail " (picture.team) " " (picture.for_you.len()) } {
+        li.row data-row id={ "need-mail-" (picture.team) } {
             span.reason { "mail for you" } " "
             a href=(inbox_href(picture.team.as_str(), &first.to)) data-main {
                 (picture.for_you.len()) " unread in " (picture.team) ", the first from " (line(&first.from))
             }
             span.meta { @if let Some(since) = since { (age(since, now)) } }
-            span.act hidden { (command(&format!("atm -t {} read --as user", word(picture.team.as_str())))) }
+            (mark_read(&picture.team, &first.to, &picture.for_you.iter().take(MOST).map(|message| message.id.as_str()).collect::<Vec<_>>()))
         }
     }
 }
 
 fn item(team: &TeamName, attention: &Attention, now: Stamp) -> Markup {
-    let subject = attention.message.as_deref().or(attention.task.as_deref()).or(attention.who.as_deref());
-    let key = format!("{} {:?} {}", team, attention.reason, subject.unwrap_or(&attention.what));
+    let key = format!(
+        "{} {:?} {}",
+        team,
+        attention.reason,
+        attention.subject().map_or(attention.what.as_str(), |(_, what)| what)
+    );
     let href = match (&attention.message, &attention.task, &attention.who) {
         (Some(id), ..) => format!("/messages/{}?team={}", encoded(id), encoded(team.as_str())),
         (_, Some(_), _) => team_href(team, "/tasks"),
@@ -105,16 +112,68 @@ fn item(team: &TeamName, attention: &Attention, now: Stamp) -> Markup {
         _ => team_href(team, ""),
     };
     html! {
-        li.row data-row id={ "need-" (encoded(&key)) } data-key=(key) {
+        li.row data-row id={ "need-" (encoded(&key)) } {
             span.reason { (attention.reason.words()) } " "
             a href=(href) data-main {
                 @if let Some(who) = &attention.who { (line(who)) "@" (team) ": " }
-                (line(&attention.what))
+                (line(&attention.because()))
             }
             span.meta { @if let Some(since) = attention.since { (age(since, now)) } }
             (resolve(team, &attention.remedy()))
+            @if let Some((kind, what)) = attention.subject() { (mute(team, kind, what)) }
         }
     }
+}
+
+/// Marks what is shown as read: what comes meanwhile stays unread.
+pub(super) fn mark_read(team: &TeamName, who: &str, shown: &[&str]) -> Markup {
+    let label =
+        if shown.len() == 1 { "Mark as read".to_owned() } else { format!("Mark {} as read", shown.len()) };
+    action(
+        &label,
+        "/api/v1/reads",
+        &json!({"team": team, "as": who, "ids": shown}),
+        &format!("atm -t {} --as {} read --limit {}", word(team.as_str()), word(who), shown.len()),
+    )
+}
+
+/// Hears nothing of it for a day.
+fn mute(team: &TeamName, kind: Muted, what: &str) -> Markup {
+    let label = if kind == Muted::Member {
+        format!("Mute {} for a day", line(what))
+    } else {
+        "Mute for a day".to_owned()
+    };
+    html! { span.second { (action(&label, "/api/v1/mutes", &json!({"team": team, "what": what}), &mute_command(team, kind, what))) } }
+}
+
+/// The command that mutes a member, a task or a message.
+fn mute_command(team: &TeamName, kind: Muted, what: &str) -> String {
+    let what = if kind == Muted::Message { short(what) } else { what.to_owned() };
+    format!("atm -t {} mute {}", word(team.as_str()), word(&what))
+}
+
+/// What is left out for a while, with a way to hear of it again.
+fn muted(all: &[Needs<'_>], now: Stamp) -> Markup {
+    let count: usize = all.iter().map(|needs| needs.picture.muted.len()).sum();
+    html! { @if count > 0 {
+        details #muted {
+            summary { (count) " muted for a while" }
+            ul.rows { @for needs in all { @for mute in &needs.picture.muted {
+                @let team = &needs.picture.team;
+                li.row id={ "muted-" (team) "-" (encoded(&mute.what)) } data-row {
+                    @if mute.kind == Muted::Message {
+                        a href={ "/messages/" (encoded(&mute.what)) "?team=" (encoded(team.as_str())) } data-main { "message " (short(&mute.what)) }
+                    } @else {
+                        span { (if mute.kind == Muted::Task { "task " } else { "member " }) (line(&mute.what)) }
+                    }
+                    span.meta { (team) " · muted " (age(mute.since, now)) " · ends " (age(mute.until, now)) }
+                    (action("Hear of it again", "/api/v1/mutes", &json!({"team": team, "what": mute.what, "undo": true}),
+                        &format!("{} --undo", mute_command(team, mute.kind, &mute.what))))
+                }
+            } } }
+        }
+    } }
 }
 
 /// The one action that resolves it; where only the command line can, its command.

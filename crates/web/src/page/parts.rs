@@ -3,6 +3,7 @@
 use atm_ledger::{Evidence, Stage};
 use atm_office::people::members::MemberView;
 use atm_office::trail::history::Remembered;
+use atm_wire::brief::short_id;
 use atm_wire::{Stamp, TeamName, visible};
 use maud::{Markup, html};
 use serde_json::Value;
@@ -10,21 +11,24 @@ use serde_json::Value;
 /// So many characters of a text stand in a list.
 pub(super) const GLIMPSE: usize = 280;
 
-/// How long ago something was, in a few words.
+/// How long ago something was, or how long it is until then, in a few words.
 pub(super) fn ago(then: Stamp, now: Stamp) -> String {
-    span(now.as_millis() - then.as_millis(), " ago")
+    let millis = now.as_millis() - then.as_millis();
+    match millis / 1_000 {
+        -1..=1 => "now".to_owned(),
+        ..-1 => format!("in {}", span(-millis)),
+        _ => format!("{} ago", span(millis)),
+    }
 }
 
 /// A time span in a few words.
-pub(super) fn span(millis: i64, behind: &str) -> String {
-    let seconds = millis / 1_000;
+pub(super) fn span(millis: i64) -> String {
+    let seconds = (millis / 1_000).max(0);
     match seconds {
-        i64::MIN..0 => "soon".to_owned(),
-        0..2 if !behind.is_empty() => "now".to_owned(),
-        0..90 => format!("{seconds} s{behind}"),
-        90..5_400 => format!("{} min{behind}", seconds / 60),
-        5_400..172_800 => format!("{} h{behind}", seconds / 3_600),
-        _ => format!("{} d{behind}", seconds / 86_400),
+        0..90 => format!("{seconds} s"),
+        90..5_400 => format!("{} min", seconds / 60),
+        5_400..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -54,8 +58,7 @@ pub(super) fn lines(text: &str) -> String {
 
 /// The part of an id that people see.
 pub(super) fn short(id: &str) -> String {
-    let cut: String = id.chars().rev().take(8).collect();
-    line(&cut.chars().rev().collect::<String>())
+    line(&short_id(id))
 }
 
 /// A part of an address.
@@ -143,7 +146,7 @@ pub(super) fn action(label: &str, path: &str, body: &Value, as_command: &str) ->
 pub(super) fn message_row(message: &Remembered, now: Stamp) -> Markup {
     let summary = message.summary.as_deref().map_or_else(|| glimpse(&message.text), glimpse);
     html! {
-        li.row id={ "m-" (message.id) "-" (message.to) } data-row data-key=(message.id) {
+        li.row id={ "m-" (message.id) "-" (message.to) } data-row {
             (stage(message.stage, message.unproved)) " "
             a href=(message_href(message)) data-main { (summary) }
             span.meta {
@@ -153,6 +156,11 @@ pub(super) fn message_row(message: &Remembered, now: Stamp) -> Markup {
             }
         }
     }
+}
+
+/// A number in a table; one that is none stays in the background.
+pub(super) fn number(count: usize) -> Markup {
+    html! { td class=[(count == 0).then_some("zero")] { (count) } }
 }
 
 /// A sentence where a list is empty.
@@ -165,16 +173,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_said_in_a_few_words() {
+    fn ages_are_said_in_a_few_words() {
         for (millis, expected) in [
-            (-1_000, "soon"),
+            (-3_600_000, "in 60 min"),
+            (-1_000, "now"),
             (400, "now"),
             (61_000, "61 s ago"),
             (600_000, "10 min ago"),
             (7_200_000, "2 h ago"),
             (3 * 86_400_000, "3 d ago"),
         ] {
-            assert_eq!(span(millis, " ago"), expected);
+            let now = Stamp::from_millis(1_794_768_000_000);
+            assert_eq!(ago(Stamp::from_millis(now.as_millis() - millis), now), expected);
         }
     }
 

@@ -32,11 +32,11 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
             }
             section aria-labelledby="decided-title" {
                 h2 #decided-title { "Decided" }
-                @if decided.is_empty() { (empty("None yet.")) }
+                @if decided.is_empty() { (empty("None is on record; all mail of the lead was looked at just now.")) }
                 @for (at, plan) in decided.iter().rev().take(MOST) { (plan_card(view, &team, plan, before(&plans, *at))) }
             }
         };
-        Ok(view.page(&format!("Plans of {team}"), Some(&team), &main))
+        Ok(view.page("/plans", &format!("Plans of {team}"), Some(&team), &main))
     })
     .await
 }

@@ -26,7 +26,7 @@ pub(super) async fn show(State(app): State<App>, Asked(asked): Asked<History>) -
                 nav.turn aria-label="More mail" { a href=(href(&History { cursor: Some(next.clone()), ..asked.clone() })) rel="next" { "Older" } }
             }
         };
-        Ok(view.page(title, None, &main))
+        Ok(view.page("/search", title, None, &main))
     })
     .await
 }

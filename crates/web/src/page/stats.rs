@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use atm_charts::{Bars, Circle, Spans, Style, Tick};
-use atm_ledger::Stats;
+use atm_charts::{Bars, Circle, Distribution, Histogram, Style, Tick};
+use atm_ledger::{Stats, Waits};
 use atm_office::trail::history::Trace;
-use atm_wire::{Stamp, TeamName, visible};
+use atm_wire::{Stamp, TeamName, counted, visible};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
@@ -13,7 +13,7 @@ use maud::{Markup, html};
 
 use super::home;
 use super::layout::picture;
-use super::parts::{command, empty, line, span};
+use super::parts::{command, empty, line, span, word};
 use super::{View, render};
 use crate::api::{Asked, Window};
 use crate::app::{App, Fault};
@@ -36,24 +36,28 @@ pub(super) async fn show(State(app): State<App>, Asked(asked): Asked<Window>) ->
                 label { "Team " input name="team" value=[named] size="12"; }
                 button { "Show" }
             }
-            p.note { (stats.messages) " messages in " (span(stats.until - stats.since, "")) ", " (format!("{:.2}", stats.per_minute)) " a minute. " (command(&format!("atm stats --since {since}"))) }
+            p.note { (stats.messages) " messages in " (span(stats.until - stats.since)) ", " (format!("{:.2}", stats.per_minute)) " a minute. " (command(&as_command(since, team.as_ref()))) }
             section aria-labelledby="rate-title" { h2 #rate-title { "Messages over time" } (picture(rates(&stats))) }
             section aria-labelledby="waits-title" { h2 #waits-title { "Time to taken, seen, acknowledged" } (waits(&stats)) }
             section aria-labelledby="talk-title" { h2 #talk-title { "Who talks to whom" } (talk(view, &teams)?) }
             (home::matrix(view, &teams)?)
         };
-        Ok(view.page("Numbers", team.as_ref(), &main))
+        Ok(view.page("/stats", "Numbers", team.as_ref(), &main))
     })
     .await
+}
+
+fn as_command(since: &str, team: Option<&TeamName>) -> String {
+    let of = team.map_or_else(|| " --all-teams".to_owned(), |team| format!(" -t {}", word(team.as_str())));
+    format!("atm stats{of} --since {}", word(since))
 }
 
 /// Messages in each part of the time.
 fn rates(stats: &Stats) -> String {
     let length = (stats.until - stats.since).max(0);
     let parts = i64::try_from(stats.over_time.len()).unwrap_or(1).max(1);
-    let title =
-        format!("{} messages in {}, {:.2} a minute", stats.messages, span(length, ""), stats.per_minute);
-    let unit = format!("messages in {}", span(length / parts, ""));
+    let title = format!("{} messages in {}, {:.2} a minute", stats.messages, span(length), stats.per_minute);
+    let unit = format!("messages in {}", span(length / parts));
     // Of a longer time the days are told apart, not the minutes.
     let part = if length > 2 * 86_400_000 { 5..10 } else { 11..16 };
     let tick = |sixth: i64| {
@@ -69,22 +73,42 @@ fn rates(stats: &Stats) -> String {
 }
 
 fn waits(stats: &Stats) -> Markup {
-    let rows: Vec<(String, [i64; 3])> = stats
-        .waits
-        .iter()
-        .filter(|wait| wait.messages > 0)
-        .map(|wait| (format!("{} ({})", wait.stage.as_str(), wait.messages), [wait.p50, wait.p90, wait.p99]))
-        .collect();
+    let reached: Vec<&Waits> = stats.waits.iter().filter(|wait| wait.messages > 0).collect();
+    let Some(first) = reached.first() else {
+        return empty("No message of this time reached one of these stages.");
+    };
+    let bounds: Vec<String> =
+        first.distribution.iter().filter_map(|part| Some(in_words(part.below_ms?))).collect();
+    let row = |wait: &&Waits| Distribution {
+        label: format!("to {}", wait.stage.as_str()),
+        note: format!("half within {}", in_words(wait.p50)),
+        values: wait.distribution.iter().map(|part| part.messages).collect(),
+    };
+    let rows: Vec<Distribution> = reached.iter().map(row).collect();
+    let drawn = Histogram {
+        title: "How long messages took from sent to each stage",
+        unit: "messages",
+        axis: "time since it was sent; each part about three times the one before",
+        bounds: &bounds,
+        rows: &rows,
+    };
     html! {
-        @if rows.is_empty() {
-            (empty("No message of this time reached one of these stages."))
-        } @else {
-            (picture(Spans { title: "Time from sent to each stage: half, 90 %, 99 % of the messages took no longer", rows: &rows }.draw(Style::OfPage)))
-            div.scroll tabindex="0" role="group" aria-label="The same in numbers" { table {
-                thead { tr { th scope="col" { "To" } th scope="col" { "Messages" } th scope="col" { "Half within" } th scope="col" { "90 % within" } th scope="col" { "99 % within" } } }
-                tbody { @for wait in &stats.waits { tr { th scope="row" { (wait.stage.as_str()) } td { (wait.messages) } td { (span(wait.p50, "")) } td { (span(wait.p90, "")) } td { (span(wait.p99, "")) } } } }
-            } }
-        }
+        (picture(drawn.draw(Style::OfPage)))
+        div.scroll tabindex="0" role="group" aria-label="The same in numbers" { table {
+            thead { tr { th scope="col" { "To" } th scope="col" { "Messages" } th scope="col" { "Half within" } th scope="col" { "90 % within" } th scope="col" { "99 % within" } } }
+            tbody { @for wait in &reached { tr { th scope="row" { (wait.stage.as_str()) } td { (wait.messages) } td { (in_words(wait.p50)) } td { (in_words(wait.p90)) } td { (in_words(wait.p99)) } } } }
+        } }
+    }
+}
+
+/// A waiting time, down to milliseconds.
+fn in_words(millis: i64) -> String {
+    match millis {
+        ..0 => "0 ms".to_owned(),
+        0..1_000 => format!("{millis} ms"),
+        60_000..3_600_000 => format!("{} min", millis / 60_000),
+        3_600_000..86_400_000 => format!("{} h", millis / 3_600_000),
+        _ => span(millis),
     }
 }
 
@@ -110,7 +134,7 @@ fn talk(view: &View<'_>, teams: &[TeamName]) -> Result<Markup, Fault> {
     listed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     Ok(html! {
         p.note { "The newest " (found.len()) " messages; the wider a line, the more." }
-        @if found.is_empty() { (empty("No mail was sent or seen yet.")) } @else {
+        @if found.is_empty() { (empty(&format!("No mail is on record; the inboxes of {} were looked at just now.", counted(teams.len(), "team")))) } @else {
             (picture(Circle { title: "Who talks to whom", names: &names, links: &links }.draw(Style::OfPage)))
             details { summary { "The same in numbers" }
                 table { thead { tr { th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Messages" } } }

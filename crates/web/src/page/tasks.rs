@@ -43,7 +43,7 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
             (new_task(&name, &members))
             (graph(&listed.tasks))
         };
-        Ok(view.page(&format!("Tasks of {name}"), Some(&name), &main))
+        Ok(view.page("/tasks", &format!("Tasks of {name}"), Some(&name), &main))
     })
     .await
 }

@@ -2,9 +2,8 @@
 
 use atm_office::people::members::MemberView;
 use atm_office::trail::history::Trace;
-use atm_office::trail::pending::Waiting;
 use atm_office::view::TeamPicture;
-use atm_wire::Stamp;
+use atm_wire::{Stamp, counted};
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::Response;
@@ -26,23 +25,24 @@ pub(super) async fn show(State(app): State<App>, path: Path<String>) -> Response
     render(&app, |view| {
         let team = team_of(view, path)?;
         let picture = view.office().picture(&team, &view.user)?;
-        let plans = Needs::open_plans(view.office().plans(&team)?);
-        let needs = [Needs { picture: &picture, plans }];
+        let needs = [Needs::of(&picture, view.office().plans(&team)?)];
         let recent =
             view.office().trace(&Trace { teams: vec![team.clone()], limit: RECENT, ..Trace::default() })?;
         let main = html! {
             (needs::section(&needs, view.now))
             (members(view, &picture))
             (write_to(&picture))
-            (waiting(&picture.pending, view.now))
+            (waiting(&picture, view.now))
             section aria-labelledby="recent-title" {
                 h2 #recent-title { "Latest mail" }
-                @if recent.is_empty() { (empty("No mail was sent or seen yet.")) }
+                @if recent.is_empty() {
+                    (empty(&format!("No mail of this team is on record; {} were looked at just now.", counted(picture.looked.inboxes, "inbox"))))
+                }
                 ul.rows { @for message in recent.iter().rev() { (message_row(message, view.now)) } }
                 p { a href={ "/search?team=" (encoded(team.as_str())) } { "All mail of " (team) } }
             }
         };
-        Ok(view.page(team.as_str(), Some(&team), &main))
+        Ok(view.page("", team.as_str(), Some(&team), &main))
     })
     .await
 }
@@ -104,17 +104,18 @@ fn write_to(picture: &TeamPicture) -> Markup {
     }
 }
 
-fn waiting(waiting: &[Waiting], now: Stamp) -> Markup {
+fn waiting(picture: &TeamPicture, now: Stamp) -> Markup {
+    let waiting = &picture.pending;
     html! {
         section #waits aria-labelledby="waits-title" {
             h2 #waits-title { "Waiting" }
-            @if waiting.is_empty() { (empty("Nothing waits for anybody.")) }
+            @if waiting.is_empty() { p.empty { (picture.looked.nothing()) "; looked " (age(picture.as_of, now)) } }
             ul.rows {
                 @for one in waiting.iter().take(RECENT) {
                     li.row data-row id={ "wait-" (one.message.id) "-" (one.message.to) } {
                         (stage(one.message.stage, one.message.unproved)) " "
                         a href=(message_href(&one.message)) data-main { (line(&one.message.from)) " → " (line(&one.message.to)) }
-                        span.meta { (one.why.words(None)) " · for " (span(one.waited_ms, "")) " · sent " (age(one.message.timestamp, now)) }
+                        span.meta { (one.why.words(None)) " · for " (span(one.waited_ms)) " · sent " (age(one.message.timestamp, now)) }
                     }
                 }
             }

@@ -5,6 +5,7 @@ use std::path::Path;
 use atm_ledger::Stage;
 use atm_office::trail::history::{Remembered, Trace};
 use atm_office::trail::pending::Why;
+use atm_wire::counted;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
@@ -38,7 +39,7 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
             section aria-labelledby="failed-title" {
                 h2 #failed-title { "Failed, expired, held, lost" }
                 @if cases.is_empty() {
-                    (empty(&format!("None among the newest {LOOKED_AT} messages of each of {} teams, nor among what waits; looked just now.", view.teams.len())))
+                    (empty(&format!("None among the newest {LOOKED_AT} messages of each of {}, nor among what waits; looked just now.", counted(view.teams.len(), "team"))))
                 }
                 ul.rows { @for case in cases.iter().take(MOST) { (row(view, case)) } }
                 @if cases.len() > MOST { p.note { (cases.len() - MOST) " more: " (command("atm pending --all")) } }
@@ -50,7 +51,7 @@ pub(super) async fn show(State(app): State<App>) -> Response<Body> {
                 @if !set_aside.is_empty() { p.note { "Bytes that did not parse are kept there as they were. " (command("atm doctor")) } }
             }
         };
-        Ok(view.page("Failed mail", None, &main))
+        Ok(view.page("/trouble", "Failed mail", None, &main))
     })
     .await
 }
@@ -85,7 +86,7 @@ fn lost(view: &View<'_>, team: &atm_wire::TeamName) -> Vec<Case> {
 
 fn row(view: &View<'_>, Case { message, reason }: &Case) -> Markup {
     html! {
-        li.row id={ "f-" (message.id) "-" (message.to) } data-row data-key=(message.id) {
+        li.row id={ "f-" (message.id) "-" (message.to) } data-row {
             (stage(message.stage, message.unproved)) " "
             a href=(message_href(message)) data-main { (message.summary.as_deref().map_or_else(|| glimpse(&message.text), glimpse)) }
             span.meta { (line(&message.from)) " → " (line(&message.to)) "@" (line(&message.team)) " · " (age(message.timestamp, view.now)) " · " (line(reason)) }

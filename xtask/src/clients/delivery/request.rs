@@ -33,6 +33,7 @@ pub(super) struct Request {
     /// What its own tool for mail takes, if there is one.
     mail_tool: Option<Value>,
     can_look_up: bool,
+    can_list: bool,
 }
 
 /// What the model does.
@@ -80,6 +81,7 @@ impl Request {
                 .find(|tool| tool["name"] == "SendMessage")
                 .map(|tool| tool["input_schema"]["properties"].clone()),
             can_look_up: tools.contains(&"ToolSearch"),
+            can_list: tools.contains(&"ListAgents"),
         })
     }
 
@@ -94,7 +96,7 @@ impl Request {
                                 "description": "a member", "prompt": MEMBER_PROMPT });
             return Answer::Tool { name: "Agent", input };
         }
-        if let Some(answer) = self.own_mail() {
+        if let Some(answer) = self.own_mail().or_else(|| self.peers()) {
             return answer;
         }
         if let Some(number) = directive(&self.new, "hold") {
@@ -105,9 +107,27 @@ impl Request {
 }
 
 impl Request {
+    /// The list of agents, or a message to one of them, by the client's own tools.
+    fn peers(&self) -> Option<Answer> {
+        let looked_up = self.called.as_deref() == Some(LOOK_UP);
+        let text = if looked_up { &self.heard } else { &self.new };
+        let (name, input, has_it) = match peer_directive(text)? {
+            PeerDirective::List => ("ListAgents", json!({}), self.can_list),
+            PeerDirective::Write { to, words } => (
+                "SendMessage",
+                json!({ "to": to, "message": words, "summary": "a word" }),
+                self.mail_tool.is_some(),
+            ),
+        };
+        if has_it || looked_up {
+            return Some(Answer::Tool { name, input });
+        }
+        let look_up = json!({ "query": format!("select:{name}"), "max_results": 1 });
+        self.can_look_up.then_some(Answer::Tool { name: LOOK_UP, input: look_up })
+    }
+
     /// Mail that the lead is to write by its own tool, which new versions have to look up first.
     fn own_mail(&self) -> Option<Answer> {
-        const LOOK_UP: &str = "ToolSearch";
         let looked_up = self.called.as_deref() == Some(LOOK_UP);
         let number = directive(if looked_up { &self.heard } else { &self.new }, "say")?;
         match &self.mail_tool {
@@ -122,6 +142,34 @@ impl Request {
             Some(takes) => Some(Answer::Tool { name: "SendMessage", input: own_mail(number, takes) }),
         }
     }
+}
+
+/// The tool by which new versions find others.
+const LOOK_UP: &str = "ToolSearch";
+
+/// What its user wants of the client's own list of agents.
+enum PeerDirective<'a> {
+    List,
+    Write { to: &'a str, words: &'a str },
+}
+
+/// How a user asks for the list of agents.
+pub(super) const LIST_AGENTS: &str = "[list agents]";
+
+/// How a user asks for a message to one of them.
+pub(super) fn write_to(name: &str, words: &str) -> String {
+    format!("[write to {name}: {words}]")
+}
+
+/// The last one.
+fn peer_directive(text: &str) -> Option<PeerDirective<'_>> {
+    let list = text.rfind(LIST_AGENTS);
+    let write = text.rfind("[write to ");
+    if list > write {
+        return Some(PeerDirective::List);
+    }
+    let (to, words) = text[write?..].strip_prefix("[write to ")?.split_once(']')?.0.split_once(": ")?;
+    Some(PeerDirective::Write { to, words })
 }
 
 /// The text of mail that a lead writes by its own tool.
@@ -246,6 +294,24 @@ mod tests {
         assert!(
             matches!(says, Answer::Tool { name: "SendMessage", input } if input["message"] == own_words(7))
         );
+    }
+
+    #[test]
+    fn peers_are_listed_and_written_to_when_the_user_says_so() {
+        let said =
+            |tools: &[&str], text: &str| match request(tools, &json!([{ "role": "user", "content": text }]))
+                .unwrap()
+                .answer()
+            {
+                Answer::Tool { name, input } => (name, input["to"].as_str().unwrap_or_default().to_owned()),
+                _ => ("", String::new()),
+            };
+        assert_eq!(said(&["ListAgents"], LIST_AGENTS).0, "ListAgents");
+        assert_eq!(said(&["ToolSearch"], LIST_AGENTS).0, "ToolSearch");
+        assert_eq!(said(&["Bash"], LIST_AGENTS).0, "");
+        let write = write_to("bob (codex, team shop)", "look, please");
+        assert_eq!(said(&["SendMessage"], &write), ("SendMessage", "bob (codex, team shop)".to_owned()));
+        assert_eq!(said(&["SendMessage"], "[write to bob"), ("", String::new()));
     }
 
     #[test]

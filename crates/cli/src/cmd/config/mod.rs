@@ -89,6 +89,7 @@ impl Config {
             line("daemon.autostart", &settings.autostart, |when| Some(when.as_str().to_owned())),
             line("web.port", &settings.web, |web| web.port.map(|port| port.to_string())),
             line("web.read_only", &settings.web, |web| Some(web.read_only.to_string())),
+            line("claude.native_peers", &settings.native_peers, |lists| Some(lists.to_string())),
             line("context.budget", &settings.budget, |budget| Some(format!("{} tokens", budget.0))),
         ]);
         let notifications = &settings.notifications;

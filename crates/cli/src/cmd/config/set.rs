@@ -22,7 +22,7 @@ Keys: root, state, team, as, color; retry_after, escalate_to and expire_after of
 [delivery.low]; archive.keep, archive.older_than, archive.compress_after, archive.shrink_over, archive.rotate_over,
 archive.quarantine_for; wake.after; pending.unread_after; daemon.autostart; notify.command, notify.webhook,
 notify.webhook_secret_file, notify.desktop, notify.tmux, notify.on, notify.quiet_hours, notify.disk_below (see `atm help
-notify`); web.port, web.read_only (see `atm web --help`). Comments and order of the file stay; it is replaced whole, or
+notify`); web.port, web.read_only (see `atm web --help`); claude.native_peers. Comments and order of the file stay; it is replaced whole, or
 not at all. If you had trusted the project's file, it is trusted as it is now.")]
 pub(crate) struct Set {
     /// The key, like `team` or `delivery.retry_after`

@@ -1,6 +1,7 @@
 //! `atm daemon`
 
 mod logs;
+mod peer;
 mod run;
 mod service;
 mod start;
@@ -8,6 +9,7 @@ mod status;
 mod units;
 
 use atm_daemon::control::Client;
+use atm_daemon::peers::clear_left;
 use atm_daemon::{DaemonError, Holder, holder};
 use clap::Subcommand;
 use serde_json::json;
@@ -40,6 +42,9 @@ pub(crate) enum Daemon {
     Install(service::Install),
     /// Take that back
     Uninstall(service::Uninstall),
+    /// Listen for somebody in Claude Code's own list of agents, until standard input ends: for `atm daemon run`
+    #[command(hide = true)]
+    Peer,
 }
 
 impl Daemon {
@@ -52,6 +57,7 @@ impl Daemon {
             Self::Logs(logs) => logs.run(context),
             Self::Install(install) => install.run(context),
             Self::Uninstall(uninstall) => uninstall.run(context),
+            Self::Peer => peer::run(context),
         }
     }
 
@@ -65,11 +71,14 @@ fn stop(context: &mut Context) -> Result<i32, Failure> {
     let build = version::build();
     let state = context.office.state().clone();
     let Holder::Process(pid) = holder(&state) else {
+        // What one that died has left.
+        clear_left(&context.office);
         return told(context, false, "no daemon runs");
     };
     let waiting = context.out.waiting("waiting for the daemon to end");
     let stopped = Client::new(&state, &build).stop();
     drop(waiting);
+    clear_left(&context.office);
     match stopped {
         Ok(()) => told(context, true, &format!("the daemon (process {pid}) has ended")),
         // It ended by itself meanwhile.

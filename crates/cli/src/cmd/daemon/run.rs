@@ -1,13 +1,16 @@
 //! `atm daemon run`
 
+use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{env, process, thread};
 
 use atm_daemon::journal::Journal;
+use atm_daemon::peers::PeerProgram;
 use atm_daemon::{Daemon, Ended, Settings as DaemonSettings, SettingsFiles, Supervised};
 use atm_notify::Notifier;
 use atm_office::Office;
@@ -71,7 +74,8 @@ impl Run {
         let mut bridge = keep_bridge(context, &settings);
         let mut chores = Arc::new(UserChores::new(settings, &context.office));
         loop {
-            match daemon.run(&DaemonSettings { chores: Arc::<UserChores>::clone(&chores), files })? {
+            let peers = chores.settings.native_peers.value.then(|| peer_program(context)).flatten();
+            match daemon.run(&DaemonSettings { chores: Arc::<UserChores>::clone(&chores), files, peers })? {
                 Ended::SettingsChanged => {
                     files = SettingsFiles::read([file.clone()]);
                     match Settings::of_user(&context.global) {
@@ -110,6 +114,23 @@ fn begin_again(is_service: bool) {
         let error = process::Command::new(program).args(env::args_os().skip(1)).exec();
         tracing::error!(%error, "cannot begin again");
     }
+}
+
+/// How the process of a peer is started: as this program.
+fn peer_program(context: &Context) -> Option<PeerProgram> {
+    // Its file may have been replaced: the program that runs can still be started where the system has a name for it.
+    let own = PathBuf::from("/proc/self/exe");
+    let program = if own.exists() { own } else { env::current_exe().ok()? };
+    let (root, state) = (context.office.root().path(), context.office.state().path());
+    let words: [&OsStr; 6] = [
+        "--root".as_ref(),
+        root.as_ref(),
+        "--state".as_ref(),
+        state.as_ref(),
+        "daemon".as_ref(),
+        "peer".as_ref(),
+    ];
+    Some(PeerProgram { program, arguments: words.map(ToOwned::to_owned).to_vec() })
 }
 
 /// Serves the dashboard beside the daemon's work, if the settings say where. It ends with the office's waits; a port that is

@@ -99,6 +99,10 @@ fn show(context: &mut Context, status: &Status, build: &str) -> Result<(), Failu
         counted(status.looks, "look"),
         counted(status.steps, "step")
     ))?;
+    if !status.peers.is_empty() {
+        let peers: Vec<_> = status.peers.iter().map(|peer| safe::line(peer)).collect();
+        out.hanging("", &format!("listed for Claude Code: {}", peers.join("; ")))?;
+    }
     out.line(format!("files {}; ledger {}", check(&status.store), check(&status.ledger)))?;
     if status.replaced {
         out.line("its program was replaced: it ends when it has nothing to do")?;

@@ -17,7 +17,8 @@ use atm_clients::conversations::ConversationFormat;
 use atm_clients::hook::{self, HookEvent, HookInput};
 use atm_clients::{AgentClient, Folders};
 use atm_office::Office;
-use atm_office::mail::hook::{Caller, Hooked, Moment, Whose};
+use atm_office::mail::hook::{Caller, Moment, Whose};
+use atm_office::mail::push::Push;
 use atm_office::sessions::Arrival;
 use atm_store::{LockTimes, State, bounded_log};
 use atm_wire::brief::OPENING;
@@ -86,20 +87,26 @@ impl Hook {
         let (member, is_lead) = whose(context, &office, &input, who)?.unzip();
         let Some(moment) = moment else { return Ok(0) };
         // A session that is nobody's, or a lead's, is written to by its folder, too.
-        let arrival = arrival(context, &input, client, moment).filter(|_| is_lead.unwrap_or(true));
+        let arrival = arrival(context, &input, (client, conversation.as_deref()), moment);
+        let arrival = arrival.filter(|_| is_lead.unwrap_or(true));
         let session = arrival.map(|arrival| office.hook_session(&arrival, moment));
         let mut handovers = Vec::new();
-        for hooked in [member.flatten(), session].into_iter().flatten() {
-            let Hooked { handover, warnings } = hooked.map_err(|error| error.to_string())?;
-            for warning in warnings {
-                log(context.office.state(), self.event.as_deref(), &warning);
+        let mut leaves_mail = false;
+        for (hooked, is_sessions) in [(member.flatten(), false), (session, true)] {
+            let Some(hooked) = hooked.transpose().map_err(|error| error.to_string())? else { continue };
+            for warning in &hooked.warnings {
+                log(context.office.state(), self.event.as_deref(), warning);
             }
-            handovers.extend(handover);
-        }
-        if handovers.is_empty() {
-            return Ok(0);
+            leaves_mail |= is_sessions && hooked.leaves_mail;
+            handovers.extend(hooked.handover);
         }
         let budget = self.budget.unwrap_or(context.settings.budget.value);
+        if handovers.is_empty() {
+            if leaves_mail && let Some(push) = push(&input, arrival.as_ref(), budget) {
+                push.once(&office).map_err(|error| error.to_string())?;
+            }
+            return Ok(0);
+        }
         // Bytes are no fewer than characters, however a client counts those.
         let limit = budget.bytes().min(format.largest_text);
         let mut words = OPENING.to_owned();
@@ -154,7 +161,7 @@ fn conversation(client: AgentClient, input: &HookInput) -> Option<PathBuf> {
 fn arrival<'a>(
     context: &'a Context,
     input: &'a HookInput,
-    client: AgentClient,
+    (client, conversation): (AgentClient, Option<&'a Path>),
     moment: Moment,
 ) -> Option<Arrival<'a>> {
     let is_named = context.settings.taker().ok()?.is_some();
@@ -162,10 +169,27 @@ fn arrival<'a>(
     if is_named || session.is_empty() || input.member_inside().is_some() {
         return None;
     }
-    let transcript = input.transcript_path.as_deref().map(Path::new).filter(|path| path.is_absolute());
+    let transcript = conversation.filter(|path| path.is_absolute());
     let (cwd, begins) = (context.cwd.as_path(), moment == Moment::Begins);
-    let has_socket = env::var_os(SOCKET_VARIABLE).is_some_and(|path| !path.is_empty());
+    let has_socket = socket().is_some();
     Some(Arrival { client, session, cwd, transcript, parent: u64::from(parent_id()), begins, has_socket })
+}
+
+/// The session's socket, if its client handed us one.
+fn socket() -> Option<PathBuf> {
+    env::var_os(SOCKET_VARIABLE).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// The session that a turn ends in: what waits there begins another one, if no server does that.
+fn push(input: &HookInput, arrival: Option<&Arrival<'_>>, budget: Budget) -> Option<Push> {
+    let arrival = arrival.filter(|arrival| arrival.client == AgentClient::Claude)?;
+    Some(Push {
+        socket: socket()?,
+        session: input.session().to_owned(),
+        cwd: arrival.cwd.to_owned(),
+        parent: arrival.parent,
+        budget: budget.bytes(),
+    })
 }
 
 /// What the client says on stdin.

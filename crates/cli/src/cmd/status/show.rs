@@ -48,7 +48,7 @@ pub(crate) fn picture(out: &mut Out, picture: &TeamPicture, repeat: Repeat) -> R
         let style = Paint::ATTENTION;
         vec![
             Cell::styled(&format!("  {}", remedy(&attention.remedy(), &atm)), style),
-            out.times.in_words(&because(attention)).into(),
+            out.times.in_words(&attention.because()).into(),
         ]
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
@@ -99,8 +99,12 @@ fn headline(picture: &TeamPicture, found: &[&Attention], atm: &str) -> String {
         0 => String::new(),
         count => format!("; {count} waiting: {atm} pending"),
     };
+    let waiting = match picture.muted.len() {
+        0 => waiting,
+        count => format!("{waiting}; {count} muted: {atm} mute"),
+    };
     match found.len() {
-        0 if picture.pending.is_empty() => picture.looked.nothing(),
+        0 if picture.pending.is_empty() => format!("{}{waiting}", picture.looked.nothing()),
         0 => format!("nothing needs a look{waiting}"),
         1 => format!("1 needs a look: {}", names.join(", ")),
         count => format!("{count} need a look: {}{more}", names.join(", ")),
@@ -114,14 +118,6 @@ fn reason(picture: &TeamPicture, attention: &Attention) -> String {
     match &attention.who {
         Some(who) => format!("{who} ({}{long})", attention.reason.words()),
         None => format!("{}{long}", attention.reason.words()),
-    }
-}
-
-/// Why, with the end of the message's id, as everywhere else where people look.
-fn because(attention: &Attention) -> String {
-    match &attention.message {
-        Some(id) if !id.is_empty() => attention.what.replace(id.as_str(), &ids::short(id)),
-        _ => attention.what.clone(),
     }
 }
 

@@ -57,6 +57,15 @@ pub(super) const EXAMPLES: &[Examples] = &[
     ),
     ("pending", &["atm pending", "atm pending --json"]),
     ("stats", &["atm stats --since 7d", "atm stats --svg chart.svg"]),
+    (
+        "mute",
+        &[
+            "atm mute bob                    # nothing about bob needs a look, for a day",
+            "atm mute 7d1c9f02 --for 2h      # one message",
+            "atm mute                        # what is muted, and until when",
+            "atm mute bob --undo",
+        ],
+    ),
     ("ui", &["atm ui", "atm ui --team dev --theme contrast"]),
     ("watch", &["atm watch --for 10m", "atm watch bob --all --count 1", "atm watch --json --for 1h"]),
     (

@@ -43,6 +43,7 @@ fn without_any_setting_everything_is_below_home() {
     daemon.autostart  never  default
     web.port  -  default
     web.read_only  false  default
+    claude.native_peers  false  default
     context.budget  2000 tokens  default
     notify.command  -  default
     notify.webhook  -  default
@@ -102,6 +103,7 @@ fn each_place_is_stronger_than_the_one_before() {
     daemon.autostart  never  default
     web.port  -  default
     web.read_only  false  default
+    claude.native_peers  false  default
     context.budget  2000 tokens  default
     notify.command  -  default
     notify.webhook  -  default
@@ -186,6 +188,7 @@ fn an_empty_variable_counts_as_not_set() {
     daemon.autostart  never  default
     web.port  -  default
     web.read_only  false  default
+    claude.native_peers  false  default
     context.budget  2000 tokens  default
     notify.command  -  default
     notify.webhook  -  default
@@ -224,15 +227,15 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = "dev
     2>   |            ^
     2> invalid basic string, expected `"`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [bridge]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [claude], [bridge]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 2, column 1
     2>   |
     2> 2 | teem = "x"
     2>   | ^^^^
-    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`, `notify`, `web`, `bridge`
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [bridge]
+    2> unknown field `teem`, expected one of `root`, `state`, `team`, `as`, `color`, `delivery`, `archive`, `wake`, `pending`, `context`, `daemon`, `notify`, `web`, `claude`, `bridge`
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [claude], [bridge]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: TOML parse error at line 1, column 8
@@ -240,14 +243,14 @@ fn a_settings_file_that_is_wrong_is_named_with_the_place() {
     2> 1 | team = 7
     2>   |        ^
     2> invalid type: integer `7`, expected a string
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [bridge]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [claude], [bridge]
     [exit 6]
     $ atm send bob hello
     2> error: [HOME]/.config/atm/config.toml: color = "green": must be auto, always or never
-    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [bridge]
+    2>   hint: known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [claude], [bridge]
     [exit 6]
     $ atm members --json
-    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [bridge]"}}
+    2> {"error":{"code":"bad_settings","message":"[HOME]/.config/atm/config.toml: TOML parse error at line 1, column 7\n  |\n1 | as = [\n  |       ^\nunclosed array, expected `]`","hint":"known keys: root, state, team, as, color, and the tables [delivery], [archive], [wake], [pending], [context], [daemon], [notify], [web], [claude], [bridge]"}}
     [exit 6]
     "#);
     assert_eq!(fs::read(world.root().join("teams/dev/inboxes/bob.json")).unwrap(), b"[]");
@@ -368,6 +371,11 @@ fn the_document_names_values_and_files() {
         {
           "from": "default",
           "key": "web.read_only",
+          "value": "false"
+        },
+        {
+          "from": "default",
+          "key": "claude.native_peers",
           "value": "false"
         },
         {

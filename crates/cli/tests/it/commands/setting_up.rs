@@ -44,6 +44,7 @@ pub(super) const COMMANDS: &[&str] = &[
     "recall",
     "track",
     "pending",
+    "mute",
     "retry",
     "search",
     "tend",

@@ -4,6 +4,7 @@ mod control;
 mod disk;
 mod lifecycle;
 mod limits;
+mod peers;
 mod service;
 mod watching;
 

@@ -98,6 +98,9 @@ fn mail(all: &mut Holder) {
     let id =
         all.run("sent", "--as alice send team-lead question --ack-by 1ms")["id"].as_str().unwrap().to_owned();
     all.run("pending", "pending");
+    all.run("mutes", &format!("mute {id} alice"));
+    all.run("status", "status");
+    all.run("mutes", "mute alice --undo");
     all.run("sent", &format!("--as team-lead ack {id} got_it"));
     all.run("sent", &format!("--as team-lead reply {id} yes"));
     all.run("sent", "--as alice idle");

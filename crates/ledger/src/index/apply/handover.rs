@@ -28,6 +28,7 @@ impl Applier<'_> {
                     event: event.seq,
                     part: Some(part),
                     is_bound: evidence.no_later_than,
+                    is_frame: false,
                 };
                 self.put(&reached)?;
                 // It is about the inbox, and the same for all.
@@ -56,7 +57,8 @@ impl Applier<'_> {
         let inbox = self.inbox((root, team, event.incarnation), member)?;
         for id in &pushed.messages {
             if let Some(message) = self.number_of(inbox.number, id)? {
-                self.put(&Reached::new(event, inbox, message, Stage::Written.rank()))?;
+                let reached = Reached::new(event, inbox, message, Stage::Written.rank());
+                self.put(&Reached { is_frame: true, ..reached })?;
             }
         }
         Ok(())

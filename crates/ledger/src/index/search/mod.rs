@@ -8,6 +8,7 @@ mod words;
 use rusqlite::{OptionalExtension, params};
 
 use crate::error::LedgerError;
+use crate::index::trace::Place;
 use crate::index::{LONGEST_WAL, View};
 use crate::log::append::root_id;
 use crate::log::event::RootId;
@@ -39,6 +40,8 @@ pub struct Query {
     pub since: Option<i64>,
     /// Sent then or earlier.
     pub until: Option<i64>,
+    /// Behind this place, going from the newest to the oldest in the order in which they were recorded.
+    pub before: Option<Place>,
     /// At most so many, the newest.
     pub limit: usize,
 }
@@ -62,8 +65,10 @@ impl Ledger {
             let Some(root) = root_id(view.log, &query.root)? else { return Ok(Vec::new()) };
             // What other processes take in meanwhile is not found twice.
             let indexed = words::indexed(view.index)?;
+            let below = query.before.map_or(i64::MAX, |place| place.seq);
             let mut expression = self::expression(&terms, &[]);
-            let scan = Scan { view, query, root, above: indexed };
+            let scan = Scan { view, query, root, above: indexed, below };
+            let indexed = indexed.min(below.saturating_sub(1));
             let (mut found, may_begin_so) = scan.newest(&expression, &terms)?;
             matching(view, &expression, query, (root, indexed), &mut found)?;
             // The last one may be the start of a word, if it is no whole one.
@@ -128,7 +133,7 @@ fn matching(
     found: &mut Vec<Recorded>,
 ) -> rusqlite::Result<()> {
     let limit = i64::try_from(query.limit.saturating_sub(found.len())).unwrap_or(i64::MAX);
-    if limit == 0 || indexed == 0 {
+    if limit == 0 || indexed <= 0 {
         return Ok(());
     }
     // In the index the newest come first: see the schema. The order of the tables is given: the words decide.

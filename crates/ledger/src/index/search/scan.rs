@@ -21,6 +21,8 @@ pub(super) struct Scan<'a> {
     pub(super) root: RootId,
     /// The last number that is indexed.
     pub(super) above: i64,
+    /// The number that the wanted ones stand behind.
+    pub(super) below: i64,
 }
 
 impl Scan<'_> {
@@ -36,9 +38,9 @@ impl Scan<'_> {
         let mut judged = Judged::new(self, words);
         let [accepted, noticed, history] = [Kind::Accepted, Kind::Noticed, Kind::History].map(Kind::code);
         let mut next = self.view.log.prepare_cached(
-            "SELECT seq, body FROM events WHERE seq > ?1 AND kind IN (?2, ?3, ?4) ORDER BY seq DESC",
+            "SELECT seq, body FROM events WHERE seq > ?1 AND seq < ?5 AND kind IN (?2, ?3, ?4) ORDER BY seq DESC",
         )?;
-        let mut rows = next.query([self.above, accepted, noticed, history])?;
+        let mut rows = next.query([self.above, accepted, noticed, history, self.below])?;
         let mut room = Vec::new();
         while !judged.is_enough()
             && let Some(row) = rows.next()?

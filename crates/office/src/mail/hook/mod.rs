@@ -27,7 +27,7 @@ use crate::team::Team;
 use crate::view::{MessageView, Viewer};
 use unread::Unread;
 
-pub(crate) use pushed::PushedFrame;
+pub(crate) use pushed::{Process, PushedFrame};
 pub use whose::{Caller, Whose};
 pub(crate) use withheld::Withheld;
 
@@ -40,6 +40,8 @@ const IDLE: &str = "idle_notification";
 pub struct Hooked {
     /// What is to be put before the model, if anything.
     pub handover: Option<Handover>,
+    /// Whether the turn ends while mail waits that does not keep it going.
+    pub leaves_mail: bool,
     /// What went on beside it.
     pub warnings: Vec<String>,
 }
@@ -106,13 +108,21 @@ pub(crate) struct Record {
     /// What the client's user did not let in: no channel offers it to this conversation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) denied: Vec<String>,
-    /// The process that pushes, and when it started in the system's words.
+    /// The process that pushes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pusher: Option<(u64, String)>,
+    pub(crate) pusher: Option<Process>,
+    /// How many bytes of frames were shown in this turn.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) spent: usize,
     /// What kept it going already.
-    held: Vec<String>,
+    pub(crate) held: Vec<String>,
     /// Whether its last turn has ended.
     pub(crate) rests: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Record {
@@ -144,16 +154,17 @@ impl Record {
 impl Team<'_> {
     /// A client's hook was called, in `who`'s conversation.
     pub fn hook(&self, who: &MemberName, session: &str, moment: Moment) -> Result<Hooked, OfficeError> {
-        self.hook_but(who, session, moment, &Withheld::default())
+        self.hook_but(who, session, moment, || Ok(Withheld::default()))
     }
 
-    /// The same for one of several conversations that share an inbox: some of the mail in it is another's now.
+    /// The same for one of several conversations that share an inbox: some of the mail in it is another's now. That is asked when
+    /// nobody else can take any.
     pub(crate) fn hook_but(
         &self,
         who: &MemberName,
         session: &str,
         moment: Moment,
-        withheld: &Withheld,
+        withheld: impl FnOnce() -> Result<Withheld, OfficeError>,
     ) -> Result<Hooked, OfficeError> {
         let (office, team) = (self.office(), self.name());
         let mailbox = self.known_mailbox(who)?;
@@ -184,13 +195,13 @@ impl Team<'_> {
         let before = Record::read(&note)?;
         let mut record = before.clone().unwrap_or_default();
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
-        self.take_over_frames(who, &mailbox, &mut record)?;
+        self.take_over_frames(who, session, &mailbox, &mut record)?;
         if moment == Moment::Begins {
             record.presented.clear();
             note.forget_older(FORGOTTEN_AFTER);
         }
         let Unread { presented, mut new, left_out, owed, held, others } =
-            Unread::of(&mailbox, &record, withheld)?;
+            Unread::of(&mailbox, &record, &withheld()?)?;
         let mut warnings = Vec::new();
         record.presented = presented.iter().map(receipt).collect();
         record.held = held;
@@ -207,7 +218,7 @@ impl Team<'_> {
             new.extend(owed);
             // Also what an earlier turn left that was broken off: it is still before the model.
             let (owed, seen) = self.split_owed(held_by, &record, presented);
-            warnings = office.mark_presented(team, who, &mailbox, &seen)?;
+            warnings = office.mark_presented(team, (who, session), &mailbox, &seen)?;
             record.presented = owed.iter().map(receipt).collect();
             new.extend(owed);
         }
@@ -223,11 +234,14 @@ impl Team<'_> {
         };
         let silent = matches!(moment, Moment::Stops { .. }) && keeps_going.is_empty();
         record.rests = silent;
+        if silent {
+            record.spent = 0;
+        }
         if new.is_empty() || silent {
             if before.as_ref() != Some(&record) {
                 record.write(&note)?;
             }
-            return Ok(Hooked { handover: None, warnings });
+            return Ok(Hooked { handover: None, leaves_mail: silent && !new.is_empty(), warnings });
         }
         // A crash before it is presented must not leave a record of a conversation at rest.
         if let Some(before) = before.filter(|before| before.rests && !record.rests) {
@@ -246,7 +260,7 @@ impl Team<'_> {
             note,
             _turn: turn,
         };
-        Ok(Hooked { handover: Some(handover), warnings })
+        Ok(Hooked { handover: Some(handover), leaves_mail: false, warnings })
     }
 
     /// Of what was before the model: what still has to be acknowledged and has not kept the agent going, and the rest.
@@ -288,7 +302,7 @@ impl Office {
     fn mark_presented(
         &self,
         team: &TeamName,
-        who: &MemberName,
+        (who, session): (&MemberName, &str),
         mailbox: &Mailbox,
         seen: &[Message],
     ) -> Result<Vec<String>, OfficeError> {
@@ -297,7 +311,7 @@ impl Office {
         }
         // Without it, that it was handed over has to do.
         let ids: Vec<&str> = seen.iter().map(|message| message.id.as_str()).collect();
-        let _ = self.prove_presented(team, who, &ids);
+        let _ = self.prove_presented(team, (who, session), &ids);
         let marked = mailbox.mark_read(&seen.iter().map(Receipt::of).collect())?;
         let mut warnings: Vec<String> = marked.warnings.iter().map(ToString::to_string).collect();
         if let Err(error) = self.note_handed_over(team, who, mailbox, seen, "atm hook") {

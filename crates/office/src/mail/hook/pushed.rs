@@ -1,14 +1,19 @@
 //! Mail that was pushed into the conversation: offered to one channel at a time, so hooks leave it alone while it is on its way.
 
-use std::collections::HashSet;
-
+use atm_clients::claude::socket::Status;
 use atm_store::{Mailbox, SessionNote};
 use atm_wire::MemberName;
 use serde::{Deserialize, Serialize};
 
 use super::{Record, receipt};
 use crate::error::OfficeError;
+use crate::mail::push::{Doing, Moment};
+use crate::office::Office;
 use crate::team::Team;
+use crate::trail::transcript::Transcript;
+
+/// A process: its number, and when it started in the system's words.
+pub(crate) type Process = (u64, String);
 
 /// A frame that was given to a client, and is not in its conversation yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,13 +29,25 @@ pub(crate) struct PushedFrame {
     pub(crate) ids: Vec<String>,
     /// Their receipts.
     pub(crate) receipts: Vec<String>,
+    /// The client's process, which it was given to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) client: Option<Process>,
+    /// What the client said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said: Option<Status>,
+    /// Whether the ledger has what it said.
+    pub(crate) is_noted: bool,
 }
 
-impl Record {
-    /// The receipts of what hooks must not offer: it is on its way, or the client's user did not let it in.
-    pub(crate) fn in_another_channel(&self) -> HashSet<&str> {
-        let pushed = self.pushed.iter().flat_map(|frame| &frame.receipts);
-        pushed.chain(&self.denied).map(String::as_str).collect()
+impl Office {
+    /// Whether a process runs.
+    pub(crate) fn is_alive(&self, (pid, start): &Process) -> bool {
+        self.probe.started(*pid).is_some_and(|now| now == *start)
+    }
+
+    /// Whether the client that a frame was given to runs.
+    pub(crate) fn has_client(&self, frame: &PushedFrame) -> bool {
+        frame.client.as_ref().is_none_or(|client| self.is_alive(client))
     }
 }
 
@@ -42,30 +59,35 @@ impl Team<'_> {
         let note = SessionNote::of(&mailbox, session, &self.office().state);
         let _turn = mailbox.turn()?;
         let Some(mut record) = Record::read(&note)? else { return Ok(()) };
-        self.take_over_frames(who, &mailbox, &mut record)?;
+        self.take_over_frames(who, session, &mailbox, &mut record)?;
         record.presented.clear();
         record.signature = None;
         record.write(&note)
     }
 
-    /// Frames of a process that has ended are nobody's: what of them is in the conversation is marked as read, the rest is new
-    /// again.
+    /// Frames that no process looks after: what of them is in the conversation is marked as read, and what is lost is new again.
+    /// The client may still have the rest, whichever process gave it.
     pub(super) fn take_over_frames(
         &self,
         who: &MemberName,
+        session: &str,
         mailbox: &Mailbox,
         record: &mut Record,
     ) -> Result<(), OfficeError> {
-        let is_gone =
-            |(pid, start): &(u64, String)| self.office().probe.started(*pid).is_none_or(|now| now != *start);
-        if record.pushed.is_empty() || !record.pusher.as_ref().is_none_or(is_gone) {
+        let office = self.office();
+        if record.pushed.is_empty() || record.pusher.as_ref().is_some_and(|pusher| office.is_alive(pusher)) {
             return Ok(());
         }
         // Without the ledger it is offered once more than it need be.
         let _ = self.catch_up();
-        let frames = std::mem::take(&mut record.pushed);
-        let shown = frames.into_iter().filter(|frame| self.is_shown(frame)).flat_map(|frame| frame.receipts);
-        let shown: HashSet<String> = shown.collect();
+        let registered = office.registered_session(session);
+        let transcript = registered.and_then(|known| office.transcript_of_session(&known));
+        let moment = Moment {
+            now: office.now().as_millis(),
+            doing: if record.rests { Doing::Nothing } else { Doing::Turn },
+            asked_at: transcript.as_ref().and_then(Transcript::last_asked),
+        };
+        let shown = record.settle(|frame| self.is_shown(frame), |frame| office.has_client(frame), &moment);
         record.pusher = None;
         if shown.is_empty() {
             return Ok(());
@@ -73,7 +95,7 @@ impl Team<'_> {
         let mut messages = mailbox.list()?.messages;
         messages.retain(|message| shown.contains(&receipt(message)));
         // Warnings are about entries that are not ours to mend here.
-        self.office().mark_presented(self.name(), who, mailbox, &messages).map(drop)
+        office.mark_presented(self.name(), (who, session), mailbox, &messages).map(drop)
     }
 
     /// Whether a frame is in the conversation: its entry proves all that is in it.

@@ -10,6 +10,7 @@ use atm_wire::Message;
 
 use super::{Record, Withheld, receipt, wants_something};
 use crate::error::OfficeError;
+use crate::mail::push::{Channels, is_pushable};
 
 /// How much text of new mail is kept: more than any client takes at once.
 const MOST_TEXT: usize = 64 * 1024;
@@ -29,7 +30,7 @@ pub(super) struct Unread {
     pub(super) owed: Vec<Message>,
     /// The receipts of those that kept the conversation going.
     pub(super) held: Vec<String>,
-    /// How many are another conversation's now.
+    /// How many are another conversation's now, or another channel's.
     pub(super) others: usize,
 }
 
@@ -56,7 +57,7 @@ impl Unread {
     pub(super) fn of(mailbox: &Mailbox, record: &Record, withheld: &Withheld) -> Result<Self, OfficeError> {
         let presented: HashSet<&str> = record.presented.iter().map(String::as_str).collect();
         let held: HashSet<&str> = record.held.iter().map(String::as_str).collect();
-        let pushed = record.in_another_channel();
+        let channels = Channels::of(record);
         let empty = || (Self::default(), Room::default(), Room::default());
         let ((mut unread, ..), _) = mailbox.fold(empty, |(all, wanted, others), message| {
             if message.read && message.ack_id().is_none() {
@@ -77,7 +78,7 @@ impl Unread {
                 all.presented.push(message);
                 return;
             }
-            if withheld.has(&message, &receipt) || pushed.contains(receipt.as_str()) {
+            if withheld.has(&message, &receipt) || !channels.may_present(&receipt, is_pushable(&message)) {
                 all.others += 1;
                 return;
             }

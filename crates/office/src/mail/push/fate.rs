@@ -1,8 +1,8 @@
 //! What became of a frame that the conversation does not show: still on its way, lost, or refused.
 //!
 //! A client takes a frame without a word and shows it between two tool calls, or in a turn of its own; it may also drop it
-//! without a word, and a client that dies loses what it had. So only what a later turn does not show is lost, and nothing is
-//! offered again within the time in which a client takes equal words for one message.
+//! without a word, and a client that dies loses what it had. So only what the model was not given when it was asked later is lost,
+//! and nothing is offered again within the time in which a client takes equal words for one message.
 
 use atm_clients::claude::socket::Status;
 
@@ -25,8 +25,8 @@ pub(crate) enum Doing {
 pub(crate) struct Moment {
     pub(crate) now: i64,
     pub(crate) doing: Doing,
-    /// When its last turn began, if its conversation says so.
-    pub(crate) turn_began: Option<i64>,
+    /// When its model was last asked, as far as its conversation says so: by a prompt, or with what a tool gave back.
+    pub(crate) asked_at: Option<i64>,
 }
 
 /// What became of a frame.
@@ -36,6 +36,8 @@ pub(crate) enum Fate {
     Open,
     /// It is not shown, and will not be.
     Lost,
+    /// The client that had it has ended.
+    Free,
     /// The client's user has to decide on it, and may take five minutes.
     Held,
     /// The client's user let nothing in: that is for the user to change.
@@ -44,20 +46,21 @@ pub(crate) enum Fate {
     Refused,
 }
 
-/// What became of a frame that was sent at `sent_at` and is not in the conversation.
-pub(crate) fn fate(sent_at: i64, receipt: Option<&Status>, moment: &Moment) -> Fate {
+/// What became of a frame that was given at `sent_at` and is not in the conversation. `lives`: the client that it was given to runs.
+pub(crate) fn fate(sent_at: i64, receipt: Option<&Status>, lives: bool, moment: &Moment) -> Fate {
     match receipt {
-        Some(Status::Held) => return Fate::Held,
         Some(Status::Denied) => return Fate::Denied,
+        _ if !lives => return Fate::Free,
+        Some(Status::Held) => return Fate::Held,
         Some(Status::Expired) => return Fate::Refused,
         Some(Status::Dropped(_)) => return Fate::Lost,
         Some(Status::Delivered) | None => {}
     }
     let is_due = |since: i64| moment.now.saturating_sub(since) >= PATIENCE_MS;
-    let later_turn = moment.turn_began.filter(|began| *began > sent_at.saturating_add(CLOCKS_MS));
-    match (moment.doing, later_turn) {
+    let asked_later = moment.asked_at.filter(|asked| *asked > sent_at.saturating_add(CLOCKS_MS));
+    match (moment.doing, asked_later) {
         (Doing::Nothing, _) if is_due(sent_at) => Fate::Lost,
-        (Doing::Turn, Some(began)) if is_due(began) => Fate::Lost,
+        (Doing::Turn, Some(asked)) if is_due(asked) => Fate::Lost,
         _ => Fate::Open,
     }
 }
@@ -67,17 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_later_turn_does_not_show_is_lost() {
+    fn only_what_a_model_that_was_asked_later_was_not_given_is_lost() {
         let sent = 100_000;
         let dropped = Status::Dropped("rate-limited".into());
-        for (receipt, after, doing, turn_began, expected) in [
+        for (receipt, after, doing, asked_at, expected) in [
             (None, 29_999, Doing::Nothing, None, Fate::Open),
             (None, 30_000, Doing::Nothing, None, Fate::Lost),
             // It comes between two tool calls, and a tool may take long; so may its user.
             (None, 600_000, Doing::Turn, None, Fate::Open),
             (None, 600_000, Doing::Turn, Some(sent - 5_000), Fate::Open),
             (None, 600_000, Doing::Turn, Some(sent + 500), Fate::Open),
-            // A turn that began later would have begun with it.
+            // A model that was asked later would have been given it.
             (None, 60_000, Doing::Turn, Some(sent + 31_000), Fate::Open),
             (None, 61_000, Doing::Turn, Some(sent + 31_000), Fate::Lost),
             (Some(&Status::Held), 600_000, Doing::Nothing, None, Fate::Held),
@@ -86,12 +89,12 @@ mod tests {
             (Some(&Status::Expired), 0, Doing::Turn, None, Fate::Refused),
             (Some(&dropped), 0, Doing::Turn, None, Fate::Lost),
         ] {
-            let moment = Moment { now: sent + after, doing, turn_began };
-            assert_eq!(
-                fate(sent, receipt, &moment),
-                expected,
-                "{receipt:?} {after} {doing:?} {turn_began:?}"
-            );
+            let moment = Moment { now: sent + after, doing, asked_at };
+            let case = format!("{receipt:?} {after} {doing:?} {asked_at:?}");
+            assert_eq!(fate(sent, receipt, true, &moment), expected, "{case}");
+            // A client that has ended shows nothing any more; what its user said holds.
+            let after_its_end = if expected == Fate::Denied { Fate::Denied } else { Fate::Free };
+            assert_eq!(fate(sent, receipt, false, &moment), after_its_end, "{case}");
         }
     }
 }

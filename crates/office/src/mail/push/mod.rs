@@ -3,16 +3,21 @@
 //! Several letters go into one frame, each with its id. The frame's event lists them before it is given to the client; the
 //! client keeps the frame's id beside the text, so one entry of the conversation proves exactly these letters. `pace` keeps
 //! within the client's limits, the budget of a turn bounds what a turn is given, and `fate` says when a frame that is not
-//! shown is lost. What is on its way by push is offered by no hook, and the other way round.
+//! shown is lost. `channel` says which letters push may offer and which a hook, `settle` what became of frames; both are kept in
+//! the note on the conversation, so that any number of processes, servers and hooks, act on the same.
 //!
 //! Only the mailboxes of sessions are pushed to. The client of a team's member looks into its inbox itself.
 
+mod channel;
 mod fate;
 mod pace;
 mod plan;
 mod pusher;
 mod session;
+mod settle;
 mod text;
 
+pub(crate) use channel::{Channels, is_pushable};
+pub(crate) use fate::{Doing, Moment};
 pub use pace::{Limits, Pace};
 pub use session::Push;

@@ -1,34 +1,31 @@
 //! One pass of pushing: what is shown is marked, what is lost is free again, and the next frame is given.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use atm_clients::claude::socket::{Receipt, SocketError, Status};
 use atm_ledger::{Evidence, Frame, Handover, Stage};
 use atm_store::{Mailbox, Receipt as MailReceipt, SessionNote, fresh_id};
-use atm_wire::payload::Content;
 use atm_wire::{MemberName, Message, visible};
 
-use super::fate::{Doing, Fate, Moment, fate};
+use super::channel::{Channels, is_pushable};
+use super::fate::{Doing, Moment};
 use super::pace::{Limits, Pace};
 use super::plan::{Next, Under, Waiting, next};
 use super::text::Words;
 use crate::error::OfficeError;
-use crate::mail::hook::{PushedFrame, Record, receipt};
+use crate::mail::hook::{Process, PushedFrame, Record, receipt};
 use crate::office::Office;
-use crate::protocol::policy::{May, may};
 use crate::sessions;
 use crate::team::Team;
 use crate::trail::effects;
 use crate::trail::look::{READ, UNREAD, in_inbox};
 use crate::trail::transcript::Transcript;
 
-/// After so many frames that were lost, a letter is left to the hooks.
-const MOST_LOST: u32 = 2;
-/// Notices that say little, of which hooks make one line.
-const NOTICES: [&str; 2] = ["idle_notification", "heartbeat"];
-
 /// A client's session, as it is pushed to. Tests have one of their own.
 pub(crate) trait Client {
+    /// Its process.
+    fn process(&self) -> Process;
+
     /// The present conversation, and what it does; nothing if the session is over. Where the client does not say what it
     /// does, its conversation is asked.
     fn session(&mut self) -> Option<(String, Option<Doing>)>;
@@ -46,15 +43,12 @@ pub(crate) struct Pusher<C> {
     office: Office,
     client: C,
     mailbox: MemberName,
-    /// Ourselves: the process, and when it started.
-    process: (u64, String),
+    /// Ourselves.
+    process: Process,
     /// What a turn may be given, in bytes.
     budget: usize,
     pace: Pace,
     session: Option<String>,
-    receipts: HashMap<String, Status>,
-    /// How many bytes of frames were shown in this turn.
-    shown: usize,
     /// How long the conversation was when it was last looked at.
     looked_at: u64,
 }
@@ -80,10 +74,27 @@ impl<C: Client> Pusher<C> {
             budget,
             pace: Pace::new(Limits::CLAUDE),
             session: None,
-            receipts: HashMap::new(),
-            shown: 0,
             looked_at: 0,
         }
+    }
+
+    /// The session that it pushes into.
+    pub(crate) fn client(&self) -> &C {
+        &self.client
+    }
+
+    /// Another mailbox, from now on.
+    pub(crate) fn set_mailbox(&mut self, mailbox: MemberName) {
+        self.mailbox = mailbox;
+    }
+
+    /// Whether another process pushes into this session.
+    pub(crate) fn has_another(&mut self) -> Result<bool, OfficeError> {
+        let Some((session, _)) = self.client.session() else { return Ok(false) };
+        let inbox = self.office.mailbox(&sessions::team_name(), &self.mailbox);
+        let record = Record::read(&SessionNote::of(&inbox, &session, &self.office.state))?;
+        let pusher = record.and_then(|record| record.pusher).filter(|pusher| *pusher != self.process);
+        Ok(pusher.is_some_and(|pusher| self.office.is_alive(&pusher)))
     }
 
     /// One pass.
@@ -94,7 +105,7 @@ impl<C: Client> Pusher<C> {
             if let Some(before) = self.session.replace(session.clone()) {
                 self.forget(&before)?;
             }
-            (self.shown, self.looked_at) = (0, 0);
+            self.looked_at = 0;
         }
         let office = self.office.clone();
         let team = office.team(&sessions::team_name())?;
@@ -110,26 +121,34 @@ impl<C: Client> Pusher<C> {
         }
         let turn = inbox.turn()?;
         let mut record = Record::read(&note)?.unwrap_or_default();
+        // Kept before anything else is done: a client says it once.
+        if record.hear(self.client.receipts()) {
+            record.write(&note)?;
+        }
         let before = record.clone();
         let moment = self.moment(doing, transcript.as_ref(), &record);
+        if moment.doing == Doing::Nothing {
+            record.spent = 0;
+        }
+        if !record.pusher.as_ref().is_some_and(|pusher| office.is_alive(pusher)) {
+            record.pusher = Some(self.process.clone());
+        }
         let messages = unread(&inbox)?;
         let read = self.settle(&team, &inbox, &mut record, &messages, &moment)?;
         let withheld = office.withheld(&self.mailbox, &session)?;
-        let elsewhere = record.in_another_channel();
-        let presented = record.presented.iter().chain(&read).map(String::as_str);
-        let offered: HashSet<&str> = presented.chain(elsewhere).collect();
+        let channels = Channels::of(&record);
         let waiting: Vec<(&Message, String, u32)> = messages
             .iter()
-            .filter(|message| !message.read && is_pushable(message))
             .map(|message| (message, receipt(message)))
             .filter(|(message, receipt)| {
-                !offered.contains(receipt.as_str()) && !withheld.has(message, receipt)
+                channels.may_push(receipt, is_pushable(message))
+                    && !read.contains(receipt)
+                    && !withheld.has(message, receipt)
             })
             .map(|(message, receipt)| {
-                let lost = record.lost.get(&receipt).copied().unwrap_or(0);
+                let lost = channels.times_lost(&receipt);
                 (message, receipt, lost)
             })
-            .filter(|(.., lost)| *lost < MOST_LOST)
             .collect();
         let shown: Vec<(String, String)> = waiting.iter().map(|(message, ..)| heading(message)).collect();
         let letters: Vec<Waiting> = waiting
@@ -145,7 +164,7 @@ impl<C: Client> Pusher<C> {
             .collect();
         let under = Under {
             frames: record.pushed.len(),
-            bytes: self.shown + record.pushed.iter().map(|frame| frame.bytes).sum::<usize>(),
+            bytes: record.spent + record.pushed.iter().map(|frame| frame.bytes).sum::<usize>(),
             last_at: record.pushed.iter().map(|frame| frame.at).max().unwrap_or_default(),
         };
         let (text, count) = match next(&letters, &under, &self.pace, &moment, self.budget) {
@@ -163,6 +182,8 @@ impl<C: Client> Pusher<C> {
             bytes: text.len(),
             ids: waiting[..count].iter().map(|(message, ..)| message.id.clone()).collect(),
             receipts: waiting[..count].iter().map(|(_, receipt, _)| receipt.clone()).collect(),
+            client: Some(self.client.process()),
+            ..PushedFrame::default()
         };
         let id = frame.frame.clone();
         let listed = Frame { frame: id.clone(), session: session.clone(), messages: frame.ids.clone() };
@@ -171,7 +192,6 @@ impl<C: Client> Pusher<C> {
         let key = team.inbox_key(&self.mailbox);
         office.books.with(|ledger| ledger.push(&key, &listed, &evidence, moment.now))?;
         record.pushed.push(frame);
-        record.pusher = Some(self.process.clone());
         record.signature = None;
         record.write(&note)?;
         drop(turn);
@@ -182,17 +202,14 @@ impl<C: Client> Pusher<C> {
         Ok(Passed::Until(Some(moment.now)))
     }
 
-    fn moment(&mut self, doing: Option<Doing>, transcript: Option<&Transcript>, record: &Record) -> Moment {
+    fn moment(&self, doing: Option<Doing>, transcript: Option<&Transcript>, record: &Record) -> Moment {
         let now = self.office.now().as_millis();
         let is_quiet = || transcript.is_none_or(|it| now.saturating_sub(it.changed_at) > QUIET_MS);
         let doing =
             doing.unwrap_or_else(|| if record.rests || is_quiet() { Doing::Nothing } else { Doing::Turn });
-        if doing == Doing::Nothing {
-            self.shown = 0;
-        }
-        let turn_began =
-            (!record.pushed.is_empty()).then(|| transcript.and_then(Transcript::last_turn)).flatten();
-        Moment { now, doing, turn_began }
+        let asked_at =
+            (!record.pushed.is_empty()).then(|| transcript.and_then(Transcript::last_asked)).flatten();
+        Moment { now, doing, asked_at }
     }
 
     /// Marks what is shown, frees what is lost, and records what the client says of the rest. Gives the receipts of what it
@@ -205,45 +222,16 @@ impl<C: Client> Pusher<C> {
         messages: &[Message],
         moment: &Moment,
     ) -> Result<HashSet<String>, OfficeError> {
-        let new: HashSet<String> = self
-            .client
-            .receipts()
-            .into_iter()
-            .map(|said| {
-                let frame = said.frame.clone();
-                self.receipts.insert(said.frame, said.status);
-                frame
-            })
-            .collect();
-        let mut read: HashSet<String> = HashSet::new();
-        for frame in std::mem::take(&mut record.pushed) {
-            if team.is_shown(&frame) {
-                self.shown += frame.bytes;
-                self.receipts.remove(&frame.frame);
-                read.extend(frame.receipts);
-                continue;
-            }
-            let said = self.receipts.get(&frame.frame).cloned();
-            let fate = fate(frame.at, said.as_ref(), moment);
-            if let Some(said) = said.filter(|_| new.contains(&frame.frame)) {
-                self.note_receipt(team, &frame, &said, messages)?;
-                if matches!(said, Status::Dropped(_)) {
-                    self.pace.back_off(moment.now);
-                }
-            }
-            match fate {
-                Fate::Open | Fate::Held => record.pushed.push(frame),
-                Fate::Lost => {
-                    for letter in frame.receipts {
-                        *record.lost.entry(letter).or_default() += 1;
-                    }
-                }
-                Fate::Refused => {
-                    record.lost.extend(frame.receipts.into_iter().map(|letter| (letter, MOST_LOST)));
-                }
-                Fate::Denied => record.denied.extend(frame.receipts),
+        for frame in &mut record.pushed {
+            let Some(said) = frame.said.clone().filter(|_| !frame.is_noted) else { continue };
+            self.note_receipt(team, frame, &said, messages)?;
+            frame.is_noted = true;
+            if matches!(said, Status::Dropped(_)) {
+                self.pace.back_off(moment.now);
             }
         }
+        let office = &self.office;
+        let read = record.settle(|frame| team.is_shown(frame), |frame| office.has_client(frame), moment);
         let seen: Vec<&Message> =
             messages.iter().filter(|message| read.contains(&receipt(message))).collect();
         if !seen.is_empty() {
@@ -346,17 +334,6 @@ fn unread(inbox: &Mailbox) -> Result<Vec<Message>, OfficeError> {
     Ok(messages)
 }
 
-/// Only plain mail is pushed, and what anyone may send; notices that say little are left to the hooks.
-fn is_pushable(message: &Message) -> bool {
-    match message.content() {
-        Content::Text => true,
-        Content::Protocol(parsed) => {
-            let kind = parsed.payload.kind();
-            may(kind) == May::Anyone && !NOTICES.contains(&kind)
-        }
-    }
-}
-
 /// Whom a message is from, and when it was sent, as a frame says it.
 fn heading(message: &Message) -> (String, String) {
     let name = visible::name(&message.from);
@@ -364,10 +341,10 @@ fn heading(message: &Message) -> (String, String) {
         Some(team) => format!("{name}@{}", visible::name(&team)),
         None => name.into_owned(),
     };
-    let at = message.sent_at.map_or_else(|| message.timestamp.clone(), |at| at.to_string());
-    // To the minute: the day is the reader's own, most often.
-    let minute = at.get(11..16).map(|minute| format!("{minute}Z")).unwrap_or(at);
-    (from, minute)
+    // To the minute: the day is the reader's own, most often. What is no time is its writer's words, and not repeated.
+    let at = message.sent_at.map(|at| at.to_string());
+    let minute = at.as_deref().and_then(|at| at.get(11..16)).map(|minute| format!("{minute}Z"));
+    (from, minute.unwrap_or_else(|| "an unknown time".to_owned()))
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@ use atm_clients::claude::sessions::{self, Activity};
 use atm_clients::claude::socket::{self, Mailbag, Receipt, SocketError};
 use atm_store::watch::Stop;
 use atm_store::{LockTimes, bounded_log};
-use atm_wire::Stamp;
+use atm_wire::{MemberName, Stamp};
 
 use super::fate::Doing;
 use super::pusher::{Client, Passed, Pusher};
 use crate::error::OfficeError;
+use crate::mail::hook::Process;
 use crate::office::Office;
 use crate::sessions::Arrival;
 
@@ -46,23 +47,73 @@ impl Push {
     /// Pushes mail for the session's folder into its conversation, until somebody says stop or the session is over. What goes
     /// wrong is in the log of hooks, and tried again: mail that is not pushed comes by the hooks.
     pub fn run(&self, office: &Office, stop: &Stop) {
-        let office = office.clone().with_lock_times(LockTimes { wait: LOCK_PATIENCE, ..office.lock_times() });
+        let office = hurried(office);
         let mut told = String::new();
         while !stop.is_stopped() {
-            let Err(error) = self.serve(&office, stop) else { return };
-            let words = error.to_string();
-            if words != told {
-                // There is nobody else to tell.
-                let _ =
-                    bounded_log::note(&office.state().hook_log(), &format!("{} push {words}", office.now()));
-                told = words;
-            }
+            let Err(error) = self.serve(&office, stop, &mut told) else { return };
+            self.tell(&office, &error, &mut told);
             stop.wait(AGAIN_AFTER);
         }
     }
 
-    fn serve(&self, office: &Office, stop: &Stop) -> Result<(), OfficeError> {
-        let Some(client) = office.probe.client_above(self.parent) else { return Ok(()) };
+    /// Pushes what waits now, for a process that is about to end: a hook at the end of a turn. Another process that pushes into this
+    /// session is left to do it, and so is a session that nobody sits before: it may end at any moment.
+    pub fn once(&self, office: &Office) -> Result<(), OfficeError> {
+        let office = hurried(office);
+        let Some((mut pusher, _)) = self.pusher(&office)? else { return Ok(()) };
+        if pusher.client().is_interactive() && !pusher.has_another()? {
+            pusher.pass()?;
+        }
+        Ok(())
+    }
+
+    fn serve(&self, office: &Office, stop: &Stop, told: &mut String) -> Result<(), OfficeError> {
+        let Some((mut pusher, inbox)) = self.pusher(office)? else { return Ok(()) };
+        stop.wait(FIRST_FRAME_AFTER);
+        let registry = office.root().path().join("sessions");
+        let folders = inbox.parent().map(Path::to_owned).into_iter().chain([registry]);
+        let mut watch = office.hub().folders_until(folders.filter(|folder| folder.is_dir()), stop);
+        while !stop.is_stopped() {
+            let until = match pusher.pass() {
+                Ok(Passed::Over) => return Ok(()),
+                Ok(Passed::Until(until)) => until.unwrap_or(office.now().as_millis() + RESCAN_MS),
+                // The mailbox may be gone: it is made again. The pace goes on as it was, which is the client's to set.
+                Err(error) => {
+                    self.tell(office, &error, told);
+                    stop.wait(AGAIN_AFTER);
+                    let (mailbox, _) = self.mailbox(office)?;
+                    pusher.set_mailbox(mailbox);
+                    continue;
+                }
+            };
+            let deadline = office.clock.instant_of(Stamp::from_millis(until));
+            watch.wait_for_change(deadline);
+            if watch.is_over() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// What pushes into the session, and the inbox whose mail that is; nothing if it was not started by one.
+    pub(crate) fn pusher(&self, office: &Office) -> Result<Option<(Pusher<Claude>, PathBuf)>, OfficeError> {
+        let Some(client) = office.probe.client_above(self.parent) else { return Ok(None) };
+        let (mailbox, inbox) = self.mailbox(office)?;
+        let claude = Claude {
+            office: office.clone(),
+            push: self.clone(),
+            pid: client.pid,
+            start: client.start,
+            // Without one there are no receipts, and all else is the same.
+            bag: Mailbag::beside(&self.socket, std::process::id()).ok(),
+            known: self.session.clone(),
+        };
+        let budget = self.budget.min(socket::LONGEST_TEXT);
+        Ok(Some((Pusher::new(office, claude, mailbox, budget), inbox)))
+    }
+
+    /// The mailbox of the folder that the session works in, and where it is; made if there is none.
+    fn mailbox(&self, office: &Office) -> Result<(MemberName, PathBuf), OfficeError> {
         let arrival = Arrival {
             client: AgentClient::Claude,
             session: &self.session,
@@ -75,38 +126,29 @@ impl Push {
         let folder = office.register_session(&arrival)?.folder;
         let mailbox = office.make_mailbox_of_folder(&folder)?;
         let inbox = office.mailbox(&crate::sessions::team_name(), &mailbox).file();
-        stop.wait(FIRST_FRAME_AFTER);
-        let claude = Claude {
-            office: office.clone(),
-            push: self.clone(),
-            pid: client.pid,
-            start: client.start,
-            // Without one there are no receipts, and all else is the same.
-            bag: Mailbag::beside(&self.socket, std::process::id()).ok(),
-            known: self.session.clone(),
-        };
-        let mut pusher = Pusher::new(office, claude, mailbox, self.budget);
-        let registry = office.root().path().join("sessions");
-        let folders = inbox.parent().map(Path::to_owned).into_iter().chain([registry]);
-        let mut watch = office.hub().folders_until(folders.filter(|folder| folder.is_dir()), stop);
-        while !stop.is_stopped() {
-            let until = match pusher.pass()? {
-                Passed::Over => return Ok(()),
-                Passed::Until(until) => until.unwrap_or(office.now().as_millis() + RESCAN_MS),
-            };
-            let deadline = office.clock.instant_of(Stamp::from_millis(until));
-            watch.wait_for_change(deadline);
-            if watch.is_over() {
-                return Ok(());
-            }
-        }
-        Ok(())
+        Ok((mailbox, inbox))
     }
+
+    /// Puts into the log of hooks what went wrong, once.
+    fn tell(&self, office: &Office, error: &OfficeError, told: &mut String) {
+        let words = error.to_string();
+        if words != *told {
+            // There is nobody else to tell.
+            let line = format!("{} push into {}: {words}", office.now(), self.session);
+            let _ = bounded_log::note(&office.state().hook_log(), &line);
+            *told = words;
+        }
+    }
+}
+
+/// An office that does not wait for long: nobody waits for it.
+fn hurried(office: &Office) -> Office {
+    office.clone().with_lock_times(LockTimes { wait: LOCK_PATIENCE, ..office.lock_times() })
 }
 
 /// A session of Claude Code, as a process that it started sees it.
 #[derive(Debug)]
-struct Claude {
+pub(crate) struct Claude {
     office: Office,
     push: Push,
     pid: u64,
@@ -142,7 +184,19 @@ impl Claude {
     }
 }
 
+impl Claude {
+    /// Whether a person sits before the session, as far as its client says so.
+    fn is_interactive(&self) -> bool {
+        let live = sessions::live(self.office.root().path(), |pid| self.office.probe.started(pid));
+        live.iter().any(|session| session.pid == self.pid && session.is_interactive)
+    }
+}
+
 impl Client for Claude {
+    fn process(&self) -> Process {
+        (self.pid, self.start.clone())
+    }
+
     fn session(&mut self) -> Option<(String, Option<Doing>)> {
         let started = self.office.probe.started(self.pid)?;
         if !self.start.is_empty() && !started.is_empty() && started != self.start {
@@ -168,6 +222,12 @@ impl Client for Claude {
     }
 
     fn receipts(&mut self) -> Vec<Receipt> {
-        self.bag.as_ref().map(|bag| bag.receipts(|pid| self.is_client(pid))).unwrap_or_default()
+        let Some(mut bag) = self.bag.take() else { return Vec::new() };
+        let receipts = bag.receipts(|pid| self.is_client(pid));
+        self.bag = Some(bag);
+        receipts
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ use atm_wire::{MemberName, TeamName};
 use super::ATTEMPTS;
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::sessions;
 use crate::trail::intake::{Outline, outline};
 use crate::trail::seen::{Basis, Candidate, Frames, Seen, Used, entry_ids, judge_seen};
 use crate::trail::transcript::{Shape, Shown, Transcript};
@@ -57,23 +58,31 @@ impl Office {
         Ok(gains)
     }
 
-    /// Looks for mail in the conversation that a hook of `who`'s client was called in last: it is about to be marked, and its
+    /// Looks for mail in the conversation `session` of `who`'s client, in which a hook was called: it is about to be marked, and its
     /// place there is a better proof than that it was handed over. Clients write their conversations a moment late, so it is
     /// looked for a few times.
     pub(crate) fn prove_presented(
         &self,
         team: &TeamName,
-        who: &MemberName,
+        (who, session): (&MemberName, &str),
         ids: &[&str],
     ) -> Result<(), OfficeError> {
         let ties = self.ties(team);
-        let Some(tie) = ties.of(who.as_str()).last().filter(|_| self.books.exist()) else { return Ok(()) };
+        let conversation = || {
+            if sessions::is_team(team) {
+                return self.transcript_of_session(&self.registered_session(session)?);
+            }
+            ties.of(who.as_str()).last()?.transcript()
+        };
+        if !self.books.exist() || conversation().is_none() {
+            return Ok(());
+        }
         // What the ledger does not know yet would be passed over for good.
         self.look_at_inbox(team, who, None)?;
         let inbox = self.inbox_key(team, who);
         for wait in LATE_BY {
             thread::sleep(wait);
-            let Some(transcript) = tie.transcript() else { return Ok(()) };
+            let Some(transcript) = conversation() else { return Ok(()) };
             let transcripts = [transcript];
             let gains = self.read_conversations(&inbox, &transcripts)?;
             self.prove_seen(team, &inbox, &transcripts, gains)?;

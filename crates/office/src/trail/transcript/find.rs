@@ -54,12 +54,13 @@ impl Office {
 
     /// Those that a client keeps below the shared tree.
     fn conversations_in_tree(&self, team: &TeamName, config: Option<&TeamConfig>) -> Conversations {
+        // Of any client's: whether this one has conversations says nothing about those of others.
+        if sessions::is_team(team) {
+            return self.conversations_of_sessions(config);
+        }
         let projects = self.root.path().join("projects");
         if !projects.is_dir() {
             return Conversations::default();
-        }
-        if sessions::is_team(team) {
-            return self.conversations_of_sessions(config);
         }
         let lead = self.follow_lead(team, config);
         let scratch = Scratch::of_owners(&self.root, &self.state);

@@ -16,7 +16,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use atm_clients::claude::transcript::{begins_turn, time_of};
+use atm_clients::claude::transcript::{Part, begins_turn, part_of, time_of};
 use atm_clients::conversations::ConversationFormat;
 use atm_clients::shown::SIGNS;
 pub(crate) use atm_clients::shown::{Shape, Shown};
@@ -168,6 +168,26 @@ impl Transcript {
         time_of(&entry).or_else(|| (at == 0).then_some(self.changed_at))
     }
 
+    /// When the model was last asked, in milliseconds since the epoch: the last words before its last answer, of whichever part
+    /// that is there. What a client had for it by then is in the conversation.
+    pub(crate) fn last_asked(&self) -> Option<i64> {
+        let is_inside = self.is_inside();
+        let text = self.end(LAST_TURN_WITHIN)?;
+        let (mut last_words, mut answer, mut asked) = (None, None, None);
+        for line in text.lines() {
+            let Some(part) = Object::parse(line).ok().and_then(|entry| part_of(&entry, is_inside)) else {
+                continue;
+            };
+            match part {
+                Part::Words(at) => last_words = at,
+                // An answer has several entries, and what its tools gave back may stand between them.
+                Part::Answer(id) if answer.as_ref() != Some(&id) => (answer, asked) = (Some(id), last_words),
+                Part::Answer(_) => {}
+            }
+        }
+        asked
+    }
+
     /// The client that writes it.
     pub(crate) fn client(&self) -> Option<Writer> {
         self.end(CLIENT_WITHIN)?.lines().rev().find_map(|line| {
@@ -251,5 +271,36 @@ mod tests {
             2,
             "it is another file"
         );
+    }
+
+    /// An answer has an entry for each of its parts, and what a quick tool gave back may stand between them: the model was not
+    /// asked again then.
+    #[test]
+    fn a_model_was_asked_where_another_answer_follows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let words = |at: &str| {
+            format!(
+                r#"{{"type":"user","timestamp":"2026-11-15T12:00:0{at}.000Z","message":{{"content":"x"}}}}"#
+            )
+        };
+        let answer = |id: &str| format!(r#"{{"type":"assistant","message":{{"id":"{id}"}}}}"#);
+        let noon = 1_794_744_000_000;
+        let inside = words("8").replace(r#""user","#, r#""user","isSidechain":true,"#);
+        let mut text = String::new();
+        for (line, expected) in [
+            (words("1"), None),
+            (answer("a"), Some(noon + 1_000)),
+            (words("5"), Some(noon + 1_000)),
+            (answer("a"), Some(noon + 1_000)),
+            ("no JSON".to_owned(), Some(noon + 1_000)),
+            (inside, Some(noon + 1_000)),
+            (answer("b"), Some(noon + 5_000)),
+        ] {
+            text.push_str(&line);
+            text.push('\n');
+            fs::write(&path, &text).unwrap();
+            assert_eq!(Transcript::at(&path).unwrap().last_asked(), expected, "{text}");
+        }
     }
 }

@@ -38,6 +38,10 @@ fn is_entry(name: &str) -> bool {
 }
 
 fn read(path: &Path) -> Option<Registered> {
+    // A pipe of that name would be waited for.
+    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return None;
+    }
     let mut text = String::new();
     File::open(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
     let entry = Object::parse(&text).ok()?;

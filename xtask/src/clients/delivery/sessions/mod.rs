@@ -2,6 +2,7 @@
 //! push or by hooks. In each state it is counted what was sent, what the model was sent, what atm proved and how long it took.
 
 mod burst;
+mod peers;
 mod report;
 mod scene;
 mod states;
@@ -21,26 +22,47 @@ const VERSIONS: [&str; 3] = ["2.1.325", "2.1.282", "2.1.197"];
 #[derive(clap::Args)]
 pub(in crate::clients) struct SessionChoice {
     /// This version of Claude Code only (repeatable)
-    #[arg(long, value_name = "VERSION", requires = "sessions")]
+    #[arg(long, value_name = "VERSION")]
     session_version: Vec<String>,
     /// This state only (repeatable): idle, busy, dialog, bypass, cleared, killed, resumed, burst
     #[arg(long, value_name = "STATE", requires = "sessions")]
     session_state: Vec<String>,
 }
 
+/// The same for peers: what each version did with a member of another client in its own list of agents.
+pub(in crate::clients) fn run_peers(choice: &SessionChoice, atm: &Path) -> Result<(String, bool)> {
+    patience::heed_signals()?;
+    let mut rows = Vec::new();
+    for version in choice.versions() {
+        let programs = npm::install_claude(&version)?;
+        eprintln!("clients: peers {version}");
+        let seen = peers::run(&scene::Start { version: &version, programs: &programs, atm });
+        if let Err(error) = &seen {
+            eprintln!("clients: peers {version}: {error:#}");
+        }
+        rows.push(peers::Row { version, seen });
+    }
+    Ok((peers::table(&rows), rows.iter().all(peers::Row::is_true)))
+}
+
+impl SessionChoice {
+    fn versions(&self) -> Vec<String> {
+        if self.session_version.is_empty() {
+            VERSIONS.map(ToOwned::to_owned).to_vec()
+        } else {
+            self.session_version.clone()
+        }
+    }
+}
+
 /// What all rows say, as a table; and whether each message arrived once and was proved.
 pub(in crate::clients) fn run(choice: &SessionChoice, atm: &Path) -> Result<(String, bool)> {
     patience::heed_signals()?;
-    let versions = if choice.session_version.is_empty() {
-        VERSIONS.map(ToOwned::to_owned).to_vec()
-    } else {
-        choice.session_version.clone()
-    };
     let is_wanted = |name: &str| {
         choice.session_state.is_empty() || choice.session_state.iter().any(|state| state == name)
     };
     let mut rows = Vec::new();
-    for version in &versions {
+    for version in &choice.versions() {
         let programs = npm::install_claude(version)?;
         for state in states::ALL.iter().filter(|state| is_wanted(state.name)) {
             eprintln!("clients: session {version} {}", state.name);

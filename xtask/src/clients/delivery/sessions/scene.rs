@@ -176,7 +176,7 @@ fn prepare(home: &Home, version: &str, manner: Manner) -> Result<()> {
         "customApiKeyResponses": { "approved": [&KEY[KEY.len() - 20..]], "rejected": [] },
         "projects": { work.to_string_lossy(): trusted },
     });
-    let allowed = if manner.asks { json!([]) } else { json!(["Bash"]) };
+    let allowed = if manner.asks { json!([]) } else { json!(["Bash", "ListAgents", "SendMessage"]) };
     let mode = if manner.asks { "default" } else { "acceptEdits" };
     let settings = json!({
         "permissions": { "defaultMode": mode, "disableAutoMode": "disable", "allow": allowed },

@@ -15,7 +15,7 @@ fn words(id: &str) -> Words<'_> {
 }
 
 fn at(now: i64, doing: Doing) -> Moment {
-    Moment { now, doing, turn_began: None }
+    Moment { now, doing, asked_at: None }
 }
 
 #[test]
@@ -132,7 +132,8 @@ fn push_all(count: usize, loses: impl Fn(usize) -> bool) -> Client {
             given = 0;
         }
         let moment = at(now, doing);
-        let (lost, kept) = open.into_iter().partition(|(_, at, ..)| fate(*at, None, &moment) == Fate::Lost);
+        let (lost, kept) =
+            open.into_iter().partition(|(_, at, ..)| fate(*at, None, true, &moment) == Fate::Lost);
         open = kept;
         for (.., letters) in lost {
             let again = letters.into_iter().map(|letter| Waiting { lost: letter.lost + 1, ..letter });

@@ -1,0 +1,155 @@
+use std::io::{BufRead, BufReader};
+use std::thread;
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn frame(text: &str) -> Frame<'_> {
+    Frame { id: "f1", session: "s1", from: Some("uds:/x/atm-7.sock"), text }
+}
+
+#[test]
+fn a_frame_always_names_its_session_and_never_asks_for_more_than_the_next_place() {
+    let line = frame("hello\nworld").line().unwrap();
+    assert_eq!(line.matches('\n').count(), 1, "one line: {line}");
+    let said: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(
+        said,
+        json!({
+            "msgV": 1, "msg_id": "f1", "type": "user", "from": "uds:/x/atm-7.sock", "session_id": "s1",
+            "priority": "next", "message": { "role": "user", "content": "hello\nworld" },
+        })
+    );
+    assert!(matches!(Frame { session: "", ..frame("x") }.line(), Err(SocketError::NoSession)));
+    let huge = "x".repeat(LONGEST_TEXT + 1);
+    assert!(matches!(frame(&huge).line(), Err(SocketError::TooLong { .. })));
+    assert!(frame(&huge[1..]).line().is_ok());
+}
+
+#[test]
+fn a_line_is_given_to_the_client_alone_and_its_end_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("4242.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let client = thread::spawn(move || {
+        let mut lines = Vec::new();
+        for stream in listener.incoming().take(2) {
+            let mut line = String::new();
+            BufReader::new(stream.unwrap()).read_line(&mut line).unwrap();
+            lines.push(line);
+        }
+        lines
+    });
+    let own = u64::from(std::process::id());
+    if cfg!(target_os = "linux") {
+        let refused = give(&path, "secret\n", |pid| pid != own, PATIENCE);
+        assert!(matches!(refused, Err(SocketError::Stranger { pid, .. }) if pid == own), "{refused:?}");
+    } else {
+        drop(UnixStream::connect(&path).unwrap());
+    }
+    give(&path, "hello\n", |pid| pid == own, PATIENCE).unwrap();
+    assert_eq!(client.join().unwrap(), ["", "hello\n"], "a stranger was told nothing");
+    let gone = give(&folder.path().join("17.sock"), "x\n", |_| true, PATIENCE);
+    assert!(matches!(gone, Err(SocketError::Io { .. })), "{gone:?}");
+}
+
+#[test]
+fn every_receipt_is_understood_and_nothing_else() {
+    let one = |status| vec![Receipt { frame: "f1".into(), status, reason: None }];
+    let said = |more: &str| format!(r#"{{"type":"control","action":"peer_message_status",{more}}}"#);
+    for (more, expected) in [
+        (r#""status":"held","orig_msg_id":"f1""#, one(Status::Held)),
+        (r#""status":"delivered","orig_msg_id":"f1""#, one(Status::Delivered)),
+        (r#""status":"denied","orig_msg_id":"f1""#, one(Status::Denied)),
+        (r#""status":"expired","orig_msg_id":"f1""#, one(Status::Expired)),
+        (
+            r#""status":"dropped","drop_reason":"duplicate","orig_msg_id":"f1""#,
+            one(Status::Dropped("duplicate".into())),
+        ),
+        (r#""status":"dropped","orig_msg_id":"f1""#, one(Status::Dropped("no reason given".into()))),
+        (r#""status":"seen","orig_msg_id":"f1""#, Vec::new()),
+        (r#""status":"held""#, Vec::new()),
+        (r#""status":7,"orig_msg_id":"f1""#, Vec::new()),
+    ] {
+        assert_eq!(receipts_in(&said(more)), expected, "{more}");
+    }
+    let many = said(
+        r#""status":"dropped","drop_reason":"rate-limited","orig_msg_id":"f1","dropped_msg_ids":["f1","f2"]"#,
+    );
+    let frames: Vec<String> = receipts_in(&many).into_iter().map(|receipt| receipt.frame).collect();
+    assert_eq!(frames, ["f1", "f2"]);
+    let refused = receipts_in(&said(r#""status":"expired","status_detail":"refused","orig_msg_id":"f1""#));
+    assert_eq!(refused[0].reason.as_deref(), Some("refused"));
+    for hostile in ["", "[]", "{", "null", r#"{"type":"user","message":{}}"#, &"[".repeat(200_000)] {
+        assert_eq!(receipts_in(hostile), []);
+    }
+}
+
+#[test]
+fn receipts_of_strangers_are_not_listened_to_and_the_socket_goes_with_its_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("4242.sock");
+    let mut bag = Mailbag::beside(&session, 7).unwrap();
+    let path = folder.path().join("atm-7.sock");
+    assert_eq!(bag.address(), format!("uds:{}", path.display()));
+    let say = || {
+        let mut stream = UnixStream::connect(&path).unwrap();
+        let line =
+            r#"{"type":"control","action":"peer_message_status","status":"denied","orig_msg_id":"f1"}"#;
+        stream.write_all(format!("garbage\n{line}\n").as_bytes()).unwrap();
+    };
+    assert_eq!(bag.receipts(|_| true), []);
+    say();
+    assert_eq!(bag.receipts(|_| true).len(), 1);
+    if cfg!(target_os = "linux") {
+        say();
+        assert_eq!(bag.receipts(|_| false), []);
+    }
+    let taken = Mailbag::beside(&session, 7).unwrap_err();
+    assert_eq!(taken.kind(), io::ErrorKind::AddrInUse, "it is another's, who listens");
+    drop(bag);
+    assert!(!path.exists());
+    assert!(Mailbag::beside(Path::new("x.sock"), 7).is_err());
+    // What a process left that was killed.
+    drop(UnixListener::bind(&path).unwrap());
+    assert!(Mailbag::beside(&session, 7).is_ok());
+}
+
+/// A client that is busy between its call and its words was not heard, and what its user had denied was waited for.
+#[test]
+fn a_client_that_takes_its_time_is_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bag = Mailbag::beside(&folder.path().join("4242.sock"), 7).unwrap();
+    let mut stream = UnixStream::connect(folder.path().join("atm-7.sock")).unwrap();
+    let line = r#"{"type":"control","action":"peer_message_status","status":"denied","orig_msg_id":"f1"}"#;
+    assert_eq!(bag.receipts(|_| true), [], "it has called");
+    stream.write_all(&line.as_bytes()[..20]).unwrap();
+    assert_eq!(bag.receipts(|_| true), [], "and begun");
+    stream.write_all(format!("{}\n", &line[20..]).as_bytes()).unwrap();
+    assert_eq!(bag.receipts(|_| true).len(), 1);
+    stream.write_all(line.as_bytes()).unwrap();
+    drop(stream);
+    assert_eq!(bag.receipts(|_| true).len(), 1, "without the end of a line");
+    // Nobody can make us hear, or keep, without end.
+    let mut endless = UnixStream::connect(folder.path().join("atm-7.sock")).unwrap();
+    endless.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+    let _ = endless.write_all(&vec![b'x'; LONGEST_WORDS * 4]);
+    assert_eq!(bag.receipts(|_| true), []);
+    assert!(bag.calls.is_empty());
+}
+
+#[test]
+fn a_client_that_hears_nobody_keeps_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("4242.sock");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let mut waiting = Vec::new();
+    for _ in 0..10_000 {
+        match connect(&path) {
+            Ok(stream) => waiting.push(stream),
+            Err(_) => return,
+        }
+    }
+    panic!("{} callers wait, and none was refused", waiting.len());
+}

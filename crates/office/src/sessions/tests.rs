@@ -1,0 +1,191 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::thread;
+
+use atm_clients::AgentClient;
+use atm_ledger::Stage;
+use atm_store::{Root, State};
+use atm_wire::brief;
+use serde_json::json;
+
+use super::*;
+use crate::mail::hook::{HeldBy, Moment};
+use crate::mail::send::{Letter, SendOptions};
+use crate::office::Office;
+use crate::people::ancestry::ClientProcess;
+use crate::people::probe::{Agent, Nameless, ProcessProbe};
+
+const ONE: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
+const TWO: &str = "1c8f2d63-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
+
+/// A machine on which every process runs, and each is a client.
+#[derive(Debug)]
+struct AllRun;
+
+impl ProcessProbe for AllRun {
+    fn started(&self, pid: u64) -> Option<String> {
+        Some(pid.to_string())
+    }
+
+    fn pid_space(&self) -> String {
+        String::new()
+    }
+
+    fn agents(&self) -> Vec<Agent> {
+        Vec::new()
+    }
+
+    fn nameless(&self) -> Vec<Nameless> {
+        Vec::new()
+    }
+
+    fn client_above(&self, parent: u64) -> Option<ClientProcess> {
+        Some(ClientProcess { pid: parent, start: parent.to_string(), agent_id: None })
+    }
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+    office: Office,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, state) = (folder.path().join("root"), folder.path().join("state"));
+        let office = Office::new(Root::new(root), State::new(state)).with_probe(AllRun);
+        Self { folder, office }
+    }
+
+    fn make(&self, name: &str) -> PathBuf {
+        let folder = self.folder.path().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder.canonicalize().unwrap()
+    }
+
+    fn send(&self, to: &str, text: &str) -> String {
+        let (to, session) = self.office.session_address(to).unwrap();
+        let letter = Letter { session, ..Letter::new(to, text) };
+        self.office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap().id
+    }
+}
+
+fn arrival<'a>(session: &'a str, cwd: &'a Path, parent: u64) -> Arrival<'a> {
+    Arrival {
+        client: AgentClient::Claude,
+        session,
+        cwd,
+        transcript: None,
+        parent,
+        begins: false,
+        has_socket: false,
+    }
+}
+
+/// What a hook offers, as it is said to the model.
+fn offered(office: &Office, arrival: &Arrival<'_>) -> usize {
+    let Some(handover) = office.hook_session(arrival, Moment::Works).unwrap().handover else { return 0 };
+    let count = handover.messages().len();
+    handover.presented(&vec![true; count]).unwrap();
+    count
+}
+
+/// Which mail another session has was asked before the inbox was ours alone: two sessions of a folder could both take it.
+#[test]
+fn of_two_sessions_that_ask_at_once_one_gets_a_letter() {
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    for (session, parent) in [(ONE, 11), (TWO, 12)] {
+        scene.office.register_session(&arrival(session, &shop, parent)).unwrap();
+    }
+    // It is for any of them: it came while none ran.
+    for round in 0..12 {
+        let to = scene.office.make_mailbox_of_folder(&shop).unwrap();
+        let letter = Letter::new(format!("{to}@{TEAM}").parse().unwrap(), format!("letter {round}"));
+        scene.office.send(&team_name(), &"user".parse().unwrap(), &letter, SendOptions::default()).unwrap();
+        let start = Barrier::new(2);
+        let taken: Vec<usize> = thread::scope(|scope| {
+            let ask = |session: &'static str, parent| {
+                let (office, shop, start) = (scene.office.apart(), &shop, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    offered(&office, &arrival(session, shop, parent))
+                })
+            };
+            [ask(ONE, 11), ask(TWO, 12)].into_iter().map(|asked| asked.join().unwrap()).collect()
+        });
+        assert_eq!(taken.iter().sum::<usize>(), 1, "round {round}: {taken:?}");
+    }
+}
+
+/// A conversation that was taken up again in another folder got the mail of the old one, for ever.
+#[test]
+fn a_session_works_where_it_was_taken_up_last() {
+    let scene = Scene::new();
+    let (old, new, elsewhere) = (scene.make("old"), scene.make("new"), scene.make("elsewhere"));
+    let folder = |arrival: &Arrival<'_>| scene.office.register_session(arrival).unwrap().folder;
+    assert_eq!(folder(&Arrival { begins: true, ..arrival(ONE, &old, 11) }), old);
+    assert_eq!(folder(&arrival(ONE, &elsewhere, 11)), old, "a tool went there");
+    assert_eq!(folder(&Arrival { begins: true, ..arrival(ONE, &new, 12) }), new);
+    assert_eq!(folder(&arrival(ONE, &elsewhere, 12)), new);
+    assert_eq!(scene.office.find_session("new").unwrap().folder, new);
+    assert_eq!(scene.office.running_sessions().len(), 1);
+}
+
+/// Mail for a folder was proved in conversations of Claude Code alone.
+#[test]
+fn mail_for_a_folder_is_proved_in_any_clients_conversation_and_in_no_other_file() {
+    let thread = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";
+    for (name, is_its) in [
+        (format!("rollout-2026-11-17T12-17-10-{thread}.jsonl"), true),
+        ("rollout-2026-11-17T12-17-10-01a1e970-0000-7010-b66a-c65fb5cdf6b8.jsonl".to_owned(), false),
+        ("notes.jsonl".to_owned(), false),
+    ] {
+        let scene = Scene::new();
+        let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(name));
+        let codex = Arrival {
+            client: AgentClient::Codex,
+            transcript: Some(&conversation),
+            ..arrival(thread, &shop, 11)
+        };
+        scene.office.register_session(&codex).unwrap();
+        let id = scene.send("shop", "the build is red");
+        assert_eq!(offered(&scene.office, &codex), 1);
+        fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
+        let track = scene.office.track(Some(&team_name()), &id).unwrap();
+        assert_eq!(track.stage >= Stage::Seen, is_its, "{}: {track:?}", conversation.display());
+    }
+}
+
+/// At the end of a turn mail is marked, and then a look finds nothing to prove: its place in the conversation was never recorded.
+#[test]
+fn mail_of_a_session_is_proved_by_its_place_before_it_is_marked() {
+    let thread = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";
+    let scene = Scene::new();
+    let shop = scene.make("shop");
+    let conversation = scene.make("codex").join(format!("rollout-2026-11-17T12-17-10-{thread}.jsonl"));
+    let codex =
+        Arrival { client: AgentClient::Codex, transcript: Some(&conversation), ..arrival(thread, &shop, 11) };
+    scene.office.register_session(&codex).unwrap();
+    let id = scene.send("shop", "the build is red");
+    assert_eq!(offered(&scene.office, &codex), 1);
+    fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
+    scene.office.hook_session(&codex, Moment::Stops { held_by: HeldBy::Wanted }).unwrap();
+    let stages = format!("{:?}", scene.office.track(Some(&team_name()), &id).unwrap().stages);
+    assert!(stages.contains("in the recipient's conversation"), "{stages}");
+}
+
+/// A line of Codex's conversation with what a hook said.
+fn shown_by_codex(office: &Office, id: &str) -> String {
+    let heading = brief::heading("user", "", "12:17Z", id);
+    let text = format!("{}Mail for you:\n{heading}\n  the build is red\n{}", brief::OPENING, brief::CLOSING);
+    let entry = json!({
+        "timestamp": office.now().to_string(), "type": "response_item",
+        "payload": {
+            "type": "message", "id": "msg_1", "role": "developer",
+            "content": [{ "type": "input_text", "text": text }],
+        },
+    });
+    format!("{entry}\n")
+}
