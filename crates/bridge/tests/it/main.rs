@@ -1,0 +1,3 @@
+//! Tests of the bridge's library: the simulation of its protocol.
+
+mod sim;
