@@ -13,12 +13,19 @@
 //! | [`keys`], [`trust`] | this machine's key; the machines whose keys are trusted |
 //! | [`protocol`] | when to send, what to take in, in which order |
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
+//! | [`house`] | that ledger, and the teams that are shared |
+//! | [`nats`] | the server |
+//! | [`run`](mod@run) | the process: one thread for the engine, tasks around the server |
 
 pub mod engine;
 pub mod envelope;
+pub mod files;
+pub mod house;
 pub mod keys;
 pub mod local;
 pub mod name;
+pub mod nats;
 pub mod protocol;
+pub mod run;
 pub mod subject;
 pub mod trust;

@@ -108,7 +108,7 @@ impl Trust {
 }
 
 impl Keys for Trust {
-    fn key_of(&self, machine: &str) -> Option<VerifyingKey> {
+    fn key_of(&self, machine: &Machine) -> Option<VerifyingKey> {
         keys::parse_public(&self.machines.get(machine)?.key).ok()
     }
 }
@@ -136,8 +136,8 @@ mod tests {
         trust.save(&path).unwrap();
         let trust = Trust::load(&path).unwrap();
         assert!(trust.is_as_lead(&"hub".parse().unwrap()));
-        assert!(trust.key_of("hub").is_some());
-        assert!(trust.key_of("laptop").is_none());
+        assert!(trust.key_of(&"hub".parse().unwrap()).is_some());
+        assert!(trust.key_of(&"laptop".parse().unwrap()).is_none());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Checked {
 /// The key of a machine, if it is trusted.
 pub trait Keys {
     /// The key of this machine.
-    fn key_of(&self, machine: &str) -> Option<VerifyingKey>;
+    fn key_of(&self, machine: &Machine) -> Option<VerifyingKey>;
 }
 
 /// Signs an envelope, and seals its body for the holder of `recipient`'s key if one is given.
@@ -80,7 +80,7 @@ pub fn check(bytes: &[u8], keys: &impl Keys, realm: &Realm, own: &Machine) -> Re
     let signer: Machine = signer.parse().map_err(|_| Refusal::Malformed)?;
     let signature = BASE64.decode(signature).map_err(|_| Refusal::Malformed)?;
     let signature = Signature::from_slice(&signature).map_err(|_| Refusal::Malformed)?;
-    let key = keys.key_of(signer.as_str()).ok_or_else(|| Refusal::Untrusted(signer.to_string()))?;
+    let key = keys.key_of(&signer).ok_or_else(|| Refusal::Untrusted(signer.to_string()))?;
     key.verify_strict(&[PURPOSE, signed].concat(), &signature).map_err(|_| Refusal::Altered)?;
 
     let (header, body) = cut_line(signed, LONGEST_HEADER).ok_or(Refusal::Malformed)?;
@@ -131,8 +131,8 @@ mod tests {
     struct Ring(BTreeMap<String, VerifyingKey>);
 
     impl Keys for Ring {
-        fn key_of(&self, machine: &str) -> Option<VerifyingKey> {
-            self.0.get(machine).copied()
+        fn key_of(&self, machine: &Machine) -> Option<VerifyingKey> {
+            self.0.get(machine.as_str()).copied()
         }
     }
 
