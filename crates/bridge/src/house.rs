@@ -85,9 +85,12 @@ impl House {
         self.as_lead = machines.into_iter().collect();
     }
 
-    /// The folders in which clients leave mail for other machines.
-    pub fn watched(&self) -> Vec<PathBuf> {
-        self.shares.iter().flat_map(|share| self.office.machines().watched(&share.local)).collect()
+    /// The folders in which something changes when there is mail for other machines: from `atm`, or from clients.
+    pub fn watched(&self) -> Result<Vec<PathBuf>, OfficeError> {
+        let machines = self.office.machines();
+        let mut folders = vec![machines.bell()?];
+        folders.extend(self.shares.iter().flat_map(|share| machines.watched(&share.local)));
+        Ok(folders)
     }
 
     /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
@@ -252,7 +255,7 @@ impl Local for House {
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
         let Some(share) = self.share_of(&letter.team) else { return Ok(true) };
         let asked = [(share.local.clone(), letter.to.clone(), letter.id.clone())];
-        let known = vec![!asked.is_empty()];
+        let known = self.office.machines().known(&asked).map_err(transient)?;
         Ok(known.first().copied().unwrap_or(false))
     }
 
@@ -279,10 +282,8 @@ impl Local for House {
         most: usize,
     ) -> Result<(Vec<(Machine, Receipt)>, String), LocalError> {
         let (receipts, next) = self.office.machines().receipts_since(cursor, most).map_err(transient)?;
-        let receipts = receipts.iter().filter_map(|receipt| {
-            // That it is written was confirmed when it was taken in, and is whenever it comes again.
-            Some((receipt.for_machine.clone(), self.export(receipt)?))
-        });
+        let receipts =
+            receipts.iter().filter_map(|receipt| Some((receipt.for_machine.clone(), self.export(receipt)?)));
         Ok((receipts.collect(), next))
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use tokio::sync::mpsc;
 
 use super::NatsError;
@@ -81,11 +81,35 @@ pub async fn connect(
     if let Some((certificate, key)) = &options.tls_client {
         connect = connect.add_client_certificate(certificate.clone(), key.clone()).require_tls(true);
     }
+    match options.servers.iter().find_map(|server| credentials_in(server)) {
+        Some((user, Some(password))) => connect = connect.user_and_password(user, password),
+        Some((token, None)) => connect = connect.token(token),
+        None => {}
+    }
     let shown = options.servers.join(",");
     connect
         .connect(options.servers.clone())
         .await
         .map_err(|why| NatsError::Connect { url: without_password(&shown), why: why.to_string() })
+}
+
+/// User and password, or a token, in an address. The client library looks at neither.
+fn credentials_in(server: &str) -> Option<(String, Option<String>)> {
+    let address: ServerAddr = server.parse().ok()?;
+    let user = decode(address.username()?);
+    Some((user, address.password().map(decode)))
+}
+
+/// What a part of an address stands for: `%XX` is a byte.
+fn decode(text: &str) -> String {
+    let (bytes, mut decoded, mut place) = (text.as_bytes(), Vec::new(), 0);
+    while let Some(&byte) = bytes.get(place) {
+        let hex = bytes.get(place + 1..place + 3).filter(|_| byte == b'%');
+        let hex = hex.and_then(|hex| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok());
+        decoded.push(hex.unwrap_or(byte));
+        place += if hex.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 /// The address without what stands before `@`.
@@ -103,6 +127,14 @@ pub fn without_password(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn credentials_in_an_address_are_used() {
+        let some = |user: &str, password: Option<&str>| Some((user.to_owned(), password.map(str::to_owned)));
+        assert_eq!(credentials_in("nats://ann:se%40cret%@hub:4222"), some("ann", Some("se@cret%")));
+        assert_eq!(credentials_in("tls://token@hub"), some("token", None));
+        assert_eq!(credentials_in("nats://hub"), None);
+    }
 
     #[test]
     fn a_password_is_never_shown() {

@@ -17,9 +17,10 @@ const MOST_BETWEEN: Duration = Duration::from_secs(5);
 pub(super) async fn run(shared: Shared) {
     let mut wait = Duration::from_millis(100);
     loop {
-        match take(&shared, &mut wait).await {
-            Ok(()) => {}
-            Err(error) => shared.engine.send(Input::Trouble(error.to_string())),
+        if let Err(error) = take(&shared, &mut wait).await {
+            shared.engine.send(Input::Trouble(error.to_string()));
+            // Its consumer may be gone with a disk, or was never made. If this machine may not make it, that is said above.
+            let _ = shared.link.init(shared.plan.limits).await;
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(MOST_BETWEEN);

@@ -41,6 +41,8 @@ pub struct Status {
     pub lag: u64,
     /// Letters that came before the one they follow.
     pub held: usize,
+    /// Publications that the server has not answered yet.
+    pub under_way: usize,
     /// By how many milliseconds this machine's clock is ahead of the server's, at most.
     pub clock_offset_ms: Option<i64>,
     /// The other machines.
@@ -100,6 +102,7 @@ impl Status {
             outbox: BTreeMap::new(),
             lag: 0,
             held: 0,
+            under_way: 0,
             clock_offset_ms: None,
             machines: BTreeMap::new(),
             tally: Tally::default(),

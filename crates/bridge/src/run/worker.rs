@@ -309,6 +309,7 @@ impl Worker {
         self.status.tally = self.engine.tally().clone();
         self.status.outbox = self.engine.outbox().by_machine();
         self.status.held = self.engine.held();
+        self.status.under_way = self.under_way;
         self.status.set_machines(&self.neighbours);
         self.status.save(&self.files);
     }

@@ -63,7 +63,7 @@ impl Run {
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, context.now());
         let (engine, inputs) = Handle::new();
         let (outputs, posts) = mpsc::unbounded_channel();
-        let mut watched = house.watched();
+        let mut watched = house.watched()?;
         watched.push(context.state.clone());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
         engine.send(Input::Trust(Box::new(trusted.clone())));
