@@ -36,7 +36,8 @@ impl Server {
         let mut server = Self { folder: tempfile::tempdir().unwrap(), port: free_port(), child: None };
         let store = server.folder.path().join("store");
         let config = format!(
-            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\" }}\n{more}\n",
+            // Streams reserve their largest size; a test machine's disk may have less.
+            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\", max_file: 64GB }}\n{more}\n",
             server.port,
             store.display()
         );

@@ -1,6 +1,7 @@
 //! Machines: each a root, a state and a bridge of its own.
 
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::people::members::MemberPlan;
@@ -34,7 +35,9 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new(machine: &str, url: &str, members: &[&str]) -> Self {
         let env = TestEnv::new();
-        let office = Office::new(Root::new(env.root()), State::new(env.state()));
+        // No send waits for the other machine: the tests do.
+        let office = Office::new(Root::new(env.root()), State::new(env.state()))
+            .with_machine_patience(Duration::ZERO);
         office.create_team(&TeamPlan::new(TEAM, "over machines")).unwrap();
         for member in members {
             office.add_member(&team(), &MemberPlan::new(*member)).unwrap();

@@ -68,6 +68,9 @@ impl From<NatsError> for Failure {
         let failure = Self::new(7, "nats", error.to_string());
         match error {
             NatsError::Connect { .. } => failure.hint("is the server there? mail is accepted all the same, and sent later"),
+            NatsError::Missing { why, .. } if why.contains("insufficient storage") => {
+                failure.hint("the server has too little room: `atm bridge init --max-mib 256`, or raise its jetstream.max_file")
+            }
             NatsError::Missing { .. } => failure.hint("`atm bridge doctor` says what is missing"),
             NatsError::File { .. } | NatsError::Request { .. } => failure,
         }
