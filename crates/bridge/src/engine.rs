@@ -207,7 +207,8 @@ impl<L: Local> Engine<L> {
                 Some(letter) => Some(letter),
                 None => self.local.outgoing(n.saturating_sub(1), 1)?.pop(),
             };
-            let Some(letter) = letter.filter(|letter| letter.n == n && self.outbox.id_of(n) == Some(&letter.id))
+            let Some(letter) =
+                letter.filter(|letter| letter.n == n && self.outbox.id_of(n) == Some(&letter.id))
             else {
                 // Recalled, expired or confirmed by other means.
                 self.outbox.remove(n);
@@ -270,7 +271,12 @@ impl<L: Local> Engine<L> {
         Some(Post { envelope: self.envelope(letter.machine, due.n, due.attempt, body, now), ticket })
     }
 
-    fn poll_receipts(&mut self, now: Stamp, stream: &StreamView, posts: &mut Vec<Post>) -> Result<(), LocalError> {
+    fn poll_receipts(
+        &mut self,
+        now: Stamp,
+        stream: &StreamView,
+        posts: &mut Vec<Post>,
+    ) -> Result<(), LocalError> {
         let mut has_more = false;
         for machine in self.trusted.clone() {
             let feed = self.feeds.entry(machine.clone()).or_default();
@@ -279,7 +285,8 @@ impl<L: Local> Engine<L> {
                 let (receipts, upto) = self.local.receipts_since(cursor.as_deref(), BATCH)?;
                 has_more |= receipts.len() >= BATCH;
                 if cursor.as_ref() != Some(&upto) {
-                    let own = receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
+                    let own =
+                        receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
                     feed.add(own.collect(), upto);
                 }
             }

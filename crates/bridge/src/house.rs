@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use atm_office::machines::{self, Evidence, Incoming, RemoteMember, Stage};
 use atm_office::{Office, OfficeError};
 use atm_wire::{Stamp, TeamName};
+use serde::{Deserialize, Serialize};
 
 use crate::envelope::{Failure, SharedMember, SharedTeam};
 use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
@@ -48,11 +49,12 @@ impl Share {
 }
 
 /// What other machines said of themselves last.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Neighbour {
     /// Their teams and members.
     pub teams: Vec<SharedTeam>,
     /// Whether the machine is there.
+    #[serde(skip)]
     pub is_present: bool,
     /// When it was heard from.
     pub seen_at: Stamp,
@@ -135,7 +137,8 @@ impl House {
             for (machine, neighbour) in neighbours {
                 let teams = neighbour.teams.iter().filter(|team| &team.name == shared);
                 for member in teams.flat_map(|team| &team.members) {
-                    let state = if neighbour.is_present { member.state.clone() } else { "offline".to_owned() };
+                    let state =
+                        if neighbour.is_present { member.state.clone() } else { "offline".to_owned() };
                     remote.push(RemoteMember {
                         name: member.name.clone(),
                         machine: machine.clone(),
@@ -246,10 +249,7 @@ impl Local for House {
             answers.push(None);
         }
         let mut taken = self.office.machines().take_in(&incoming).into_iter();
-        answers
-            .into_iter()
-            .map(|answer| answer.unwrap_or_else(|| self.answer_of(taken.next())))
-            .collect()
+        answers.into_iter().map(|answer| answer.unwrap_or_else(|| self.answer_of(taken.next()))).collect()
     }
 
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
@@ -268,7 +268,8 @@ impl Local for House {
         let after = i64::try_from(failure.n.saturating_sub(1)).unwrap_or(i64::MAX);
         let machines = self.office.machines();
         let letters = machines.outgoing(after, 1).map_err(transient)?;
-        let Some(letter) = letters.first().filter(|letter| letter.id == failure.id && &letter.machine == from)
+        let Some(letter) =
+            letters.first().filter(|letter| letter.id == failure.id && &letter.machine == from)
         else {
             return Ok(());
         };
@@ -289,7 +290,10 @@ impl Local for House {
 }
 
 impl House {
-    fn answer_of(&self, taken: Option<Result<machines::TakenIn, OfficeError>>) -> Result<TakenIn, LocalError> {
+    fn answer_of(
+        &self,
+        taken: Option<Result<machines::TakenIn, OfficeError>>,
+    ) -> Result<TakenIn, LocalError> {
         match taken {
             Some(Ok(machines::TakenIn::Written(receipts) | machines::TakenIn::Known(receipts))) => {
                 Ok(TakenIn::Recorded(self.export_all(&receipts)))
@@ -324,7 +328,8 @@ mod tests {
     #[test]
     fn a_team_is_shared_under_one_name() {
         let shares = Share::parse_all(["alpha", "beta=work", "session-12ab"]).unwrap();
-        let names: Vec<_> = shares.iter().map(|share| (share.local.as_str(), share.shared.as_str())).collect();
+        let names: Vec<_> =
+            shares.iter().map(|share| (share.local.as_str(), share.shared.as_str())).collect();
         assert_eq!(names, [("alpha", "alpha"), ("beta", "work"), ("session-12ab", "session-12ab")]);
         assert!(matches!(Share::parse_all(["a=x", "b=x"]), Err(ShareError::Twice(_))));
         assert!(matches!(Share::parse_all(["a=x", "a=y"]), Err(ShareError::Twice(_))));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atm_store::StoreError;
 use atm_store::files::{read_small, replace_own};
+use atm_wire::backup::hex;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -70,16 +71,23 @@ pub fn load(path: &Path) -> Result<Option<SigningKey>, KeyError> {
     Ok(Some(SigningKey::from_bytes(&seed)))
 }
 
-/// A public key as text.
+/// A public key as text: 64 hexadecimal digits, which no shell or command line takes for anything else.
 pub fn public_text(key: &VerifyingKey) -> String {
-    BASE64.encode(key.as_bytes())
+    hex(key.as_bytes())
 }
 
 /// The public key in a text.
 pub fn parse_public(text: &str) -> Result<VerifyingKey, KeyError> {
     let not_public = || KeyError::NotPublic(text.chars().take(80).collect());
-    let bytes = BASE64.decode(text.trim().trim_end_matches('=')).map_err(|_| not_public())?;
-    let bytes = <[u8; 32]>::try_from(bytes).map_err(|_| not_public())?;
+    let digits = text.trim().as_bytes();
+    let mut bytes = [0; 32];
+    if digits.len() != 2 * bytes.len() || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return Err(not_public());
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks(2)) {
+        let pair = std::str::from_utf8(pair).map_err(|_| not_public())?;
+        *byte = u8::from_str_radix(pair, 16).map_err(|_| not_public())?;
+    }
     let key = VerifyingKey::from_bytes(&bytes).map_err(|_| not_public())?;
     // Everybody can sign for a key of small order.
     if key.is_weak() { Err(not_public()) } else { Ok(key) }
@@ -126,7 +134,9 @@ mod tests {
         let text = public_text(&key);
         assert!(!text.contains(char::is_whitespace));
         assert_eq!(parse_public(&text).unwrap(), key);
-        for wrong in ["", "x", "AAAA", &"A".repeat(43), &text[1..]] {
+        assert_eq!(parse_public(&text.to_uppercase()).unwrap(), key);
+        // The last ones are no point of the curve, and one that everybody can sign for.
+        for wrong in ["", "x", "0a", &text[1..], &"+1".repeat(32), &"é".repeat(32), &"00".repeat(32)] {
             assert!(parse_public(wrong).is_err(), "{wrong}");
         }
     }

@@ -101,5 +101,9 @@ pub trait Local {
 
     /// What this machine recorded after `cursor` about mail that came from other machines, each with the machine that it
     /// came from; and the cursor after it.
-    fn receipts_since(&mut self, cursor: Option<&str>, most: usize) -> Result<(Vec<(Machine, Receipt)>, String), LocalError>;
+    fn receipts_since(
+        &mut self,
+        cursor: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<(Machine, Receipt)>, String), LocalError>;
 }

@@ -48,7 +48,14 @@ pub fn text(token: &str) -> Option<String> {
 }
 
 /// A letter's subject: by recipient's machine, sender's machine, team, recipient and sender.
-pub fn letter(realm: &Realm, to: &Machine, from: &Machine, team: &str, recipient: &str, sender: &str) -> String {
+pub fn letter(
+    realm: &Realm,
+    to: &Machine,
+    from: &Machine,
+    team: &str,
+    recipient: &str,
+    sender: &str,
+) -> String {
     format!("{}.letter.{}.{}.{}", between(realm, to, from), token(team), token(recipient), token(sender))
 }
 
@@ -122,7 +129,8 @@ mod tests {
 
     #[test]
     fn subjects() {
-        let (realm, laptop, hub) = ("home".parse().unwrap(), "laptop".parse().unwrap(), "hub".parse().unwrap());
+        let (realm, laptop, hub) =
+            ("home".parse().unwrap(), "laptop".parse().unwrap(), "hub".parse().unwrap());
         let subject = letter(&realm, &hub, &laptop, "alpha", "v1.2", "bob");
         assert_eq!(subject, "atm.home.to.hub.from.laptop.letter.alpha.v1=2E2.bob");
         assert_eq!(sender(&subject), Some(laptop.clone()));

@@ -47,7 +47,9 @@ pub enum TrustError {
     #[error(transparent)]
     Key(#[from] KeyError),
     /// Another key is trusted for this machine.
-    #[error("another key of {0} is trusted already; `atm bridge trust --remove {0}` first, if that machine really has a new one")]
+    #[error(
+        "another key of {0} is trusted already; `atm bridge trust --remove {0}` first, if that machine really has a new one"
+    )]
     OtherKey(Machine),
 }
 
@@ -62,7 +64,8 @@ impl Trust {
     pub fn load(path: &Path) -> Result<Self, TrustError> {
         let Some(file) = read_small(path, LARGEST)? else { return Ok(Self::default()) };
         let unreadable = |why: String| TrustError::Unreadable { path: path.to_owned(), why };
-        let trust: Self = serde_json::from_slice(&file.bytes).map_err(|error| unreadable(error.to_string()))?;
+        let trust: Self =
+            serde_json::from_slice(&file.bytes).map_err(|error| unreadable(error.to_string()))?;
         for (machine, trusted) in &trust.machines {
             keys::parse_public(&trusted.key).map_err(|error| unreadable(format!("{machine}: {error}")))?;
         }
@@ -77,7 +80,13 @@ impl Trust {
     }
 
     /// Trusts a machine's key; says whether that changes anything. A key never replaces another one silently.
-    pub fn add(&mut self, machine: Machine, key: &str, as_lead: bool, now: Stamp) -> Result<bool, TrustError> {
+    pub fn add(
+        &mut self,
+        machine: Machine,
+        key: &str,
+        as_lead: bool,
+        now: Stamp,
+    ) -> Result<bool, TrustError> {
         let key = keys::public_text(&keys::parse_public(key)?);
         if let Some(known) = self.machines.get_mut(&machine) {
             if known.key != key {
@@ -155,7 +164,9 @@ mod tests {
     fn a_file_that_was_damaged_trusts_nobody_and_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trust.json");
-        for text in ["", "{", "{\"machines\":{\"hub\":{\"key\":\"x\",\"since\":\"2026-11-17T00:00:00.000Z\"}}}"] {
+        for text in
+            ["", "{", "{\"machines\":{\"hub\":{\"key\":\"x\",\"since\":\"2026-11-17T00:00:00.000Z\"}}}"]
+        {
             std::fs::write(&path, text).unwrap();
             assert!(matches!(Trust::load(&path), Err(TrustError::Unreadable { .. })), "{text}");
         }

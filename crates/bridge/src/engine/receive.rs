@@ -117,6 +117,11 @@ impl<L: Local> Engine<L> {
                 Verdict::Done
             }
             Some(Ok(TakenIn::NotHome)) | None => Verdict::Done,
+            // Its sender has not heard of it yet.
+            Some(Err(LocalError::Poison(why))) => {
+                posts.push(self.failure(&arrival.from, arrival.n, &arrival.letter.id, &why, now));
+                Verdict::Done
+            }
             Some(Err(error)) => verdict_of(error),
         }
     }

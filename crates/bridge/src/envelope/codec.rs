@@ -107,11 +107,7 @@ fn cut_line(bytes: &[u8], most: usize) -> Option<(&[u8], &[u8])> {
 impl Checked {
     /// The envelope, its body opened with our key.
     pub fn open(self, own: &SigningKey) -> Result<Envelope, Refusal> {
-        let body = if self.sealed {
-            seal::open(own, &self.body).ok_or(Refusal::Sealed)?
-        } else {
-            self.body
-        };
+        let body = if self.sealed { seal::open(own, &self.body).ok_or(Refusal::Sealed)? } else { self.body };
         let body: Body =
             serde_json::from_slice(&body).map_err(|error| Refusal::Unreadable(error.to_string()))?;
         Ok(Envelope { header: self.header, body })
@@ -141,7 +137,10 @@ mod tests {
     }
 
     fn ring() -> Ring {
-        Ring(BTreeMap::from([("laptop".into(), key(1).verifying_key()), ("eve".into(), key(3).verifying_key())]))
+        Ring(BTreeMap::from([
+            ("laptop".into(), key(1).verifying_key()),
+            ("eve".into(), key(3).verifying_key()),
+        ]))
     }
 
     fn letter() -> Envelope {
@@ -217,12 +216,20 @@ mod tests {
     fn another_realm_machine_or_version_is_refused() {
         let mut envelope = letter();
         envelope.header.realm = "work".parse().unwrap();
-        assert_eq!(read(&encode(&envelope, &key(1), None).unwrap()).unwrap_err(), Refusal::OtherRealm("work".into()));
+        assert_eq!(
+            read(&encode(&envelope, &key(1), None).unwrap()).unwrap_err(),
+            Refusal::OtherRealm("work".into())
+        );
         let mut envelope = letter();
         envelope.header.to = Some("desk".parse().unwrap());
-        assert_eq!(read(&encode(&envelope, &key(1), None).unwrap()).unwrap_err(), Refusal::OtherMachine("desk".into()));
+        assert_eq!(
+            read(&encode(&envelope, &key(1), None).unwrap()).unwrap_err(),
+            Refusal::OtherMachine("desk".into())
+        );
         assert_eq!(read(b"atm2 laptop xx\n{}").unwrap_err(), Refusal::Version(2));
-        for garbage in [&b""[..], b"\n", b"atm1", b"atm1 laptop\n", b"atm1 laptop !! \n", b"\xff\xff\n", &[b'a'; 9000]] {
+        for garbage in
+            [&b""[..], b"\n", b"atm1", b"atm1 laptop\n", b"atm1 laptop !! \n", b"\xff\xff\n", &[b'a'; 9000]]
+        {
             assert_eq!(read(garbage).unwrap_err(), Refusal::Malformed);
         }
     }

@@ -42,7 +42,11 @@ pub fn open(own: &SigningKey, sealed: &[u8]) -> Option<Vec<u8>> {
     Some(body)
 }
 
-fn key_of(shared: &MontgomeryPoint, made: &MontgomeryPoint, recipient: &MontgomeryPoint) -> Option<LessSafeKey> {
+fn key_of(
+    shared: &MontgomeryPoint,
+    made: &MontgomeryPoint,
+    recipient: &MontgomeryPoint,
+) -> Option<LessSafeKey> {
     // A point of small order gives a secret that everybody knows.
     if shared.as_bytes().iter().all(|&byte| byte == 0) {
         return None;

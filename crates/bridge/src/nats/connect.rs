@@ -48,9 +48,7 @@ pub async fn connect(
         .request_timeout(Some(PATIENCE))
         .connection_timeout(PATIENCE)
         .ping_interval(Duration::from_secs(20))
-        .reconnect_delay_callback(|attempt| {
-            MOST_BETWEEN.min(Duration::from_millis(50 << attempt.min(7)))
-        })
+        .reconnect_delay_callback(|attempt| MOST_BETWEEN.min(Duration::from_millis(50 << attempt.min(7))))
         .event_callback(move |event| {
             let is_up = match event {
                 Event::Connected => Some(true),
@@ -67,7 +65,8 @@ pub async fn connect(
         connect = connect.retry_on_initial_connect();
     }
     if let Some(path) = &options.creds {
-        let file = |why: std::io::Error| NatsError::File { path: path.display().to_string(), why: why.to_string() };
+        let file =
+            |why: std::io::Error| NatsError::File { path: path.display().to_string(), why: why.to_string() };
         connect = connect.credentials_file(path).await.map_err(file)?;
     }
     if let Some(path) = &options.nkey {

@@ -48,7 +48,12 @@ impl Check {
         Self { about, outcome: Outcome::Good, found: found.into(), change: None }
     }
 
-    fn not(outcome: Outcome, about: &'static str, found: impl Into<String>, change: impl Into<String>) -> Self {
+    fn not(
+        outcome: Outcome,
+        about: &'static str,
+        found: impl Into<String>,
+        change: impl Into<String>,
+    ) -> Self {
         Self { about, outcome, found: found.into(), change: Some(change.into()) }
     }
 }
@@ -106,14 +111,23 @@ async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
         Ok(stream) => stream,
         Err(error) => {
             let found = format!("stream {name}: {error}");
-            return vec![Check::not(Outcome::Bad, "stream", found, "run `atm bridge init` with an account that may")];
+            return vec![Check::not(
+                Outcome::Bad,
+                "stream",
+                found,
+                "run `atm bridge init` with an account that may",
+            )];
         }
     };
     let (config, state) = (&stream.cached_info().config, &stream.cached_info().state);
     let mut checks = Vec::new();
-    let mut bad = |found: String, change: &str| checks.push(Check::not(Outcome::Bad, "stream", found, change));
+    let mut bad =
+        |found: String, change: &str| checks.push(Check::not(Outcome::Bad, "stream", found, change));
     if config.retention != RetentionPolicy::Limits {
-        bad(format!("{name} has retention {:?}: acknowledging deletes", config.retention), "make it anew with limits retention");
+        bad(
+            format!("{name} has retention {:?}: acknowledging deletes", config.retention),
+            "make it anew with limits retention",
+        );
     }
     if config.storage != StorageType::File {
         bad(format!("{name} is kept in memory"), "make it anew with file storage");
@@ -121,12 +135,16 @@ async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
     if !config.subjects.contains(&subject::all(realm)) {
         bad(format!("{name} does not take {}", subject::all(realm)), "add that subject to the stream");
     }
-    let mut fair = |found: String, change: &str| checks.push(Check::not(Outcome::Fair, "stream", found, change));
+    let mut fair =
+        |found: String, change: &str| checks.push(Check::not(Outcome::Fair, "stream", found, change));
     if config.max_bytes <= 0 {
         fair(format!("{name} may fill the disk"), "set max_bytes");
     }
     if !(7 * DAY..=30 * DAY).contains(&config.max_age) {
-        fair(format!("{name} keeps messages for {} days", config.max_age.as_secs() / DAY.as_secs()), "set max_age to 7 to 30 days");
+        fair(
+            format!("{name} keeps messages for {} days", config.max_age.as_secs() / DAY.as_secs()),
+            "set max_age to 7 to 30 days",
+        );
     }
     if checks.is_empty() {
         let found = format!(
@@ -146,12 +164,19 @@ async fn buckets(link: &Link, realm: &Realm) -> Vec<Check> {
     for bucket in [names.presence, names.machines] {
         checks.push(match link.context().get_key_value(&bucket).await {
             Ok(_) => Check::good("bucket", bucket),
-            Err(error) => Check::not(Outcome::Bad, "bucket", format!("{bucket}: {error}"), "run `atm bridge init`"),
+            Err(error) => {
+                Check::not(Outcome::Bad, "bucket", format!("{bucket}: {error}"), "run `atm bridge init`")
+            }
         });
     }
     checks.push(match link.context().get_object_store(&names.objects).await {
         Ok(_) => Check::good("objects", names.objects),
-        Err(error) => Check::not(Outcome::Bad, "objects", format!("{}: {error}", names.objects), "run `atm bridge init`"),
+        Err(error) => Check::not(
+            Outcome::Bad,
+            "objects",
+            format!("{}: {error}", names.objects),
+            "run `atm bridge init`",
+        ),
     });
     checks
 }
@@ -160,7 +185,8 @@ async fn consumer(link: &Link, realm: &Realm, machine: &Machine) -> Check {
     match link.lag().await {
         Ok(lag) => Check::good("consumer", format!("{}: {lag} messages wait", Names::consumer(machine))),
         Err(error) => {
-            let change = format!("run `atm bridge init --realm {realm} --for {machine}` with an account that may");
+            let change =
+                format!("run `atm bridge init --realm {realm} --for {machine}` with an account that may");
             Check::not(Outcome::Bad, "consumer", error.to_string(), change)
         }
     }
@@ -169,11 +195,17 @@ async fn consumer(link: &Link, realm: &Realm, machine: &Machine) -> Check {
 /// Whether this machine may publish under its own name: to itself, where an envelope that is none is refused and counted.
 async fn permissions(link: &Link, realm: &Realm, machine: &Machine) -> Check {
     let own = subject::other(realm, machine, machine, "check");
-    let stored = async { link.publish(own.clone(), None, b"doctor".to_vec()).await?.await.map_err(|why| super::NatsError::request("publish")(&why)) };
+    let stored = async {
+        link.publish(own.clone(), None, b"doctor".to_vec())
+            .await?
+            .await
+            .map_err(|why| super::NatsError::request("publish")(&why))
+    };
     match stored.await {
         Ok(_) => Check::good("permissions", format!("may publish {own}")),
         Err(error) => {
-            let change = format!("allow this user what `atm bridge init --realm {realm} --for {machine}` prints");
+            let change =
+                format!("allow this user what `atm bridge init --realm {realm} --for {machine}` prints");
             Check::not(Outcome::Bad, "permissions", format!("{own}: {error}"), change)
         }
     }

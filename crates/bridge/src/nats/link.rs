@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use async_nats::Client;
 use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::context::{Context, PublishAckFuture};
 use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::object_store::ObjectMetadata;
 use async_nats::jetstream::{self, AckKind, kv};
-use async_nats::Client;
 use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
 use tokio::io::AsyncReadExt;
@@ -25,6 +26,8 @@ const REASON: &str = "Atm-Reason";
 const SUBJECT: &str = "Atm-Subject";
 /// Room for headers in a message.
 const HEADERS: usize = 1024;
+/// Objects are stored in pieces, each of which is a message.
+const LARGEST_CHUNK: usize = 128 * 1024;
 /// Messages that are taken at a time.
 const BATCH: usize = 256;
 
@@ -85,7 +88,12 @@ impl Link {
 
     /// Publishes an envelope under an id by which the server drops duplicates. One that is larger than a message may be goes
     /// into the object store first.
-    pub async fn publish(&self, subject: String, id: Option<&str>, envelope: Vec<u8>) -> Result<Stored, NatsError> {
+    pub async fn publish(
+        &self,
+        subject: String,
+        id: Option<&str>,
+        envelope: Vec<u8>,
+    ) -> Result<Stored, NatsError> {
         let failed = NatsError::request("publish");
         let mut message = PublishMessage::build();
         if let Some(id) = id {
@@ -93,8 +101,16 @@ impl Link {
         }
         if envelope.len() + HEADERS > self.client.max_payload() {
             let name = id.map_or_else(|| self.client.new_inbox(), str::to_owned);
-            let store = self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
-            store.put(name.as_str(), &mut envelope.as_slice()).await.map_err(|why| failed(&why))?;
+            let store =
+                self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
+            let chunk_size =
+                (self.client.max_payload() - HEADERS.min(self.client.max_payload() / 2)).min(LARGEST_CHUNK);
+            let about = ObjectMetadata {
+                name: name.clone(),
+                chunk_size: Some(chunk_size),
+                ..ObjectMetadata::default()
+            };
+            store.put(about, &mut envelope.as_slice()).await.map_err(|why| failed(&why))?;
             message = message.header(OBJECT, name.as_str());
         } else {
             message = message.payload(envelope.into());
@@ -104,8 +120,10 @@ impl Link {
 
     /// The stream, as it is now.
     pub async fn stream_view(&self, now: Stamp) -> Result<StreamView, NatsError> {
-        let missing =
-            |why: &dyn std::fmt::Display| NatsError::Missing { what: format!("stream {}", self.names.stream), why: why.to_string() };
+        let missing = |why: &dyn std::fmt::Display| NatsError::Missing {
+            what: format!("stream {}", self.names.stream),
+            why: why.to_string(),
+        };
         let stream = self.context.get_stream(&self.names.stream).await.map_err(|why| missing(&why))?;
         let info = stream.cached_info();
         Ok(StreamView {
@@ -187,15 +205,23 @@ impl Link {
         let found = stream.raw_message_builder().next_by_subject(subject).sequence(from).send().await;
         let message = match found {
             Ok(message) => message,
-            Err(error) if error.kind() == jetstream::stream::LastRawMessageErrorKind::NoMessageFound => return Ok(None),
+            Err(error) if error.kind() == jetstream::stream::LastRawMessageErrorKind::NoMessageFound => {
+                return Ok(None);
+            }
             Err(error) => return Err(failed(&error)),
         };
-        let header = |name: &str| message.headers.get(name).map(|value| value.as_str().to_owned()).unwrap_or_default();
+        let header =
+            |name: &str| message.headers.get(name).map(|value| value.as_str().to_owned()).unwrap_or_default();
         let envelope = match message.headers.get(OBJECT) {
             Some(name) => self.object(name.as_str()).await?,
             None => message.payload.to_vec(),
         };
-        Ok(Some(DeadLetter { seq: message.sequence, reason: header(REASON), subject: header(SUBJECT), envelope }))
+        Ok(Some(DeadLetter {
+            seq: message.sequence,
+            reason: header(REASON),
+            subject: header(SUBJECT),
+            envelope,
+        }))
     }
 
     /// Says that this machine is there. `presence` expires, `machines` stays.

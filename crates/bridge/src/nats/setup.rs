@@ -86,10 +86,9 @@ pub async fn init(
     let names = Names::of(realm);
     let mut made = Vec::new();
     let is_new = context.get_stream(&names.stream).await.is_err();
-    let stream = context
-        .get_or_create_stream(stream_config(realm, limits))
-        .await
-        .map_err(|why| NatsError::Missing { what: format!("stream {}", names.stream), why: why.to_string() })?;
+    let stream = context.get_or_create_stream(stream_config(realm, limits)).await.map_err(|why| {
+        NatsError::Missing { what: format!("stream {}", names.stream), why: why.to_string() }
+    })?;
     made.push(Made { what: "stream", name: names.stream.clone(), is_new });
     for (bucket, max_age) in [(&names.presence, PRESENCE_AGE), (&names.machines, Duration::ZERO)] {
         let is_new = context.get_key_value(bucket).await.is_err();
@@ -124,7 +123,12 @@ pub async fn init(
     Ok(made)
 }
 
-async fn make_bucket(context: &Context, bucket: &str, max_age: Duration, limits: Limits) -> Result<(), NatsError> {
+async fn make_bucket(
+    context: &Context,
+    bucket: &str,
+    max_age: Duration,
+    limits: Limits,
+) -> Result<(), NatsError> {
     let config = kv::Config {
         bucket: bucket.to_owned(),
         history: 1,
@@ -134,7 +138,8 @@ async fn make_bucket(context: &Context, bucket: &str, max_age: Duration, limits:
         ..kv::Config::default()
     };
     let made = context.create_key_value(config).await;
-    made.map(drop).map_err(|why| NatsError::Missing { what: format!("bucket {bucket}"), why: why.to_string() })
+    made.map(drop)
+        .map_err(|why| NatsError::Missing { what: format!("bucket {bucket}"), why: why.to_string() })
 }
 
 /// The least that a machine has to be allowed, as part of a server's configuration. All else can be denied.
@@ -160,13 +165,16 @@ pub fn permissions(realm: &Realm, machine: &Machine) -> String {
         format!("$JS.API.STREAM.INFO.OBJ_{objects}"),
         format!("$JS.API.STREAM.MSG.GET.OBJ_{objects}"),
         format!("$JS.API.DIRECT.GET.OBJ_{objects}.>"),
+        format!("$JS.API.CONSUMER.CREATE.KV_{presence}"),
         format!("$JS.API.CONSUMER.CREATE.KV_{presence}.>"),
+        format!("$JS.API.CONSUMER.CREATE.KV_{machines}"),
         format!("$JS.API.CONSUMER.CREATE.KV_{machines}.>"),
+        format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}"),
         format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}.>"),
         format!("$JS.API.CONSUMER.DELETE.KV_{presence}.>"),
         format!("$JS.API.CONSUMER.DELETE.KV_{machines}.>"),
         format!("$JS.API.CONSUMER.DELETE.OBJ_{objects}.>"),
-        format!("$JS.FC.>"),
+        "$JS.FC.>".to_owned(),
     ];
     let subscribe = [format!("{}.>", super::connect::inbox_prefix(realm, machine))];
     let list = |subjects: &[String]| {

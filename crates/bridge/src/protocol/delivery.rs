@@ -77,14 +77,14 @@ impl Delivery {
             State::Failed(at) => now >= Stamp::from_millis(*at).saturating_add(backoff(self.failures)),
             State::Stored { position, at, passed } => {
                 let was_asked_later = stream.at.as_millis() > *at;
-                let holds = stream.stream == position.stream
-                    && (stream.first..=stream.last).contains(&position.seq);
+                let holds =
+                    stream.stream == position.stream && (stream.first..=stream.last).contains(&position.seq);
                 if was_asked_later && !holds {
                     return true;
                 }
-                let has_passed = peer.and_then(|peer| peer.passed.as_ref()).is_some_and(|at| {
-                    at.stream == position.stream && at.seq >= position.seq
-                });
+                let has_passed = peer
+                    .and_then(|peer| peer.passed.as_ref())
+                    .is_some_and(|at| at.stream == position.stream && at.seq >= position.seq);
                 if !has_passed {
                     *passed = None;
                     return false;

@@ -108,7 +108,10 @@ mod tests {
         assert_eq!(feed.read_from(), Some(None));
         feed.add(vec![receipt()], "c1".into());
         assert_eq!(feed.read_from(), None);
-        assert_eq!(feed.due(now(), &stream(0), None).map(|(batch, n)| (batch.upto.clone(), n)), Some(("c1".into(), 1)));
+        assert_eq!(
+            feed.due(now(), &stream(0), None).map(|(batch, n)| (batch.upto.clone(), n)),
+            Some(("c1".into(), 1))
+        );
         feed.end("c1", 1, Some(Position { stream: "s".into(), seq: 3 }), now());
         assert_eq!(feed.due(now(), &stream(3), None), None);
         // The stream lost it.

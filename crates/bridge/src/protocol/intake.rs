@@ -73,11 +73,7 @@ pub struct Remembered {
 impl Intake {
     /// One that remembers what was passed before a restart.
     pub fn remembering(remembered: Remembered) -> Self {
-        Self {
-            passed: remembered.passed.into_iter().collect(),
-            epochs: remembered.epochs,
-            ..Self::default()
-        }
+        Self { passed: remembered.passed.into_iter().collect(), epochs: remembered.epochs, ..Self::default() }
     }
 
     /// What to remember across a restart.

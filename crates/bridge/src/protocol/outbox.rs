@@ -104,8 +104,7 @@ impl Outbox {
 
     /// A letter of the ledger. One that was re-addressed is published to its new machine.
     pub fn add(&mut self, letter: &Outgoing) {
-        let lane =
-            Lane { machine: letter.machine.clone(), team: letter.team.clone(), to: letter.to.clone() };
+        let lane = Lane { machine: letter.machine.clone(), team: letter.team.clone(), to: letter.to.clone() };
         if let Some(item) = self.items.get(&letter.n) {
             if item.lane == lane && item.id == letter.id {
                 return;
@@ -167,7 +166,8 @@ impl Outbox {
         if looks_at_all {
             let due = self.items.iter_mut().filter_map(|(&n, item)| {
                 let machine = &item.lane.machine;
-                let is_due = trusted.contains(machine) && item.delivery.is_due(now, stream, peers.get(machine));
+                let is_due =
+                    trusted.contains(machine) && item.delivery.is_due(now, stream, peers.get(machine));
                 is_due.then_some(n)
             });
             let due: Vec<u64> = due.take(most).collect();

@@ -27,12 +27,19 @@ pub(super) async fn listen(shared: Shared, stays: bool) {
     }
 }
 
-async fn follow(shared: &Shared, stays: bool, latest: &mut BTreeMap<Machine, Stamp>) -> Result<(), NatsError> {
+async fn follow(
+    shared: &Shared,
+    stays: bool,
+    latest: &mut BTreeMap<Machine, Stamp>,
+) -> Result<(), NatsError> {
     let mut watch = shared.link.listen(stays).await?;
     while let Some(entry) = watch.next().await {
         let entry = entry.map_err(|why| NatsError::request("listen to other machines")(&why))?;
         if entry.operation == Operation::Put {
             hear(shared, &entry, stays, latest);
+        }
+        if stays && entry.delta == 0 {
+            shared.engine.send(Input::HeardAll);
         }
     }
     Ok(())

@@ -27,7 +27,8 @@ type Answer = BoxFuture<'static, (Ticket, Option<u64>)>;
 
 pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Output>) {
     let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
-    let mut teams: Vec<SharedTeam> = Vec::new();
+    // Nothing is announced before it is known who is at home here: others would take all for gone.
+    let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
     let mut next_beat = Instant::now();
     let mut tick = tokio::time::interval(TELL_PASSED);
@@ -42,13 +43,14 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     }
                 }
                 Some(Output::Teams(changed)) => {
-                    teams = changed;
+                    teams = Some(changed);
                     next_beat = Instant::now();
                     tick.reset_immediately();
                 }
             },
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             _ = tick.tick() => {
+                let Some(teams) = &teams else { continue };
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
                 if news && announce(&shared, passed.clone(), teams.clone(), true).await.is_ok() {

@@ -127,7 +127,8 @@ impl Status {
     }
 
     pub(crate) fn set_stream(&mut self, view: Option<&StreamView>) {
-        self.stream = view.map(|view| StreamStatus { made: view.stream.clone(), first: view.first, last: view.last });
+        self.stream =
+            view.map(|view| StreamStatus { made: view.stream.clone(), first: view.first, last: view.last });
         if view.is_some() {
             self.connected = true;
         }
@@ -151,6 +152,7 @@ impl Status {
             seen_at: Stamp::from_millis(neighbour.seen_at.as_millis() / 10_000 * 10_000),
             members: neighbour.teams.iter().map(|team| team.members.len()).sum(),
         };
-        self.machines = neighbours.iter().map(|(name, neighbour)| (name.clone(), status(neighbour))).collect();
+        self.machines =
+            neighbours.iter().map(|(name, neighbour)| (name.clone(), status(neighbour))).collect();
     }
 }

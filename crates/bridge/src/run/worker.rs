@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use super::now;
@@ -45,6 +46,8 @@ pub enum Input {
     Connected(bool),
     /// Another machine announced itself; whether that is a heartbeat.
     Heard(Machine, Box<Presence>, bool),
+    /// The last word of every machine was heard.
+    HeardAll,
     /// An envelope was refused before its content was read: why, and who sent it.
     Refused(&'static str, String),
     /// An envelope can never be taken in: its sender is told.
@@ -104,9 +107,19 @@ pub struct Worker {
     under_way: usize,
     teams: Vec<SharedTeam>,
     places_again: bool,
-    saved: Memory,
+    /// Whether it is known which machines there are. Before, members of other machines stay as they are: a bridge that has
+    /// just started has heard from nobody yet.
+    knows_all: bool,
+    saved: Saved,
     status: Status,
     due: Due,
+}
+
+/// What is remembered across restarts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Saved {
+    engine: Memory,
+    neighbours: BTreeMap<Machine, Neighbour>,
 }
 
 /// When each thing is done next.
@@ -126,18 +139,19 @@ impl Worker {
         outputs: mpsc::UnboundedSender<Output>,
         status: Status,
     ) -> Self {
-        let memory = load_memory(&files);
+        let saved = load(&files);
         let start = Instant::now();
         Self {
-            engine: Engine::new(me, house, memory.clone()),
+            engine: Engine::new(me, house, saved.engine.clone()),
             files,
             inputs,
             outputs,
-            neighbours: BTreeMap::new(),
+            neighbours: saved.neighbours.clone(),
             under_way: 0,
             teams: Vec::new(),
             places_again: false,
-            saved: memory,
+            knows_all: !saved.neighbours.is_empty(),
+            saved,
             status,
             due: Due { collect: start, members: start, save: start + SAVE_EVERY },
         }
@@ -195,6 +209,10 @@ impl Worker {
                 }
             }
             Input::Heard(machine, presence, is_live) => self.hear(machine, *presence, is_live),
+            Input::HeardAll => {
+                self.knows_all = true;
+                self.places_again = true;
+            }
             Input::Refused(why, from) => self.engine.count_refused(why, &from),
             Input::Poison { from, n, why } => {
                 let post = self.engine.failure(&from, n, "", &why, now());
@@ -248,7 +266,7 @@ impl Worker {
             self.announce();
             self.note_absent();
         }
-        if is_time || self.places_again {
+        if self.knows_all && (is_time || self.places_again) {
             self.places_again = false;
             match self.engine.local().place(&self.neighbours) {
                 Ok(true) => self.engine.list_again(),
@@ -297,12 +315,18 @@ impl Worker {
 
     /// Saves what has to be remembered, and what the bridge says of itself.
     fn save(&mut self) {
-        let memory = self.engine.to_remember();
-        if memory != self.saved {
+        let mut neighbours = self.neighbours.clone();
+        for neighbour in neighbours.values_mut() {
+            // A heartbeat alone is nothing to remember.
+            neighbour.is_present = false;
+            neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
+        }
+        let saved = Saved { engine: self.engine.to_remember(), neighbours };
+        if saved != self.saved {
             // Strings, numbers and lists: that cannot fail.
-            let text = serde_json::to_string(&memory).unwrap_or_default();
+            let text = serde_json::to_string(&saved).unwrap_or_default();
             match replace_own(&self.files.memory(), &text) {
-                Ok(()) => self.saved = memory,
+                Ok(()) => self.saved = saved,
                 Err(error) => self.status.set_trouble(&error.to_string(), now()),
             }
         }
@@ -316,7 +340,7 @@ impl Worker {
 }
 
 /// What the last bridge remembered; nothing if it cannot be read, which costs time and traffic alone.
-fn load_memory(files: &Files) -> Memory {
+fn load(files: &Files) -> Saved {
     let file = read_small(&files.memory(), LARGEST_MEMORY).ok().flatten();
     file.and_then(|file| serde_json::from_slice(&file.bytes).ok()).unwrap_or_default()
 }

@@ -49,7 +49,8 @@ fn status_tells_of_the_running_bridge_and_of_one_that_ended() {
     assert_eq!((&status["running"], &status["connected"]), (&true.into(), &true.into()));
     assert_eq!(laptop.json(&["machines"])[0]["state"], "present");
     // One bridge at a time.
-    let second = laptop.run(&["run", "--machine", "laptop", "--nats", &server.url(), "--team", "demo", "--json"]);
+    let second =
+        laptop.run(&["run", "--machine", "laptop", "--nats", &server.url(), "--team", "demo", "--json"]);
     assert_eq!(second.status.code(), Some(5));
     laptop.kill();
     wait_until("status says that none runs", || laptop.status()["running"] == false);

@@ -14,11 +14,8 @@ fn user(name: &str, machine: &str) -> String {
 
 #[test]
 fn the_printed_permissions_are_enough_for_a_bridge() {
-    let users = [
-        "{ user: admin, password: secret }".to_owned(),
-        user("laptop", "laptop"),
-        user("hub", "hub"),
-    ];
+    let users =
+        ["{ user: admin, password: secret }".to_owned(), user("laptop", "laptop"), user("hub", "hub")];
     let server = Server::start_with(&format!("authorization {{ users: [ {} ] }}", users.join(",\n")));
     let url = |user: &str| server.url().replace("nats://", &format!("nats://{user}:secret@"));
     let mut laptop = Machine::new("laptop", &url("laptop"), &["ann"]);

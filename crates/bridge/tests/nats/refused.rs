@@ -81,7 +81,8 @@ impl Scene {
     fn publish_as(&self, machine: &str, bytes: Vec<u8>) {
         let (realm, hub) = ("home".parse().unwrap(), "hub".parse().unwrap());
         let subject = subject::other(&realm, &hub, &machine.parse().unwrap(), "letter");
-        self.runtime.block_on(async { self.link.publish(subject, None, bytes).await.unwrap().await.unwrap() });
+        self.runtime
+            .block_on(async { self.link.publish(subject, None, bytes).await.unwrap().await.unwrap() });
     }
 
     fn publish(&self, envelope: &Envelope) {

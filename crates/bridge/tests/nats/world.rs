@@ -3,10 +3,10 @@
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use atm_office::Office;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
-use atm_office::Office;
 use atm_store::{Root, State};
 use atm_support::{TestEnv, wait_until};
 use atm_wire::{MemberName, TeamName};
@@ -36,8 +36,8 @@ impl Machine {
     pub(crate) fn new(machine: &str, url: &str, members: &[&str]) -> Self {
         let env = TestEnv::new();
         // No send waits for the other machine: the tests do.
-        let office = Office::new(Root::new(env.root()), State::new(env.state()))
-            .with_machine_patience(Duration::ZERO);
+        let office =
+            Office::new(Root::new(env.root()), State::new(env.state())).with_machine_patience(Duration::ZERO);
         office.create_team(&TeamPlan::new(TEAM, "over machines")).unwrap();
         for member in members {
             office.add_member(&team(), &MemberPlan::new(*member)).unwrap();
@@ -85,7 +85,8 @@ impl Machine {
 
     pub(crate) fn start(&mut self) {
         assert!(self.bridge.is_none());
-        let mut command = self.command(&["run", "--machine", &self.name, "--nats", &self.url, "--team", TEAM]);
+        let mut command =
+            self.command(&["run", "--machine", &self.name, "--nats", &self.url, "--team", TEAM]);
         command.args(&self.more).stdout(Stdio::null()).stderr(Stdio::null());
         self.bridge = Some(command.spawn().unwrap());
     }

@@ -9,7 +9,13 @@ use crate::cmd::Command;
 
 /// One team over many machines, through NATS JetStream
 #[derive(Debug, Parser)]
-#[command(name = "atm bridge", bin_name = "atm bridge", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(
+    name = "atm bridge",
+    bin_name = "atm bridge",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: Global,

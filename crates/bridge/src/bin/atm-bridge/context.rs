@@ -33,8 +33,10 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(global: &Global) -> Result<Self, Failure> {
-        let xdg = Xdg::new().map_err(|_| Failure::new(7, "no_home", "there is no home folder").hint("set HOME"))?;
-        let from_environment = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let xdg =
+            Xdg::new().map_err(|_| Failure::new(7, "no_home", "there is no home folder").hint("set HOME"))?;
+        let from_environment =
+            |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let loaded = settings::load(&xdg.config_dir().join("atm/config.toml"), xdg.home_dir())?;
         let root = global
             .root
@@ -79,8 +81,9 @@ impl Context {
             Some(name) => Machine::parse(name).map_err(|error| Failure::usage(error.to_string())),
             None => {
                 let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-                Machine::of_host(&host)
-                    .map_err(|error| Failure::usage(error.to_string()).hint("name this machine: --machine NAME"))
+                Machine::of_host(&host).map_err(|error| {
+                    Failure::usage(error.to_string()).hint("name this machine: --machine NAME")
+                })
             }
         }
     }
@@ -118,7 +121,12 @@ impl Context {
     }
 
     /// Connects, or fails: for commands that ask once.
-    pub(crate) async fn link(&self, server: &Server, realm: &Realm, machine: &Machine) -> Result<Link, Failure> {
+    pub(crate) async fn link(
+        &self,
+        server: &Server,
+        realm: &Realm,
+        machine: &Machine,
+    ) -> Result<Link, Failure> {
         let (up, _) = tokio::sync::mpsc::unbounded_channel();
         let client = nats::connect(&self.server(server)?, realm, machine, false, up).await?;
         Ok(Link::new(client, realm.clone(), machine.clone()))

@@ -35,7 +35,8 @@ impl Failure {
     /// Says it on stderr; returns how the process ends.
     pub(crate) fn report(&self, json: bool) -> i32 {
         let text = if json {
-            let mut error = serde_json::json!({"code": self.code, "message": self.message, "exit": self.exit});
+            let mut error =
+                serde_json::json!({"code": self.code, "message": self.message, "exit": self.exit});
             if let Some(hint) = &self.hint {
                 error["hint"] = hint.as_str().into();
             }

@@ -66,8 +66,11 @@ pub(crate) struct Loaded {
 pub(crate) fn load(path: &Path, home: &Path) -> Result<Loaded, Failure> {
     const LARGEST: u64 = 1 << 20;
     let bad = |why: String| Failure::new(6, "settings", format!("{}: {why}", path.display()));
-    let file = atm_store::files::read_small(path, LARGEST).map_err(|error| Failure::new(7, "io", error.to_string()))?;
-    let text = file.map(|file| String::from_utf8(file.bytes).map_err(|_| bad("is not UTF-8".to_owned()))).transpose()?;
+    let file = atm_store::files::read_small(path, LARGEST)
+        .map_err(|error| Failure::new(7, "io", error.to_string()))?;
+    let text = file
+        .map(|file| String::from_utf8(file.bytes).map_err(|_| bad("is not UTF-8".to_owned())))
+        .transpose()?;
     let File { root, state, mut bridge } =
         toml::from_str(&text.unwrap_or_default()).map_err(|error| bad(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new(""));

@@ -32,6 +32,8 @@ pub(crate) struct Ledger {
     pub(crate) inboxes: BTreeMap<String, Vec<String>>,
     known: BTreeMap<String, (Machine, Receipt)>,
     pub(crate) seen: BTreeSet<String>,
+    /// Letters that could not be read.
+    poison: BTreeSet<String>,
     events: Vec<Event>,
     /// The disk is full: nothing can be taken in or confirmed.
     pub(crate) full: bool,
@@ -74,6 +76,10 @@ impl Ledger {
 
     fn take(&mut self, from: &Machine, letter: &Letter) -> Result<TakenIn, LocalError> {
         self.check_disk()?;
+        if letter.to == "poisoned" {
+            self.poison.insert(letter.id.clone());
+            return Err(LocalError::Poison("it cannot be read".into()));
+        }
         if let Some((origin, receipt)) = self.known.get(&letter.id) {
             assert_eq!(origin, from);
             return Ok(TakenIn::Recorded(vec![receipt.clone()]));
@@ -97,7 +103,8 @@ pub(crate) struct Shared(pub(crate) Rc<RefCell<Ledger>>);
 impl Local for Shared {
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let ledger = self.0.borrow();
-        let open = ledger.sent.range(after + 1..).filter(|(_, sent)| sent.stages.is_empty() && !sent.recalled);
+        let open =
+            ledger.sent.range(after + 1..).filter(|(_, sent)| sent.stages.is_empty() && !sent.recalled);
         Ok(open.take(most).map(|(_, sent)| sent.letter.clone()).collect())
     }
 
@@ -107,7 +114,8 @@ impl Local for Shared {
     }
 
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
-        Ok(self.0.borrow().known.contains_key(&letter.id))
+        let ledger = self.0.borrow();
+        Ok(ledger.known.contains_key(&letter.id) || ledger.poison.contains(&letter.id))
     }
 
     fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError> {
@@ -122,8 +130,13 @@ impl Local for Shared {
         Ok(())
     }
 
-    fn fail(&mut self, _: &Machine, failure: &Failure) -> Result<(), LocalError> {
-        panic!("nothing here is poison: {failure:?}");
+    fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {
+        let mut ledger = self.0.borrow_mut();
+        ledger.check_disk()?;
+        let sent = ledger.sent.get_mut(&failure.n).expect("a failure is about a letter that was sent");
+        assert_eq!((&sent.letter.id, &sent.letter.machine), (&failure.id, from));
+        sent.stages.insert("failed".into());
+        Ok(())
     }
 
     fn receipts_since(

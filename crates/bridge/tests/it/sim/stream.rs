@@ -40,7 +40,10 @@ impl Stream {
     /// What a machine's consumer gives next.
     pub(crate) fn fetch(&mut self, machine: &Machine, most: usize) -> Vec<(u64, Envelope)> {
         let start = self.consumers.get(machine).copied().unwrap_or(0);
-        let own = self.messages.range(start + 1..).filter(|(_, envelope)| envelope.header.to.as_ref() == Some(machine));
+        let own = self
+            .messages
+            .range(start + 1..)
+            .filter(|(_, envelope)| envelope.header.to.as_ref() == Some(machine));
         own.take(most).map(|(&seq, envelope)| (seq, envelope.clone())).collect()
     }
 

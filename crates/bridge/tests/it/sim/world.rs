@@ -13,7 +13,8 @@ use super::random::Random;
 use super::stream::Stream;
 use super::troubles::Troubles;
 
-const MEMBERS: [&str; 3] = ["bob", "eve", "refused"];
+/// Mail for the third is refused by the rules, and that for the fourth cannot be read.
+const MEMBERS: [&str; 4] = ["bob", "eve", "refused", "poisoned"];
 /// Letters that are sent while there are troubles.
 const LETTERS: u64 = 40;
 /// Rounds with troubles.
@@ -206,8 +207,11 @@ impl World {
         let loses_memory = self.random.happens(self.troubles.lost_memory);
         let names: Vec<Machine> = self.nodes.iter().map(|node| node.name.clone()).collect();
         let node = &mut self.nodes[place];
-        let me =
-            Identity { realm: "sim".parse().unwrap(), machine: node.name.clone(), epoch: format!("e-{place}") };
+        let me = Identity {
+            realm: "sim".parse().unwrap(),
+            machine: node.name.clone(),
+            epoch: format!("e-{place}"),
+        };
         let memory = if loses_memory { Memory::default() } else { node.saved.clone() };
         let mut engine = Engine::new(me, node.ledger.clone(), memory);
         engine.set_trusted(names);
@@ -270,9 +274,8 @@ impl World {
         self.depart(place, posts);
         for (seq, verdict) in seqs.into_iter().zip(verdicts) {
             match verdict {
-                Verdict::Done => self.stream.acknowledge(&name, seq),
+                Verdict::Done | Verdict::Dead(_) => self.stream.acknowledge(&name, seq),
                 Verdict::Again(_) => break,
-                Verdict::Dead(why) => panic!("dead: {why}"),
                 Verdict::Refused(why) => panic!("refused: {why}"),
             }
         }
@@ -356,9 +359,11 @@ impl World {
                     let sent = self.expected.iter().filter(|(f, t, m, _)| (*f, *t, *m) == (from, to, member));
                     let sent: Vec<&String> = sent.map(|(.., id)| id).collect();
                     let arrived: Vec<&String> = inbox.iter().filter(|id| sent.contains(id)).collect();
-                    let wanted: Vec<&String> =
-                        sent.into_iter().filter(|id| arrived.contains(id) || self.must_arrive(from, id)).collect();
-                    let wanted = if member == "refused" { Vec::new() } else { wanted };
+                    let wanted: Vec<&String> = sent
+                        .into_iter()
+                        .filter(|id| arrived.contains(id) || self.must_arrive(from, id))
+                        .collect();
+                    let wanted = if ["refused", "poisoned"].contains(&member) { Vec::new() } else { wanted };
                     assert_eq!(arrived, wanted, "from {from} to {member} of {to}:\n{}", self.describe());
                 }
             }
@@ -376,7 +381,10 @@ impl World {
             let ledger = node.ledger.0.borrow();
             text += &format!("{}: inboxes {:?}\n", node.name, ledger.inboxes);
             for sent in ledger.sent.values().filter(|sent| !sent.stages.contains("seen")) {
-                text += &format!("  {} to {} {:?} recalled: {}\n", sent.letter.id, sent.letter.machine, sent.stages, sent.recalled);
+                text += &format!(
+                    "  {} to {} {:?} recalled: {}\n",
+                    sent.letter.id, sent.letter.machine, sent.stages, sent.recalled
+                );
             }
             if let Some(engine) = &node.engine {
                 text += &format!("  {:?}\n", engine.tally());

@@ -39,8 +39,12 @@ impl Dead {
         if let Some(number) = self.again {
             let found = link.next_dead(number).await?.filter(|dead| dead.seq == number);
             let Some(dead) = found else {
-                return Err(Failure::new(3, "no_such_dead_letter", format!("there is no dead letter {number}"))
-                    .hint("`atm bridge dead` lists them"));
+                return Err(Failure::new(
+                    3,
+                    "no_such_dead_letter",
+                    format!("there is no dead letter {number}"),
+                )
+                .hint("`atm bridge dead` lists them"));
             };
             let stored = link.publish(dead.subject, None, dead.envelope).await?;
             stored.await.map_err(|error| Failure::new(7, "nats", error.to_string()))?;
@@ -55,7 +59,8 @@ impl Dead {
         let (mut documents, mut lines, mut next) = (Vec::new(), Vec::new(), 1);
         while let Some(dead) = link.next_dead(next).await?.filter(|_| documents.len() < MOST) {
             next = dead.seq + 1;
-            let opened = codec::check(&dead.envelope, &trust, &realm, &machine).and_then(|checked| checked.open(&key));
+            let opened =
+                codec::check(&dead.envelope, &trust, &realm, &machine).and_then(|checked| checked.open(&key));
             let about = opened.ok().and_then(|envelope| match envelope.body {
                 Body::Letter(letter) => Some((letter.id, letter.from, letter.to)),
                 _ => None,

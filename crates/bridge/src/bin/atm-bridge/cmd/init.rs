@@ -57,8 +57,10 @@ impl Init {
         };
         let made = setup::init(link.context(), &realm, &machines, limits).await?;
         if context.json {
-            let made: Vec<_> =
-                made.iter().map(|made| json!({"what": made.what, "name": made.name, "new": made.is_new})).collect();
+            let made: Vec<_> = made
+                .iter()
+                .map(|made| json!({"what": made.what, "name": made.name, "new": made.is_new}))
+                .collect();
             let permissions: serde_json::Map<_, _> = machines
                 .iter()
                 .map(|machine| (machine.to_string(), setup::permissions(&realm, machine).into()))
@@ -72,7 +74,10 @@ impl Init {
             text += &format!("{is:<6} {} {}\n", made.what, made.name);
         }
         for machine in &machines {
-            text += &format!("\n# The least that {machine} has to be allowed:\n{}", setup::permissions(&realm, machine));
+            text += &format!(
+                "\n# The least that {machine} has to be allowed:\n{}",
+                setup::permissions(&realm, machine)
+            );
         }
         output::lines(&text)?;
         Ok(0)

@@ -40,7 +40,9 @@ impl Machines {
         if context.json {
             output::json(&documents.into())?;
         } else if lines.is_empty() {
-            output::lines("no machine is trusted yet: `atm bridge trust MACHINE KEY`, with what `atm bridge key` prints there")?;
+            output::lines(
+                "no machine is trusted yet: `atm bridge trust MACHINE KEY`, with what `atm bridge key` prints there",
+            )?;
         } else {
             output::lines(&lines.join("\n"))?;
         }

@@ -54,7 +54,8 @@ fn describe(report: Option<&Report>, is_running: bool) -> String {
         None => "stream    out of reach".to_owned(),
     });
     let outbox: usize = report.outbox.values().sum();
-    let by_machine: Vec<String> = report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let by_machine: Vec<String> =
+        report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
     lines.push(format!("outbox    {outbox} unconfirmed {}", by_machine.join(", ")));
     lines.push(format!("inbound   {} waiting at the server, {} held for order", report.lag, report.held));
     if let Some(offset) = report.clock_offset_ms {
@@ -76,7 +77,10 @@ fn describe(report: Option<&Report>, is_running: bool) -> String {
     }
     for (name, machine) in &report.machines {
         let state = if machine.present { "present" } else { "away" };
-        lines.push(format!("machine   {name} {state}, {} members, heard from {}", machine.members, machine.seen_at));
+        lines.push(format!(
+            "machine   {name} {state}, {} members, heard from {}",
+            machine.members, machine.seen_at
+        ));
     }
     if let Some(trouble) = &report.last_error {
         lines.push(format!("last error  {} ({})", trouble.what, trouble.at));

@@ -12,8 +12,8 @@ use crate::output;
 /// --as-lead, that machine's lead may shut down members of this machine, decide their plans and assign them tasks.
 ///
 /// Examples:
-///   atm bridge trust hub 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
-///   atm bridge trust hub 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA --as-lead
+///   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
+///   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --as-lead
 ///   atm bridge trust --remove hub
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
