@@ -36,11 +36,11 @@ impl Share {
     /// `LOCAL` or `LOCAL=SHARED`, each once.
     pub fn parse_all<'a>(shares: impl IntoIterator<Item = &'a str>) -> Result<Vec<Self>, ShareError> {
         let (mut all, mut names) = (Vec::new(), HashSet::new());
-        for share in shares {
-            let (local, shared) = share.split_once('=').unwrap_or((share, share));
+        for given in shares {
+            let (local, shared) = given.split_once('=').unwrap_or((given, given));
             let (local, shared) = (TeamName::parse(local)?, TeamName::parse(shared)?.to_string());
             if !names.insert(format!("team {local}")) || !names.insert(format!("shared team {shared}")) {
-                return Err(ShareError::Twice(share.to_owned()));
+                return Err(ShareError::Twice(given.to_owned()));
             }
             all.push(Self { local, shared });
         }

@@ -1,7 +1,7 @@
 //! The bridge: one team over many machines.
 //!
 //! Each machine has its own ledger. The sender's ledger keeps a message until the *recipient's* ledger has confirmed it;
-//! NATS JetStream carries envelopes between them and is trusted with nothing but transport. What to publish, when to
+//! NATS `JetStream` carries envelopes between them and is trusted with nothing but transport. What to publish, when to
 //! publish again, what to take in and what to confirm is decided by the [`engine`], a deterministic state machine over
 //! [`protocol`]: time, network and ledger are given to it, so that the simulation runs the same code as the bridge.
 //!

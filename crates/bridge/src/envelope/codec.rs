@@ -74,20 +74,19 @@ pub fn check(bytes: &[u8], keys: &impl Keys, realm: &Realm, own: &Machine) -> Re
         let version = mark.strip_prefix("atm").and_then(|version| version.parse().ok());
         return Err(version.map_or(Refusal::Malformed, Refusal::Version));
     }
-    let (Some(signer), Some(signature), None) = (words.next(), words.next(), words.next()) else {
+    let (Some(machine), Some(proof), None) = (words.next(), words.next(), words.next()) else {
         return Err(Refusal::Malformed);
     };
-    let signer: Machine = signer.parse().map_err(|_| Refusal::Malformed)?;
-    let signature = BASE64.decode(signature).map_err(|_| Refusal::Malformed)?;
-    let signature = Signature::from_slice(&signature).map_err(|_| Refusal::Malformed)?;
-    let key = keys.key_of(&signer).ok_or_else(|| Refusal::Untrusted(signer.to_string()))?;
+    let machine: Machine = machine.parse().map_err(|_| Refusal::Malformed)?;
+    let proof = BASE64.decode(proof).map_err(|_| Refusal::Malformed)?;
+    let signature = Signature::from_slice(&proof).map_err(|_| Refusal::Malformed)?;
+    let key = keys.key_of(&machine).ok_or_else(|| Refusal::Untrusted(machine.to_string()))?;
     key.verify_strict(&[PURPOSE, signed].concat(), &signature).map_err(|_| Refusal::Altered)?;
 
     let (header, body) = cut_line(signed, LONGEST_HEADER).ok_or(Refusal::Malformed)?;
     let SignedHeader(header, sealed) = serde_json::from_slice(header).map_err(|_| Refusal::Malformed)?;
-    if header.from != signer {
-        let (signer, claimed) = (signer.to_string(), header.from.to_string());
-        return Err(Refusal::ForeignSender { signer, claimed });
+    if header.from != machine {
+        return Err(Refusal::ForeignSender { signer: machine.to_string(), claimed: header.from.to_string() });
     }
     if &header.realm != realm {
         return Err(Refusal::OtherRealm(header.realm.to_string()));

@@ -178,10 +178,13 @@ pub fn permissions(realm: &Realm, machine: &Machine) -> String {
     ];
     let subscribe = [format!("{}.>", super::connect::inbox_prefix(realm, machine))];
     let list = |subjects: &[String]| {
-        subjects.iter().map(|subject| format!("      \"{subject}\"\n")).collect::<String>()
+        subjects.join(
+            "\"
+      \"",
+        )
     };
     format!(
-        "permissions {{\n  publish {{\n    allow [\n{}    ]\n  }}\n  subscribe {{\n    allow [\n{}    ]\n  }}\n}}\n",
+        "permissions {{\n  publish {{\n    allow [\n      \"{}\"\n    ]\n  }}\n  subscribe {{\n    allow [\n      \"{}\"\n    ]\n  }}\n}}\n",
         list(&publish),
         list(&subscribe)
     )

@@ -110,15 +110,12 @@ impl Delivery {
         if attempt != self.attempt || !matches!(self.state, State::Publishing) {
             return;
         }
-        match position {
-            Some(position) => {
-                self.failures = 0;
-                self.state = State::Stored { position, at: now.as_millis(), passed: None };
-            }
-            None => {
-                self.failures = self.failures.saturating_add(1);
-                self.state = State::Failed(now.as_millis());
-            }
+        if let Some(position) = position {
+            self.failures = 0;
+            self.state = State::Stored { position, at: now.as_millis(), passed: None };
+        } else {
+            self.failures = self.failures.saturating_add(1);
+            self.state = State::Failed(now.as_millis());
         }
     }
 }

@@ -56,7 +56,9 @@ fn three_machines_are_one_team() {
     introduce(&machines.iter().collect::<Vec<_>>());
     machines.iter_mut().for_each(Machine::start);
     for (machine, members) in machines.iter().zip([["bob", "eve"], ["ann", "eve"], ["ann", "bob"]]) {
-        members.iter().for_each(|member| machine.wait_for_member(member));
+        for member in members {
+            machine.wait_for_member(member);
+        }
     }
     for (machine, from) in machines.iter().zip(["ann", "bob", "eve"]) {
         for to in ["ann", "bob", "eve"].iter().filter(|to| **to != from) {

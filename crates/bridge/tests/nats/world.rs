@@ -29,7 +29,6 @@ pub(crate) struct Machine {
     env: TestEnv,
     bridge: Option<Child>,
     url: String,
-    more: Vec<String>,
 }
 
 impl Machine {
@@ -40,15 +39,9 @@ impl Machine {
             Office::new(Root::new(env.root()), State::new(env.state())).with_machine_patience(Duration::ZERO);
         office.create_team(&TeamPlan::new(TEAM, "over machines")).unwrap();
         for member in members {
-            office.add_member(&team(), &MemberPlan::new(*member)).unwrap();
+            office.add_member(&team(), &MemberPlan::new(member)).unwrap();
         }
-        Self { name: machine.to_owned(), office, env, bridge: None, url: url.to_owned(), more: Vec::new() }
-    }
-
-    /// With more arguments for `run`.
-    pub(crate) fn with(mut self, more: &[&str]) -> Self {
-        self.more = more.iter().map(|&word| word.to_owned()).collect();
-        self
+        Self { name: machine.to_owned(), office, env, bridge: None, url: url.to_owned() }
     }
 
     pub(crate) fn env(&self) -> &TestEnv {
@@ -87,7 +80,7 @@ impl Machine {
         assert!(self.bridge.is_none());
         let mut command =
             self.command(&["run", "--machine", &self.name, "--nats", &self.url, "--team", TEAM]);
-        command.args(&self.more).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         self.bridge = Some(command.spawn().unwrap());
     }
 

@@ -63,7 +63,7 @@ impl Context {
         Files::of(&self.state)
     }
 
-    pub(crate) fn now(&self) -> Stamp {
+    pub(crate) fn now() -> Stamp {
         SystemClock.now()
     }
 
@@ -77,15 +77,12 @@ impl Context {
 
     pub(crate) fn machine(&self, me: &Me) -> Result<Machine, Failure> {
         let given = me.machine.as_ref().or(self.settings.machine.as_ref());
-        match given {
-            Some(name) => Machine::parse(name).map_err(|error| Failure::usage(error.to_string())),
-            None => {
-                let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-                Machine::of_host(&host).map_err(|error| {
-                    Failure::usage(error.to_string()).hint("name this machine: --machine NAME")
-                })
-            }
+        if let Some(name) = given {
+            return Machine::parse(name).map_err(|error| Failure::usage(error.to_string()));
         }
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        Machine::of_host(&host)
+            .map_err(|error| Failure::usage(error.to_string()).hint("name this machine: --machine NAME"))
     }
 
     pub(crate) fn realm(&self, me: &Me) -> Result<Realm, Failure> {

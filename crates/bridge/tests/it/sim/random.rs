@@ -8,7 +8,7 @@ impl Random {
         Self(seed)
     }
 
-    /// SplitMix64.
+    /// The next number, by `SplitMix64`.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

@@ -36,7 +36,7 @@ struct Node {
 
 /// Something on its way to the server, or the server's answer on its way back.
 enum Flight {
-    There { post: Post, node: usize },
+    There { post: Box<Post>, node: usize },
     Back { ticket: Ticket, node: usize, position: Option<Position> },
 }
 
@@ -292,7 +292,7 @@ impl World {
     fn depart(&mut self, node: usize, posts: Vec<Post>) {
         for post in posts {
             let arrival = self.millis + self.random.below(self.troubles.delay + 1);
-            self.flights.push((arrival, Flight::There { post, node }));
+            self.flights.push((arrival, Flight::There { post: Box::new(post), node }));
         }
     }
 
@@ -306,7 +306,7 @@ impl World {
             }
             let (_, flight) = self.flights.remove(place);
             match flight {
-                Flight::There { post, node } => self.arrive(at, post, node),
+                Flight::There { post, node } => self.arrive(at, *post, node),
                 Flight::Back { ticket, node, position } => {
                     let now = self.now();
                     if let Some(engine) = &mut self.nodes[node].engine {
@@ -376,20 +376,16 @@ impl World {
     }
 
     fn describe(&self) -> String {
-        let mut text = format!("{:?}, never together: {}\n", self.troubles, self.never_together);
+        let mut lines = vec![format!("{:?}, never together: {}", self.troubles, self.never_together)];
         for node in &self.nodes {
             let ledger = node.ledger.0.borrow();
-            text += &format!("{}: inboxes {:?}\n", node.name, ledger.inboxes);
+            lines.push(format!("{}: inboxes {:?}", node.name, ledger.inboxes));
             for sent in ledger.sent.values().filter(|sent| !sent.stages.contains("seen")) {
-                text += &format!(
-                    "  {} to {} {:?} recalled: {}\n",
-                    sent.letter.id, sent.letter.machine, sent.stages, sent.recalled
-                );
+                let (letter, stages, recalled) = (&sent.letter, &sent.stages, sent.recalled);
+                lines.push(format!("  {} to {} {stages:?} recalled: {recalled}", letter.id, letter.machine));
             }
-            if let Some(engine) = &node.engine {
-                text += &format!("  {:?}\n", engine.tally());
-            }
+            lines.extend(node.engine.as_ref().map(|engine| format!("  {:?}", engine.tally())));
         }
-        text
+        lines.join("\n")
     }
 }

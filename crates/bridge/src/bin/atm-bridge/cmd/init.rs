@@ -68,10 +68,10 @@ impl Init {
             output::json(&json!({"realm": realm.to_string(), "made": made, "permissions": permissions}))?;
             return Ok(0);
         }
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for made in &made {
             let is = if made.is_new { "made" } else { "there" };
-            text += &format!("{is:<6} {} {}\n", made.what, made.name);
+            lines.push(format!("{is:<6} {} {}", made.what, made.name));
         }
         for machine in &machines {
             text += &format!(
@@ -79,7 +79,7 @@ impl Init {
                 setup::permissions(&realm, machine)
             );
         }
-        output::lines(&text)?;
+        output::lines(&lines.join("\n"))?;
         Ok(0)
     }
 }

@@ -17,7 +17,7 @@ use crate::output;
 pub(crate) struct Machines {}
 
 impl Machines {
-    pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
+    pub(crate) fn run(context: &Context) -> Result<i32, Failure> {
         let trust = context.trust()?;
         let is_running = context.office().machines().is_served();
         let status = Status::load(&context.files()).filter(|_| is_running);

@@ -1,4 +1,5 @@
 //! One file per command.
+#![expect(clippy::doc_markdown, reason = "the comments of commands are their help")]
 
 mod dead;
 mod doctor;
@@ -28,12 +29,12 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
     match command {
         Command::Run(run) => run.run(context),
-        Command::Status(status) => status.run(context),
+        Command::Status(_) => status::Status::run(context),
         Command::Doctor(doctor) => block_on(doctor.run(context)),
         Command::Init(init) => block_on(init.run(context)),
         Command::Key(key) => key.run(context),
         Command::Trust(trust) => trust.run(context),
-        Command::Machines(machines) => machines.run(context),
+        Command::Machines(_) => machines::Machines::run(context),
         Command::Dead(dead) => block_on(dead.run(context)),
     }
 }

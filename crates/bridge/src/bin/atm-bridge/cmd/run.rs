@@ -60,7 +60,7 @@ impl Run {
         let nats = without_password(&server.servers.join(","));
         let house = House::new(office, shares)?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
-        let status = Status::new(machine.clone(), realm, nats.clone(), teams, context.now());
+        let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
         let (engine, inputs) = Handle::new();
         let (outputs, posts) = mpsc::unbounded_channel();
         let mut watched = house.watched()?;
@@ -70,7 +70,7 @@ impl Run {
         let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;
         let (quiet, watching) = (Stop::default(), engine.clone());
         let folders = quiet.clone();
-        let watcher = thread::Builder::new()
+        let waker = thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || wake_on_changes(watched, &folders, &watching))?;
         let plan = Plan {
@@ -95,7 +95,7 @@ impl Run {
         quiet.stop();
         engine.send(Input::Stop);
         let _ = worker.join();
-        let _ = watcher.join();
+        let _ = waker.join();
         ended?;
         Ok(0)
     }

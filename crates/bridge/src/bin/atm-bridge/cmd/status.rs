@@ -17,7 +17,7 @@ use crate::output;
 pub(crate) struct Status {}
 
 impl Status {
-    pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
+    pub(crate) fn run(context: &Context) -> Result<i32, Failure> {
         let is_running = context.office().machines().is_served();
         let report = Report::load(&context.files());
         if context.json {

@@ -36,7 +36,7 @@ impl Trust {
         let machine = Machine::parse(&self.machine).map_err(|error| Failure::usage(error.to_string()))?;
         let mut trust = context.trust()?;
         let changed = match &self.key {
-            Some(key) => trust.add(machine.clone(), key, self.as_lead, context.now())?,
+            Some(key) => trust.add(machine.clone(), key, self.as_lead, Context::now())?,
             None if trust.remove(&machine) => true,
             None => {
                 return Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
