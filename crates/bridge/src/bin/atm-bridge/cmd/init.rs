@@ -74,10 +74,10 @@ impl Init {
             lines.push(format!("{is:<6} {} {}", made.what, made.name));
         }
         for machine in &machines {
-            text += &format!(
+            lines.push(format!(
                 "\n# The least that {machine} has to be allowed:\n{}",
                 setup::permissions(&realm, machine)
-            );
+            ));
         }
         output::lines(&lines.join("\n"))?;
         Ok(0)
