@@ -268,11 +268,13 @@ impl Local for House {
         let after = i64::try_from(failure.n.saturating_sub(1)).unwrap_or(i64::MAX);
         let machines = self.office.machines();
         let letters = machines.outgoing(after, 1).map_err(transient)?;
-        let Some(letter) =
-            letters.first().filter(|letter| letter.id == failure.id && &letter.machine == from)
-        else {
-            return Ok(());
+        // Its id is empty where the other machine could not read it.
+        let is_meant = |letter: &&machines::Outgoing| {
+            u64::try_from(letter.n) == Ok(failure.n)
+                && (failure.id.is_empty() || failure.id == letter.id)
+                && &letter.machine == from
         };
+        let Some(letter) = letters.first().filter(is_meant) else { return Ok(()) };
         let receipt = machines.receipt_of_failure(letter, &failure.why).map_err(transient)?;
         machines.confirm(from, &[receipt]).map(drop).map_err(transient)
     }

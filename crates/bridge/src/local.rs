@@ -96,7 +96,8 @@ pub trait Local {
     /// Records what `from` said about mail that is addressed to it. Idempotent, in any order.
     fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError>;
 
-    /// Records that `from` can never take this letter in, if it is addressed to `from`. Idempotent.
+    /// Records that `from` can never take this letter in, if it is addressed to `from`; its id may be empty, where it could
+    /// not be read there. Idempotent.
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError>;
 
     /// What this machine recorded after `cursor` about mail that came from other machines, each with the machine that it

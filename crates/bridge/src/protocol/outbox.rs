@@ -152,6 +152,13 @@ impl Outbox {
         }
     }
 
+    /// `from` can never take a letter in. What a machine says that it is not addressed to changes nothing.
+    pub fn failed(&mut self, from: &Machine, n: u64) {
+        if self.items.get(&n).is_some_and(|item| &item.lane.machine == from) {
+            self.remove(n);
+        }
+    }
+
     /// The numbers of at most `most` letters that have to be published now, in the order of the log. Nothing is published
     /// to a machine that is not trusted: it could not be sealed for it, and its confirmation would not count.
     pub fn due(
