@@ -34,9 +34,9 @@ pub enum ShareError {
 
 impl Share {
     /// `LOCAL` or `LOCAL=SHARED`, each once.
-    pub fn parse_all<'a>(shares: impl IntoIterator<Item = &'a str>) -> Result<Vec<Self>, ShareError> {
+    pub fn parse_all<'a>(teams: impl IntoIterator<Item = &'a str>) -> Result<Vec<Self>, ShareError> {
         let (mut all, mut names) = (Vec::new(), HashSet::new());
-        for given in shares {
+        for given in teams {
             let (local, shared) = given.split_once('=').unwrap_or((given, given));
             let (local, shared) = (TeamName::parse(local)?, TeamName::parse(shared)?.to_string());
             if !names.insert(format!("team {local}")) || !names.insert(format!("shared team {shared}")) {

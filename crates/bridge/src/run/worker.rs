@@ -24,6 +24,9 @@ use crate::trust::Trust;
 const MOST_UNDER_WAY: usize = 2_048;
 /// How often the engine looks for what is due, if nothing happens.
 const TICK: Duration = Duration::from_millis(500);
+/// How often the ledger is looked at, if no event told of anything new: events get lost, and what other processes read
+/// rings no bell.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often clients' files are looked at, if no event told of them.
 const COLLECT_EVERY: Duration = Duration::from_secs(2);
 /// How often it is found out who is at home here, and who is placed here.
@@ -124,6 +127,7 @@ struct Saved {
 
 /// When each thing is done next.
 struct Due {
+    look: Instant,
     collect: Instant,
     members: Instant,
     save: Instant,
@@ -153,7 +157,7 @@ impl Worker {
             knows_all: !saved.neighbours.is_empty(),
             saved,
             status,
-            due: Due { collect: start, members: start, save: start + SAVE_EVERY },
+            due: Due { look: start, collect: start, members: start, save: start + SAVE_EVERY },
         }
     }
 
@@ -252,6 +256,10 @@ impl Worker {
     /// What happens by the clock: clients' files, who is at home, who is away.
     fn tend(&mut self) {
         let start = Instant::now();
+        if start >= self.due.look {
+            self.due.look = start + LOOK_EVERY;
+            self.engine.wake();
+        }
         if start >= self.due.collect {
             self.due.collect = start + COLLECT_EVERY;
             match self.engine.local().collect() {
