@@ -102,7 +102,7 @@ impl Context {
         Ok(nats::Options {
             servers,
             creds: server.creds.clone().or_else(|| set.creds.clone()),
-            nkey: server.nkey.clone().or_else(|| set.nkey.clone()),
+            nkey: server.nkey.clone(),
             tls_ca: server.tls_ca.clone().or_else(|| set.tls_ca.clone()),
             tls_client: certificate.zip(certificate_key),
         })

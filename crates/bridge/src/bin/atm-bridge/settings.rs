@@ -13,7 +13,6 @@ pub(crate) struct Settings {
     #[serde(default)]
     pub(crate) nats: OneOrMore,
     pub(crate) creds: Option<PathBuf>,
-    pub(crate) nkey: Option<PathBuf>,
     pub(crate) tls_ca: Option<PathBuf>,
     pub(crate) tls_cert: Option<PathBuf>,
     pub(crate) tls_key: Option<PathBuf>,
@@ -78,9 +77,7 @@ pub(crate) fn load(path: &Path, home: &Path) -> Result<Loaded, Failure> {
         Ok(rest) => home.join(rest),
         Err(_) => folder.join(given),
     };
-    for file in
-        [&mut bridge.creds, &mut bridge.nkey, &mut bridge.tls_ca, &mut bridge.tls_cert, &mut bridge.tls_key]
-    {
+    for file in [&mut bridge.creds, &mut bridge.tls_ca, &mut bridge.tls_cert, &mut bridge.tls_key] {
         *file = file.take().map(from_here);
     }
     Ok(Loaded { root: root.map(from_here), state: state.map(from_here), bridge })
