@@ -1,6 +1,7 @@
 //! `cargo xtask setup`: what the tests need beside Rust, installed only where it is missing.
 
 mod mcp;
+mod nats;
 mod web;
 
 use std::fs;
@@ -57,6 +58,7 @@ pub(crate) fn run() -> Result<Tools> {
     let node = tools.join("node");
     install_lock_library(&node)?;
     mcp::install(&tools.join("mcp"))?;
+    nats::install(&tools.join("nats"))?;
     web::install(&tools.join("web"))?;
     Ok(Tools { node_modules: node.join("node_modules") })
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::{docs, faults, instructions, licences, repo, setup, soak};
 
 /// With the tests that need what `setup` installs.
-const OUTSIDE: &str = "--features=atm/test-tools";
+const OUTSIDE: &str = "--features=atm/test-tools,atm-bridge/test-tools";
 
 /// Minutes of the storms that each run of the tests gets.
 const SOAK: f64 = 2.0;

@@ -1,0 +1,36 @@
+//! `atm bridge key`.
+
+use atm_bridge::keys;
+
+use crate::args::Me;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+/// Print this machine's name and public key on one line
+///
+/// The key is made at the first call, in a file that only you can read. What this prints is what the other machines are told
+/// with `atm bridge trust`.
+///
+/// Examples:
+///   atm bridge key
+///   atm bridge key --machine laptop
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Key {
+    #[command(flatten)]
+    me: Me,
+}
+
+impl Key {
+    pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
+        let machine = context.machine(&self.me)?;
+        let key = keys::public_text(&context.key()?.verifying_key());
+        if context.json {
+            output::json(&serde_json::json!({"machine": machine.as_str(), "key": key}))?;
+        } else {
+            output::lines(&format!("{machine} {key}"))?;
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,44 @@
+//! One file per command.
+#![expect(clippy::doc_markdown, reason = "the comments of commands are their help")]
+
+mod dead;
+mod doctor;
+mod init;
+mod key;
+mod machines;
+mod run;
+mod status;
+mod trust;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What to do.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Run(run::Run),
+    Status(status::Status),
+    Doctor(doctor::Doctor),
+    Init(init::Init),
+    Key(key::Key),
+    Trust(trust::Trust),
+    Machines(machines::Machines),
+    Dead(dead::Dead),
+}
+
+pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
+    match command {
+        Command::Run(run) => run.run(context),
+        Command::Status(_) => status::Status::run(context),
+        Command::Doctor(doctor) => block_on(doctor.run(context)),
+        Command::Init(init) => block_on(init.run(context)),
+        Command::Key(key) => key.run(context),
+        Command::Trust(trust) => trust.run(context),
+        Command::Machines(_) => machines::Machines::run(context),
+        Command::Dead(dead) => block_on(dead.run(context)),
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}

@@ -1,0 +1,140 @@
+//! `atm bridge run`.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use atm_bridge::engine::Identity;
+use atm_bridge::files::Files;
+use atm_bridge::house::House;
+use atm_bridge::nats::connect::without_password;
+use atm_bridge::nats::setup::Limits;
+use atm_bridge::run::status::Status;
+use atm_bridge::run::worker::{Handle, Input, Worker};
+use atm_bridge::run::{self, Plan};
+use atm_bridge::trust::Trust;
+use atm_store::watch::{FolderWatch, Stop};
+use tokio::sync::{mpsc, watch};
+
+use crate::args::{Me, Server};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Share teams with other machines, until it is stopped
+///
+/// Runs in the foreground. Mail for members of other machines is accepted while no bridge runs or the server is down, and sent
+/// when they are back.
+///
+/// Examples:
+///   atm bridge run --nats nats://hub:4222 --team alpha
+///   atm bridge run --nats tls://hub:4222 --creds ~/.config/atm/laptop.creds --team alpha=work
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    me: Me,
+    #[command(flatten)]
+    server: Server,
+    /// A team to share, as LOCAL or LOCAL=SHARED; several times for several [default: bridge.teams]
+    #[arg(long = "team", short, value_name = "TEAM")]
+    teams: Vec<String>,
+    /// Leave bodies readable for the server
+    #[arg(long)]
+    no_seal: bool,
+}
+
+/// How often changed trust is noticed, at the latest.
+const TRUST_LOOK: Duration = Duration::from_secs(2);
+
+impl Run {
+    pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
+        let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
+        let (server, shares) = (context.server(&self.server)?, context.shares(&self.teams)?);
+        let (office, files) = (context.office(), context.files());
+        let Some(_serving) = office.machines().serve()? else {
+            return Err(Failure::new(5, "bridge_runs", "a bridge runs here already")
+                .hint("`atm bridge status` shows it"));
+        };
+        let (key, trusted) = (context.key()?, context.trust()?);
+        let teams = shares.iter().map(|share| format!("{}={}", share.local, share.shared)).collect();
+        let nats = without_password(&server.servers.join(","));
+        let house = House::new(office, shares)?;
+        let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
+        let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
+        let (engine, inputs) = Handle::new();
+        let (outputs, posts) = mpsc::unbounded_channel();
+        let mut watched = house.watched()?;
+        watched.push(context.state.clone());
+        let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
+        engine.send(Input::Trust(Box::new(trusted.clone())));
+        let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;
+        let (quiet, watching) = (Stop::default(), engine.clone());
+        let folders = quiet.clone();
+        let waker = thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || wake_on_changes(watched, &folders, &watching))?;
+        let plan = Plan {
+            me,
+            key,
+            server,
+            limits: Limits::default(),
+            seals: !self.no_seal && context.settings.seal.unwrap_or(true),
+            files: files.clone(),
+        };
+        eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
+        let ended = tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+            let (trust_sender, trust) = watch::channel(trusted);
+            let (stop_sender, stop) = watch::channel(false);
+            tokio::spawn(follow_trust(files, trust_sender, engine.clone()));
+            tokio::spawn(async move {
+                wait_for_a_signal().await;
+                let _ = stop_sender.send(true);
+            });
+            run::run(plan, engine.clone(), posts, trust, stop).await
+        });
+        quiet.stop();
+        engine.send(Input::Stop);
+        let _ = worker.join();
+        let _ = waker.join();
+        ended?;
+        Ok(0)
+    }
+}
+
+/// Files changed: the engine looks.
+fn wake_on_changes(folders: Vec<PathBuf>, stop: &Stop, engine: &Handle) {
+    let mut watch = FolderWatch::until(folders, stop);
+    while !watch.is_over() {
+        watch.wait_for_change(None);
+        engine.send(Input::Wake);
+    }
+}
+
+/// Trust that was changed by `atm bridge trust` holds from the next look on.
+async fn follow_trust(files: Files, trust: watch::Sender<Trust>, engine: Handle) {
+    loop {
+        tokio::time::sleep(TRUST_LOOK).await;
+        match Trust::load(&files.trust()) {
+            Ok(changed) if changed != *trust.borrow() => {
+                engine.send(Input::Trust(Box::new(changed.clone())));
+                let _ = trust.send(changed);
+            }
+            Ok(_) => {}
+            // What was trusted before stays trusted: an unreadable file says nothing.
+            Err(error) => engine.send(Input::Trouble(error.to_string())),
+        }
+    }
+}
+
+async fn wait_for_a_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

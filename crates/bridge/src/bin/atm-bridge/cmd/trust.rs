@@ -1,0 +1,64 @@
+//! `atm bridge trust`.
+
+use atm_bridge::name::Machine;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+/// Trust another machine's key
+///
+/// Envelopes of a machine are refused until its key is trusted, on both sides. A key never replaces another one silently. With
+/// --as-lead, that machine's lead may shut down members of this machine, decide their plans and assign them tasks.
+///
+/// Examples:
+///   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
+///   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --as-lead
+///   atm bridge trust --remove hub
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Trust {
+    /// The machine, as its own `atm bridge key` names it
+    machine: String,
+    /// Its public key
+    #[arg(required_unless_present = "remove")]
+    key: Option<String>,
+    /// Its lead may lead here, too
+    #[arg(long, conflicts_with = "remove")]
+    as_lead: bool,
+    /// Trust it no longer
+    #[arg(long, conflicts_with = "key")]
+    remove: bool,
+}
+
+impl Trust {
+    pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
+        let machine = Machine::parse(&self.machine).map_err(|error| Failure::usage(error.to_string()))?;
+        let mut trust = context.trust()?;
+        let changed = match &self.key {
+            Some(key) => trust.add(machine.clone(), key, self.as_lead, Context::now())?,
+            None if trust.remove(&machine) => true,
+            None => {
+                return Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
+                    .hint("`atm bridge machines` lists those that are"));
+            }
+        };
+        if changed {
+            trust.save(&context.files().trust())?;
+        }
+        if context.json {
+            let trusted = !self.remove;
+            output::json(&serde_json::json!({
+                "machine": machine.as_str(), "trusted": trusted, "asLead": self.as_lead, "changed": changed,
+            }))?;
+        } else {
+            let what = match (self.remove, self.as_lead) {
+                (true, _) => "is trusted no longer",
+                (false, true) => "is trusted, and its lead may lead here",
+                (false, false) => "is trusted",
+            };
+            output::lines(&format!("{machine} {what}"))?;
+        }
+        Ok(0)
+    }
+}

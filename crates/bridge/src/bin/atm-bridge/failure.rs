@@ -1,0 +1,117 @@
+//! Errors as people and programs see them.
+
+use std::io::{self, Write as _};
+
+use atm_bridge::keys::KeyError;
+use atm_bridge::nats::NatsError;
+use atm_bridge::trust::TrustError;
+use atm_office::{ErrorKind, OfficeError};
+use atm_wire::visible;
+
+/// A command that failed: the same exit codes as `atm`.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: i32,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// The command line or the settings are wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(2, "usage", message)
+    }
+
+    pub(crate) fn new(exit: i32, code: &'static str, message: impl Into<String>) -> Self {
+        Self { exit, code, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says it on stderr; returns how the process ends.
+    pub(crate) fn report(&self, json: bool) -> i32 {
+        let text = if json {
+            let mut error =
+                serde_json::json!({"code": self.code, "message": self.message, "exit": self.exit});
+            if let Some(hint) = &self.hint {
+                error["hint"] = hint.as_str().into();
+            }
+            visible::json_line(&serde_json::json!({ "error": error }).to_string()).into_owned()
+        } else {
+            let hint = self.hint.as_deref().map(|hint| format!("\n  hint: {}", visible::line(hint)));
+            format!("error: {}{}", visible::lines(&self.message), hint.unwrap_or_default())
+        };
+        // If stderr is gone too, the exit code still tells.
+        let _ = writeln!(io::stderr(), "{text}");
+        self.exit
+    }
+}
+
+/// Wrong arguments; help and version go to stdout with 0.
+pub(crate) fn report_usage(error: &clap::Error) -> i32 {
+    let json = std::env::args_os().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if !error.use_stderr() || !json {
+        let _ = error.print();
+        return error.exit_code();
+    }
+    let text = error.render().to_string();
+    let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
+    let message = lines.collect::<Vec<_>>().join(" ");
+    Failure::usage(message.trim_start_matches("error: ")).hint("see `atm bridge --help`").report(true)
+}
+
+impl From<NatsError> for Failure {
+    fn from(error: NatsError) -> Self {
+        let failure = Self::new(7, "nats", error.to_string());
+        match error {
+            NatsError::Connect { .. } => failure.hint("is the server there? mail is accepted all the same, and sent later"),
+            NatsError::Missing { why, .. } if why.contains("insufficient storage") => {
+                failure.hint("the server has too little room: `atm bridge init --max-mib 256`, or raise its jetstream.max_file")
+            }
+            NatsError::Missing { .. } => failure.hint("`atm bridge doctor` says what is missing"),
+            NatsError::File { .. } | NatsError::Request { .. } => failure,
+        }
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        let exit = if matches!(error, KeyError::NotPublic(_)) { 2 } else { 7 };
+        Self::new(exit, "key", error.to_string())
+    }
+}
+
+impl From<TrustError> for Failure {
+    fn from(error: TrustError) -> Self {
+        match error {
+            TrustError::Key(error) => error.into(),
+            TrustError::OtherKey(_) => Self::new(4, "other_key", error.to_string()),
+            TrustError::Unreadable { .. } => Self::new(6, "trust", error.to_string()),
+            TrustError::Store(_) => Self::new(7, "io", error.to_string()),
+        }
+    }
+}
+
+impl From<OfficeError> for Failure {
+    fn from(error: OfficeError) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Invalid => 2,
+            ErrorKind::NotFound => 3,
+            ErrorKind::Refused => 4,
+            ErrorKind::Busy => 5,
+            ErrorKind::BadData => 6,
+            _ => 7,
+        };
+        Self::new(exit, "office", error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(7, "io", error.to_string())
+    }
+}

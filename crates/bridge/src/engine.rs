@@ -1,0 +1,343 @@
+//! The bridge without network, clock and files: what comes in, what goes out, what is recorded.
+//!
+//! [`Engine::poll`] gives what has to be published; [`Engine::published`] tells it what the server answered;
+//! [`Engine::receive`] offers what arrived to the ledger. Nothing that it keeps in memory is needed for correctness: what is
+//! lost costs time, since every letter is in its sender's ledger until the recipient's ledger has confirmed it.
+
+mod receive;
+mod tally;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
+
+use crate::envelope::{Body, Envelope, Header, Receipts};
+use crate::local::{Letter, Local, LocalError, Outgoing};
+use crate::name::{Machine, Realm};
+use crate::protocol::feed::{self, Feed};
+use crate::protocol::intake::{self, Intake};
+use crate::protocol::outbox::{Outbox, Stored};
+use crate::protocol::{PeerView, Position, StreamView};
+
+pub use receive::Verdict;
+pub use tally::Tally;
+
+/// Letters that are read from the ledger at a time.
+const PAGE: usize = 256;
+/// Receipts in a batch.
+const BATCH: usize = 256;
+/// How often the ledger is asked for everything that it keeps.
+const LIST_EVERY: Duration = Duration::from_secs(60);
+
+/// Who this machine is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The realm.
+    pub realm: Realm,
+    /// This machine.
+    pub machine: Machine,
+    /// The epoch of its log.
+    pub epoch: String,
+}
+
+/// What is remembered across restarts. Its loss costs time and traffic, never mail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    epoch: String,
+    outbox: Vec<Stored>,
+    intake: intake::Remembered,
+    feeds: BTreeMap<Machine, feed::Remembered>,
+}
+
+/// Something to publish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// What.
+    pub envelope: Envelope,
+    /// What [`Engine::published`] is told about it.
+    pub ticket: Ticket,
+}
+
+/// Which post the server's answer is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ticket {
+    /// A letter.
+    Letter {
+        /// Its number in the log.
+        n: u64,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// A batch of receipts.
+    Receipts {
+        /// For which machine.
+        to: Machine,
+        /// Which batch.
+        upto: String,
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// An answer. If it is lost, what it answers comes again.
+    Answer,
+}
+
+/// The bridge of one machine.
+#[derive(Debug)]
+pub struct Engine<L> {
+    me: Identity,
+    local: L,
+    outbox: Outbox,
+    intake: Intake,
+    feeds: BTreeMap<Machine, Feed>,
+    peers: BTreeMap<Machine, PeerView>,
+    trusted: BTreeSet<Machine>,
+    stream: Option<StreamView>,
+    /// The highest number that was read from the ledger.
+    read_upto: u64,
+    has_mail: bool,
+    has_receipts: bool,
+    next_list: Option<Stamp>,
+    tally: Tally,
+}
+
+impl<L: Local> Engine<L> {
+    /// A bridge that goes on where it was. What another epoch of the log left is forgotten, except what came in.
+    pub fn new(me: Identity, local: L, memory: Memory) -> Self {
+        let is_same = memory.epoch == me.epoch;
+        let (outbox, feeds) = if is_same { (memory.outbox, memory.feeds) } else { Default::default() };
+        let feeds = feeds.into_iter().map(|(machine, feed)| (machine, Feed::remembering(feed))).collect();
+        Self {
+            me,
+            local,
+            outbox: Outbox::remembering(outbox),
+            intake: Intake::remembering(memory.intake),
+            feeds,
+            peers: BTreeMap::new(),
+            trusted: BTreeSet::new(),
+            stream: None,
+            read_upto: 0,
+            has_mail: true,
+            has_receipts: true,
+            next_list: None,
+            tally: Tally::default(),
+        }
+    }
+
+    /// What to remember across a restart.
+    pub fn to_remember(&self) -> Memory {
+        Memory {
+            epoch: self.me.epoch.clone(),
+            outbox: self.outbox.to_remember(),
+            intake: self.intake.to_remember(),
+            feeds: self.feeds.iter().map(|(machine, feed)| (machine.clone(), feed.to_remember())).collect(),
+        }
+    }
+
+    /// Who this machine is.
+    pub fn me(&self) -> &Identity {
+        &self.me
+    }
+
+    /// The ledger.
+    pub fn local(&mut self) -> &mut L {
+        &mut self.local
+    }
+
+    /// What was counted.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Counts an envelope that was refused before it came here.
+    pub fn count_refused(&mut self, why: &str, from: &str) {
+        self.tally.refuse(why, from);
+    }
+
+    /// Letters that wait for their confirmation.
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Early letters that are held.
+    pub fn held(&self) -> usize {
+        self.intake.held()
+    }
+
+    /// The machines whose keys are trusted.
+    pub fn set_trusted(&mut self, machines: impl IntoIterator<Item = Machine>) {
+        self.trusted = machines.into_iter().filter(|machine| machine != &self.me.machine).collect();
+    }
+
+    /// The ledger may have new letters or receipts.
+    pub fn wake(&mut self) {
+        self.has_mail = true;
+        self.has_receipts = true;
+    }
+
+    /// Everything is read from the ledger again: recipients may have moved.
+    pub fn list_again(&mut self) {
+        self.next_list = None;
+        self.has_mail = true;
+    }
+
+    /// The server was asked for the stream, or is out of reach.
+    pub fn set_stream(&mut self, stream: Option<StreamView>) {
+        self.stream = stream;
+    }
+
+    /// A new heartbeat of another machine.
+    pub fn heard_from(&mut self, machine: &Machine, passed: Option<Position>, now: Stamp) {
+        self.peers.insert(machine.clone(), PeerView { passed, seen_at: now });
+    }
+
+    /// The other machines that were heard from.
+    pub fn peers(&self) -> &BTreeMap<Machine, PeerView> {
+        &self.peers
+    }
+
+    /// What has to be published now: at most `most` letters, and receipts.
+    pub fn poll(&mut self, now: Stamp, most: usize) -> Result<Vec<Post>, LocalError> {
+        let mut fresh = self.read_outgoing(now)?;
+        let Some(stream) = self.stream.clone() else { return Ok(Vec::new()) };
+        let mut posts = Vec::new();
+        for n in self.outbox.due(now, &stream, &self.peers, &self.trusted, most) {
+            let letter = match fresh.remove(&n) {
+                Some(letter) => Some(letter),
+                None => self.local.outgoing(n.saturating_sub(1), 1)?.pop(),
+            };
+            let Some(letter) =
+                letter.filter(|letter| letter.n == n && self.outbox.id_of(n) == Some(&letter.id))
+            else {
+                // Recalled, expired or confirmed by other means.
+                self.outbox.remove(n);
+                continue;
+            };
+            self.outbox.add(&letter);
+            posts.extend(self.post_letter(letter, now));
+        }
+        self.poll_receipts(now, &stream, &mut posts)?;
+        Ok(posts)
+    }
+
+    /// Reads what is new in the ledger, and now and then all of it. Returns the first page, which is needed next.
+    fn read_outgoing(&mut self, now: Stamp) -> Result<BTreeMap<u64, Outgoing>, LocalError> {
+        let lists_all = self.next_list.is_none_or(|next| now >= next);
+        let mut fresh = BTreeMap::new();
+        if !self.has_mail && !lists_all {
+            return Ok(fresh);
+        }
+        let mut after = if lists_all { 0 } else { self.read_upto };
+        let mut kept = BTreeSet::new();
+        loop {
+            let page = self.local.outgoing(after, PAGE)?;
+            let is_last = page.len() < PAGE;
+            for letter in page {
+                after = letter.n.max(after);
+                kept.insert(letter.n);
+                self.outbox.add(&letter);
+                if fresh.len() < PAGE {
+                    fresh.insert(letter.n, letter);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        if lists_all {
+            self.outbox.retain(&kept);
+            self.next_list = Some(now.saturating_add(LIST_EVERY));
+        }
+        self.read_upto = after.max(self.read_upto);
+        self.has_mail = false;
+        Ok(fresh)
+    }
+
+    fn post_letter(&mut self, letter: Outgoing, now: Stamp) -> Option<Post> {
+        let due = self.outbox.begin(letter.n)?;
+        self.tally.published += 1;
+        self.tally.published_again += u64::from(due.attempt > 1);
+        let body = Body::Letter(Letter {
+            id: letter.id,
+            team: letter.team,
+            to: letter.to,
+            from: letter.from,
+            from_lead: letter.from_lead,
+            after: due.after,
+            letter: letter.letter,
+        });
+        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt };
+        Some(Post { envelope: self.envelope(letter.machine, due.n, due.attempt, body, now), ticket })
+    }
+
+    fn poll_receipts(
+        &mut self,
+        now: Stamp,
+        stream: &StreamView,
+        posts: &mut Vec<Post>,
+    ) -> Result<(), LocalError> {
+        let mut has_more = false;
+        for machine in self.trusted.clone() {
+            let feed = self.feeds.entry(machine.clone()).or_default();
+            if let Some(cursor) = feed.read_from().filter(|_| self.has_receipts) {
+                let cursor = cursor.map(str::to_owned);
+                let (receipts, upto) = self.local.receipts_since(cursor.as_deref(), BATCH)?;
+                has_more |= receipts.len() >= BATCH;
+                if cursor.as_ref() != Some(&upto) {
+                    let own =
+                        receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
+                    feed.add(own.collect(), upto);
+                }
+            }
+            let Some((batch, attempt)) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
+            let upto = batch.upto.clone();
+            let body = Body::Receipts(Receipts { upto: upto.clone(), receipts: batch.receipts.clone() });
+            let ticket = Ticket::Receipts { to: machine.clone(), upto, attempt };
+            posts.push(Post { envelope: self.envelope(machine, 0, attempt, body, now), ticket });
+        }
+        self.has_receipts = has_more;
+        Ok(())
+    }
+
+    /// What the server answered: where it is, or nothing.
+    pub fn published(&mut self, ticket: &Ticket, position: Option<Position>, now: Stamp) {
+        self.tally.publish_failed += u64::from(position.is_none());
+        match ticket {
+            Ticket::Letter { n, attempt } => self.outbox.end(*n, *attempt, position, now),
+            Ticket::Receipts { to, upto, attempt } => {
+                if let Some(feed) = self.feeds.get_mut(to) {
+                    feed.end(upto, *attempt, position, now);
+                }
+            }
+            Ticket::Answer => {}
+        }
+    }
+
+    /// An envelope of this machine.
+    pub fn envelope(&self, to: Machine, n: u64, attempt: u32, body: Body, now: Stamp) -> Envelope {
+        self.envelope_for(Some(to), n, attempt, body, now)
+    }
+
+    /// An envelope of this machine for all of the realm.
+    pub fn announcement(&self, body: Body, now: Stamp) -> Envelope {
+        self.envelope_for(None, 0, 1, body, now)
+    }
+
+    fn envelope_for(&self, to: Option<Machine>, n: u64, attempt: u32, body: Body, now: Stamp) -> Envelope {
+        let header = Header {
+            realm: self.me.realm.clone(),
+            from: self.me.machine.clone(),
+            to,
+            epoch: self.me.epoch.clone(),
+            n,
+            attempt,
+            at: now,
+        };
+        Envelope { header, body }
+    }
+
+    fn answer(&self, to: &Machine, body: Body, now: Stamp) -> Post {
+        Post { envelope: self.envelope(to.clone(), 0, 1, body, now), ticket: Ticket::Answer }
+    }
+}

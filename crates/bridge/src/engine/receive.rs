@@ -1,0 +1,216 @@
+//! What arrives: letters are offered to the ledger in batches, and answered.
+
+use atm_wire::Stamp;
+
+use super::{Engine, Post};
+use crate::envelope::{Applied, Body, Envelope, Failure};
+use crate::local::{Letter, Local, LocalError, Receipt, TakenIn};
+use crate::name::Machine;
+use crate::protocol::intake::{Arrival, Decision};
+
+/// Receipts in one confirmation.
+const MOST_RECEIPTS: usize = 256;
+
+/// What became of an envelope that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is dealt with: the server may forget that it is ours.
+    Done,
+    /// The ledger could not be written: offer it again after a while.
+    Again(String),
+    /// It can never be taken in.
+    Dead(String),
+    /// It was refused, for this reason.
+    Refused(&'static str),
+}
+
+/// Letters of one machine that are offered to the ledger together.
+#[derive(Default)]
+struct Run {
+    /// Each with its place in the batch (none: it was held) and the number that was passed before it.
+    arrivals: Vec<(Option<usize>, Arrival, u64)>,
+}
+
+impl<L: Local> Engine<L> {
+    /// Deals with envelopes in the order in which they arrived: a verdict for each, and what to publish in answer.
+    pub fn receive(&mut self, envelopes: Vec<Envelope>, now: Stamp) -> (Vec<Verdict>, Vec<Post>) {
+        let mut verdicts = vec![Verdict::Done; envelopes.len()];
+        let (mut posts, mut run) = (Vec::new(), Run::default());
+        for (place, Envelope { header, body }) in envelopes.into_iter().enumerate() {
+            let from = header.from;
+            match body {
+                Body::Letter(letter) => {
+                    let arrival = Arrival { from, epoch: header.epoch, n: header.n, letter };
+                    if run.arrivals.first().is_some_and(|(_, first, _)| first.from != arrival.from) {
+                        self.offer(&mut run, &mut verdicts, &mut posts, now);
+                    }
+                    self.arrive(place, arrival, &mut run, &mut verdicts, &mut posts, now);
+                }
+                Body::Confirm(receipts) => verdicts[place] = self.confirm(&from, &receipts),
+                Body::Receipts(batch) => {
+                    verdicts[place] = self.confirm(&from, &batch.receipts);
+                    if verdicts[place] == Verdict::Done {
+                        let body = Body::Applied(Applied { upto: batch.upto });
+                        posts.push(self.answer(&from, body, now));
+                    }
+                }
+                Body::Applied(applied) => {
+                    if let Some(feed) = self.feeds.get_mut(&from) {
+                        feed.applied(&applied.upto);
+                        self.has_receipts = true;
+                    }
+                }
+                Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
+                Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
+            }
+        }
+        self.offer(&mut run, &mut verdicts, &mut posts, now);
+        (verdicts, posts)
+    }
+
+    fn arrive(
+        &mut self,
+        place: usize,
+        arrival: Arrival,
+        run: &mut Run,
+        verdicts: &mut [Verdict],
+        posts: &mut Vec<Post>,
+        now: Stamp,
+    ) {
+        match self.intake.decide(&arrival) {
+            Decision::Take => {
+                let mut next = Some((Some(place), arrival));
+                while let Some((place, arrival)) = next {
+                    let before = self.intake.passed(&arrival);
+                    next = self.intake.pass(&arrival).map(|held| (None, held));
+                    run.arrivals.push((place, arrival, before));
+                }
+            }
+            Decision::Hold => self.tally.held += 1,
+            Decision::Repeat | Decision::Former => {
+                // The ledger may know it from this very batch.
+                self.offer(run, verdicts, posts, now);
+                verdicts[place] = self.repeat(&arrival, posts, now);
+            }
+        }
+    }
+
+    /// A letter whose number was passed: known letters are confirmed again, others are replays.
+    fn repeat(&mut self, arrival: &Arrival, posts: &mut Vec<Post>, now: Stamp) -> Verdict {
+        match self.local.is_known(&arrival.letter) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.tally.refuse("replayed", arrival.from.as_str());
+                return Verdict::Refused("replayed");
+            }
+            Err(error) => return verdict_of(error),
+        }
+        let letters = std::slice::from_ref(&arrival.letter);
+        match self.local.take_in(&arrival.from, letters).pop() {
+            Some(Ok(TakenIn::Recorded(receipts))) => {
+                self.tally.repeated += 1;
+                self.confirm_to(&arrival.from, receipts, posts, now);
+                Verdict::Done
+            }
+            Some(Ok(TakenIn::Refused(receipt))) => {
+                self.confirm_to(&arrival.from, vec![receipt], posts, now);
+                Verdict::Done
+            }
+            Some(Ok(TakenIn::NotHome)) | None => Verdict::Done,
+            // Its sender has not heard of it yet.
+            Some(Err(LocalError::Poison(why))) => {
+                posts.push(self.failure(&arrival.from, arrival.n, &arrival.letter.id, &why, now));
+                Verdict::Done
+            }
+            Some(Err(error)) => verdict_of(error),
+        }
+    }
+
+    /// Offers a run of letters to the ledger.
+    fn offer(&mut self, run: &mut Run, verdicts: &mut [Verdict], posts: &mut Vec<Post>, now: Stamp) {
+        let arrivals = std::mem::take(&mut run.arrivals);
+        let Some(from) = arrivals.first().map(|(_, first, _)| first.from.clone()) else { return };
+        let letters: Vec<Letter> = arrivals.iter().map(|(_, arrival, _)| arrival.letter.clone()).collect();
+        let answers = self.local.take_in(&from, &letters);
+        let mut receipts = Vec::new();
+        for ((place, arrival, before), answer) in arrivals.iter().zip(answers) {
+            let verdict = match answer {
+                Ok(TakenIn::Recorded(own)) => {
+                    self.tally.taken_in += 1;
+                    receipts.extend(own);
+                    Verdict::Done
+                }
+                Ok(TakenIn::Refused(receipt)) => {
+                    self.tally.refused_letters += 1;
+                    receipts.push(receipt);
+                    Verdict::Done
+                }
+                Ok(TakenIn::NotHome) => {
+                    self.tally.not_home += 1;
+                    self.intake.undo_pass(arrival, *before);
+                    Verdict::Done
+                }
+                Err(LocalError::Transient(why)) => {
+                    self.intake.undo_pass(arrival, *before);
+                    Verdict::Again(why)
+                }
+                // It counts as passed, so that the next letter may come.
+                Err(LocalError::Poison(why)) => {
+                    posts.push(self.failure(&from, arrival.n, &arrival.letter.id, &why, now));
+                    Verdict::Dead(why)
+                }
+            };
+            if let Some(place) = place {
+                verdicts[*place] = verdict;
+            }
+        }
+        self.has_receipts = true;
+        self.confirm_to(&from, receipts, posts, now);
+    }
+
+    fn confirm_to(&self, from: &Machine, receipts: Vec<Receipt>, posts: &mut Vec<Post>, now: Stamp) {
+        let mut receipts = receipts.into_iter().peekable();
+        while receipts.peek().is_some() {
+            let part: Vec<Receipt> = receipts.by_ref().take(MOST_RECEIPTS).collect();
+            posts.push(self.answer(from, Body::Confirm(part), now));
+        }
+    }
+
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Verdict {
+        if let Err(error) = self.local.confirm(from, receipts) {
+            return verdict_of(error);
+        }
+        self.tally.receipts += receipts.len() as u64;
+        let before = self.outbox.len();
+        for receipt in receipts {
+            self.outbox.confirmed(from, &receipt.id);
+        }
+        self.tally.confirmed += (before - self.outbox.len()) as u64;
+        Verdict::Done
+    }
+
+    /// Tells the sender of a letter that it can never be taken in. Its id is empty where it could not be read.
+    pub fn failure(&mut self, to: &Machine, n: u64, id: &str, why: &str, now: Stamp) -> Post {
+        self.tally.dead += 1;
+        let failure = Failure { id: id.to_owned(), n, why: why.to_owned() };
+        self.answer(to, Body::Failed(vec![failure]), now)
+    }
+
+    fn fail(&mut self, from: &Machine, failures: &[Failure]) -> Verdict {
+        for failure in failures {
+            // A bridge that has just started may not have read its outbox yet: the ledger knows.
+            if let Err(error) = self.local.fail(from, failure) {
+                return verdict_of(error);
+            }
+            self.outbox.failed(from, failure.n);
+        }
+        Verdict::Done
+    }
+}
+
+fn verdict_of(error: LocalError) -> Verdict {
+    match error {
+        LocalError::Transient(why) => Verdict::Again(why),
+        LocalError::Poison(why) => Verdict::Dead(why),
+    }
+}

@@ -1,0 +1,36 @@
+//! Where the bridge keeps its own files, below the state folder.
+
+use std::path::{Path, PathBuf};
+
+/// The bridge's files.
+#[derive(Debug, Clone)]
+pub struct Files {
+    folder: PathBuf,
+}
+
+impl Files {
+    /// Those below this state folder.
+    pub fn of(state: &Path) -> Self {
+        Self { folder: state.join("bridge") }
+    }
+
+    /// This machine's key.
+    pub fn key(&self) -> PathBuf {
+        self.folder.join("key")
+    }
+
+    /// The machines that are trusted.
+    pub fn trust(&self) -> PathBuf {
+        self.folder.join("trust.json")
+    }
+
+    /// What is remembered across restarts.
+    pub fn memory(&self) -> PathBuf {
+        self.folder.join("memory.json")
+    }
+
+    /// What the running bridge says of itself.
+    pub fn status(&self) -> PathBuf {
+        self.folder.join("status.json")
+    }
+}

@@ -1,0 +1,341 @@
+//! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+
+use atm_office::machines::{self, Evidence, Incoming, RemoteMember, Stage};
+use atm_office::{Office, OfficeError};
+use atm_wire::{Stamp, TeamName};
+use serde::{Deserialize, Serialize};
+
+use crate::envelope::{Failure, SharedMember, SharedTeam};
+use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
+use crate::name::Machine;
+
+/// A team of this machine, and the name under which the realm knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The team here.
+    pub local: TeamName,
+    /// Its name in the realm.
+    pub shared: String,
+}
+
+/// A team that cannot be shared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShareError {
+    /// Not a team's name.
+    #[error(transparent)]
+    Name(#[from] atm_wire::NameError),
+    /// Two teams of this machine would be one there.
+    #[error("{0} is shared twice")]
+    Twice(String),
+}
+
+impl Share {
+    /// `LOCAL` or `LOCAL=SHARED`, each once.
+    pub fn parse_all<'a>(teams: impl IntoIterator<Item = &'a str>) -> Result<Vec<Self>, ShareError> {
+        let (mut all, mut names) = (Vec::new(), HashSet::new());
+        for given in teams {
+            let (local, shared) = given.split_once('=').unwrap_or((given, given));
+            let (local, shared) = (TeamName::parse(local)?, TeamName::parse(shared)?.to_string());
+            if !names.insert(format!("team {local}")) || !names.insert(format!("shared team {shared}")) {
+                return Err(ShareError::Twice(given.to_owned()));
+            }
+            all.push(Self { local, shared });
+        }
+        Ok(all)
+    }
+}
+
+/// What other machines said of themselves last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Neighbour {
+    /// Their teams and members.
+    pub teams: Vec<SharedTeam>,
+    /// Whether the machine is there.
+    #[serde(skip)]
+    pub is_present: bool,
+    /// When it was heard from.
+    pub seen_at: Stamp,
+}
+
+/// This machine's office, for the engine.
+#[derive(Debug)]
+pub struct House {
+    office: Office,
+    shares: Vec<Share>,
+    origin: String,
+    as_lead: HashSet<Machine>,
+    leads: HashMap<TeamName, HashSet<String>>,
+}
+
+impl House {
+    /// Over this office.
+    pub fn new(office: Office, shares: Vec<Share>) -> Result<Self, OfficeError> {
+        let origin = office.machines().identity()?.origin;
+        Ok(Self { office, shares, origin, as_lead: HashSet::new(), leads: HashMap::new() })
+    }
+
+    /// The epoch of the log.
+    pub fn epoch(&self) -> Result<String, OfficeError> {
+        Ok(self.office.machines().identity()?.epoch)
+    }
+
+    /// The machines whose leads may lead here.
+    pub fn set_as_lead(&mut self, machines: impl IntoIterator<Item = Machine>) {
+        self.as_lead = machines.into_iter().collect();
+    }
+
+    /// The folders in which something changes when there is mail for other machines: from `atm`, or from clients.
+    pub fn watched(&self) -> Result<Vec<PathBuf>, OfficeError> {
+        let machines = self.office.machines();
+        let mut folders = vec![machines.bell()?];
+        folders.extend(self.shares.iter().flat_map(|share| machines.watched(&share.local)));
+        Ok(folders)
+    }
+
+    /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
+    pub fn collect(&mut self) -> Result<usize, OfficeError> {
+        let mut count = 0;
+        for share in &self.shares {
+            if self.office.has_team(&share.local) {
+                count += self.office.machines().collect(&share.local)?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// The teams that are shared, with the members that are at home here.
+    pub fn shared(&mut self) -> Result<Vec<SharedTeam>, OfficeError> {
+        let mut teams = Vec::new();
+        for Share { local, shared } in &self.shares {
+            if !self.office.has_team(local) {
+                continue;
+            }
+            let members = self.office.machines().local_members(local)?;
+            let leads = members.iter().filter(|member| member.is_lead).map(|member| member.name.clone());
+            self.leads.insert(local.clone(), leads.collect());
+            let members = members.into_iter().map(|member| SharedMember {
+                name: member.name,
+                lead: member.is_lead,
+                state: member.state,
+            });
+            teams.push(SharedTeam { name: shared.clone(), members: members.collect() });
+        }
+        Ok(teams)
+    }
+
+    /// Makes the members of other machines known here; says whether that changed anything.
+    pub fn place(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Result<bool, OfficeError> {
+        let mut has_changed = false;
+        for Share { local, shared } in &self.shares {
+            if !self.office.has_team(local) {
+                continue;
+            }
+            let mut remote = Vec::new();
+            for (machine, neighbour) in neighbours {
+                let teams = neighbour.teams.iter().filter(|team| &team.name == shared);
+                for member in teams.flat_map(|team| &team.members) {
+                    let state =
+                        if neighbour.is_present { member.state.clone() } else { "offline".to_owned() };
+                    remote.push(RemoteMember {
+                        name: member.name.clone(),
+                        machine: machine.clone(),
+                        is_lead: member.lead,
+                        state,
+                        seen_at: Some(neighbour.seen_at),
+                    });
+                }
+            }
+            let placed = self.office.machines().set_members(local, &remote)?;
+            has_changed |= !placed.added.is_empty() || !placed.removed.is_empty();
+        }
+        Ok(has_changed)
+    }
+
+    fn share_of_local(&self, team: &TeamName) -> Option<&Share> {
+        self.shares.iter().find(|share| &share.local == team)
+    }
+
+    fn share_of(&self, shared: &str) -> Option<&Share> {
+        self.shares.iter().find(|share| share.shared == shared)
+    }
+
+    /// A receipt of the office for another machine. Strings and numbers: that cannot fail.
+    fn export(&self, receipt: &machines::Receipt) -> Option<Receipt> {
+        let shared = self.share_of_local(&receipt.team)?.shared.clone();
+        let record = serde_json::to_string(receipt).unwrap_or_default();
+        Some(Receipt { id: receipt.id.clone(), team: shared, record })
+    }
+
+    fn export_all(&self, receipts: &[machines::Receipt]) -> Vec<Receipt> {
+        receipts.iter().filter_map(|receipt| self.export(receipt)).collect()
+    }
+
+    /// A receipt of another machine for the office. What is about a team that is not shared here is passed over.
+    fn import(&self, receipt: &Receipt) -> Option<machines::Receipt> {
+        let share = self.share_of(&receipt.team)?;
+        let mut own: machines::Receipt = serde_json::from_str(&receipt.record).ok()?;
+        own.team = share.local.clone();
+        (own.id == receipt.id).then_some(own)
+    }
+
+    /// The receipt of a letter that is refused before the office sees it.
+    fn refuse(&self, from: &Machine, letter: &Letter, why: String) -> Result<TakenIn, LocalError> {
+        let team = TeamName::parse(&letter.team).map_err(|error| LocalError::Poison(error.to_string()))?;
+        let receipt = machines::Receipt {
+            id: letter.id.clone(),
+            team,
+            to: letter.to.clone(),
+            for_machine: from.clone(),
+            stage: Stage::Failed,
+            at: now(),
+            evidence: Evidence::certain(why),
+            origin: self.origin.clone(),
+        };
+        let record = serde_json::to_string(&receipt).unwrap_or_default();
+        Ok(TakenIn::Refused(Receipt { id: letter.id.clone(), team: letter.team.clone(), record }))
+    }
+}
+
+impl Local for House {
+    fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
+        let mut after = i64::try_from(after).unwrap_or(i64::MAX);
+        let mut found = Vec::new();
+        // Letters of teams that are not shared stand between.
+        while found.len() < most {
+            let page = self.office.machines().outgoing(after, most).map_err(transient)?;
+            let Some(last) = page.last() else { break };
+            after = last.n;
+            for letter in page {
+                let Some(share) = self.share_of_local(&letter.team) else { continue };
+                found.push(Outgoing {
+                    n: u64::try_from(letter.n).unwrap_or(0),
+                    id: letter.id,
+                    team: share.shared.clone(),
+                    to: letter.to,
+                    machine: letter.machine,
+                    from_lead: self.leads.get(&letter.team).is_some_and(|leads| leads.contains(&letter.from)),
+                    from: letter.from,
+                    letter: letter.letter,
+                });
+            }
+        }
+        found.truncate(most);
+        Ok(found)
+    }
+
+    fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>> {
+        let as_lead = self.as_lead.contains(from);
+        let mut answers: Vec<Option<Result<TakenIn, LocalError>>> = Vec::with_capacity(letters.len());
+        let mut incoming = Vec::new();
+        for letter in letters {
+            let Some(share) = self.share_of(&letter.team) else {
+                let why = format!("the team {} is not shared there", letter.team);
+                answers.push(Some(self.refuse(from, letter, why)));
+                continue;
+            };
+            incoming.push(Incoming {
+                team: share.local.clone(),
+                to: letter.to.clone(),
+                from: letter.from.clone(),
+                machine: from.clone(),
+                from_lead: letter.from_lead,
+                as_lead,
+                id: letter.id.clone(),
+                letter: letter.letter.clone(),
+            });
+            answers.push(None);
+        }
+        let mut taken = self.office.machines().take_in(&incoming).into_iter();
+        answers.into_iter().map(|answer| answer.unwrap_or_else(|| self.answer_of(taken.next()))).collect()
+    }
+
+    fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
+        let Some(share) = self.share_of(&letter.team) else { return Ok(true) };
+        let asked = [(share.local.clone(), letter.to.clone(), letter.id.clone())];
+        let known = self.office.machines().known(&asked).map_err(transient)?;
+        Ok(known.first().copied().unwrap_or(false))
+    }
+
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError> {
+        let receipts: Vec<_> = receipts.iter().filter_map(|receipt| self.import(receipt)).collect();
+        self.office.machines().confirm(from, &receipts).map(drop).map_err(transient)
+    }
+
+    fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {
+        let after = i64::try_from(failure.n.saturating_sub(1)).unwrap_or(i64::MAX);
+        let machines = self.office.machines();
+        let letters = machines.outgoing(after, 1).map_err(transient)?;
+        // Its id is empty where the other machine could not read it.
+        let is_meant = |letter: &&machines::Outgoing| {
+            u64::try_from(letter.n) == Ok(failure.n)
+                && (failure.id.is_empty() || failure.id == letter.id)
+                && &letter.machine == from
+        };
+        let Some(letter) = letters.first().filter(is_meant) else { return Ok(()) };
+        let receipt = machines.receipt_of_failure(letter, &failure.why).map_err(transient)?;
+        machines.confirm(from, &[receipt]).map(drop).map_err(transient)
+    }
+
+    fn receipts_since(
+        &mut self,
+        cursor: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<(Machine, Receipt)>, String), LocalError> {
+        let (receipts, next) = self.office.machines().receipts_since(cursor, most).map_err(transient)?;
+        let receipts =
+            receipts.iter().filter_map(|receipt| Some((receipt.for_machine.clone(), self.export(receipt)?)));
+        Ok((receipts.collect(), next))
+    }
+}
+
+impl House {
+    fn answer_of(
+        &self,
+        taken: Option<Result<machines::TakenIn, OfficeError>>,
+    ) -> Result<TakenIn, LocalError> {
+        match taken {
+            Some(Ok(machines::TakenIn::Written(receipts) | machines::TakenIn::Known(receipts))) => {
+                Ok(TakenIn::Recorded(self.export_all(&receipts)))
+            }
+            Some(Ok(machines::TakenIn::Accepted)) => Ok(TakenIn::Recorded(Vec::new())),
+            Some(Ok(machines::TakenIn::Refused(receipt))) => match self.export(&receipt) {
+                Some(receipt) => Ok(TakenIn::Refused(receipt)),
+                None => Ok(TakenIn::Recorded(Vec::new())),
+            },
+            Some(Ok(machines::TakenIn::NotHome(_))) => Ok(TakenIn::NotHome),
+            Some(Err(error)) => Err(transient(error)),
+            None => Err(LocalError::Transient("no answer".to_owned())),
+        }
+    }
+}
+
+/// Every error of the office says "bring it again": what is refused for good has a receipt.
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
+fn transient(error: OfficeError) -> LocalError {
+    LocalError::Transient(error.to_string())
+}
+
+fn now() -> Stamp {
+    use atm_office::clock::{Clock, SystemClock};
+    SystemClock.now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_team_is_shared_under_one_name() {
+        let shares = Share::parse_all(["alpha", "beta=work", "session-12ab"]).unwrap();
+        let names: Vec<_> =
+            shares.iter().map(|share| (share.local.as_str(), share.shared.as_str())).collect();
+        assert_eq!(names, [("alpha", "alpha"), ("beta", "work"), ("session-12ab", "session-12ab")]);
+        assert!(matches!(Share::parse_all(["a=x", "b=x"]), Err(ShareError::Twice(_))));
+        assert!(matches!(Share::parse_all(["a=x", "a=y"]), Err(ShareError::Twice(_))));
+        assert!(matches!(Share::parse_all(["a/b"]), Err(ShareError::Name(_))));
+        assert!(matches!(Share::parse_all(["a="]), Err(ShareError::Name(_))));
+    }
+}

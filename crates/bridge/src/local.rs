@@ -1,0 +1,110 @@
+//! The ledger of this machine, as the engine sees it. Teams have their shared names here; the implementation translates.
+
+use serde::{Deserialize, Serialize};
+
+use crate::envelope::Failure;
+use crate::name::Machine;
+
+/// A letter that this machine's ledger keeps until its recipient's machine has confirmed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Its number in the log: grows within one epoch, with gaps.
+    pub n: u64,
+    /// The message's id.
+    pub id: String,
+    /// The team, by its shared name.
+    pub team: String,
+    /// The recipient, as it is called on its own machine.
+    pub to: String,
+    /// The recipient's machine.
+    pub machine: Machine,
+    /// The sender, as it is called here.
+    pub from: String,
+    /// Whether the sender leads its team here.
+    pub from_lead: bool,
+    /// Everything that is needed to write it there: opaque.
+    pub letter: String,
+}
+
+/// What the recipient's machine recorded about a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Receipt {
+    /// The message.
+    pub id: String,
+    /// The team, by its shared name.
+    pub team: String,
+    /// Stage, time and evidence: opaque.
+    pub record: String,
+}
+
+/// A letter from another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Letter {
+    /// The message's id.
+    pub id: String,
+    /// The team, by its shared name.
+    pub team: String,
+    /// The recipient, as it is called on its own machine.
+    pub to: String,
+    /// The sender, as it is called on its own machine.
+    pub from: String,
+    /// Whether the sender leads its team there.
+    #[serde(default)]
+    pub from_lead: bool,
+    /// The letter before this one, if the recipient's machine had not confirmed that one when this was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+    /// Everything that is needed to write it: opaque.
+    pub letter: String,
+}
+
+/// What became of a letter that was offered to this machine's ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TakenIn {
+    /// It is recorded durably, now or before; these receipts say how far it came.
+    Recorded(Vec<Receipt>),
+    /// It is refused for good, and the receipt says why.
+    Refused(Receipt),
+    /// Its recipient is not at home here. It is not refused: its sender looks where the recipient is.
+    NotHome,
+}
+
+/// Why the ledger could not answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LocalError {
+    /// Input, output or a lock: the same call may succeed later.
+    #[error("{0}")]
+    Transient(String),
+    /// The letter itself cannot be taken in, now or ever.
+    #[error("{0}")]
+    Poison(String),
+}
+
+/// The ledger of this machine. Every method is durable when it returns.
+pub trait Local {
+    /// Letters for other machines with a number above `after`, in the order of the log.
+    fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError>;
+
+    /// Offers letters of one machine to the ledger; one answer for each, in order.
+    fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>>;
+
+    /// Whether the ledger has answered for this letter before, without taking it in.
+    fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError>;
+
+    /// Records what `from` said about mail that is addressed to it. Idempotent, in any order.
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError>;
+
+    /// Records that `from` can never take this letter in, if it is addressed to `from`; its id may be empty, where it could
+    /// not be read there. Idempotent.
+    fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError>;
+
+    /// What this machine recorded after `cursor` about mail that came from other machines, each with the machine that it
+    /// came from; and the cursor after it.
+    fn receipts_since(
+        &mut self,
+        cursor: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<(Machine, Receipt)>, String), LocalError>;
+}

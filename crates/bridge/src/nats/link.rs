@@ -1,0 +1,323 @@
+//! One machine's use of the server: publish, take, announce, listen.
+
+use std::time::Duration;
+
+use async_nats::Client;
+use async_nats::jetstream::consumer::{PullConsumer, pull};
+use async_nats::jetstream::context::{Context, PublishAckFuture};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::object_store::ObjectMetadata;
+use async_nats::jetstream::{self, AckKind, kv};
+use atm_wire::Stamp;
+use futures_util::{FutureExt, StreamExt};
+use tokio::io::AsyncReadExt;
+
+use super::{Names, NatsError, setup};
+use crate::envelope::codec::LARGEST;
+use crate::name::{Machine, Realm};
+use crate::protocol::StreamView;
+use crate::protocol::delivery::backoff;
+use crate::subject;
+
+/// The header of a message whose envelope is in the object store.
+const OBJECT: &str = "Atm-Object";
+/// The reason and the sender's subject of a dead letter.
+const REASON: &str = "Atm-Reason";
+const SUBJECT: &str = "Atm-Subject";
+/// Room for headers in a message.
+const HEADERS: usize = 1024;
+/// Objects are stored in pieces, each of which is a message.
+const LARGEST_CHUNK: usize = 128 * 1024;
+/// Messages that are taken at a time.
+const BATCH: usize = 256;
+
+/// The server, for one machine of a realm.
+#[derive(Debug, Clone)]
+pub struct Link {
+    client: Client,
+    context: Context,
+    names: Names,
+    realm: Realm,
+    machine: Machine,
+}
+
+/// A publication that the server has not answered yet.
+pub type Stored = PublishAckFuture;
+
+/// Messages as they arrive.
+pub struct Fetched(pull::Stream);
+
+/// A message for this machine.
+#[derive(Debug)]
+pub struct Arrived {
+    message: jetstream::Message,
+    /// Its number in the stream.
+    pub seq: u64,
+    /// How many messages for this machine stand behind it.
+    pub pending: u64,
+    /// How long ago the server got it, in milliseconds, by this machine's clock.
+    pub age: i64,
+    delivered: i64,
+}
+
+impl Link {
+    /// Over this connection.
+    pub fn new(client: Client, realm: Realm, machine: Machine) -> Self {
+        let context = jetstream::ContextBuilder::new()
+            .timeout(Duration::from_secs(5))
+            .ack_timeout(Duration::from_secs(5))
+            .max_ack_inflight(8_192)
+            .build(client.clone());
+        Self { client, context, names: Names::of(&realm), realm, machine }
+    }
+
+    /// The connection.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The context of requests.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Makes what the realm needs, if it is missing and this machine may.
+    pub async fn init(&self, limits: setup::Limits) -> Result<Vec<setup::Made>, NatsError> {
+        setup::init(&self.context, &self.realm, std::slice::from_ref(&self.machine), limits).await
+    }
+
+    /// Publishes an envelope under an id by which the server drops duplicates. One that is larger than a message may be goes
+    /// into the object store first.
+    pub async fn publish(
+        &self,
+        subject: String,
+        id: Option<&str>,
+        envelope: Vec<u8>,
+    ) -> Result<Stored, NatsError> {
+        let failed = NatsError::request("publish");
+        let mut message = PublishMessage::build();
+        if let Some(id) = id {
+            message = message.message_id(id);
+        }
+        if envelope.len() + HEADERS > self.client.max_payload() {
+            let name = id.map_or_else(|| self.client.new_inbox(), str::to_owned);
+            let store =
+                self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
+            let chunk_size =
+                (self.client.max_payload() - HEADERS.min(self.client.max_payload() / 2)).min(LARGEST_CHUNK);
+            let about = ObjectMetadata {
+                name: name.clone(),
+                chunk_size: Some(chunk_size),
+                ..ObjectMetadata::default()
+            };
+            store.put(about, &mut envelope.as_slice()).await.map_err(|why| failed(&why))?;
+            message = message.header(OBJECT, name.as_str());
+        } else {
+            message = message.payload(envelope.into());
+        }
+        self.context.send_publish(subject, message).await.map_err(|why| failed(&why))
+    }
+
+    /// The stream, as it is now.
+    pub async fn stream_view(&self, now: Stamp) -> Result<StreamView, NatsError> {
+        let missing = |why: &dyn std::fmt::Display| NatsError::Missing {
+            what: format!("stream {}", self.names.stream),
+            why: why.to_string(),
+        };
+        let stream = self.context.get_stream(&self.names.stream).await.map_err(|why| missing(&why))?;
+        let info = stream.cached_info();
+        Ok(StreamView {
+            stream: info.created.unix_timestamp_nanos().to_string(),
+            first: info.state.first_sequence,
+            last: info.state.last_sequence,
+            at: now,
+        })
+    }
+
+    /// This machine's consumer, which was made before.
+    async fn consumer(&self) -> Result<PullConsumer, NatsError> {
+        let name = Names::consumer(&self.machine);
+        let consumer = self.context.get_consumer_from_stream(&name, &self.names.stream).await;
+        consumer.map_err(|why| NatsError::Missing { what: format!("consumer {name}"), why: why.to_string() })
+    }
+
+    /// What is addressed to this machine, as it arrives; and the number of the last message that it has processed.
+    pub async fn fetch(&self) -> Result<(Fetched, u64), NatsError> {
+        let failed = NatsError::request("take messages");
+        let mut consumer = self.consumer().await?;
+        let passed = consumer.info().await.map_err(|why| failed(&why))?.ack_floor.stream_sequence;
+        let messages = consumer
+            .stream()
+            .max_messages_per_batch(BATCH)
+            .heartbeat(Duration::from_secs(10))
+            .expires(Duration::from_secs(30))
+            .messages()
+            .await
+            .map_err(|why| failed(&why))?;
+        Ok((Fetched(messages), passed))
+    }
+
+    /// How many messages for this machine the server has not delivered yet.
+    pub async fn lag(&self) -> Result<u64, NatsError> {
+        let mut consumer = self.consumer().await?;
+        let info = consumer.info().await.map_err(|why| NatsError::request("look at the consumer")(&why))?;
+        Ok(info.num_pending + info.num_ack_pending as u64)
+    }
+
+    /// The envelope in a message, wherever it is.
+    pub async fn envelope_in(&self, arrived: &Arrived) -> Result<Vec<u8>, NatsError> {
+        let Some(name) = arrived.message.headers.as_ref().and_then(|headers| headers.get(OBJECT)) else {
+            return Ok(arrived.message.payload.to_vec());
+        };
+        self.object(name.as_str()).await
+    }
+
+    async fn object(&self, name: &str) -> Result<Vec<u8>, NatsError> {
+        let failed = NatsError::request("read an object");
+        let store = self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
+        let object = store.get(name).await.map_err(|why| failed(&why))?;
+        let mut bytes = Vec::new();
+        object.take(LARGEST as u64 + 1).read_to_end(&mut bytes).await.map_err(|why| failed(&why))?;
+        Ok(bytes)
+    }
+
+    /// Puts an envelope that cannot be taken in among the dead letters.
+    pub async fn bury(&self, arrived: &Arrived, why: &str) -> Result<(), NatsError> {
+        let failed = NatsError::request("keep a dead letter");
+        let reason: String = why.chars().filter(|c| !c.is_control()).take(200).collect();
+        let mut message = PublishMessage::build()
+            .payload(arrived.message.payload.clone())
+            .header(REASON, reason.as_str())
+            .header(SUBJECT, arrived.message.subject.as_str());
+        if let Some(object) = arrived.message.headers.as_ref().and_then(|headers| headers.get(OBJECT)) {
+            message = message.header(OBJECT, object.as_str());
+        }
+        let stored = self.context.send_publish(subject::dead(&self.realm, &self.machine), message).await;
+        stored.map_err(|why| failed(&why))?.await.map_err(|why| failed(&why))?;
+        Ok(())
+    }
+
+    /// Dead letters of this machine from a number on: number, reason, subject, envelope.
+    pub async fn next_dead(&self, from: u64) -> Result<Option<DeadLetter>, NatsError> {
+        let failed = NatsError::request("read dead letters");
+        let stream = self.context.get_stream_no_info(&self.names.stream).await.map_err(|why| failed(&why))?;
+        let subject = subject::dead(&self.realm, &self.machine);
+        let found = stream.raw_message_builder().next_by_subject(subject).sequence(from).send().await;
+        let message = match found {
+            Ok(message) => message,
+            Err(error) if error.kind() == jetstream::stream::LastRawMessageErrorKind::NoMessageFound => {
+                return Ok(None);
+            }
+            Err(error) => return Err(failed(&error)),
+        };
+        let header =
+            |name: &str| message.headers.get(name).map(|value| value.as_str().to_owned()).unwrap_or_default();
+        let envelope = match message.headers.get(OBJECT) {
+            Some(name) => self.object(name.as_str()).await?,
+            None => message.payload.to_vec(),
+        };
+        Ok(Some(DeadLetter {
+            seq: message.sequence,
+            reason: header(REASON),
+            subject: header(SUBJECT),
+            envelope,
+        }))
+    }
+
+    /// Says that this machine is there. `presence` expires, `machines` stays.
+    pub async fn announce(&self, envelope: Vec<u8>, stays: bool) -> Result<(), NatsError> {
+        let failed = NatsError::request("announce this machine");
+        let bucket = if stays { &self.names.machines } else { &self.names.presence };
+        // The subject of a bucket's key, without asking for the bucket first each time.
+        let subject = format!("$KV.{bucket}.{}", self.machine);
+        let stored = self.context.publish(subject, envelope.into()).await.map_err(|why| failed(&why))?;
+        stored.await.map_err(|why| failed(&why))?;
+        Ok(())
+    }
+
+    /// What machines announce, from the last word of each on.
+    pub async fn listen(&self, stays: bool) -> Result<kv::Watch, NatsError> {
+        let failed = NatsError::request("listen to other machines");
+        let bucket = if stays { &self.names.machines } else { &self.names.presence };
+        let store = self.context.get_key_value(bucket).await.map_err(|why| failed(&why))?;
+        store.watch_with_history(">").await.map_err(|why| failed(&why))
+    }
+}
+
+/// An envelope that could not be taken in.
+#[derive(Debug, Clone)]
+pub struct DeadLetter {
+    /// Its number in the stream.
+    pub seq: u64,
+    /// Why it could not be taken in.
+    pub reason: String,
+    /// The subject under which it came.
+    pub subject: String,
+    /// The envelope.
+    pub envelope: Vec<u8>,
+}
+
+impl Fetched {
+    /// What has arrived: at least one message, and those that came with it. Nothing at the end.
+    pub async fn next(&mut self) -> Result<Vec<Arrived>, NatsError> {
+        let mut batch = Vec::new();
+        let mut next = self.0.next().await;
+        loop {
+            match next {
+                Some(Ok(message)) => batch.extend(Arrived::of(message)),
+                // What came before it is dealt with first; the error comes again.
+                Some(Err(_)) if !batch.is_empty() => return Ok(batch),
+                Some(Err(error)) => return Err(NatsError::request("take messages")(&error)),
+                None => return Ok(batch),
+            }
+            if batch.len() >= BATCH {
+                return Ok(batch);
+            }
+            match self.0.next().now_or_never() {
+                Some(more) => next = more,
+                None => return Ok(batch),
+            }
+        }
+    }
+}
+
+impl Arrived {
+    fn of(message: jetstream::Message) -> Option<Self> {
+        let info = message.info().ok()?;
+        let (seq, pending, published) = (info.stream_sequence, info.pending, info.published);
+        let published = i64::try_from(published.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX);
+        let delivered = info.delivered;
+        Some(Self { seq, pending, age: now_millis() - published, delivered, message })
+    }
+
+    /// The subject under which it was published.
+    pub fn subject(&self) -> &str {
+        self.message.subject.as_str()
+    }
+
+    /// It is dealt with.
+    pub async fn acknowledge(&self) {
+        // If that does not reach the server, the message comes again, and is known then.
+        let _ = self.message.ack().await;
+    }
+
+    /// It could not be dealt with: it comes again after a while, which grows with every time it came.
+    pub async fn postpone(&self) {
+        let delay = backoff(u32::try_from(self.delivered).unwrap_or(u32::MAX));
+        let _ = self.message.ack_with(AckKind::Nak(Some(delay))).await;
+    }
+}
+
+fn now_millis() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+impl Arrived {
+    /// Whether it came so often that waiting for it to become readable has no end.
+    pub fn is_hopeless(&self) -> bool {
+        const OFTEN: i64 = 8;
+        self.delivered >= OFTEN
+    }
+}

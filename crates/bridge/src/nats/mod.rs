@@ -1,0 +1,54 @@
+//! The server, by the client library: thin effects without decisions.
+
+pub mod connect;
+pub mod doctor;
+mod link;
+mod names;
+pub mod setup;
+
+pub use connect::{Options, connect};
+pub use link::{Arrived, Fetched, Link, Stored};
+pub use names::Names;
+
+/// The server could not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum NatsError {
+    /// No connection.
+    #[error("no connection to {url}: {why}")]
+    Connect {
+        /// Where to.
+        url: String,
+        /// Why not.
+        why: String,
+    },
+    /// A file for the connection cannot be used.
+    #[error("{path}: {why}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// Something that `init` makes is not there, or may not be used.
+    #[error("{what}: {why}")]
+    Missing {
+        /// What.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// A request failed.
+    #[error("cannot {doing}: {why}")]
+    Request {
+        /// What was wanted.
+        doing: &'static str,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl NatsError {
+    pub(crate) fn request(doing: &'static str) -> impl Fn(&dyn std::fmt::Display) -> Self {
+        move |why| Self::Request { doing, why: why.to_string() }
+    }
+}

@@ -1,0 +1,33 @@
+//! What a realm has on the server.
+
+use crate::name::{Machine, Realm};
+
+/// Names of the stream and the buckets of a realm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names {
+    /// The stream of envelopes.
+    pub stream: String,
+    /// Heartbeats: entries expire by age.
+    pub presence: String,
+    /// The last announcement of each machine: entries stay.
+    pub machines: String,
+    /// Envelopes that are larger than the server takes in one message.
+    pub objects: String,
+}
+
+impl Names {
+    /// Those of this realm.
+    pub fn of(realm: &Realm) -> Self {
+        Self {
+            stream: format!("atm-{realm}"),
+            presence: format!("atm-{realm}-presence"),
+            machines: format!("atm-{realm}-machines"),
+            objects: format!("atm-{realm}-objects"),
+        }
+    }
+
+    /// The durable consumer of a machine.
+    pub fn consumer(machine: &Machine) -> String {
+        format!("machine-{machine}")
+    }
+}

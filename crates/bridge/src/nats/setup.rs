@@ -1,0 +1,191 @@
+//! What a realm needs on the server: made if it is missing, and checked.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::context::Context;
+use async_nats::jetstream::stream::{DiscardPolicy, RetentionPolicy, StorageType};
+use async_nats::jetstream::{kv, object_store, stream};
+
+use super::{Names, NatsError};
+use crate::name::{Machine, Realm};
+use crate::subject;
+
+/// How the stream is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long an envelope stays. One that expires before it was confirmed is published again.
+    pub max_age: Duration,
+    /// How many bytes the stream may have.
+    pub max_bytes: i64,
+    /// On how many servers.
+    pub replicas: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_age: Duration::from_secs(14 * 24 * 3600), max_bytes: 1 << 30, replicas: 1 }
+    }
+}
+
+/// How long a heartbeat counts: a machine without a newer one is away.
+pub const PRESENCE_AGE: Duration = Duration::from_secs(20);
+/// Within this time the server drops an envelope that it has.
+const DUPLICATES: Duration = Duration::from_secs(120);
+/// After this time without an answer an envelope is delivered again.
+const ACK_WAIT: Duration = Duration::from_secs(60);
+
+/// Something that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// What it is: `stream`, `bucket`, `object store`, `consumer`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Whether it was made now.
+    pub is_new: bool,
+}
+
+/// The stream's configuration: limits retention, so that acknowledging deletes nothing.
+pub fn stream_config(realm: &Realm, limits: Limits) -> stream::Config {
+    stream::Config {
+        name: Names::of(realm).stream,
+        subjects: vec![subject::all(realm)],
+        retention: RetentionPolicy::Limits,
+        storage: StorageType::File,
+        discard: DiscardPolicy::Old,
+        max_age: limits.max_age,
+        max_bytes: limits.max_bytes,
+        num_replicas: limits.replicas,
+        duplicate_window: DUPLICATES,
+        description: Some("Envelopes between machines of an atm realm".to_owned()),
+        ..stream::Config::default()
+    }
+}
+
+/// The consumer of a machine: durable, pulled, with one filter.
+pub fn consumer_config(realm: &Realm, machine: &Machine) -> pull::Config {
+    pull::Config {
+        durable_name: Some(Names::consumer(machine)),
+        filter_subject: subject::to_machine(realm, machine),
+        deliver_policy: DeliverPolicy::All,
+        ack_policy: AckPolicy::Explicit,
+        ack_wait: ACK_WAIT,
+        max_ack_pending: 4_096,
+        ..pull::Config::default()
+    }
+}
+
+/// Makes what is missing; what is there stays as it is.
+pub async fn init(
+    context: &Context,
+    realm: &Realm,
+    machines: &[Machine],
+    limits: Limits,
+) -> Result<Vec<Made>, NatsError> {
+    let names = Names::of(realm);
+    let mut made = Vec::new();
+    let is_new = context.get_stream(&names.stream).await.is_err();
+    let stream = context.get_or_create_stream(stream_config(realm, limits)).await.map_err(|why| {
+        NatsError::Missing { what: format!("stream {}", names.stream), why: why.to_string() }
+    })?;
+    made.push(Made { what: "stream", name: names.stream.clone(), is_new });
+    for (bucket, max_age) in [(&names.presence, PRESENCE_AGE), (&names.machines, Duration::ZERO)] {
+        let is_new = context.get_key_value(bucket).await.is_err();
+        if is_new {
+            make_bucket(context, bucket, max_age, limits).await?;
+        }
+        made.push(Made { what: "bucket", name: bucket.clone(), is_new });
+    }
+    let is_new = context.get_object_store(&names.objects).await.is_err();
+    if is_new {
+        let config = object_store::Config {
+            bucket: names.objects.clone(),
+            max_age: limits.max_age,
+            max_bytes: limits.max_bytes,
+            num_replicas: limits.replicas,
+            ..object_store::Config::default()
+        };
+        let made = context.create_object_store(config).await;
+        made.map_err(|why| NatsError::Missing { what: names.objects.clone(), why: why.to_string() })?;
+    }
+    made.push(Made { what: "object store", name: names.objects.clone(), is_new });
+    for machine in machines {
+        let name = Names::consumer(machine);
+        let is_new = stream.consumer_info(&name).await.is_err();
+        if is_new {
+            let config = consumer_config(realm, machine);
+            let made = stream.create_consumer(config).await;
+            made.map_err(|why| NatsError::Missing { what: name.clone(), why: why.to_string() })?;
+        }
+        made.push(Made { what: "consumer", name, is_new });
+    }
+    Ok(made)
+}
+
+async fn make_bucket(
+    context: &Context,
+    bucket: &str,
+    max_age: Duration,
+    limits: Limits,
+) -> Result<(), NatsError> {
+    let config = kv::Config {
+        bucket: bucket.to_owned(),
+        history: 1,
+        max_age,
+        num_replicas: limits.replicas,
+        storage: StorageType::File,
+        ..kv::Config::default()
+    };
+    let made = context.create_key_value(config).await;
+    made.map(drop)
+        .map_err(|why| NatsError::Missing { what: format!("bucket {bucket}"), why: why.to_string() })
+}
+
+/// The least that a machine has to be allowed, as part of a server's configuration. All else can be denied.
+pub fn permissions(realm: &Realm, machine: &Machine) -> String {
+    let names = Names::of(realm);
+    let (stream, presence, machines) = (&names.stream, &names.presence, &names.machines);
+    let (objects, consumer) = (&names.objects, Names::consumer(machine));
+    let publish = [
+        subject::from_machine(realm, machine),
+        subject::dead(realm, machine),
+        format!("$KV.{presence}.{machine}"),
+        format!("$KV.{machines}.{machine}"),
+        format!("$O.{objects}.>"),
+        format!("$JS.API.STREAM.INFO.{stream}"),
+        format!("$JS.API.STREAM.MSG.GET.{stream}"),
+        format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}"),
+        format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
+        format!("$JS.ACK.{stream}.{consumer}.>"),
+        format!("$JS.API.STREAM.INFO.KV_{presence}"),
+        format!("$JS.API.STREAM.INFO.KV_{machines}"),
+        format!("$JS.API.DIRECT.GET.KV_{presence}.>"),
+        format!("$JS.API.DIRECT.GET.KV_{machines}.>"),
+        format!("$JS.API.STREAM.INFO.OBJ_{objects}"),
+        format!("$JS.API.STREAM.MSG.GET.OBJ_{objects}"),
+        format!("$JS.API.DIRECT.GET.OBJ_{objects}.>"),
+        format!("$JS.API.CONSUMER.CREATE.KV_{presence}"),
+        format!("$JS.API.CONSUMER.CREATE.KV_{presence}.>"),
+        format!("$JS.API.CONSUMER.CREATE.KV_{machines}"),
+        format!("$JS.API.CONSUMER.CREATE.KV_{machines}.>"),
+        format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}"),
+        format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}.>"),
+        format!("$JS.API.CONSUMER.DELETE.KV_{presence}.>"),
+        format!("$JS.API.CONSUMER.DELETE.KV_{machines}.>"),
+        format!("$JS.API.CONSUMER.DELETE.OBJ_{objects}.>"),
+        "$JS.FC.>".to_owned(),
+    ];
+    let subscribe = [format!("{}.>", super::connect::inbox_prefix(realm, machine))];
+    let list = |subjects: &[String]| {
+        subjects.join(
+            "\"
+      \"",
+        )
+    };
+    format!(
+        "permissions {{\n  publish {{\n    allow [\n      \"{}\"\n    ]\n  }}\n  subscribe {{\n    allow [\n      \"{}\"\n    ]\n  }}\n}}\n",
+        list(&publish),
+        list(&subscribe)
+    )
+}

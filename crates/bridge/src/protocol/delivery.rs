@@ -1,0 +1,227 @@
+//! Whether one envelope has to be published, or published again.
+//!
+//! The server's acknowledgment says where the envelope is, not that it will stay there. So it is published again when the
+//! stream does not hold it any more, and when the recipient's machine has processed that place of the stream and has not
+//! confirmed it within the backoff. What is published again stands behind that place, so a machine that is away costs
+//! nothing, and two machines that are never on at the same time still come to an end.
+
+use std::time::Duration;
+
+use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
+
+use super::{PeerView, Position, StreamView};
+
+/// The wait before the next attempt: doubled each time, at most 15 seconds.
+pub fn backoff(attempt: u32) -> Duration {
+    const MOST: u64 = 15;
+    Duration::from_secs((1_u64 << attempt.saturating_sub(1).min(4)).min(MOST))
+}
+
+/// How far one envelope came.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Which attempt is under way, or was made last; 0 before the first.
+    attempt: u32,
+    /// How often publishing has failed since it last succeeded.
+    #[serde(skip)]
+    failures: u32,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum State {
+    /// Not published, as far as we know.
+    Unsent,
+    /// The server has not answered yet.
+    Publishing,
+    /// The server did not answer, or refused it, at this time (in milliseconds).
+    Failed(i64),
+    /// The server said that it is there.
+    Stored {
+        /// Where.
+        position: Position,
+        /// When the server said so, in milliseconds.
+        at: i64,
+        /// Since when we know that the recipient's machine has processed that place.
+        #[serde(skip)]
+        passed: Option<i64>,
+    },
+}
+
+impl Default for Delivery {
+    fn default() -> Self {
+        Self { attempt: 0, failures: 0, state: State::Unsent }
+    }
+}
+
+impl Delivery {
+    /// Which attempt is under way, or was made last.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// Where the server said that it is.
+    pub fn position(&self) -> Option<&Position> {
+        match &self.state {
+            State::Stored { position, .. } => Some(position),
+            _ => None,
+        }
+    }
+
+    /// Whether it has to be published now. Notes since when the recipient's machine has passed it.
+    pub fn is_due(&mut self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> bool {
+        match &mut self.state {
+            State::Unsent => true,
+            State::Publishing => false,
+            State::Failed(at) => now >= Stamp::from_millis(*at).saturating_add(backoff(self.failures)),
+            State::Stored { position, at, passed } => {
+                let was_asked_later = stream.at.as_millis() > *at;
+                let holds =
+                    stream.stream == position.stream && (stream.first..=stream.last).contains(&position.seq);
+                if was_asked_later && !holds {
+                    return true;
+                }
+                let has_passed = peer
+                    .and_then(|peer| peer.passed.as_ref())
+                    .is_some_and(|at| at.stream == position.stream && at.seq >= position.seq);
+                if !has_passed {
+                    *passed = None;
+                    return false;
+                }
+                let since = *passed.get_or_insert(now.as_millis());
+                now >= Stamp::from_millis(since).saturating_add(backoff(self.attempt))
+            }
+        }
+    }
+
+    /// It is being published; says which attempt this is. An attempt that failed is repeated under its number, so that the
+    /// server drops it if it had it after all.
+    pub fn begin(&mut self) -> u32 {
+        if !matches!(self.state, State::Failed(_)) {
+            self.attempt = self.attempt.saturating_add(1);
+        }
+        self.state = State::Publishing;
+        self.attempt
+    }
+
+    /// The server has answered for an attempt, or did not.
+    pub fn end(&mut self, attempt: u32, position: Option<Position>, now: Stamp) {
+        if attempt != self.attempt || !matches!(self.state, State::Publishing) {
+            return;
+        }
+        if let Some(position) = position {
+            self.failures = 0;
+            self.state = State::Stored { position, at: now.as_millis(), passed: None };
+        } else {
+            self.failures = self.failures.saturating_add(1);
+            self.state = State::Failed(now.as_millis());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const T0: i64 = 1_800_000_000_000;
+
+    fn at(seconds: i64) -> Stamp {
+        Stamp::from_millis(T0 + seconds * 1000)
+    }
+
+    fn stream(name: &str, first: u64, last: u64, asked: i64) -> StreamView {
+        StreamView { stream: name.to_owned(), first, last, at: at(asked) }
+    }
+
+    fn place(seq: u64) -> Position {
+        Position { stream: "s".to_owned(), seq }
+    }
+
+    fn peer(passed: u64, seen: i64) -> PeerView {
+        PeerView { passed: Some(place(passed)), seen_at: at(seen) }
+    }
+
+    /// Stored at second 0 as number 7 of stream `s`.
+    fn stored() -> Delivery {
+        let mut delivery = Delivery::default();
+        let attempt = delivery.begin();
+        delivery.end(attempt, Some(place(7)), at(0));
+        delivery
+    }
+
+    #[rstest]
+    #[case(1, 1)]
+    #[case(2, 2)]
+    #[case(3, 4)]
+    #[case(4, 8)]
+    #[case(5, 15)]
+    #[case(6, 15)]
+    #[case(u32::MAX, 15)]
+    #[case(0, 1)]
+    fn backoff_doubles_up_to_15_seconds(#[case] attempt: u32, #[case] seconds: u64) {
+        assert_eq!(backoff(attempt).as_secs(), seconds);
+    }
+
+    #[rstest]
+    #[case::held(stream("s", 1, 9, 5), false)]
+    #[case::expired(stream("s", 8, 9, 5), true)]
+    #[case::rolled_back(stream("s", 1, 6, 5), true)]
+    #[case::made_anew(stream("t", 1, 9, 5), true)]
+    #[case::asked_before_it_was_published(stream("s", 1, 6, 0), false)]
+    fn what_the_stream_lost_is_due(#[case] stream: StreamView, #[case] expected: bool) {
+        assert_eq!(stored().is_due(at(6), &stream, None), expected);
+    }
+
+    #[rstest]
+    #[case::away(None)]
+    #[case::not_there_yet(Some(peer(6, 100)))]
+    #[case::in_another_stream(Some(PeerView { passed: Some(Position { stream: "t".into(), seq: 9 }), seen_at: at(100) }))]
+    #[case::says_nothing(Some(PeerView { passed: None, seen_at: at(100) }))]
+    fn a_machine_that_has_not_passed_it_costs_nothing(#[case] peer: Option<PeerView>) {
+        let mut delivery = stored();
+        for second in 100..110 {
+            assert!(!delivery.is_due(at(second), &stream("s", 1, 9, 5), peer.as_ref()));
+        }
+    }
+
+    #[test]
+    fn the_backoff_begins_when_the_machine_has_passed_it() {
+        let (mut delivery, stream) = (stored(), stream("s", 1, 9, 5));
+        // A day later it comes back; its confirmation may be on its way.
+        assert!(!delivery.is_due(at(86_400), &stream, Some(&peer(7, 86_400))));
+        assert!(delivery.is_due(at(86_401), &stream, Some(&peer(7, 86_400))));
+        assert_eq!(delivery.begin(), 2);
+        delivery.end(2, Some(place(8)), at(86_401));
+        assert!(!delivery.is_due(at(86_402), &stream, Some(&peer(8, 86_402))));
+        assert!(!delivery.is_due(at(86_403), &stream, Some(&peer(8, 86_402))));
+        assert!(delivery.is_due(at(86_404), &stream, Some(&peer(8, 86_402))));
+    }
+
+    #[test]
+    fn what_could_not_be_published_is_tried_under_the_same_number() {
+        let (mut delivery, stream) = (Delivery::default(), stream("s", 1, 9, 5));
+        assert!(delivery.is_due(at(10), &stream, None));
+        assert_eq!(delivery.begin(), 1);
+        assert!(!delivery.is_due(at(10), &stream, None));
+        delivery.end(1, None, at(10));
+        assert!(!delivery.is_due(at(10), &stream, None));
+        assert!(delivery.is_due(at(11), &stream, None));
+        assert_eq!(delivery.begin(), 1);
+        delivery.end(1, None, at(11));
+        assert!(!delivery.is_due(at(12), &stream, None));
+        assert!(delivery.is_due(at(13), &stream, None));
+    }
+
+    #[test]
+    fn an_answer_to_an_older_attempt_changes_nothing() {
+        let mut delivery = stored();
+        delivery.begin();
+        delivery.end(1, Some(place(1)), at(9));
+        assert_eq!(delivery.position(), None);
+        delivery.end(2, Some(place(8)), at(9));
+        assert_eq!(delivery.position(), Some(&place(8)));
+    }
+}

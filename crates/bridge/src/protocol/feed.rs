@@ -1,0 +1,141 @@
+//! Receipts for one machine: one batch at a time, sent again until that machine has applied it.
+//!
+//! Stages are a set, so their order does not matter; that each arrives does. The position up to which a machine has applied
+//! everything is a cursor of this machine's log.
+
+use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
+
+use super::delivery::Delivery;
+use super::{PeerView, Position, StreamView};
+use crate::local::Receipt;
+
+/// Receipts that are sent together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// Names the batch: the cursor after it.
+    pub upto: String,
+    /// The receipts.
+    pub receipts: Vec<Receipt>,
+}
+
+/// What is remembered across restarts: the cursor up to which the machine has applied everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    applied: Option<String>,
+}
+
+/// The receipts for one machine.
+#[derive(Debug, Default)]
+pub struct Feed {
+    applied: Option<String>,
+    under_way: Option<(Batch, Delivery)>,
+}
+
+impl Feed {
+    /// One that goes on where it was before a restart.
+    pub fn remembering(remembered: Remembered) -> Self {
+        Self { applied: remembered.applied, under_way: None }
+    }
+
+    /// What to remember across a restart.
+    pub fn to_remember(&self) -> Remembered {
+        Remembered { applied: self.applied.clone() }
+    }
+
+    /// Where to read on, if no batch is under way.
+    pub fn read_from(&self) -> Option<Option<&str>> {
+        self.under_way.is_none().then_some(self.applied.as_deref())
+    }
+
+    /// What was read: receipts for this machine, up to a cursor. Without receipts there is nothing to send.
+    pub fn add(&mut self, receipts: Vec<Receipt>, upto: String) {
+        if receipts.is_empty() {
+            self.applied = Some(upto);
+        } else {
+            self.under_way = Some((Batch { upto, receipts }, Delivery::default()));
+        }
+    }
+
+    /// The batch that has to be published now, and which attempt this is.
+    pub fn due(&mut self, now: Stamp, stream: &StreamView, peer: Option<&PeerView>) -> Option<(&Batch, u32)> {
+        let (batch, delivery) = self.under_way.as_mut()?;
+        if !delivery.is_due(now, stream, peer) {
+            return None;
+        }
+        let attempt = delivery.begin();
+        Some((batch, attempt))
+    }
+
+    /// The server has answered for an attempt, or did not.
+    pub fn end(&mut self, upto: &str, attempt: u32, position: Option<Position>, now: Stamp) {
+        if let Some((batch, delivery)) = &mut self.under_way
+            && batch.upto == upto
+        {
+            delivery.end(attempt, position, now);
+        }
+    }
+
+    /// The machine has applied a batch. An older answer says nothing.
+    pub fn applied(&mut self, upto: &str) {
+        if self.under_way.as_ref().is_some_and(|(batch, _)| batch.upto == upto) {
+            self.under_way = None;
+            self.applied = Some(upto.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Stamp {
+        Stamp::from_millis(1_800_000_000_000)
+    }
+
+    fn stream(last: u64) -> StreamView {
+        let at = now().saturating_add(std::time::Duration::from_secs(1));
+        StreamView { stream: "s".into(), first: 1, last, at }
+    }
+
+    fn receipt() -> Receipt {
+        Receipt { id: "id".into(), team: "alpha".into(), record: "{}".into() }
+    }
+
+    #[test]
+    fn a_batch_is_sent_until_it_is_applied_and_then_the_next_is_read() {
+        let mut feed = Feed::default();
+        assert_eq!(feed.read_from(), Some(None));
+        feed.add(vec![receipt()], "c1".into());
+        assert_eq!(feed.read_from(), None);
+        assert_eq!(
+            feed.due(now(), &stream(0), None).map(|(batch, n)| (batch.upto.clone(), n)),
+            Some(("c1".into(), 1))
+        );
+        feed.end("c1", 1, Some(Position { stream: "s".into(), seq: 3 }), now());
+        assert_eq!(feed.due(now(), &stream(3), None), None);
+        // The stream lost it.
+        assert!(feed.due(now(), &stream(2), None).is_some());
+        feed.applied("c0");
+        assert_eq!(feed.read_from(), None);
+        feed.applied("c1");
+        assert_eq!(feed.read_from(), Some(Some("c1")));
+    }
+
+    #[test]
+    fn nothing_for_this_machine_is_passed_over() {
+        let mut feed = Feed::default();
+        feed.add(Vec::new(), "c7".into());
+        assert_eq!(feed.read_from(), Some(Some("c7")));
+        assert_eq!(feed.due(now(), &stream(0), None), None);
+    }
+
+    #[test]
+    fn what_is_under_way_at_a_restart_is_read_again() {
+        let mut feed = Feed::default();
+        feed.add(Vec::new(), "c1".into());
+        feed.add(vec![receipt()], "c2".into());
+        let feed = Feed::remembering(feed.to_remember());
+        assert_eq!(feed.read_from(), Some(Some("c1")));
+    }
+}

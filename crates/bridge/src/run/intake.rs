@@ -1,0 +1,135 @@
+//! What arrives: checked, opened, offered to the engine, and acknowledged when the ledger has it.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::Shared;
+use super::worker::Input;
+use crate::engine::Verdict;
+use crate::envelope::{Envelope, Refusal, codec};
+use crate::nats::{Arrived, NatsError};
+use crate::subject;
+
+/// The longest wait before the server is asked again.
+const MOST_BETWEEN: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(shared: Shared) {
+    let mut wait = Duration::from_millis(100);
+    loop {
+        if let Err(error) = take(&shared, &mut wait).await {
+            shared.engine.send(Input::Trouble(error.to_string()));
+            // Its consumer may be gone with a disk, or was never made. If this machine may not make it, that is said above.
+            let _ = shared.link.init(shared.plan.limits).await;
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(MOST_BETWEEN);
+    }
+}
+
+/// Takes messages until the server ends it.
+async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
+    let (mut messages, passed) = shared.link.fetch().await?;
+    {
+        let mut known = shared.passed();
+        known.last = passed;
+        known.postponed.clear();
+    }
+    loop {
+        let batch = messages.next().await?;
+        let Some(last) = batch.last() else { return Ok(()) };
+        *wait = Duration::from_millis(100);
+        shared.engine.send(Input::Lag(last.pending, last.age));
+        deal_with(shared, batch).await;
+    }
+}
+
+async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
+    let (mut envelopes, mut own) = (Vec::new(), Vec::new());
+    for arrived in batch {
+        match open(shared, &arrived).await {
+            Ok(envelope) => {
+                envelopes.push(envelope);
+                own.push(arrived);
+            }
+            Err(Some(why)) => {
+                let from = subject::sender(arrived.subject()).map(|machine| machine.to_string());
+                shared.engine.send(Input::Refused(why, from.unwrap_or_else(|| "unknown".to_owned())));
+                settle(shared, &arrived, true).await;
+            }
+            Err(None) => settle(shared, &arrived, false).await,
+        }
+    }
+    if envelopes.is_empty() {
+        return;
+    }
+    let (answer, verdicts) = oneshot::channel();
+    shared.engine.send(Input::Arrived(envelopes, answer));
+    // Without an answer the process ends, and the messages come again.
+    let Ok(verdicts) = verdicts.await else { return };
+    for (arrived, verdict) in own.iter().zip(verdicts) {
+        match verdict {
+            Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
+            Verdict::Again(why) => {
+                shared.engine.send(Input::Trouble(why));
+                settle(shared, arrived, false).await;
+            }
+            Verdict::Dead(why) => {
+                let is_kept = shared.link.bury(arrived, &why).await.is_ok();
+                settle(shared, arrived, is_kept).await;
+            }
+        }
+    }
+}
+
+/// Acknowledges a message, or has it come again later.
+async fn settle(shared: &Shared, arrived: &Arrived, is_done: bool) {
+    {
+        let mut passed = shared.passed();
+        passed.last = passed.last.max(arrived.seq);
+        if is_done {
+            passed.postponed.remove(&arrived.seq);
+        } else {
+            passed.postponed.insert(arrived.seq);
+        }
+    }
+    if is_done {
+        arrived.acknowledge().await;
+    } else {
+        arrived.postpone().await;
+    }
+}
+
+/// The envelope in a message; or why it is refused; or nothing, if it cannot be read now.
+async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'static str>> {
+    let bytes = match shared.link.envelope_in(arrived).await {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            shared.engine.send(Input::Trouble(error.to_string()));
+            // An object that is gone for good: its sender publishes it again, under another name.
+            return Err(arrived.is_hopeless().then_some("no-object"));
+        }
+    };
+    let me = &shared.plan.me;
+    let checked = codec::check(&bytes, &*shared.trust.borrow(), &me.realm, &me.machine);
+    let checked = checked.map_err(|refusal| Some(refusal.kind()))?;
+    let header = checked.header.clone();
+    // The server lets each machine publish under its own name alone: what comes under another one is not from it.
+    if subject::sender(arrived.subject()).as_ref() != Some(&header.from) || header.to.is_none() {
+        let (signer, claimed) = (header.from.to_string(), arrived.subject().to_owned());
+        return Err(Some(Refusal::ForeignSender { signer, claimed }.kind()));
+    }
+    match checked.open(&shared.plan.key) {
+        Ok(envelope) => Ok(envelope),
+        Err(Refusal::Unreadable(why)) => {
+            if shared.link.bury(arrived, &why).await.is_err() {
+                return Err(None);
+            }
+            if header.n > 0 {
+                shared.engine.send(Input::Poison { from: header.from, n: header.n, why });
+            }
+            Err(Some("unreadable"))
+        }
+        Err(refusal) => Err(Some(refusal.kind())),
+    }
+}

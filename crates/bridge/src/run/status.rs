@@ -1,0 +1,158 @@
+//! What the bridge says of itself, for `atm bridge status`.
+
+use std::collections::BTreeMap;
+
+use atm_store::files::{read_small, replace_own};
+use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Tally;
+use crate::files::Files;
+use crate::house::Neighbour;
+use crate::name::{Machine, Realm};
+use crate::protocol::StreamView;
+
+/// The largest status that is read.
+const LARGEST: u64 = 8 << 20;
+/// Troubles are shown in one line.
+const LONGEST_TROUBLE: usize = 300;
+
+/// What the bridge says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// This machine.
+    pub machine: Machine,
+    /// The realm.
+    pub realm: Realm,
+    /// The servers, without passwords.
+    pub nats: String,
+    /// The process.
+    pub pid: u32,
+    /// Since when it runs.
+    pub since: Stamp,
+    /// Whether it is connected.
+    pub connected: bool,
+    /// The stream, if it can be reached.
+    pub stream: Option<StreamStatus>,
+    /// Letters that wait for their confirmation, by machine.
+    pub outbox: BTreeMap<Machine, usize>,
+    /// Messages for this machine that the server has not delivered yet.
+    pub lag: u64,
+    /// Letters that came before the one they follow.
+    pub held: usize,
+    /// Publications that the server has not answered yet.
+    pub under_way: usize,
+    /// By how many milliseconds this machine's clock is ahead of the server's, at most.
+    pub clock_offset_ms: Option<i64>,
+    /// The other machines.
+    pub machines: BTreeMap<Machine, MachineStatus>,
+    /// What was counted.
+    pub tally: Tally,
+    /// What went wrong last.
+    pub last_error: Option<Trouble>,
+    /// The shared teams.
+    pub teams: Vec<String>,
+}
+
+/// The stream.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StreamStatus {
+    /// When the server made it, in nanoseconds.
+    pub made: String,
+    /// Its oldest message.
+    pub first: u64,
+    /// Its newest.
+    pub last: u64,
+}
+
+/// Another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MachineStatus {
+    /// Whether it is there.
+    pub present: bool,
+    /// When it was last heard from.
+    pub seen_at: Stamp,
+    /// How many members it shares.
+    pub members: usize,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// What.
+    pub what: String,
+    /// When.
+    pub at: Stamp,
+}
+
+impl Status {
+    /// That of a bridge that starts now.
+    pub fn new(machine: Machine, realm: Realm, nats: String, teams: Vec<String>, since: Stamp) -> Self {
+        Self {
+            machine,
+            realm,
+            nats,
+            pid: std::process::id(),
+            since,
+            connected: false,
+            stream: None,
+            outbox: BTreeMap::new(),
+            lag: 0,
+            held: 0,
+            under_way: 0,
+            clock_offset_ms: None,
+            machines: BTreeMap::new(),
+            tally: Tally::default(),
+            last_error: None,
+            teams,
+        }
+    }
+
+    /// What the last bridge wrote, if there was one.
+    pub fn load(files: &Files) -> Option<Self> {
+        let file = read_small(&files.status(), LARGEST).ok().flatten()?;
+        serde_json::from_slice(&file.bytes).ok()
+    }
+
+    /// Writes it, if it changed.
+    pub(crate) fn save(&self, files: &Files) {
+        if Self::load(files).as_ref() != Some(self) {
+            let text = serde_json::to_string_pretty(self).unwrap_or_default();
+            // It is for people, and the next one comes soon.
+            let _ = replace_own(&files.status(), &(text + "\n"));
+        }
+    }
+
+    pub(crate) fn set_stream(&mut self, view: Option<&StreamView>) {
+        self.stream =
+            view.map(|view| StreamStatus { made: view.stream.clone(), first: view.first, last: view.last });
+        if view.is_some() {
+            self.connected = true;
+        }
+    }
+
+    /// The smallest difference that was seen is the clocks': the rest is the way.
+    pub(crate) fn set_lag(&mut self, count: u64, offset: i64) {
+        self.lag = count;
+        self.clock_offset_ms = Some(self.clock_offset_ms.map_or(offset, |known| known.min(offset)));
+    }
+
+    pub(crate) fn set_trouble(&mut self, what: &str, at: Stamp) {
+        let what = what.chars().filter(|c| !c.is_control()).take(LONGEST_TROUBLE).collect();
+        self.last_error = Some(Trouble { what, at });
+    }
+
+    pub(crate) fn set_machines(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) {
+        let status = |neighbour: &Neighbour| MachineStatus {
+            present: neighbour.is_present,
+            // To the second: a heartbeat alone is no news to write down.
+            seen_at: Stamp::from_millis(neighbour.seen_at.as_millis() / 10_000 * 10_000),
+            members: neighbour.teams.iter().map(|team| team.members.len()).sum(),
+        };
+        self.machines =
+            neighbours.iter().map(|(name, neighbour)| (name.clone(), status(neighbour))).collect();
+    }
+}

@@ -1,0 +1,374 @@
+//! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use atm_store::files::{read_small, replace_own};
+use atm_wire::Stamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{mpsc, oneshot};
+
+use super::now;
+use super::status::Status;
+use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
+use crate::envelope::{Body, Envelope, Presence, SharedTeam};
+use crate::files::Files;
+use crate::house::{House, Neighbour};
+use crate::name::Machine;
+use crate::nats::setup::PRESENCE_AGE;
+use crate::protocol::{Position, StreamView};
+use crate::trust::Trust;
+
+/// Publications that the server has not answered yet.
+const MOST_UNDER_WAY: usize = 2_048;
+/// How often the engine looks for what is due, if nothing happens.
+const TICK: Duration = Duration::from_millis(500);
+/// How often the ledger is looked at, if no event told of anything new: events get lost, and what other processes read
+/// rings no bell.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often clients' files are looked at, if no event told of them.
+const COLLECT_EVERY: Duration = Duration::from_secs(2);
+/// How often it is found out who is at home here, and who is placed here.
+const MEMBERS_EVERY: Duration = Duration::from_secs(5);
+/// How often what has to be remembered is saved, if it changed.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// The largest memory that is read.
+const LARGEST_MEMORY: u64 = 256 << 20;
+
+/// Something for the engine.
+#[derive(Debug)]
+pub enum Input {
+    /// Envelopes that arrived; the verdicts are wanted.
+    Arrived(Vec<Envelope>, oneshot::Sender<Vec<Verdict>>),
+    /// What the server answered to a publication.
+    Published(Ticket, Option<Position>),
+    /// The stream as it is; none: out of reach.
+    Stream(Option<StreamView>),
+    /// The connection came or went.
+    Connected(bool),
+    /// Another machine announced itself; whether that is a heartbeat.
+    Heard(Machine, Box<Presence>, bool),
+    /// The last word of every machine was heard.
+    HeardAll,
+    /// An envelope was refused before its content was read: why, and who sent it.
+    Refused(&'static str, String),
+    /// An envelope can never be taken in: its sender is told.
+    Poison {
+        /// The sender.
+        from: Machine,
+        /// The letter's number.
+        n: u64,
+        /// Why.
+        why: String,
+    },
+    /// Messages for this machine that the server has not delivered, and how its clock differs, in milliseconds.
+    Lag(u64, i64),
+    /// Something went wrong that people should know.
+    Trouble(String),
+    /// Files changed.
+    Wake,
+    /// Other machines are trusted.
+    Trust(Box<Trust>),
+    /// The process ends.
+    Stop,
+}
+
+/// Something for the server.
+#[derive(Debug)]
+pub enum Output {
+    /// To be published.
+    Posts(Vec<Post>),
+    /// What this machine shares has changed.
+    Teams(Vec<SharedTeam>),
+}
+
+/// Where inputs go.
+#[derive(Debug, Clone)]
+pub struct Handle(std_mpsc::Sender<Input>);
+
+impl Handle {
+    /// A way to the worker, and its end.
+    pub fn new() -> (Self, std_mpsc::Receiver<Input>) {
+        let (sender, receiver) = std_mpsc::channel();
+        (Self(sender), receiver)
+    }
+
+    /// Hands something over. A worker that ended needs nothing more.
+    pub fn send(&self, input: Input) {
+        let _ = self.0.send(input);
+    }
+}
+
+/// The engine's thread.
+pub struct Worker {
+    engine: Engine<House>,
+    files: Files,
+    inputs: std_mpsc::Receiver<Input>,
+    outputs: mpsc::UnboundedSender<Output>,
+    neighbours: BTreeMap<Machine, Neighbour>,
+    under_way: usize,
+    teams: Vec<SharedTeam>,
+    places_again: bool,
+    /// Whether it is known which machines there are. Before, members of other machines stay as they are: a bridge that has
+    /// just started has heard from nobody yet.
+    knows_all: bool,
+    saved: Saved,
+    status: Status,
+    due: Due,
+}
+
+/// What is remembered across restarts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Saved {
+    engine: Memory,
+    neighbours: BTreeMap<Machine, Neighbour>,
+}
+
+/// When each thing is done next.
+struct Due {
+    look: Instant,
+    collect: Instant,
+    members: Instant,
+    save: Instant,
+}
+
+impl Worker {
+    /// Over this house, going on where the last one was.
+    pub fn new(
+        me: Identity,
+        house: House,
+        files: Files,
+        inputs: std_mpsc::Receiver<Input>,
+        outputs: mpsc::UnboundedSender<Output>,
+        status: Status,
+    ) -> Self {
+        let saved = load(&files);
+        let start = Instant::now();
+        Self {
+            engine: Engine::new(me, house, saved.engine.clone()),
+            files,
+            inputs,
+            outputs,
+            neighbours: saved.neighbours.clone(),
+            under_way: 0,
+            teams: Vec::new(),
+            places_again: false,
+            knows_all: !saved.neighbours.is_empty(),
+            saved,
+            status,
+            due: Due { look: start, collect: start, members: start, save: start + SAVE_EVERY },
+        }
+    }
+
+    /// Works until it is told to stop.
+    pub fn run(mut self) {
+        loop {
+            let input = match self.inputs.recv_timeout(TICK) {
+                Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Ok(input) => Some(input),
+                Err(RecvTimeoutError::Timeout) => None,
+            };
+            if let Some(input) = input {
+                self.take(input);
+                // What else is there costs one look at the ledger less.
+                while let Ok(input) = self.inputs.try_recv() {
+                    if matches!(input, Input::Stop) {
+                        self.save();
+                        return;
+                    }
+                    self.take(input);
+                }
+            }
+            self.tend();
+            self.poll();
+            if Instant::now() >= self.due.save {
+                self.due.save = Instant::now() + SAVE_EVERY;
+                self.save();
+            }
+        }
+        self.save();
+    }
+
+    fn take(&mut self, input: Input) {
+        match input {
+            Input::Arrived(envelopes, answer) => {
+                let (verdicts, posts) = self.engine.receive(envelopes, now());
+                self.post(posts);
+                // Whoever asked may be gone: then it comes again.
+                let _ = answer.send(verdicts);
+            }
+            Input::Published(ticket, position) => {
+                self.under_way = self.under_way.saturating_sub(1);
+                self.engine.published(&ticket, position, now());
+            }
+            Input::Stream(stream) => {
+                self.status.set_stream(stream.as_ref());
+                self.engine.set_stream(stream);
+            }
+            Input::Connected(is_up) => {
+                self.status.connected = is_up;
+                if !is_up {
+                    self.engine.set_stream(None);
+                }
+            }
+            Input::Heard(machine, presence, is_live) => self.hear(machine, *presence, is_live),
+            Input::HeardAll => {
+                self.knows_all = true;
+                self.places_again = true;
+            }
+            Input::Refused(why, from) => self.engine.count_refused(why, &from),
+            Input::Poison { from, n, why } => {
+                let post = self.engine.failure(&from, n, "", &why, now());
+                self.post(vec![post]);
+            }
+            Input::Lag(count, offset) => self.status.set_lag(count, offset),
+            Input::Trouble(text) => self.status.set_trouble(&text, now()),
+            Input::Wake => {
+                self.due.collect = Instant::now();
+                self.engine.wake();
+            }
+            Input::Trust(trust) => self.trust(&trust),
+            Input::Stop => {}
+        }
+    }
+
+    fn trust(&mut self, trust: &Trust) {
+        self.engine.set_trusted(trust.machines().keys().cloned());
+        let as_lead = trust.machines().iter().filter(|(_, trusted)| trusted.as_lead);
+        self.engine.local().set_as_lead(as_lead.map(|(machine, _)| machine.clone()));
+        self.neighbours.retain(|machine, _| trust.machines().contains_key(machine));
+        self.places_again = true;
+    }
+
+    fn hear(&mut self, machine: Machine, presence: Presence, is_live: bool) {
+        self.engine.heard_from(&machine, presence.passed, now());
+        let known = self.neighbours.get(&machine);
+        let was_present = known.is_some_and(|known| known.is_present);
+        let is_present = is_live || was_present;
+        let seen_at = if is_live { now() } else { known.map_or_else(now, |known| known.seen_at) };
+        let has_changed =
+            known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
+        self.places_again |= has_changed;
+        self.neighbours.insert(machine, Neighbour { teams: presence.teams, is_present, seen_at });
+    }
+
+    /// What happens by the clock: clients' files, who is at home, who is away.
+    fn tend(&mut self) {
+        let start = Instant::now();
+        if start >= self.due.look {
+            self.due.look = start + LOOK_EVERY;
+            self.engine.wake();
+        }
+        if start >= self.due.collect {
+            self.due.collect = start + COLLECT_EVERY;
+            match self.engine.local().collect() {
+                Ok(0) => {}
+                Ok(_) => self.engine.wake(),
+                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            }
+        }
+        let is_time = start >= self.due.members;
+        if is_time {
+            self.due.members = start + MEMBERS_EVERY;
+            self.announce();
+            self.note_absent();
+        }
+        if self.knows_all && (is_time || self.places_again) {
+            self.places_again = false;
+            match self.engine.local().place(&self.neighbours) {
+                Ok(true) => self.engine.list_again(),
+                Ok(false) => {}
+                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            }
+        }
+    }
+
+    fn announce(&mut self) {
+        match self.engine.local().shared() {
+            Ok(teams) if teams != self.teams => {
+                self.teams.clone_from(&teams);
+                let _ = self.outputs.send(Output::Teams(teams));
+            }
+            Ok(_) => {}
+            Err(error) => self.status.set_trouble(&error.to_string(), now()),
+        }
+    }
+
+    fn note_absent(&mut self) {
+        let now = now();
+        for neighbour in self.neighbours.values_mut() {
+            if neighbour.is_present && now.since(neighbour.seen_at) > PRESENCE_AGE {
+                neighbour.is_present = false;
+                self.places_again = true;
+            }
+        }
+    }
+
+    fn poll(&mut self) {
+        let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
+        match self.engine.poll(now(), free) {
+            Ok(posts) => self.post(posts),
+            Err(error) => self.status.set_trouble(&error.to_string(), now()),
+        }
+    }
+
+    fn post(&mut self, posts: Vec<Post>) {
+        if posts.is_empty() {
+            return;
+        }
+        self.under_way += posts.len();
+        let _ = self.outputs.send(Output::Posts(posts));
+    }
+
+    /// Saves what has to be remembered, and what the bridge says of itself.
+    fn save(&mut self) {
+        let mut neighbours = self.neighbours.clone();
+        for neighbour in neighbours.values_mut() {
+            // A heartbeat alone is nothing to remember.
+            neighbour.is_present = false;
+            neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
+        }
+        let saved = Saved { engine: self.engine.to_remember(), neighbours };
+        if saved != self.saved {
+            // Strings, numbers and lists: that cannot fail.
+            let text = serde_json::to_string(&saved).unwrap_or_default();
+            match replace_own(&self.files.memory(), &text) {
+                Ok(()) => self.saved = saved,
+                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            }
+        }
+        self.status.tally = self.engine.tally().clone();
+        self.status.outbox = self.engine.outbox().by_machine();
+        self.status.held = self.engine.held();
+        self.status.under_way = self.under_way;
+        self.status.set_machines(&self.neighbours);
+        self.status.save(&self.files);
+    }
+}
+
+/// What the last bridge remembered; nothing if it cannot be read, which costs time and traffic alone.
+fn load(files: &Files) -> Saved {
+    let file = read_small(&files.memory(), LARGEST_MEMORY).ok().flatten();
+    file.and_then(|file| serde_json::from_slice(&file.bytes).ok()).unwrap_or_default()
+}
+
+/// The announcement of a machine, as an envelope's body.
+pub(crate) fn presence(passed: Option<Position>, teams: Vec<SharedTeam>) -> Body {
+    Body::Presence(Presence { passed, teams })
+}
+
+/// An envelope for all of the realm, at this time.
+pub(crate) fn announcement(me: &Identity, body: Body, at: Stamp) -> Envelope {
+    use crate::envelope::Header;
+    let header = Header {
+        realm: me.realm.clone(),
+        from: me.machine.clone(),
+        to: None,
+        epoch: me.epoch.clone(),
+        n: 0,
+        attempt: 1,
+        at,
+    };
+    Envelope { header, body }
+}

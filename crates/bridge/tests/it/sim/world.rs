@@ -1,0 +1,391 @@
+//! Some machines, a server between them, and a schedule of troubles that follows from one seed.
+
+use std::collections::BTreeMap;
+
+use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
+use atm_bridge::envelope::Envelope;
+use atm_bridge::name::Machine;
+use atm_bridge::protocol::Position;
+use atm_wire::Stamp;
+
+use super::ledger::Shared;
+use super::random::Random;
+use super::stream::Stream;
+use super::troubles::Troubles;
+
+/// Mail for the third is refused by the rules, and that for the fourth cannot be read.
+const MEMBERS: [&str; 4] = ["bob", "eve", "refused", "poisoned"];
+/// Letters that are sent while there are troubles.
+const LETTERS: u64 = 40;
+/// Rounds with troubles.
+const ROUNDS: u64 = 120;
+/// Rounds without, in which all has to come to its end.
+const CALM: u64 = 2_000;
+
+/// One machine.
+struct Node {
+    name: Machine,
+    ledger: Shared,
+    /// What was saved last, and is read at a start.
+    saved: Memory,
+    engine: Option<Engine<Shared>>,
+    off_until: u64,
+    next_heartbeat: u64,
+    heard: BTreeMap<Machine, u64>,
+}
+
+/// Something on its way to the server, or the server's answer on its way back.
+enum Flight {
+    There { post: Box<Post>, node: usize },
+    Back { ticket: Ticket, node: usize, position: Option<Position> },
+}
+
+/// All of it.
+pub(crate) struct World {
+    random: Random,
+    troubles: Troubles,
+    nodes: Vec<Node>,
+    stream: Stream,
+    /// The last announcement of each machine: what it has passed, and when it said so.
+    announced: BTreeMap<Machine, (Option<Position>, u64)>,
+    flights: Vec<(u64, Flight)>,
+    millis: u64,
+    sent: u64,
+    server_down_until: u64,
+    /// Letters in the order in which they were sent: sender, machine, recipient, id.
+    expected: Vec<(usize, usize, &'static str, String)>,
+    never_together: bool,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let troubles = Troubles::of(&mut random);
+        let never_together = random.happens(20);
+        let count = if never_together { 2 } else { 2 + random.below(3) };
+        let nodes = (0..count).map(|number| {
+            let ledger = Shared::default();
+            ledger.0.borrow_mut().refusing.insert("refused".into());
+            Node {
+                name: format!("machine-{number}").parse().unwrap(),
+                ledger,
+                saved: Memory::default(),
+                engine: None,
+                off_until: 0,
+                next_heartbeat: 0,
+                heard: BTreeMap::new(),
+            }
+        });
+        Self {
+            nodes: nodes.collect(),
+            random,
+            troubles,
+            stream: Stream::default(),
+            announced: BTreeMap::new(),
+            flights: Vec::new(),
+            millis: 0,
+            sent: 0,
+            server_down_until: 0,
+            expected: Vec::new(),
+            never_together,
+        }
+    }
+
+    /// Runs the schedule: troubles, then calm until all is done.
+    pub(crate) fn run(&mut self) {
+        for _ in 0..ROUNDS {
+            self.send_some();
+            self.trouble();
+            self.round();
+        }
+        self.troubles = Troubles::NONE;
+        self.server_down_until = 0;
+        for node in &mut self.nodes {
+            node.off_until = 0;
+            node.ledger.0.borrow_mut().full = false;
+        }
+        for _ in 0..CALM {
+            if self.is_done() {
+                return;
+            }
+            self.round();
+        }
+    }
+
+    fn now(&self) -> Stamp {
+        Stamp::from_millis(1_800_000_000_000 + i64::try_from(self.millis).unwrap())
+    }
+
+    fn send_some(&mut self) {
+        for _ in 0..self.random.below(3) {
+            if self.sent >= LETTERS {
+                return;
+            }
+            let count = self.nodes.len() as u64;
+            let from = usize::try_from(self.random.below(count)).unwrap();
+            let to = (from + 1 + usize::try_from(self.random.below(count - 1)).unwrap()) % self.nodes.len();
+            let member = MEMBERS[usize::try_from(self.random.below(MEMBERS.len() as u64)).unwrap()];
+            self.sent += 1;
+            let id = format!("id-{}", self.sent);
+            let (machine, gap) = (self.nodes[to].name.clone(), self.random.below(3));
+            self.nodes[from].ledger.0.borrow_mut().send(id.clone(), member, &machine, gap);
+            if let Some(engine) = &mut self.nodes[from].engine {
+                engine.wake();
+            }
+            self.expected.push((from, to, member, id));
+        }
+    }
+
+    fn trouble(&mut self) {
+        let troubles = self.troubles;
+        if self.random.happens(troubles.wipe) {
+            self.stream.wipe();
+            self.announced.clear();
+        }
+        if self.random.happens(troubles.roll_back) {
+            let by = 1 + self.random.below(8);
+            self.stream.roll_back(by);
+        }
+        if self.random.happens(troubles.expire) {
+            let count = 1 + self.random.below(8);
+            self.stream.expire(count);
+        }
+        if self.random.happens(troubles.forgotten_ids) {
+            self.stream.forget_ids();
+        }
+        if self.random.happens(troubles.server_down) {
+            self.server_down_until = self.millis + self.random.below(20_000);
+        }
+        for place in 0..self.nodes.len() {
+            if self.random.happens(troubles.crash) {
+                self.nodes[place].engine = None;
+            }
+            if self.random.happens(troubles.off) {
+                self.nodes[place].engine = None;
+                self.nodes[place].off_until = self.millis + self.random.below(120_000);
+            }
+            if self.random.happens(troubles.rewind) {
+                let by = 1 + self.random.below(10);
+                let name = self.nodes[place].name.clone();
+                self.stream.rewind(&name, by);
+            }
+            let full = self.random.happens(troubles.full_disk);
+            self.nodes[place].ledger.0.borrow_mut().full = full;
+            if self.random.happens(troubles.recall) {
+                self.recall(place);
+            }
+        }
+    }
+
+    /// A sender takes back what is not confirmed yet.
+    fn recall(&mut self, place: usize) {
+        let mut ledger = self.nodes[place].ledger.0.borrow_mut();
+        let open = ledger.sent.values_mut().find(|sent| sent.stages.is_empty() && !sent.recalled);
+        if let Some(sent) = open {
+            sent.recalled = true;
+        }
+    }
+
+    fn round(&mut self) {
+        self.millis += 20 + self.random.below(1_500);
+        self.fly();
+        for place in 0..self.nodes.len() {
+            let is_turn = !self.never_together || (self.millis / 40_000) % 2 == place as u64;
+            if !is_turn || self.millis < self.nodes[place].off_until {
+                self.nodes[place].engine = None;
+                continue;
+            }
+            self.start(place);
+            self.work(place);
+        }
+    }
+
+    fn start(&mut self, place: usize) {
+        if self.nodes[place].engine.is_some() {
+            return;
+        }
+        let loses_memory = self.random.happens(self.troubles.lost_memory);
+        let names: Vec<Machine> = self.nodes.iter().map(|node| node.name.clone()).collect();
+        let node = &mut self.nodes[place];
+        let me = Identity {
+            realm: "sim".parse().unwrap(),
+            machine: node.name.clone(),
+            epoch: format!("e-{place}"),
+        };
+        let memory = if loses_memory { Memory::default() } else { node.saved.clone() };
+        let mut engine = Engine::new(me, node.ledger.clone(), memory);
+        engine.set_trusted(names);
+        node.heard.clear();
+        node.next_heartbeat = 0;
+        node.engine = Some(engine);
+    }
+
+    fn work(&mut self, place: usize) {
+        let (now, is_down) = (self.now(), self.millis < self.server_down_until);
+        let view = (!is_down).then(|| self.stream.view(now));
+        self.nodes[place].engine.as_mut().unwrap().set_stream(view);
+        if !is_down {
+            self.announce(place);
+            self.take(place);
+        }
+        if self.random.happens(40) {
+            self.see(place);
+        }
+        let Some(engine) = self.nodes[place].engine.as_mut() else { return };
+        if self.random.happens(50) {
+            engine.wake();
+        }
+        let most = 1 + usize::try_from(self.random.below(20)).unwrap();
+        let posts = engine.poll(now, most).unwrap();
+        self.depart(place, posts);
+        if self.random.happens(30) {
+            let node = &mut self.nodes[place];
+            node.saved = node.engine.as_ref().unwrap().to_remember();
+        }
+    }
+
+    /// Heartbeats: what this machine has passed, and what others said.
+    fn announce(&mut self, place: usize) {
+        let node = &mut self.nodes[place];
+        if self.millis >= node.next_heartbeat {
+            node.next_heartbeat = self.millis + 5_000;
+            self.announced.insert(node.name.clone(), (self.stream.passed(&node.name), self.millis));
+        }
+        for (machine, (passed, at)) in &self.announced {
+            if machine != &node.name && node.heard.insert(machine.clone(), *at) != Some(*at) {
+                let now = Stamp::from_millis(1_800_000_000_000 + i64::try_from(self.millis).unwrap());
+                node.engine.as_mut().unwrap().heard_from(machine, passed.clone(), now);
+            }
+        }
+    }
+
+    fn take(&mut self, place: usize) {
+        let name = self.nodes[place].name.clone();
+        let most = 1 + usize::try_from(self.random.below(12)).unwrap();
+        let fetched = self.stream.fetch(&name, most);
+        let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
+        let now = self.now();
+        let (verdicts, posts) = self.nodes[place].engine.as_mut().unwrap().receive(envelopes, now);
+        if self.random.happens(self.troubles.crash) {
+            // It dies after the ledger was written, before anybody was told.
+            self.nodes[place].engine = None;
+            return;
+        }
+        self.depart(place, posts);
+        for (seq, verdict) in seqs.into_iter().zip(verdicts) {
+            match verdict {
+                Verdict::Done | Verdict::Dead(_) => self.stream.acknowledge(&name, seq),
+                Verdict::Again(_) => break,
+                Verdict::Refused(why) => panic!("refused: {why}"),
+            }
+        }
+    }
+
+    fn see(&mut self, place: usize) {
+        let mut ledger = self.nodes[place].ledger.0.borrow_mut();
+        if let Some(id) = ledger.unseen().first() {
+            ledger.see(id);
+        }
+    }
+
+    /// Posts leave for the server: each takes its own time, so that they may overtake each other.
+    fn depart(&mut self, node: usize, posts: Vec<Post>) {
+        for post in posts {
+            let arrival = self.millis + self.random.below(self.troubles.delay + 1);
+            self.flights.push((arrival, Flight::There { post: Box::new(post), node }));
+        }
+    }
+
+    /// What arrives by now, in the order of arrival.
+    fn fly(&mut self) {
+        loop {
+            let next = self.flights.iter().enumerate().min_by_key(|(_, (at, _))| *at);
+            let Some((place, &(at, _))) = next else { return };
+            if at > self.millis {
+                return;
+            }
+            let (_, flight) = self.flights.remove(place);
+            match flight {
+                Flight::There { post, node } => self.arrive(at, *post, node),
+                Flight::Back { ticket, node, position } => {
+                    let now = self.now();
+                    if let Some(engine) = &mut self.nodes[node].engine {
+                        engine.published(&ticket, position, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, at: u64, post: Post, node: usize) {
+        let Post { envelope, ticket } = post;
+        let is_lost = self.millis < self.server_down_until || self.random.happens(self.troubles.lost_publish);
+        let mut position = None;
+        if !is_lost {
+            let id = match &ticket {
+                Ticket::Letter { n, attempt } => format!("{} letter {n} {attempt}", envelope.header.from),
+                Ticket::Receipts { to, upto, attempt } => {
+                    format!("{} {to} receipts {upto} {attempt}", envelope.header.from)
+                }
+                Ticket::Answer => format!("answer {}", self.random.next()),
+            };
+            position = Some(self.stream.store(id, envelope));
+        }
+        if self.random.happens(self.troubles.lost_answer) {
+            position = None;
+        }
+        let back = at + self.random.below(self.troubles.delay + 1);
+        self.flights.push((back, Flight::Back { ticket, node, position }));
+    }
+
+    fn is_done(&self) -> bool {
+        self.nodes.iter().all(|node| {
+            let ledger = node.ledger.0.borrow();
+            ledger.unseen().is_empty()
+                && ledger.sent.values().all(|sent| {
+                    sent.recalled || sent.stages.contains("failed") || sent.stages.contains("seen")
+                })
+        })
+    }
+
+    /// Every letter is once in the right file, in order, and its receipts came home.
+    pub(crate) fn check(&self) {
+        assert!(self.is_done(), "not all came to an end:\n{}", self.describe());
+        for (to, node) in self.nodes.iter().enumerate() {
+            let ledger = node.ledger.0.borrow();
+            for member in MEMBERS {
+                let inbox = ledger.inboxes.get(member).cloned().unwrap_or_default();
+                for from in 0..self.nodes.len() {
+                    let sent = self.expected.iter().filter(|(f, t, m, _)| (*f, *t, *m) == (from, to, member));
+                    let sent: Vec<&String> = sent.map(|(.., id)| id).collect();
+                    let arrived: Vec<&String> = inbox.iter().filter(|id| sent.contains(id)).collect();
+                    let wanted: Vec<&String> = sent
+                        .into_iter()
+                        .filter(|id| arrived.contains(id) || self.must_arrive(from, id))
+                        .collect();
+                    let wanted = if ["refused", "poisoned"].contains(&member) { Vec::new() } else { wanted };
+                    assert_eq!(arrived, wanted, "from {from} to {member} of {to}:\n{}", self.describe());
+                }
+            }
+        }
+    }
+
+    fn must_arrive(&self, from: usize, id: &str) -> bool {
+        let ledger = self.nodes[from].ledger.0.borrow();
+        ledger.sent.values().any(|sent| sent.letter.id == id && !sent.recalled)
+    }
+
+    fn describe(&self) -> String {
+        let mut lines = vec![format!("{:?}, never together: {}", self.troubles, self.never_together)];
+        for node in &self.nodes {
+            let ledger = node.ledger.0.borrow();
+            lines.push(format!("{}: inboxes {:?}", node.name, ledger.inboxes));
+            for sent in ledger.sent.values().filter(|sent| !sent.stages.contains("seen")) {
+                let (letter, stages, recalled) = (&sent.letter, &sent.stages, sent.recalled);
+                lines.push(format!("  {} to {} {stages:?} recalled: {recalled}", letter.id, letter.machine));
+            }
+            lines.extend(node.engine.as_ref().map(|engine| format!("  {:?}", engine.tally())));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,145 @@
+//! A real nats-server, and a proxy before it that can be cut.
+
+use std::fs;
+use std::io;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use atm_support::wait_until;
+use tempfile::TempDir;
+
+/// The server that `cargo xtask setup` installs.
+fn program() -> PathBuf {
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("test-tools");
+    std::env::var_os("ATM_TEST_NATS_SERVER").map_or_else(|| tools.join("nats/bin/nats-server"), PathBuf::from)
+}
+
+/// A port that nobody has now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A server with a disk of its own.
+pub(crate) struct Server {
+    folder: TempDir,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// One that runs, with these lines in its configuration.
+    pub(crate) fn start_with(more: &str) -> Self {
+        let mut server = Self { folder: tempfile::tempdir().unwrap(), port: free_port(), child: None };
+        let store = server.folder.path().join("store");
+        let config = format!(
+            // Streams reserve their largest size; a test machine's disk may have less.
+            "listen: \"127.0.0.1:{}\"\njetstream {{ store_dir: \"{}\", max_file: 64GB }}\n{more}\n",
+            server.port,
+            store.display()
+        );
+        fs::write(server.folder.path().join("nats.conf"), config).unwrap();
+        server.start();
+        server
+    }
+
+    pub(crate) fn new() -> Self {
+        Self::start_with("")
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn start(&mut self) {
+        let log = fs::File::create(self.folder.path().join("log")).unwrap();
+        let child = Command::new(program())
+            .arg("-c")
+            .arg(self.folder.path().join("nats.conf"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("nats-server: `cargo xtask setup` installs it");
+        self.child = Some(child);
+        wait_until("the server listens", || TcpStream::connect(("127.0.0.1", self.port)).is_ok());
+    }
+
+    /// Without any time to put things in order.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Its disk is lost, and it comes back empty.
+    pub(crate) fn lose_disk(&mut self) {
+        self.kill();
+        fs::remove_dir_all(self.folder.path().join("store")).unwrap();
+        self.start();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A way to a server that can be cut.
+pub(crate) struct Proxy {
+    port: u16,
+    is_cut: Arc<AtomicBool>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Proxy {
+    pub(crate) fn to(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (is_cut, open) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
+        let (cut, streams) = (Arc::clone(&is_cut), Arc::clone(&open));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if cut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let Ok(there) = TcpStream::connect(("127.0.0.1", server)) else { continue };
+                streams.lock().unwrap().extend([client.try_clone().unwrap(), there.try_clone().unwrap()]);
+                copy(client.try_clone().unwrap(), there.try_clone().unwrap());
+                copy(there, client);
+            }
+        });
+        Self { port, is_cut, open }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn cut(&self) {
+        self.is_cut.store(true, Ordering::SeqCst);
+        for stream in self.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    pub(crate) fn mend(&self) {
+        self.is_cut.store(false, Ordering::SeqCst);
+    }
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream) {
+    thread::spawn(move || {
+        let _ = io::copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Both);
+    });
+}
