@@ -10,17 +10,21 @@
 mod address;
 mod alias;
 mod conversations;
+mod forget;
 mod list;
 mod mailbox;
 mod register;
+mod route;
 mod tail;
 mod take;
 
 use atm_wire::TeamName;
 
 pub use address::Destination;
+pub(crate) use forget::{Noted, forgettable};
 pub use list::SessionView;
 pub use register::Arrival;
+pub use route::{Recipient, Route, Sender};
 pub(crate) use take::is_for_another;
 
 /// The team of all mailboxes that are folders.

@@ -126,7 +126,7 @@ pub(super) fn real(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-fn parse(text: Option<&str>) -> Option<Registered> {
+pub(super) fn parse(text: Option<&str>) -> Option<Registered> {
     let session: Registered = serde_json::from_str(text?).ok()?;
     (!session.session.is_empty() && session.folder.is_absolute()).then_some(session)
 }
