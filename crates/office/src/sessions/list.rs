@@ -150,7 +150,7 @@ impl Office {
         self.running_among(&self.registered_sessions())
     }
 
-    fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
+    pub(crate) fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
         let mut running: Vec<Live> = Vec::new();
         for listed in sessions::live(self.root.path(), |pid| self.probe.started(pid)) {
             let known = registered.iter().find(|known| known.session == listed.id);
@@ -177,7 +177,8 @@ impl Office {
             }
             let (Ok(client), Some(pid)) = (known.client.parse(), known.pid) else { continue };
             let (id, folder) = (known.session.clone(), known.folder.clone());
-            running.push(Live { id, client, folder, name: None, pid, activity: None });
+            let activity = known.asks.then(Activity::waits_for_permission);
+            running.push(Live { id, client, folder, name: None, pid, activity });
         }
         running
     }

@@ -22,8 +22,10 @@ use atm_wire::TeamName;
 
 pub use address::Destination;
 pub(crate) use forget::{Noted, forgettable};
+pub(crate) use list::Live;
 pub use list::SessionView;
 pub use register::Arrival;
+pub(crate) use register::Registered;
 pub use route::{Recipient, Route, Sender};
 pub(crate) use take::is_for_another;
 

@@ -47,6 +47,9 @@ pub(crate) struct Registered {
     pub(crate) began: i64,
     /// Its client said that it is over.
     pub(crate) is_over: bool,
+    /// Its client asked its user for a permission, and nothing came after it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) asks: bool,
 }
 
 impl Office {
@@ -87,6 +90,16 @@ impl Office {
             note.write(&serde_json::to_string(&over).unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    /// Whether a session's client asks its user for a permission now.
+    pub(crate) fn note_asking(&self, session: &Registered, asks: bool) -> Result<(), OfficeError> {
+        if session.asks == asks {
+            return Ok(());
+        }
+        let note = SessionNote::in_register(&self.root, &session.session, &self.state);
+        let now = Registered { asks, ..session.clone() };
+        Ok(note.write(&serde_json::to_string(&now).unwrap_or_default())?)
     }
 
     /// A session that was noted.
