@@ -170,7 +170,8 @@ fn of_two_sessions_in_one_folder_the_sender_names_one_also_when_mail_came_before
     let left = Session::start(&world, FIRST, "shop");
     left.registers("left", "idle");
     world.ok(&["send", "shop", "for the only one"]);
-    let right = Session::start(&world, SECOND, "shop");
+    let mut right = Session::silent(&world, SECOND, "shop");
+    right.hook("SessionStart");
     right.registers("right", "busy");
     for name in ["shop", "shop@sessions"] {
         let which = world.atm(&["send", name, "hello"]);

@@ -242,8 +242,9 @@ fn tools_that_take_a_recipient_find_sessions_as_the_command_line_does() {
     }
     let (asked, _) = call(&bob, "request", json!({ "recipient": "api", "type": "status_request", "timeout_ms": 0 }));
     assert_eq!(asked["answer"], Value::Null);
-    let waiting = office(&env).team(&"sessions".parse().unwrap()).unwrap();
-    let messages = waiting.mailbox(&"api".parse().unwrap()).list().unwrap().messages;
+    let office_here = office(&env);
+    let sessions = office_here.team(&"sessions".parse().unwrap()).unwrap();
+    let messages = sessions.mailbox(&"api".parse().unwrap()).list().unwrap().messages;
     assert_eq!(messages.len(), 5);
     assert!(messages.iter().all(|message| message.from == "bob" && message.ours().origin.as_deref() == Some("dev")));
     let to = |recipient: &str| json!({ "recipient": recipient, "content": "x" });

@@ -56,6 +56,11 @@ impl VendorModel {
         self.shared.state().heard.iter().map(|(_, body)| body.matches(words).count()).max().unwrap_or(0)
     }
 
+    /// Whether one request had both.
+    pub(super) fn has_both(&self, one: &str, other: &str) -> bool {
+        self.shared.state().heard.iter().any(|(_, body)| body.contains(one) && body.contains(other))
+    }
+
     /// When they were first in one.
     pub(super) fn first(&self, words: &str) -> Option<Instant> {
         self.shared.state().heard.iter().find(|(_, body)| body.contains(words)).map(|(at, _)| *at)
