@@ -71,7 +71,7 @@ impl Course<'_> {
     fn bypass(&mut self, terminal: &Terminal) -> Result<Outcome> {
         let mail = self.send()?;
         let begun = Instant::now();
-        terminal.enter("Anything new?")?;
+        terminal.enter("Tell me what is new.")?;
         self.followed(&mail, begun)
     }
 
@@ -80,9 +80,9 @@ impl Course<'_> {
         self.model.forget();
         let mail = self.send()?;
         let begun = Instant::now();
-        terminal.enter("And since then?")?;
+        terminal.enter("Tell me what came since then.")?;
         let outcome = self.followed(&mail, begun)?;
-        ensure!(!self.model.has_both("Anything new?", "And since then?"), "the conversation goes on");
+        ensure!(!self.model.has_both("Tell me what is new.", "Tell me what came since then."), "the conversation goes on");
         Ok(outcome)
     }
 
