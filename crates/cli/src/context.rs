@@ -3,9 +3,9 @@
 use std::env;
 use std::path::PathBuf;
 
-use atm_office::{Office, OfficeError, Team};
 use atm_office::mail::send::SendOptions;
 use atm_office::office::USER;
+use atm_office::{Office, OfficeError, Team};
 use atm_panes::Tmux;
 use atm_store::{Root, State};
 use atm_wire::{Address, MemberName, TeamName};

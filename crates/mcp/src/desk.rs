@@ -121,7 +121,9 @@ impl Desk {
         let route = self.office().route(from, to, false)?;
         let sender = match &route.from {
             Some(own) => own.clone(),
-            None if sessions::is_team(route.team.name()) && self.bound().is_none() => MemberName::parse(USER)?,
+            None if sessions::is_team(route.team.name()) && self.bound().is_none() => {
+                MemberName::parse(USER)?
+            }
             None => self.sender(&route.team, sender)?,
         };
         Ok((route, sender))

@@ -47,7 +47,8 @@ impl SessionNote {
     pub fn register_with_times(root: &Root, state: &State) -> Vec<(String, i64)> {
         let notes = fs::read_dir(state.register(root.path())).into_iter().flatten().flatten();
         let with_time = |note: fs::DirEntry| {
-            let written = note.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+            let written =
+                note.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
             let text = disk::read_to_string(note.path()).ok()?;
             Some((text, i64::try_from(written.as_millis()).unwrap_or(i64::MAX)))
         };

@@ -103,7 +103,8 @@ pub(super) fn call(path: &str, request: &Value, file: &Path) -> Option<Vec<Event
                            "name": "apply_patch", "input": changes });
         return Some(super::model::response(&item));
     }
-    let (name, argument) = if offers("write_file") { ("write_file", "file_path") } else { ("write", "filePath") };
+    let (name, argument) =
+        if offers("write_file") { ("write_file", "file_path") } else { ("write", "filePath") };
     if path.ends_with("/chat/completions") && offers(name) && !has("\"role\":\"tool\"") {
         let arguments = json!({ argument: file, "content": AFTER }).to_string();
         let function = json!({ "name": name, "arguments": arguments });

@@ -17,7 +17,7 @@ use crate::stop;
 
 #[derive(Debug, Args)]
 pub(crate) struct Request {
-    /// Whom to ask, as with send
+    /// Whom to ask
     to: Recipient,
     /// What kind of question, like `task_status_request`
     #[arg(value_name = "TYPE")]

@@ -253,7 +253,10 @@ fn every_clients_session_tells_why_it_is_there_and_when_it_needs_its_user() {
         assert_eq!(of_this["activity"], "waiting for permission", "{listed}");
         let picture = world.json(&["status", "-t", "sessions"]);
         let needs: Vec<&Value> = picture["attention"].as_array().unwrap().iter().collect();
-        assert!(needs.iter().any(|one| one["reason"] == "waits_for_user" && one["who"] == folder.as_str()), "{picture}");
+        assert!(
+            needs.iter().any(|one| one["reason"] == "waits_for_user" && one["who"] == folder.as_str()),
+            "{picture}"
+        );
         session.hook(if client == "gemini" { "AfterTool" } else { "PostToolUse" });
         assert_ne!(status(&world)["activity"], "waiting for permission");
         session.hook(if client == "gemini" { "AfterAgent" } else { "Stop" });

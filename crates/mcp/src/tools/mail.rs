@@ -140,7 +140,8 @@ impl SendMessage {
         let route = if self.recipient.is_empty() {
             None
         } else {
-            let (route, _) = desk.route(Some(team.name().as_str()), self.sender.as_deref(), &self.recipient)?;
+            let (route, _) =
+                desk.route(Some(team.name().as_str()), self.sender.as_deref(), &self.recipient)?;
             check_other(&route, &sender)?;
             Some((route.to, route.session))
         };

@@ -240,20 +240,26 @@ fn tools_that_take_a_recipient_find_sessions_as_the_command_line_does() {
         assert_eq!(sent["message"], "queued for api", "{recipient}");
         assert!(notes[0].contains("waits for the next one"), "{notes:?}");
     }
-    let (asked, _) = call(&bob, "request", json!({ "recipient": "api", "type": "status_request", "timeout_ms": 0 }));
+    let (asked, _) =
+        call(&bob, "request", json!({ "recipient": "api", "type": "status_request", "timeout_ms": 0 }));
     assert_eq!(asked["answer"], Value::Null);
     let office_here = office(&env);
     let sessions = office_here.team(&"sessions".parse().unwrap()).unwrap();
     let messages = sessions.mailbox(&"api".parse().unwrap()).list().unwrap().messages;
     assert_eq!(messages.len(), 5);
-    assert!(messages.iter().all(|message| message.from == "bob" && message.ours().origin.as_deref() == Some("dev")));
+    assert!(
+        messages
+            .iter()
+            .all(|message| message.from == "bob" && message.ours().origin.as_deref() == Some("dev"))
+    );
     let to = |recipient: &str| json!({ "recipient": recipient, "content": "x" });
     let which = refused(&bob, "send_message", to("shop"));
     assert!(which.starts_with("recipient: ") && which.contains("Name one of: a/shop, b/shop"), "{which}");
     let none = refused(&bob, "send_message", to("apy"));
     assert!(none.starts_with("recipient: ") && none.contains("Did you mean api?"), "{none}");
     // Where the team is clear, who names it means a member of it.
-    let named = refused(&bob, "send_message", json!({ "team_name": "dev", "recipient": "api", "content": "x" }));
+    let named =
+        refused(&bob, "send_message", json!({ "team_name": "dev", "recipient": "api", "content": "x" }));
     assert!(named.contains("recipient: "), "{named}");
     assert_eq!(messages.len(), 5, "nothing was sent");
     // A member of that name comes first.

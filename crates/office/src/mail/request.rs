@@ -113,9 +113,12 @@ impl Team<'_> {
         let mut watch = self.office().hub.folders_until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
             self.look_for(who);
-            let answer = mailbox.list().after(asked_before)?.messages.into_iter().find(|message| {
-                message.from == asked.as_str() && has_request(message, request)
-            });
+            let answer = mailbox
+                .list()
+                .after(asked_before)?
+                .messages
+                .into_iter()
+                .find(|message| message.from == asked.as_str() && has_request(message, request));
             if let Some(answer) = answer {
                 return Ok(Viewer::new(self.office(), who, self.name()).view(&answer));
             }

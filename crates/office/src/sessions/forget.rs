@@ -50,9 +50,8 @@ pub(crate) fn forgettable(all: &[Noted], now: Stamp) -> Vec<&Noted> {
         }
     }
     let is_last = |noted: &Noted| newest.get(noted.folder.as_path()).is_some_and(|last| *last == noted);
-    let goes = |noted: &&Noted| {
-        noted.goes_at().is_some_and(|at| at <= now) && !(noted.has_folder && is_last(noted))
-    };
+    let goes =
+        |noted: &&Noted| noted.goes_at().is_some_and(|at| at <= now) && !(noted.has_folder && is_last(noted));
     all.iter().filter(goes).collect()
 }
 

@@ -140,7 +140,8 @@ impl Office {
             (team, _) => team?,
         };
         let handle = self.team(&team)?;
-        let is_member = || handle.config().member(to.name.as_str()).is_some() || handle.mailbox(&to.name).exists();
+        let is_member =
+            || handle.config().member(to.name.as_str()).is_some() || handle.mailbox(&to.name).exists();
         if !may_be_session || is_member() {
             return Ok(Route { team: handle, from: None, to, session: None });
         }

@@ -28,7 +28,10 @@ pub(in crate::clients) fn check_interrupt() -> Result<()> {
 }
 
 /// Waits for a condition; says whether it came in time.
-pub(in crate::clients) fn comes_true(limit: Duration, mut condition: impl FnMut() -> Result<bool>) -> Result<bool> {
+pub(in crate::clients) fn comes_true(
+    limit: Duration,
+    mut condition: impl FnMut() -> Result<bool>,
+) -> Result<bool> {
     let deadline = Instant::now() + limit;
     loop {
         check_interrupt()?;
@@ -43,7 +46,11 @@ pub(in crate::clients) fn comes_true(limit: Duration, mut condition: impl FnMut(
 }
 
 /// Waits for a condition that has to come true.
-pub(in crate::clients) fn wait_for(what: &str, limit: Duration, condition: impl FnMut() -> Result<bool>) -> Result<()> {
+pub(in crate::clients) fn wait_for(
+    what: &str,
+    limit: Duration,
+    condition: impl FnMut() -> Result<bool>,
+) -> Result<()> {
     if comes_true(limit, condition)? {
         return Ok(());
     }

@@ -61,7 +61,11 @@ impl Terminal {
     }
 
     /// A server with a pane that only waits, for a client that atm starts there with these variables.
-    pub(in crate::clients) fn wait(name: &str, folder: &Path, environment: &[(&str, OsString)]) -> Result<Self> {
+    pub(in crate::clients) fn wait(
+        name: &str,
+        folder: &Path,
+        environment: &[(&str, OsString)],
+    ) -> Result<Self> {
         let terminal =
             Self { server: format!("atm-clients-{}-{name}", std::process::id()), pane: None, process: None };
         let mut command = terminal.tmux();

@@ -10,9 +10,9 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{Outcome, Tried};
 use super::model::VendorModel;
 use super::vendor::{Words, configure, turn};
+use super::{Outcome, Tried};
 use crate::clients::client::Client;
 use crate::clients::home::Home;
 
@@ -50,7 +50,8 @@ impl<'a> Course<'a> {
         let idle = self.idle().context("idle")?;
         let mut tried = vec![("idle: with the next turn", Ok(idle))];
         tried.push(("busy: behind the running tool", self.busy()));
-        let (killed, mail) = self.killed().map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
+        let (killed, mail) =
+            self.killed().map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
         tried.push(("killed in the turn", killed));
         if let Some(mail) = mail {
             tried.push(("resumed after that, the same mail", self.resumed(&mail)));

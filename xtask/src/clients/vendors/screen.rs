@@ -52,7 +52,11 @@ impl Course<'_> {
         fs::write(&file, settle(self.client.name, &fs::read_to_string(&file)?, asks, &work))?;
         let mut command = self.home.command(self.client.name);
         provide(self.client.name, &mut command, &self.model.url);
-        command.env("ATM_AS", "bob").env("ATM_TEAM", "dev").env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        command
+            .env("ATM_AS", "bob")
+            .env("ATM_TEAM", "dev")
+            .env("TERM", "xterm-256color")
+            .env("LANG", "C.UTF-8");
         let set = command.get_envs().filter_map(|(name, value)| Some((name.to_str()?, value?.to_owned())));
         let variables: Vec<(&str, OsString)> = set.collect();
         let mut words: Vec<OsString> = vec![self.client.name.into()];
@@ -82,7 +86,10 @@ impl Course<'_> {
         let begun = Instant::now();
         terminal.enter("Tell me what came since then.")?;
         let outcome = self.followed(&mail, begun)?;
-        ensure!(!self.model.has_both("Tell me what is new.", "Tell me what came since then."), "the conversation goes on");
+        ensure!(
+            !self.model.has_both("Tell me what is new.", "Tell me what came since then."),
+            "the conversation goes on"
+        );
         Ok(outcome)
     }
 

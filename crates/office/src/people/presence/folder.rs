@@ -55,7 +55,8 @@ impl Office {
     fn working(&self, team: &TeamName, member: &Member, live: &Live, registered: &[Registered]) -> Working {
         let hooked = || self.hooked_activity(team, &MemberName::parse(&member.name).ok()?, &live.id);
         let activity = live.activity.clone().or_else(hooked);
-        let doing = activity.as_ref().map(|activity| format!(", {}", activity.describe())).unwrap_or_default();
+        let doing =
+            activity.as_ref().map(|activity| format!(", {}", activity.describe())).unwrap_or_default();
         let known = registered.iter().find(|known| known.session == live.id);
         let tells = known.and_then(|known| {
             judge(live.client.title(), &live.id, openness(live.client, known), Caller::Runs(live.pid))
@@ -147,11 +148,11 @@ mod tests {
             ..Registered::default()
         };
         for (session, expected) in [
-            (session(true, None), Some("its last session 0199a0b1 of Gemini CLI is over, as its client said")),
             (
-                session(false, Some(7)),
-                Some("process 7 of Gemini CLI, which called its hooks, has ended"),
+                session(true, None),
+                Some("its last session 0199a0b1 of Gemini CLI is over, as its client said"),
             ),
+            (session(false, Some(7)), Some("process 7 of Gemini CLI, which called its hooks, has ended")),
             (session(false, None), None),
         ] {
             assert_eq!(how_it_ended(&session).as_deref(), expected);
