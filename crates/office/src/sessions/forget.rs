@@ -58,12 +58,12 @@ pub(crate) fn forgettable(all: &[Noted], now: Stamp) -> Vec<&Noted> {
 impl Office {
     /// All sessions of the register, with what decides whether they stay.
     pub(crate) fn noted_sessions(&self) -> Result<Vec<Noted>, OfficeError> {
-        let notes = SessionNote::register_with_times(&self.root, &self.state);
+        let register = SessionNote::register_with_times(&self.root, &self.state);
         let known: Vec<(Registered, i64)> =
-            notes.iter().filter_map(|(text, at)| Some((parse(Some(text))?, *at))).collect();
+            register.iter().filter_map(|(text, at)| Some((parse(Some(text))?, *at))).collect();
         let all: Vec<Registered> = known.iter().map(|(session, _)| session.clone()).collect();
         let mut folders: HashMap<PathBuf, (bool, bool)> = HashMap::new();
-        let mut noted = Vec::new();
+        let mut found = Vec::new();
         for (session, written) in known {
             if !folders.contains_key(&session.folder) {
                 let facts = (self.folder_has_mail(&session.folder)?, session.folder.is_dir());
@@ -73,7 +73,7 @@ impl Office {
             // A database is written for other sessions, too.
             let transcript = self.transcript_of_session(&session).filter(Transcript::is_file);
             let went_on = transcript.map_or(i64::MIN, |transcript| transcript.changed_at);
-            noted.push(Noted {
+            found.push(Noted {
                 is_running: self.is_running(&session, &all),
                 last: Stamp::from_millis(written.max(session.began).max(went_on)),
                 has_mail,
@@ -83,7 +83,7 @@ impl Office {
                 folder: session.folder,
             });
         }
-        Ok(noted)
+        Ok(found)
     }
 
     /// Forgets a session, if that is still due.

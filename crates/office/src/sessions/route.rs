@@ -172,9 +172,8 @@ impl Office {
 
     /// A recipient's team, which may be called as other commands call it.
     fn called_team(&self, team: Option<TeamName>) -> Result<Option<TeamName>, OfficeError> {
-        let choose = |team: TeamName| match is_team(&team) {
-            true => Ok(team),
-            false => self.choose_team(Some(team.as_str()), Path::new("")),
+        let choose = |team: TeamName| {
+            if is_team(&team) { Ok(team) } else { self.choose_team(Some(team.as_str()), Path::new("")) }
         };
         team.map(choose).transpose()
     }

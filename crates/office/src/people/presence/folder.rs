@@ -62,13 +62,11 @@ impl Office {
             judge(live.client.title(), &live.id, openness(live.client, known), Caller::Runs(live.pid))
         });
         let is_listed = live.client == AgentClient::Claude;
-        match tells.filter(|_| !is_listed) {
-            Some((_, _, what)) => (format!("{what}{doing}"), activity),
-            None => {
-                let short: String = live.id.chars().take(8).collect();
-                (format!("session {short} runs (process {}{doing})", live.pid), activity)
-            }
+        if let Some((_, _, what)) = tells.filter(|_| !is_listed) {
+            return (format!("{what}{doing}"), activity);
         }
+        let short: String = live.id.chars().take(8).collect();
+        (format!("session {short} runs (process {}{doing})", live.pid), activity)
     }
 
     /// Whether a session is there, or one works in a folder, and why we say so; by any name that it is written to.
