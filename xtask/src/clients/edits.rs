@@ -103,10 +103,16 @@ pub(super) fn call(path: &str, request: &Value, file: &Path) -> Option<Vec<Event
                            "name": "apply_patch", "input": changes });
         return Some(super::model::response(&item));
     }
-    let (name, argument) =
-        if offers("write_file") { ("write_file", "file_path") } else { ("write", "filePath") };
-    if path.ends_with("/chat/completions") && offers(name) && !has("\"role\":\"tool\"") {
-        let arguments = json!({ argument: file, "content": AFTER }).to_string();
+    // Qwen Code writes no file that its model has not read.
+    let results = request.to_string().matches("\"role\":\"tool\"").count();
+    let (name, arguments) = match (offers("write_file"), results) {
+        (true, 0) => ("read_file", json!({ "file_path": file })),
+        (true, 1) => ("write_file", json!({ "file_path": file, "content": AFTER })),
+        (false, 0) => ("write", json!({ "filePath": file, "content": AFTER })),
+        _ => return None,
+    };
+    if path.ends_with("/chat/completions") && offers(name) {
+        let arguments = arguments.to_string();
         let function = json!({ "name": name, "arguments": arguments });
         let calls = json!([{ "index": 0, "id": "call_1", "type": "function", "function": function }]);
         let chunk = |delta: Value, end: Value| {

@@ -35,6 +35,10 @@ pub(super) struct Outcome {
     pub(super) time: Option<Duration>,
 }
 
+fn is_whole((_, outcome): &Tried) -> bool {
+    outcome.as_ref().is_ok_and(Outcome::is_whole)
+}
+
 impl Outcome {
     /// Whether all mail arrived and was proved. A client that is killed may not have written what its model has: that has to
     /// wait unread then, and is proved in the state after it, in which the client goes on.
@@ -57,7 +61,6 @@ pub(super) type Tried = (&'static str, Result<Outcome>);
 impl Row {
     /// Whether all mail arrived and was proved.
     pub(super) fn is_true(&self) -> bool {
-        let is_whole = |(_, one): &Tried| one.as_ref().is_ok_and(Outcome::is_whole);
         self.outcomes.as_ref().is_ok_and(|all| all.iter().all(is_whole))
     }
 }
@@ -71,9 +74,13 @@ pub(super) fn run(only: Option<&str>, atm: &Path) -> Result<Vec<Row>> {
 
 fn try_out(client: Client, atm: &Path, programs: &Path) -> Row {
     eprintln!("clients: {} in its states", client.title);
-    let outcomes = Home::new(atm, programs).and_then(|home| {
+    let outcomes = Home::new(atm, programs).and_then(|mut home| {
         let model = VendorModel::start(&home.file("work"))?;
-        Course::new(client, &home, &model)?.run()
+        let tried = Course::new(client, &home, &model)?.run()?;
+        if !tried.iter().all(is_whole) {
+            eprintln!("clients: {}: see {}", client.title, home.keep().display());
+        }
+        Ok(tried)
     });
     if let Err(error) = &outcomes {
         eprintln!("clients: {}: {error:#}", client.title);

@@ -72,7 +72,7 @@ pub(super) fn interactive(client: &str, asks: bool) -> Option<Interactive> {
             } else {
                 &["--dangerously-bypass-approvals-and-sandbox"]
             });
-            Interactive { options, is_ready: "›", asks: "Would you like to run", clear: "/new" }
+            Interactive { options, is_ready: "›", asks: "Would you like to run", clear: "/clear" }
         }
         "gemini" => Interactive {
             options: vec!["-m", "gemini-2.5-flash", "--approval-mode", mode],
