@@ -5,7 +5,7 @@ use atm_office::Office;
 use atm_office::chores::health::Health;
 use atm_office::chores::retry::Retry;
 use atm_office::chores::wake::Waking;
-use atm_office::chores::{Chore, Leases, Reservations};
+use atm_office::chores::{Chore, Leases, Reservations, Sessions};
 use atm_upkeep::archive::Archiving;
 use atm_wire::Stamp;
 use jiff::Timestamp;
@@ -35,7 +35,7 @@ impl<'a> Chores<'a> {
     /// In the order in which they are run.
     pub(crate) fn list(&self) -> Vec<&dyn Chore> {
         let mut list: Vec<&dyn Chore> =
-            vec![&Health, &Leases, &Reservations, &self.retry, &self.waking, &self.archiving];
+            vec![&Health, &Leases, &Reservations, &Sessions, &self.retry, &self.waking, &self.archiving];
         list.extend(self.notifier.map(|notifier| notifier as &dyn Chore));
         list
     }

@@ -3,10 +3,9 @@
 use std::env;
 use std::path::PathBuf;
 
-use atm_office::Office;
-use atm_office::Team;
 use atm_office::mail::send::SendOptions;
 use atm_office::office::USER;
+use atm_office::{Office, OfficeError, Team};
 use atm_panes::Tmux;
 use atm_store::{Root, State};
 use atm_wire::{Address, MemberName, TeamName};
@@ -55,8 +54,13 @@ impl Context {
 
     /// The team that is meant.
     pub(crate) fn team(&self) -> Result<TeamName, Failure> {
+        Ok(self.chosen_team()??)
+    }
+
+    /// The same for a command that can do without: the inner error says why none is meant.
+    pub(crate) fn chosen_team(&self) -> Result<Result<TeamName, OfficeError>, Failure> {
         let named = self.team_named()?;
-        Ok(self.office.choose_team(named.as_deref(), &self.cwd)?)
+        Ok(self.office.choose_team(named.as_deref(), &self.cwd))
     }
 
     /// The teams that are meant, for a command that looks.
@@ -124,14 +128,6 @@ impl Context {
                 let choose = |team: &String| Ok(self.office.choose_remembered_team(team, &self.cwd)?);
                 several.iter().map(choose).collect::<Result<_, _>>().map(each_once)
             }
-        }
-    }
-
-    /// The team of who sends: the one that is meant or, where nothing says which, the recipient's.
-    pub(crate) fn team_towards(&self, to: &Address) -> Result<TeamName, Failure> {
-        match (self.team(), &to.team) {
-            (Err(Failure::Told(told)), Some(team)) if told.code == "which_team" => Ok(team.clone()),
-            (team, _) => team,
         }
     }
 

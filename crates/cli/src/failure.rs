@@ -107,11 +107,6 @@ impl Failure {
         }
     }
 
-    /// Whether no team is meant: there is none, or there are several.
-    pub(crate) fn is_about_no_team(&self) -> bool {
-        matches!(self, Self::Told(Told { code: "no_teams" | "which_team", .. }))
-    }
-
     /// Puts words before the message.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {

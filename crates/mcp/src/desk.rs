@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use atm_office::mail::pages::Pages;
 use atm_office::office::USER;
 use atm_office::people::nearest::nearest;
+use atm_office::sessions::{self, Recipient, Route, Sender};
 use atm_office::trail::history::Remembered;
 use atm_office::{Office, OfficeError, Team};
 use atm_wire::{MemberName, TeamName};
@@ -69,7 +70,7 @@ impl Desk {
     /// started for, else in the one that its first call means.
     pub(crate) fn team(&self, named: Option<&str>) -> Result<TeamName, Trouble> {
         let named = named.filter(|name| !name.is_empty());
-        let Some(bound) = self.bound() else { return self.choose(named.or(self.named_team())) };
+        let Some(bound) = self.bound() else { return Ok(self.choose(named.or(self.named_team()))?) };
         let settled = self.bound_team();
         let own = settled.map_or_else(|| self.choose(self.named_team().or(named)), Ok)?;
         // Another call may have been the first.
@@ -94,8 +95,66 @@ impl Desk {
         Ok(self.office().team(&self.team(named)?)?)
     }
 
-    fn choose(&self, name: Option<&str>) -> Result<TeamName, Trouble> {
-        Ok(self.office().choose_team(name, &self.settings.cwd)?)
+    fn choose(&self, name: Option<&str>) -> Result<TeamName, OfficeError> {
+        self.office().choose_team(name, &self.settings.cwd)
+    }
+
+    /// Where a letter goes, and in whose name: to a member of the team, or to a session; from the one whose server this is or,
+    /// where it is nobody's and writes to a session, from the session that it runs in.
+    pub(crate) fn route(
+        &self,
+        team: Option<&str>,
+        sender: Option<&str>,
+        to: &str,
+    ) -> Result<(Route<'_>, MemberName), Trouble> {
+        let team = team.filter(|team| !team.is_empty());
+        let is_anybodys = self.bound().is_none() && sender.is_none_or(str::is_empty);
+        let session = if is_anybodys { self.session() } else { None };
+        let chosen = match self.bound() {
+            Some(_) => Ok(self.team(team)?),
+            None => self.choose(team.or(self.named_team())),
+        };
+        // Where there are several, a call has to name one, whoever it is for.
+        let names_team = team.is_some() && self.team_is_clear();
+        let from = Sender { team: chosen, names_team, is_named: session.is_none(), session };
+        let to = to.parse::<Recipient>()?.within(&self.settings.cwd, None);
+        let route = self.office().route(from, to, false)?;
+        let sender = match &route.from {
+            Some(own) => own.clone(),
+            None if sessions::is_team(route.team.name()) && self.bound().is_none() => {
+                MemberName::parse(USER)?
+            }
+            None => self.sender(&route.team, sender)?,
+        };
+        Ok((route, sender))
+    }
+
+    /// Who answers, and in which team: the session that this server runs in, if it is nobody's and the session has what is
+    /// answered; else whose server it is.
+    pub(crate) fn answerer(
+        &self,
+        team: Option<&str>,
+        sender: Option<&str>,
+        has: impl FnOnce(&Team<'_>, &MemberName) -> bool,
+    ) -> Result<(Team<'_>, MemberName), Trouble> {
+        let given = [team, sender].into_iter().flatten().any(|name| !name.is_empty());
+        let is_own = !given && self.bound().is_none() && self.settings.team.is_none();
+        let session = if is_own { self.session() } else { None };
+        let own = session.and_then(|session| self.office().known_mailbox_of_session(&session));
+        if let Some(mailbox) = own {
+            let sessions = self.office().team(&sessions::team_name())?;
+            if has(&sessions, &mailbox) {
+                return Ok((sessions, mailbox));
+            }
+        }
+        let team = self.open(team)?;
+        let sender = self.sender(&team, sender)?;
+        Ok((team, sender))
+    }
+
+    /// The session that this server runs in, as it is now: after `/clear` it is another one.
+    fn session(&self) -> Option<String> {
+        self.settings.client.as_ref().and_then(|client| self.office().session_in(client))
     }
 
     fn settled(&self) -> MutexGuard<'_, Option<TeamName>> {

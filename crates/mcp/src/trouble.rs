@@ -116,7 +116,10 @@ impl From<NameError> for Trouble {
 impl From<OfficeError> for Trouble {
     fn from(error: OfficeError) -> Self {
         let wanted = match &error {
-            OfficeError::NoTeam { wanted, .. } | OfficeError::NoMember { wanted, .. } => Some(wanted.clone()),
+            OfficeError::NoTeam { wanted, .. }
+            | OfficeError::NoMember { wanted, .. }
+            | OfficeError::NoSession { wanted, .. }
+            | OfficeError::WhichSession { wanted, .. } => Some(wanted.clone()),
             OfficeError::NoMessage { id, .. }
             | OfficeError::NotRecorded { id, .. }
             | OfficeError::WhichMessage { id, .. } => Some(id.clone()),

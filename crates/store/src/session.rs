@@ -50,6 +50,18 @@ impl SessionNote {
         Ok(folder)
     }
 
+    /// The same with the time when each note was written, in milliseconds since the epoch.
+    pub fn register_with_times(root: &Root, state: &State) -> Vec<(String, i64)> {
+        let notes = fs::read_dir(state.register(root.path())).into_iter().flatten().flatten();
+        let with_time = |note: fs::DirEntry| {
+            let written =
+                note.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+            let text = disk::read_to_string(note.path()).ok()?;
+            Some((text, i64::try_from(written.as_millis()).unwrap_or(i64::MAX)))
+        };
+        notes.filter_map(with_time).collect()
+    }
+
     fn in_folder(folder: PathBuf, session: &str) -> Self {
         let name = Uuid::new_v5(&Uuid::NAMESPACE_URL, session.as_bytes()).simple().to_string();
         Self { path: folder.join(name), folder }

@@ -8,7 +8,7 @@ use atm_office::protocol::plan::{PlanAnswer, PlanState};
 use atm_office::protocol::shutdown::Dialect;
 use atm_office::tasks::TaskFilter;
 use atm_office::trail::history::{Search, Trace};
-use atm_office::{OfficeError, Team};
+use atm_office::{OfficeError, Team, sessions};
 use atm_panes::Tmux;
 use atm_wire::{Address, MemberName, TeamName};
 
@@ -125,8 +125,10 @@ fn perform(settings: &Settings, act: &Act) -> Result<Outcome, OfficeError> {
     let sent = |sent: Sent| Ok(Outcome::Said(said(settings, &sent)));
     match &act.deed {
         Deed::Send { to, text } => {
-            let letter = Letter::new(to.parse()?, text.clone());
-            sent(team.send(me, &letter, SendOptions::default())?)
+            let team = Ok(act.team.clone());
+            let from = sessions::Sender { team, names_team: true, is_named: true, session: None };
+            let route = office.route(from, to.parse()?, false)?;
+            sent(route.team.send(me, &route.letter(text.as_str()), SendOptions::default())?)
         }
         Deed::Reply { id, text } => {
             let letter = |to: Address| Letter::new(to, text.clone());

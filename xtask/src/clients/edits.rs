@@ -72,7 +72,7 @@ fn permission(client: Client) -> &'static [&'static str] {
     match client.name {
         "claude" => &["--permission-mode", "acceptEdits"],
         "codex" => &["-s", "workspace-write"],
-        "gemini" => &["--approval-mode", "yolo"],
+        "gemini" | "qwen" => &["--approval-mode", "yolo"],
         _ => &[],
     }
 }
@@ -103,9 +103,17 @@ pub(super) fn call(path: &str, request: &Value, file: &Path) -> Option<Vec<Event
                            "name": "apply_patch", "input": changes });
         return Some(super::model::response(&item));
     }
-    if path.ends_with("/chat/completions") && offers("write") && !has("\"role\":\"tool\"") {
-        let arguments = json!({ "filePath": file, "content": AFTER }).to_string();
-        let function = json!({ "name": "write", "arguments": arguments });
+    // Qwen Code writes no file that its model has not read.
+    let results = request.to_string().matches("\"role\":\"tool\"").count();
+    let (name, arguments) = match (offers("write_file"), results) {
+        (true, 0) => ("read_file", json!({ "file_path": file })),
+        (true, 1) => ("write_file", json!({ "file_path": file, "content": AFTER })),
+        (false, 0) => ("write", json!({ "filePath": file, "content": AFTER })),
+        _ => return None,
+    };
+    if path.ends_with("/chat/completions") && offers(name) {
+        let arguments = arguments.to_string();
+        let function = json!({ "name": name, "arguments": arguments });
         let calls = json!([{ "index": 0, "id": "call_1", "type": "function", "function": function }]);
         let chunk = |delta: Value, end: Value| {
             let choice = json!({ "index": 0, "delta": delta, "finish_reason": end });

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use atm_office::mail::send::SendOptions;
-use atm_wire::Address;
+use atm_office::sessions::Recipient;
 use clap::Args;
 use serde_json::{Map, Value};
 
 use super::duration::{duration, span_of};
+use super::recipient;
 use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -17,7 +18,7 @@ use crate::stop;
 #[derive(Debug, Args)]
 pub(crate) struct Request {
     /// Whom to ask
-    to: Address,
+    to: Recipient,
     /// What kind of question, like `task_status_request`
     #[arg(value_name = "TYPE")]
     kind: String,
@@ -50,15 +51,14 @@ struct Fields(Map<String, Value>);
 
 impl Request {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let to = context.resolve(self.to)?;
-        let team = context.office.team(&context.team_towards(&to)?)?;
-        let from = context.sender()?;
-        let asked = to.name.clone();
+        let (route, from) = recipient::route(&context.office, context, self.to, self.create)?;
+        let asked = route.to.name.clone();
         let options =
             SendOptions { create: self.create, known_sender: !self.create, ..SendOptions::default() };
-        let (request, sent) = team
-            .request(&from, to, &self.kind, self.data.0, options)
+        let (request, sent) = route
+            .request(&from, &self.kind, self.data.0, options)
             .map_err(|error| Failure::sending(error, options))?;
+        let team = route.team;
         for warning in &sent.warnings {
             context.out.warn(warning)?;
         }

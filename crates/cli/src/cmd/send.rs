@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use atm_ledger::Stage;
 use atm_office::mail::send::{Letter, Sent};
+use atm_office::sessions::Recipient;
 use atm_office::trail::track::Track;
 use atm_office::{OfficeError, mail::send::SendOptions};
 use atm_wire::message::Priority;
@@ -14,7 +15,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::duration::{duration, span_of};
-use super::recipient::{Recipient, Route};
+use super::recipient;
 use super::text::{Manner, Words, stdin};
 use crate::context::Context;
 use crate::exit::ExitCode;
@@ -108,22 +109,15 @@ impl Send {
             return Err(Failure::usage(format!("there is no text to send to {to}"))
                 .hint("give the text as an argument, `-` for stdin, or --file FILE"));
         }
-        let mut route = Route::find(context, to, options.create)?;
+        let (route, from) = recipient::route(&context.office, context, to, options.create)?;
         let mut letter = self.words.letter(route.to.clone())?;
-        letter.session = route.session.take();
+        letter.session.clone_from(&route.session);
         letter.reply_to = self.reply_to;
         letter.ack_by = self.ack_by;
         letter.id = self.id;
         letter.metadata = self.manner.metadata.to_map();
-        let mut sent = match context.office.send(&route.team, &route.from, &letter, options) {
-            Err(error @ OfficeError::NoMember { .. }) => {
-                let Route { team, from, to, session, .. } = route.otherwise(context, error, options)?;
-                letter = Letter { to, session, ..letter };
-                context.office.send(&team, &from, &letter, options)
-            }
-            sent => sent,
-        }
-        .map_err(|error| Failure::sending(error, options))?;
+        let mut sent =
+            route.team.send(&from, &letter, options).map_err(|error| Failure::sending(error, options))?;
         let office = &context.office;
         let wait = |wanted: Wanted| office.wait_for_stage(&sent.team, &sent.id, wanted.into(), self.timeout);
         let waiting = self.wait.map(|_| {

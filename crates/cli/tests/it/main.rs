@@ -9,6 +9,7 @@ mod archive;
 mod backup;
 mod choosing_a_team;
 mod chores;
+mod client_process;
 mod closed_pipe;
 mod closed_streams;
 mod commands;

@@ -1,37 +1,26 @@
 //! Every session of a client is a mailbox: mail for a folder reaches the session that works there, or the next one.
 //!
-//! The client is a test double: a process that lives as long as its session and calls the hooks itself, with inputs as Claude
-//! Code sends them.
+//! The clients are processes of their own, which call the hooks with inputs as Claude Code and others send them.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::client_process::ClientProcess;
 use crate::scene::{ATM, World};
-
-/// Reads `[arguments, input]` a line, calls `atm` with it in its session's environment, and prints what came of it.
-const CLIENT: &str = r"
-import json, os, subprocess, sys
-for line in sys.stdin:
-    words, said = json.loads(line)
-    env = dict(os.environ, CLAUDE_CODE_SESSION_ID=said['session_id'])
-    done = subprocess.run(words, input=json.dumps(said), capture_output=True, text=True, env=env, cwd=said['cwd'])
-    print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)
-";
 
 const FIRST: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 const SECOND: &str = "5c1d2e3f-0000-4a9e-9d0f-1f2e3d4c5b6a";
 
 struct Session<'a> {
     world: &'a World,
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: ClientProcess,
+    client: &'static str,
     id: String,
     folder: PathBuf,
+    /// Where the client keeps the conversation, if it says so.
+    transcript: Option<PathBuf>,
 }
 
 impl<'a> Session<'a> {
@@ -45,60 +34,55 @@ impl<'a> Session<'a> {
     fn silent(world: &'a World, id: &str, folder: &str) -> Self {
         let folder = world.home().join(folder);
         fs::create_dir_all(&folder).unwrap();
-        let mut child = world
-            .program("python3")
-            .args(["-c", CLIENT])
-            .env_remove("ATM_AS")
-            .env_remove("ATM_TEAM")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self { world, child, input, output, id: id.to_owned(), folder }
+        let process = ClientProcess::start(world, &[]);
+        Self { world, process, client: "claude", id: id.to_owned(), folder, transcript: None }
     }
 
     /// What the client's own registry says of it.
     fn registers(&self, name: &str, status: &str) {
-        let pid = self.child.id();
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let since = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
-        let entry = json!({
-            "pid": pid, "sessionId": self.id, "cwd": self.folder, "procStart": since, "name": name, "status": status,
-        });
-        let folder = self.world.root().join("sessions");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("{pid}.json")), entry.to_string()).unwrap();
+        let entry = json!({ "sessionId": self.id, "cwd": self.folder, "name": name, "status": status });
+        self.process.registers(self.world, entry);
     }
 
     fn run(&mut self, words: &[&str], event: &str) -> (i64, String, String) {
-        let said = json!({ "session_id": self.id, "cwd": self.folder, "hook_event_name": event });
-        writeln!(self.input, "{}", json!([words, said])).unwrap();
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
+        let said = json!({
+            "session_id": self.id, "cwd": self.folder, "hook_event_name": event, "transcript_path": self.transcript,
+        });
+        let variables = match self.client {
+            "claude" => json!({ "CLAUDE_CODE_SESSION_ID": self.id }),
+            _ => json!({}),
+        };
+        self.process.call(words, &said, (&variables, Some(&self.folder)))
     }
 
     /// Calls a hook; gives the text that it puts before the model.
     fn hook(&mut self, event: &str) -> String {
-        let (code, stdout, stderr) = self.run(&[ATM, "hook", event, "--client", "claude"], event);
+        let (code, stdout, stderr) = self.run(&[ATM, "hook", event, "--client", self.client], event);
         assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
         let answer: Value = serde_json::from_str(&stdout).unwrap_or_default();
         let context = answer["hookSpecificOutput"]["additionalContext"].as_str();
         context.or(answer["reason"].as_str()).unwrap_or_default().to_owned()
     }
 
+    /// The client asks its user for a permission, as it tells its hooks.
+    fn asks(&mut self) {
+        let event = if self.client == "gemini" { "Notification" } else { "PermissionRequest" };
+        let mut said = json!({ "session_id": self.id, "cwd": self.folder, "hook_event_name": event });
+        if self.client == "gemini" {
+            // Others are about something else.
+            said["notification_type"] = "SomethingElse".into();
+            let words = [ATM, "hook", event, "--client", self.client];
+            self.process.call(&words, &said, (&json!({}), Some(&self.folder)));
+            said["notification_type"] = "ToolPermission".into();
+        }
+        let words = [ATM, "hook", event, "--client", self.client];
+        let done = self.process.call(&words, &said, (&json!({}), Some(&self.folder)));
+        assert_eq!(done, (0, String::new(), String::new()));
+    }
+
     /// Runs a command of ours as the session's agent would.
     fn atm(&mut self, words: &[&str]) -> (i64, String, String) {
         self.run(&[&[ATM], words].concat(), "")
-    }
-}
-
-impl Drop for Session<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -177,6 +161,112 @@ fn of_two_sessions_in_one_folder_the_sender_names_one() {
     drop(right);
     let said = left.hook("PostToolUse");
     assert!(said.contains("for the right one"), "{said}");
+}
+
+/// Once there was a mailbox of the folder's name, and no other team, mail for the folder named no session.
+#[test]
+fn of_two_sessions_in_one_folder_the_sender_names_one_also_when_mail_came_before() {
+    let world = World::new();
+    let left = Session::start(&world, FIRST, "shop");
+    left.registers("left", "idle");
+    world.ok(&["send", "shop", "for the only one"]);
+    let mut right = Session::silent(&world, SECOND, "shop");
+    right.hook("SessionStart");
+    right.registers("right", "busy");
+    for name in ["shop", "shop@sessions"] {
+        let which = world.atm(&["send", name, "hello"]);
+        assert_eq!(which.code, Some(3), "{which:?}");
+        assert!(which.stderr.contains("left, right"), "{which:?}");
+    }
+    let asked = world.atm(&["request", "shop", "status_request", "--no-wait"]);
+    assert_eq!(asked.code, Some(3), "{asked:?}");
+    world.ok(&["request", "left", "status_request", "--no-wait"]);
+}
+
+/// Proof of what a session was shown was looked for in conversations of Claude Code alone.
+#[test]
+fn what_sessions_of_other_clients_were_shown_is_proved_by_their_own_conversations() {
+    let world = World::new();
+    let thread = "0199a0b1-0000-7000-8000-000000000001";
+    let mut codex = Session { client: "codex", ..Session::silent(&world, thread, "shop") };
+    let rollouts = world.home().join(".codex/sessions/2026/11/17");
+    fs::create_dir_all(&rollouts).unwrap();
+    let rollout = rollouts.join(format!("rollout-2026-11-17T10-00-00-{thread}.jsonl"));
+    fs::write(&rollout, "").unwrap();
+    codex.transcript = Some(rollout.clone());
+    codex.hook("SessionStart");
+    let sent = world.json(&["send", "shop", "the build is red"]);
+    let said = codex.hook("UserPromptSubmit");
+    assert!(said.contains("the build is red"), "{said}");
+    let id = sent["id"].as_str().unwrap();
+    let seen = || -> Vec<Value> {
+        let track = world.json(&["track", id]);
+        let stages = track["stages"].as_array().unwrap().iter();
+        stages.filter(|stage| stage["stage"] == "seen").map(|stage| stage["evidence"].clone()).collect()
+    };
+    assert_eq!(seen(), Vec::<Value>::new(), "that it was presented is no proof");
+    let content = json!([{ "type": "input_text", "text": said }]);
+    let message = json!({ "type": "message", "id": "msg_1", "role": "developer", "content": content });
+    let entry = json!({ "timestamp": sent["timestamp"], "type": "response_item", "payload": message });
+    fs::write(&rollout, format!("{entry}\n")).unwrap();
+    let proof = seen();
+    assert_eq!(proof.len(), 1, "{proof:?}");
+    assert_eq!(proof[0]["what"], "in the recipient's conversation, with its id");
+    assert_eq!(proof[0]["file"], rollout.to_str().unwrap());
+    // The end of a turn looks there, too, before it marks.
+    let sent = world.json(&["send", "shop", "and now it is green"]);
+    let said = codex.hook("PostToolUse");
+    let content = json!([{ "type": "input_text", "text": said }]);
+    let message = json!({ "type": "message", "id": "msg_2", "role": "developer", "content": content });
+    let more = json!({ "timestamp": sent["timestamp"], "type": "response_item", "payload": message });
+    fs::write(&rollout, format!("{entry}\n{more}\n")).unwrap();
+    codex.hook("Stop");
+    drop(codex);
+    fs::remove_file(&rollout).unwrap();
+    let stages = world.json(&["track", sent["id"].as_str().unwrap()])["stages"].to_string();
+    assert!(stages.contains("in the recipient's conversation, with its id"), "{stages}");
+}
+
+/// What a session does was known of Claude Code alone, and of no session why.
+#[test]
+fn every_clients_session_tells_why_it_is_there_and_when_it_needs_its_user() {
+    let world = World::new();
+    for (client, title) in [("codex", "Codex"), ("gemini", "Gemini CLI"), ("qwen", "Qwen Code")] {
+        let folder = format!("{client}-shop");
+        let mut session = Session { client, ..Session::silent(&world, &format!("{client}-0001"), &folder) };
+        session.hook("SessionStart");
+        let status = |world: &World| world.json(&["status", &folder, "--why"]);
+        let there = status(&world);
+        assert_eq!((&there["state"], &there["team"]), (&json!("online"), &json!("sessions")), "{there}");
+        let why = there["evidence"][0]["what"].as_str().unwrap().to_owned();
+        let pid = session.process.pid();
+        assert_eq!(why, format!("process {pid} of {title} runs, which called its hooks"));
+        assert!(!world.root().join("teams/sessions").join(&folder).exists(), "nothing is made for a look");
+        // The same once somebody wrote to it.
+        world.ok(&["send", &folder, "hello"]);
+        session.hook(if client == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" });
+        session.asks();
+        let waits = status(&world);
+        assert_eq!(waits["activity"], "waiting for permission", "{waits}");
+        let listed = world.json(&["sessions"]);
+        let of_this = listed.as_array().unwrap().iter().find(|one| one["name"] == folder.as_str()).unwrap();
+        assert_eq!(of_this["activity"], "waiting for permission", "{listed}");
+        let picture = world.json(&["status", "-t", "sessions"]);
+        let needs: Vec<&Value> = picture["attention"].as_array().unwrap().iter().collect();
+        assert!(
+            needs.iter().any(|one| one["reason"] == "waits_for_user" && one["who"] == folder.as_str()),
+            "{picture}"
+        );
+        session.hook(if client == "gemini" { "AfterTool" } else { "PostToolUse" });
+        assert_ne!(status(&world)["activity"], "waiting for permission");
+        session.hook(if client == "gemini" { "AfterAgent" } else { "Stop" });
+        assert_eq!(status(&world)["state"], "idle");
+        drop(session);
+        let gone = status(&world);
+        assert_eq!(gone["state"], "offline", "{gone}");
+        let why = gone["evidence"][0]["what"].as_str().unwrap();
+        assert_eq!(why, format!("process {pid} of {title}, which called its hooks, has ended"));
+    }
 }
 
 #[test]

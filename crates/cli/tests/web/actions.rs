@@ -45,6 +45,14 @@ fn mail_is_sent_answered_acknowledged_and_taken_back() {
     done(&server, "/api/v1/messages", &json!({ "to": "alice", "text": "x", "colour": "red" }), 400);
     done(&server, "/api/v1/messages", &json!({ "as": "nobody", "to": "alice", "text": "x" }), 404);
     done(&server, "/api/v1/recalls", &json!({ "id": sent["id"] }), 409);
+
+    // A session by its alias, as with the command.
+    server.run(&["sessions", "alias", "shop", "."]);
+    let sent = done(&server, "/api/v1/messages", &json!({ "to": "shop", "text": "hello" }), 201);
+    assert_eq!((&sent["team"], &sent["from"]), (&json!("sessions"), &json!("user")), "{sent}");
+    let wrong = done(&server, "/api/v1/messages", &json!({ "to": "shopp", "text": "hello" }), 404);
+    assert!(wrong["hint"].as_str().unwrap().contains("shop"), "{wrong}");
+    done(&server, "/api/v1/messages", &json!({ "team": "dev", "to": "shop", "text": "hello" }), 404);
 }
 
 #[test]

@@ -65,6 +65,11 @@ pub enum Activity {
 }
 
 impl Activity {
+    /// It waits for its user's permission.
+    pub fn waits_for_permission() -> Self {
+        Self::Waiting(Some("permission".to_owned()))
+    }
+
     /// In words.
     pub fn describe(&self) -> String {
         match self {

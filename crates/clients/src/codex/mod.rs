@@ -19,9 +19,10 @@ use crate::wake::{WakeMethod, WakeWay};
 
 const NAME: &str = "codex";
 const VARIABLE: &str = "CODEX_HOME";
-const EVENTS: [(HookEvent, &str); 5] = [
+const EVENTS: [(HookEvent, &str); 6] = [
     (HookEvent::SessionStart, "SessionStart"),
     (HookEvent::Prompt, "UserPromptSubmit"),
+    (HookEvent::Permission, "PermissionRequest"),
     (HookEvent::Tool, "PostToolUse"),
     (HookEvent::Stop, "Stop"),
     (HookEvent::SessionEnd, "SessionEnd"),

@@ -16,9 +16,10 @@ use crate::settings::{
 };
 
 const NAME: &str = "gemini";
-const EVENTS: [(HookEvent, &str); 5] = [
+const EVENTS: [(HookEvent, &str); 6] = [
     (HookEvent::SessionStart, "SessionStart"),
     (HookEvent::Prompt, "BeforeAgent"),
+    (HookEvent::Permission, "Notification"),
     (HookEvent::Tool, "AfterTool"),
     (HookEvent::Stop, "AfterAgent"),
     (HookEvent::SessionEnd, "SessionEnd"),

@@ -9,6 +9,8 @@ pub enum HookEvent {
     Prompt,
     /// A tool is about to be called.
     BeforeTool,
+    /// The client asks its user for a permission.
+    Permission,
     /// A tool has ended.
     Tool,
     /// The turn is about to end.
@@ -28,6 +30,8 @@ pub enum Moment {
     BeginsSilently,
     /// A turn begins, or goes on.
     Works,
+    /// The client asks its user for a permission, and the turn waits.
+    Asks,
     /// A turn ends.
     Stops {
         /// What keeps it from ending.
@@ -55,6 +59,7 @@ impl HookEvent {
             "sessionstart" => Self::SessionStart,
             "userpromptsubmit" | "beforeagent" | "beforesubmitprompt" => Self::Prompt,
             "pretooluse" | "beforetool" => Self::BeforeTool,
+            "permissionrequest" | "notification" => Self::Permission,
             "posttooluse" | "aftertool" => Self::Tool,
             "stop" | "afteragent" => Self::Stop,
             "teammateidle" => Self::TeammateIdle,
@@ -69,6 +74,7 @@ impl HookEvent {
             Self::SessionStart => "SessionStart",
             Self::Prompt => "UserPromptSubmit",
             Self::BeforeTool => "PreToolUse",
+            Self::Permission => "PermissionRequest",
             Self::Tool => "PostToolUse",
             Self::Stop => "Stop",
             Self::TeammateIdle => "TeammateIdle",
@@ -95,6 +101,7 @@ mod tests {
                 HookEvent::Prompt,
             ),
             (&["PreToolUse", "pre-tool-use", "preToolUse", "BeforeTool"], HookEvent::BeforeTool),
+            (&["PermissionRequest", "permission-request", "Notification"], HookEvent::Permission),
             (&["PostToolUse", "post-tool-use", "AfterTool"], HookEvent::Tool),
             (&["Stop", "stop", "AfterAgent"], HookEvent::Stop),
             (&["TeammateIdle", "teammate-idle"], HookEvent::TeammateIdle),

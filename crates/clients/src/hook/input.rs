@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::edit::edited_paths;
+use super::plain;
 
 /// What we want of a hook's input; there is more in it. Each client sends some of these keys.
 #[derive(Debug, Default, Deserialize)]
@@ -32,6 +33,8 @@ pub struct HookInput {
     loop_count: Option<u64>,
     status: Option<String>,
     agent_id: Option<String>,
+    /// What a notification is about.
+    notification_type: Option<String>,
 }
 
 impl HookInput {
@@ -68,6 +71,12 @@ impl HookInput {
     pub(crate) fn has_name(&self, event: &str, names: &[&str]) -> bool {
         let said = [Some(event), self.hook_event_name.as_deref()];
         said.iter().flatten().any(|name| names.contains(name))
+    }
+
+    /// Whether the client asks its user for a permission: an event of its own, or one of several kinds of notifications.
+    pub(crate) fn asks_permission(&self) -> bool {
+        let is_permission = |kind: &str| plain(kind).contains("permission");
+        self.notification_type.as_deref().is_none_or(is_permission)
     }
 
     /// Whether it is about an agent inside the session, a member or not.

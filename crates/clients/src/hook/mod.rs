@@ -46,6 +46,7 @@ impl HookFormat {
             HookEvent::SessionStart if self.takes_text_at_start => Moment::Begins,
             HookEvent::SessionStart => Moment::BeginsSilently,
             HookEvent::Prompt | HookEvent::Tool => return self.takes_text_in_turn.then_some(Moment::Works),
+            HookEvent::Permission => return input.asks_permission().then_some(Moment::Asks),
             HookEvent::Stop | HookEvent::TeammateIdle if input.must_stop() => {
                 Moment::Stops { held_by: HeldBy::Nothing }
             }

@@ -83,9 +83,10 @@ export const AtmPlugin = async ({ client }) => {
       output.system.push(...(shown.get(input.sessionID ?? current) ?? []));
     },
     event: async ({ event }) => {
-      if (event.type !== "session.idle") return;
+      if (!["session.idle", "permission.asked"].includes(event.type)) return;
       const session = event.properties.sessionID;
       if (await isInner(session)) return;
+      if (event.type === "permission.asked") return void (await hook("permission-request", session));
       shown.delete(session);
       const { reason } = await hook("stop", session, { stop_hook_active: held.delete(session) });
       if (!reason) return;

@@ -17,9 +17,10 @@ use crate::settings::{
 
 const NAME: &str = "qwen";
 const VARIABLE: &str = "QWEN_HOME";
-const EVENTS: [(HookEvent, &str); 5] = [
+const EVENTS: [(HookEvent, &str); 6] = [
     (HookEvent::SessionStart, "SessionStart"),
     (HookEvent::Prompt, "UserPromptSubmit"),
+    (HookEvent::Permission, "PermissionRequest"),
     (HookEvent::Tool, "PostToolUse"),
     (HookEvent::Stop, "Stop"),
     (HookEvent::SessionEnd, "SessionEnd"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
 use atm_office::protocol::plan::{Plan, PlanAnswer, PlanState};
 use atm_office::protocol::shutdown::Dialect;
+use atm_office::sessions::Route;
 use atm_office::{Hint, Team};
 use atm_store::watch::Stop;
 use atm_wire::message::Priority;
@@ -104,11 +105,13 @@ impl Call for SendMessage {
     }
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
+        if matches!(self.r#type, Kind::Message) {
+            return if self.reply_to.trim().is_empty() { self.message(desk) } else { self.reply(desk) };
+        }
         let mut team = desk.open(self.team_name.as_deref())?;
         let sender = desk.sender(&team, self.sender.as_deref())?;
         match self.r#type {
-            Kind::Message => self.message(&team, &sender),
-            Kind::Broadcast => self.broadcast(&team, &sender),
+            Kind::Message | Kind::Broadcast => self.broadcast(&team, &sender),
             Kind::ShutdownRequest => self.shutdown_request(&mut team, &sender),
             Kind::ShutdownResponse => self.shutdown_response(&team, &sender),
             Kind::PlanApprovalResponse => self.plan_response(&team, &sender),
@@ -118,30 +121,43 @@ impl Call for SendMessage {
 }
 
 impl SendMessage {
-    fn message(self, team: &Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
-        let options = SendOptions::default();
-        let to = if self.recipient.is_empty() && !self.reply_to.is_empty() {
+    fn message(self, desk: &Desk) -> Result<Answer, Trouble> {
+        if self.recipient.is_empty() {
+            return Err(missing_recipient());
+        }
+        let (route, sender) =
+            desk.route(self.team_name.as_deref(), self.sender.as_deref(), &self.recipient)?;
+        check_other(&route, &sender)?;
+        let letter = self.letter(route.to)?;
+        let letter = Letter { session: route.session, ..letter };
+        let sent = route.team.send(&sender, &letter, SendOptions::default())?;
+        told(&format!("{} for {}", sent.stage_words(), sent.to), &sent, json!({}))
+    }
+
+    fn reply(self, desk: &Desk) -> Result<Answer, Trouble> {
+        let has = |team: &Team<'_>, who: &MemberName| team.find_message(who, &self.reply_to).is_ok();
+        let (team, sender) = desk.answerer(self.team_name.as_deref(), self.sender.as_deref(), has)?;
+        let route = if self.recipient.is_empty() {
             None
         } else {
-            Some(self.recipient()?)
+            let (route, _) =
+                desk.route(Some(team.name().as_str()), self.sender.as_deref(), &self.recipient)?;
+            check_other(&route, &sender)?;
+            Some((route.to, route.session))
         };
-        if to.as_ref().is_some_and(|to| to.name == *sender && to.team.is_none()) {
-            return Err(Trouble::new("recipient: a message to yourself is not sent"));
-        }
-        let letter = self.letter(sender)?;
-        let sent = match (letter.reply_to.clone(), to) {
-            (Some(original), to) => {
-                let answer = |asker| Letter { to: to.unwrap_or(asker), ..letter };
-                team.reply(sender, &original, answer, options)?
-            }
-            (None, Some(to)) => team.send(sender, &Letter { to, ..letter }, options)?,
-            (None, None) => return Err(missing_recipient()),
+        let original = self.reply_to.clone();
+        let letter = self.letter(Address { name: sender.clone(), team: None })?;
+        let answer = |asker| match route {
+            Some((to, session)) => Letter { to, session, ..letter },
+            None => Letter { to: asker, ..letter },
         };
+        let sent = team.reply(&sender, &original, answer, SendOptions::default())?;
         told(&format!("{} for {}", sent.stage_words(), sent.to), &sent, json!({}))
     }
 
     fn broadcast(self, team: &Team<'_>, sender: &MemberName) -> Result<Answer, Trouble> {
-        let letter = Letter { reply_to: None, ..self.letter(sender)? };
+        let letter = self.letter(Address { name: sender.clone(), team: None })?;
+        let letter = Letter { reply_to: None, ..letter };
         let sent = team.broadcast(sender, &letter, None, SendOptions::default())?;
         let (ids, troubles): (Vec<_>, Vec<_>) = sent.into_iter().partition(Result::is_ok);
         let sent: Vec<Sent> = ids.into_iter().flatten().collect();
@@ -221,9 +237,7 @@ impl SendMessage {
         })
     }
 
-    /// A letter that has no recipient yet.
-    fn letter(self, sender: &MemberName) -> Result<Letter, Trouble> {
-        let to = Address { name: sender.clone(), team: None };
+    fn letter(self, to: Address) -> Result<Letter, Trouble> {
         let given = |text: String| Some(text).filter(|text| !text.trim().is_empty());
         let ack_by = given(self.ack_by).map(|text| time_span(&text)).transpose()?;
         Ok(Letter {
@@ -234,6 +248,15 @@ impl SendMessage {
             ..Letter::new(to, self.content)
         })
     }
+}
+
+/// Refuses a letter to its own sender.
+fn check_other(route: &Route<'_>, sender: &MemberName) -> Result<(), Trouble> {
+    let is_own_team = route.to.team.as_ref().is_none_or(|team| team == route.team.name());
+    if route.to.name == *sender && is_own_team && route.session.is_none() {
+        return Err(Trouble::new("recipient: a message to yourself is not sent"));
+    }
+    Ok(())
 }
 
 fn missing_recipient() -> Trouble {

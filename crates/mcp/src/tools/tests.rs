@@ -215,3 +215,55 @@ fn who_is_there_is_told_without_a_ledger_too() {
     assert_eq!(members.as_array().unwrap().len(), 2, "{members}");
     assert!(notes[0].starts_with("What needs a look is not known: "), "{notes:?}");
 }
+
+/// What a call is refused with.
+fn refused(desk: &Desk, tool: &str, arguments: Value) -> String {
+    let offered = callable(desk).into_iter().find(|offered| offered.name == tool).unwrap();
+    let Value::Object(given) = arguments else { panic!("arguments are an object") };
+    offered.run(desk, given, &Stop::default()).unwrap_err().words(desk.toolbox())
+}
+
+/// `send_message` and `request` knew members alone.
+#[test]
+fn tools_that_take_a_recipient_find_sessions_as_the_command_line_does() {
+    let env = team();
+    for name in ["a/shop", "b/shop", "api"] {
+        let folder = env.root().join("work").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        office(&env).set_session_alias(&name.replace('/', "-"), &folder).unwrap();
+    }
+    let bob = desk(&env, Some("bob@dev"), Profile::All);
+    let api = env.root().join("work/api").display().to_string();
+    for recipient in ["api", "work/api", "api@sessions", api.as_str()] {
+        let letter = json!({ "recipient": recipient, "content": "is the build green?" });
+        let (sent, notes) = call(&bob, "send_message", letter);
+        assert_eq!(sent["message"], "queued for api", "{recipient}");
+        assert!(notes[0].contains("waits for the next one"), "{notes:?}");
+    }
+    let (asked, _) =
+        call(&bob, "request", json!({ "recipient": "api", "type": "status_request", "timeout_ms": 0 }));
+    assert_eq!(asked["answer"], Value::Null);
+    let office_here = office(&env);
+    let sessions = office_here.team(&"sessions".parse().unwrap()).unwrap();
+    let messages = sessions.mailbox(&"api".parse().unwrap()).list().unwrap().messages;
+    assert_eq!(messages.len(), 5);
+    assert!(
+        messages
+            .iter()
+            .all(|message| message.from == "bob" && message.ours().origin.as_deref() == Some("dev"))
+    );
+    let to = |recipient: &str| json!({ "recipient": recipient, "content": "x" });
+    let which = refused(&bob, "send_message", to("shop"));
+    assert!(which.starts_with("recipient: ") && which.contains("Name one of: a/shop, b/shop"), "{which}");
+    let none = refused(&bob, "send_message", to("apy"));
+    assert!(none.starts_with("recipient: ") && none.contains("Did you mean api?"), "{none}");
+    // Where the team is clear, who names it means a member of it.
+    let named =
+        refused(&bob, "send_message", json!({ "team_name": "dev", "recipient": "api", "content": "x" }));
+    assert!(named.contains("recipient: "), "{named}");
+    assert_eq!(messages.len(), 5, "nothing was sent");
+    // A member of that name comes first.
+    office(&env).add_member(&"dev".parse().unwrap(), &MemberPlan::new("api")).unwrap();
+    let (sent, _) = call(&bob, "send_message", to("api"));
+    assert_eq!(sent["message"], "delivered for api");
+}

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use atm_office::Team;
 use atm_office::mail::send::SendOptions;
 use atm_office::protocol::report::Alive;
 use atm_store::watch::Stop;
-use atm_wire::Address;
+use atm_wire::MemberName;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -36,8 +37,8 @@ impl Call for Ack {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.open(self.team_name.as_deref())?;
-        let who = desk.actor(&team)?;
+        let has = |team: &Team<'_>, who: &MemberName| team.find_message(who, &self.message_id).is_ok();
+        let (team, who) = desk.answerer(self.team_name.as_deref(), None, has)?;
         let sent = team.ack(&who, &self.message_id, self.text, SendOptions::default())?;
         told(&format!("{} is told", sent.to), &sent, json!({}))
     }
@@ -123,15 +124,13 @@ impl Call for Request {
     const WAITS: bool = true;
 
     fn run(self, desk: &Desk, stop: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.open(self.team_name.as_deref())?;
-        let who = desk.actor(&team)?;
-        let to: Address = self.recipient.parse()?;
-        let asked = to.name.clone();
+        let (route, who) = desk.route(self.team_name.as_deref(), None, &self.recipient)?;
+        let asked = route.to.name.clone();
         let (data, options) = (self.data.unwrap_or_default(), SendOptions::default());
-        let (request, sent) = team.request(&who, to, &self.r#type, data, options)?;
+        let (request, sent) = route.request(&who, &self.r#type, data, options)?;
         let mut body = json!({ "request_id": request, "id": sent.id, "answer": null });
         let timeout = Duration::from_millis(self.timeout_ms.min(LONGEST_WAIT));
-        let answer = team.wait_for_answer_until((&who, &asked), &request, timeout, stop);
+        let answer = route.team.wait_for_answer_until((&who, &asked), &request, timeout, stop);
         let answered = answer.is_ok();
         if let Ok(answer) = answer {
             body["answer"] =
@@ -162,8 +161,8 @@ impl Call for Respond {
     const CORE: bool = true;
 
     fn run(self, desk: &Desk, _: &Stop) -> Result<Answer, Trouble> {
-        let team = desk.open(self.team_name.as_deref())?;
-        let who = desk.actor(&team)?;
+        let has = |team: &Team<'_>, who: &MemberName| team.was_asked(who, &self.request_id);
+        let (team, who) = desk.answerer(self.team_name.as_deref(), None, has)?;
         let data = self.data.unwrap_or_default();
         let sent = team.respond(&who, &self.request_id, data, SendOptions::default())?;
         told(&format!("{} has the answer", sent.to), &sent, json!({}))

@@ -14,6 +14,7 @@ use crate::office::Office;
 use crate::people::exits::Ended;
 use crate::people::presence::{Presence, judge};
 use crate::reservations::Kept;
+use crate::sessions::{self, Noted};
 use crate::tasks::{LeaseView, TaskFilter, TaskView};
 use crate::team::Team;
 use crate::trail::pending::Why;
@@ -35,6 +36,8 @@ pub struct Parts {
     pub exits: bool,
     /// What its members have reserved.
     pub reservations: bool,
+    /// The register of sessions.
+    pub sessions: bool,
     /// What people may have to know of each member, and of what they were told.
     pub standings: bool,
 }
@@ -50,6 +53,7 @@ impl Parts {
             tasks: self.tasks || other.tasks,
             exits: self.exits || other.exits,
             reservations: self.reservations || other.reservations,
+            sessions: self.sessions || other.sessions,
             standings: self.standings || other.standings,
         }
     }
@@ -80,6 +84,8 @@ pub struct Snapshot {
     pub ended: Vec<Ended>,
     /// What its members have reserved.
     pub(crate) reservations: Vec<Kept>,
+    /// The register of sessions, which is their own team's business.
+    pub(crate) sessions: Vec<Noted>,
     /// What people may have to know of each member, the lead among them.
     pub standings: Vec<Standing>,
     /// Subjects and numbers of what people were told.
@@ -166,6 +172,9 @@ impl Snapshot {
         }
         if parts.reservations {
             snapshot.reservations = office.kept_reservations(team)?;
+        }
+        if parts.sessions && sessions::is_team(team) {
+            snapshot.sessions = office.noted_sessions()?;
         }
         if parts.standings {
             snapshot.standings = standing::gather(handle, &snapshot);

@@ -7,7 +7,7 @@ use atm_ledger::{Recorded, Stage};
 use atm_store::fresh_id;
 use atm_store::watch::Stop;
 use atm_wire::payload::Content;
-use atm_wire::{Address, MemberName, TeamName};
+use atm_wire::{Address, MemberName, Message, TeamName};
 use serde_json::{Map, Value};
 
 use crate::error::OfficeError;
@@ -27,11 +27,22 @@ impl Team<'_> {
         data: Map<String, Value>,
         options: SendOptions,
     ) -> Result<(String, Sent), OfficeError> {
+        self.request_by(from, Letter::new(to, String::new()), (kind, data), options)
+    }
+
+    /// The same, by a letter that has no text yet.
+    pub(crate) fn request_by(
+        &self,
+        from: &MemberName,
+        letter: Letter,
+        (kind, data): (&str, Map<String, Value>),
+        options: SendOptions,
+    ) -> Result<(String, Sent), OfficeError> {
         let request = format!("req-{}", fresh_id().simple());
         let text = payload(kind, &request, from, self.office(), data);
         // What it asks is between the two of them.
         let options = SendOptions { force: true, ..options };
-        let sent = self.send(from, &Letter::new(to, text), options)?;
+        let sent = self.send(from, &Letter { text, ..letter }, options)?;
         if options.create {
             // The answer needs a place, also if nobody waits for it here.
             self.mailbox(from).create().after(|| Done::Sent(format!("request {request}")))?;
@@ -69,6 +80,12 @@ impl Team<'_> {
 }
 
 impl Team<'_> {
+    /// Whether a request with this id is in somebody's inbox.
+    pub fn was_asked(&self, who: &MemberName, request: &str) -> bool {
+        let listed = self.mailbox(who).list();
+        listed.is_ok_and(|listed| listed.messages.iter().any(|message| has_request(message, request)))
+    }
+
     /// Waits for the answer to a request in the asker's inbox; file events wake it. The answer stays unread.
     pub fn wait_for_answer(
         &self,
@@ -96,10 +113,12 @@ impl Team<'_> {
         let mut watch = self.office().hub.folders_until(mailbox.file().parent().map(ToOwned::to_owned), stop);
         loop {
             self.look_for(who);
-            let answer = mailbox.list().after(asked_before)?.messages.into_iter().find(|message| {
-                message.from == asked.as_str()
-                    && matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))
-            });
+            let answer = mailbox
+                .list()
+                .after(asked_before)?
+                .messages
+                .into_iter()
+                .find(|message| message.from == asked.as_str() && has_request(message, request));
             if let Some(answer) = answer {
                 return Ok(Viewer::new(self.office(), who, self.name()).view(&answer));
             }
@@ -112,6 +131,10 @@ impl Team<'_> {
             }
         }
     }
+}
+
+fn has_request(message: &Message, request: &str) -> bool {
+    matches!(message.content(), Content::Protocol(parsed) if parsed.request_id().as_deref() == Some(request))
 }
 
 fn open_request<'a>(

@@ -6,6 +6,7 @@
 //! | a path that begins with `/` | that folder |
 //! | the name of a session that runs, or at least six characters of its id's start | that session |
 //! | the last parts of a folder's path | the folder that ends so |
+//! | the name of a mailbox, as mail from it has it | its folder |
 //!
 //! A folder in which several sessions run means none of them.
 
@@ -61,6 +62,8 @@ pub(super) struct Names {
     pub(super) folders: BTreeSet<PathBuf>,
     pub(super) running: Vec<Running>,
     pub(super) aliases: BTreeMap<String, PathBuf>,
+    /// What mailboxes are called in the team of sessions, which is what answers are sent to.
+    pub(super) mailboxes: BTreeMap<String, PathBuf>,
 }
 
 impl Names {
@@ -73,7 +76,10 @@ impl Names {
             self.running.iter().filter(|running| running.is_called(wanted)).collect();
         let folders: Vec<&PathBuf> = self.folders.iter().filter(|folder| is_folder(folder, wanted)).collect();
         match (sessions.as_slice(), folders.as_slice()) {
-            ([], []) => Err(self.unknown(wanted)),
+            ([], []) => match self.mailboxes.get(wanted) {
+                Some(folder) => self.one_in(wanted, folder),
+                None => Err(self.unknown(wanted)),
+            },
             ([], [folder]) => self.one_in(wanted, folder),
             ([session], others) if others.iter().all(|folder| **folder == session.folder) => {
                 Ok(Destination { folder: session.folder.clone(), session: Some(session.id.clone()) })
@@ -145,6 +151,11 @@ mod tests {
                 ("front".to_owned(), "/v/web".into()),
                 ("both".to_owned(), "/w/two".into()),
             ]),
+            mailboxes: BTreeMap::from([
+                ("web-1a2b3c4d".to_owned(), "/v/web".into()),
+                ("two".to_owned(), "/w/two".into()),
+                ("shop".to_owned(), "/elsewhere/shop".into()),
+            ]),
         }
     }
 
@@ -164,6 +175,9 @@ mod tests {
             ("api", to("/w/api", Some("3e3e3e52-4"))),
             ("left", to("/w/two", Some("1c1c1c52-2"))),
             ("2d2d2d", to("/w/two", Some("2d2d2d52-3"))),
+            // As mail from there names it; folders that are called so come first.
+            ("web-1a2b3c4d", to("/v/web", None)),
+            ("/w/shop", several(&["p-c1", "web"])),
             // Two sessions in one folder, by each of its names.
             ("two", several(&["2d2d2d52", "left"])),
             ("/w/two", several(&["2d2d2d52", "left"])),

@@ -13,6 +13,7 @@ use super::register::{Registered, real};
 use crate::error::OfficeError;
 use crate::mail::digest::Digest;
 use crate::office::Office;
+use crate::people::ancestry::ClientProcess;
 use crate::people::presence::Presence;
 
 /// A session that runs, or a folder in which one has run.
@@ -117,6 +118,7 @@ impl Office {
         let registered = self.registered_sessions();
         !registered.is_empty()
             || self.sessions_folder().exists()
+            || self.session_aliases().is_ok_and(|aliases| !aliases.is_empty())
             || !self.running_among(&registered).is_empty()
     }
 
@@ -125,6 +127,11 @@ impl Office {
         let Destination { folder, session } = self.find_session(wanted)?;
         let name = self.make_mailbox_of_folder(&folder)?;
         Ok((Address { name, team: Some(super::team_name()) }, session))
+    }
+
+    /// The session that runs in a client's process, as its client or our own notes have it.
+    pub fn session_in(&self, client: &ClientProcess) -> Option<String> {
+        self.running_sessions().into_iter().find(|live| live.pid == client.pid).map(|live| live.id)
     }
 
     /// The mailbox of a session that a client called us in, made if there is none; nothing if it was never noted.
@@ -143,7 +150,7 @@ impl Office {
         self.running_among(&self.registered_sessions())
     }
 
-    pub(super) fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
+    pub(crate) fn running_among(&self, registered: &[Registered]) -> Vec<Live> {
         let mut running: Vec<Live> = Vec::new();
         for listed in sessions::live(self.root.path(), |pid| self.probe.started(pid)) {
             let known = registered.iter().find(|known| known.session == listed.id);
@@ -170,7 +177,8 @@ impl Office {
             }
             let (Ok(client), Some(pid)) = (known.client.parse(), known.pid) else { continue };
             let (id, folder) = (known.session.clone(), known.folder.clone());
-            running.push(Live { id, client, folder, name: None, pid, activity: None });
+            let activity = known.asks.then(Activity::waits_for_permission);
+            running.push(Live { id, client, folder, name: None, pid, activity });
         }
         running
     }
@@ -182,7 +190,9 @@ impl Office {
     ) -> Result<Names, OfficeError> {
         let mut folders: BTreeSet<PathBuf> = registered.iter().map(|known| known.folder.clone()).collect();
         folders.extend(running.iter().map(|live| live.folder.clone()));
-        folders.extend(self.session_mailboxes().into_keys());
+        let mailboxes = self.session_mailboxes();
+        folders.extend(mailboxes.keys().cloned());
+        let mailboxes = mailboxes.into_iter().map(|(folder, name)| (name.to_string(), folder)).collect();
         let aliases = self.session_aliases()?;
         folders.extend(aliases.values().cloned());
         let call = |live: &Live| Running {
@@ -190,7 +200,7 @@ impl Office {
             name: live.name.clone(),
             folder: live.folder.clone(),
         };
-        Ok(Names { folders, running: running.iter().map(call).collect(), aliases })
+        Ok(Names { folders, running: running.iter().map(call).collect(), aliases, mailboxes })
     }
 
     /// The mailboxes of folders that somebody wrote to.

@@ -10,18 +10,24 @@
 mod address;
 mod alias;
 mod conversations;
+mod forget;
 mod list;
 mod mailbox;
 pub mod peers;
 mod register;
+mod route;
 mod tail;
 mod take;
 
 use atm_wire::TeamName;
 
 pub use address::Destination;
+pub(crate) use forget::{Noted, forgettable};
+pub(crate) use list::Live;
 pub use list::SessionView;
 pub use register::Arrival;
+pub(crate) use register::Registered;
+pub use route::{Recipient, Route, Sender};
 pub(crate) use take::is_for_another;
 
 /// The team of all mailboxes that are folders.

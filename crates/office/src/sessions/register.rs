@@ -47,6 +47,9 @@ pub(crate) struct Registered {
     pub(crate) began: i64,
     /// Its client said that it is over.
     pub(crate) is_over: bool,
+    /// Its client asked its user for a permission, and nothing came after it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) asks: bool,
 }
 
 impl Office {
@@ -89,6 +92,16 @@ impl Office {
         Ok(())
     }
 
+    /// Whether a session's client asks its user for a permission now.
+    pub(crate) fn note_asking(&self, session: &Registered, asks: bool) -> Result<(), OfficeError> {
+        if session.asks == asks {
+            return Ok(());
+        }
+        let note = SessionNote::in_register(&self.root, &session.session, &self.state);
+        let now = Registered { asks, ..session.clone() };
+        Ok(note.write(&serde_json::to_string(&now).unwrap_or_default())?)
+    }
+
     /// A session that was noted.
     pub(crate) fn registered_session(&self, session: &str) -> Option<Registered> {
         let note = SessionNote::in_register(&self.root, session, &self.state);
@@ -126,7 +139,7 @@ pub(super) fn real(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-fn parse(text: Option<&str>) -> Option<Registered> {
+pub(super) fn parse(text: Option<&str>) -> Option<Registered> {
     let session: Registered = serde_json::from_str(text?).ok()?;
     (!session.session.is_empty() && session.folder.is_absolute()).then_some(session)
 }

@@ -22,7 +22,9 @@ impl Office {
             let team = self.team(&super::team_name())?;
             return team.hook(&mailbox, arrival.session, moment);
         }
-        let folder = self.register_session(arrival)?.folder;
+        let session = self.register_session(arrival)?;
+        self.note_asking(&session, moment == Moment::Asks)?;
+        let folder = session.folder;
         let Some(mailbox) = self.mailbox_of_folder(&folder) else { return Ok(Hooked::default()) };
         let team = self.team(&super::team_name())?;
         // What is put before a model at the start is seen with the first words of its user; what is pushed, at once.

@@ -8,13 +8,14 @@ use atm_office::office::USER;
 use atm_office::protocol::person::Person;
 use atm_office::protocol::plan::PlanAnswer;
 use atm_office::protocol::shutdown::Dialect;
+use atm_office::sessions::{Recipient, Sender};
 use atm_office::tasks::{Completion, TaskChange, TaskPlan};
 use atm_office::view::mute;
 use atm_upkeep::archive::{self, Rule};
+use atm_wire::MemberName;
 use atm_wire::message::Priority;
 use atm_wire::stamp::parse_duration;
 use atm_wire::task::{DEFAULT_LEASE, Status, TaskId};
-use atm_wire::{Address, MemberName};
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -72,7 +73,7 @@ pub(super) struct NewMessage {
     team: Option<String>,
     /// The sender; `user` unless said
     r#as: Option<String>,
-    /// NAME or NAME@TEAM
+    /// NAME or NAME@TEAM; or a session, by its name, its folder or an alias
     to: String,
     text: String,
     summary: Option<String>,
@@ -87,20 +88,23 @@ pub(super) struct NewMessage {
 pub(super) async fn send(State(app): State<App>, Given(new): Given<NewMessage>) -> Answer {
     let ack_by = span("ack_by", new.ack_by.as_deref())?;
     let sent = app.run(move |settings| {
-        let to: Address = new.to.parse()?;
-        let team = match (settings.team(new.team.as_deref()), &to.team) {
-            (Err(error), Some(named)) if error.code() == "which_team" => named.clone(),
-            (team, _) => team?,
+        let named = |name: &Option<String>| name.as_ref().is_some_and(|name| !name.is_empty());
+        let sender = Sender {
+            team: settings.team(new.team.as_deref()),
+            names_team: named(&new.team),
+            is_named: named(&new.r#as),
+            session: None,
         };
-        let from = actor(new.r#as.as_deref())?;
+        let to = new.to.parse::<Recipient>()?.within(&settings.cwd, None);
+        let route = settings.office().route(sender, to, false)?;
         let letter = Letter {
             summary: given(new.summary),
             priority: new.priority.map_or(Priority::Normal, Into::into),
             ack_by,
-            ..Letter::new(to, new.text)
+            ..route.letter(new.text)
         };
         let options = SendOptions { known_sender: true, ..SendOptions::default() };
-        Ok(settings.office().send(&team, &from, &letter, options)?)
+        Ok(route.team.send(&actor(new.r#as.as_deref())?, &letter, options)?)
     });
     created(&sent.await?)
 }

@@ -5,13 +5,13 @@ mod accounts;
 mod course;
 mod findings;
 mod model;
-mod patience;
+pub(super) mod patience;
 mod report;
 mod request;
 mod session;
 pub(super) mod sessions;
 mod tally;
-mod terminal;
+pub(super) mod terminal;
 
 use std::collections::BTreeMap;
 use std::fs;

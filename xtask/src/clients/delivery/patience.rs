@@ -13,14 +13,14 @@ const STEP: Duration = Duration::from_millis(50);
 static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From here on, Ctrl-C ends waits with an error, so that everything that was started is ended on the way out.
-pub(super) fn heed_signals() -> Result<()> {
+pub(in crate::clients) fn heed_signals() -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&INTERRUPTED))?;
     }
     Ok(())
 }
 
-pub(super) fn check_interrupt() -> Result<()> {
+pub(in crate::clients) fn check_interrupt() -> Result<()> {
     if INTERRUPTED.load(Ordering::Relaxed) {
         bail!("interrupted");
     }
@@ -28,7 +28,10 @@ pub(super) fn check_interrupt() -> Result<()> {
 }
 
 /// Waits for a condition; says whether it came in time.
-pub(super) fn comes_true(limit: Duration, mut condition: impl FnMut() -> Result<bool>) -> Result<bool> {
+pub(in crate::clients) fn comes_true(
+    limit: Duration,
+    mut condition: impl FnMut() -> Result<bool>,
+) -> Result<bool> {
     let deadline = Instant::now() + limit;
     loop {
         check_interrupt()?;
@@ -43,7 +46,11 @@ pub(super) fn comes_true(limit: Duration, mut condition: impl FnMut() -> Result<
 }
 
 /// Waits for a condition that has to come true.
-pub(super) fn wait_for(what: &str, limit: Duration, condition: impl FnMut() -> Result<bool>) -> Result<()> {
+pub(in crate::clients) fn wait_for(
+    what: &str,
+    limit: Duration,
+    condition: impl FnMut() -> Result<bool>,
+) -> Result<()> {
     if comes_true(limit, condition)? {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use super::patience::wait_for;
 /// A large process takes its time to die on a busy machine.
 const GONE: Duration = Duration::from_secs(30);
 
-pub(super) struct Terminal {
+pub(in crate::clients) struct Terminal {
     server: String,
     /// Where it is, if not in the server's first pane.
     pane: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Runs the program with these variables and no others.
-    pub(super) fn start(
+    pub(in crate::clients) fn start(
         name: &str,
         folder: &Path,
         environment: &[(&str, OsString)],
@@ -61,7 +61,11 @@ impl Terminal {
     }
 
     /// A server with a pane that only waits, for a client that atm starts there with these variables.
-    pub(super) fn wait(name: &str, folder: &Path, environment: &[(&str, OsString)]) -> Result<Self> {
+    pub(in crate::clients) fn wait(
+        name: &str,
+        folder: &Path,
+        environment: &[(&str, OsString)],
+    ) -> Result<Self> {
         let terminal =
             Self { server: format!("atm-clients-{}-{name}", std::process::id()), pane: None, process: None };
         let mut command = terminal.tmux();
@@ -74,12 +78,12 @@ impl Terminal {
         Ok(terminal)
     }
 
-    pub(super) fn socket(&self) -> Result<String> {
+    pub(in crate::clients) fn socket(&self) -> Result<String> {
         Ok(self.ask(&["display-message", "-p", "#{socket_path}"])?.trim().to_owned())
     }
 
     /// Takes the client that atm says it has started for this one's own.
-    pub(super) fn adopt(&mut self, answer: &Value) -> Result<()> {
+    pub(in crate::clients) fn adopt(&mut self, answer: &Value) -> Result<()> {
         let process = answer["pid"].as_i64().and_then(|process| i32::try_from(process).ok());
         self.process = Some(Pid::from_raw(process.context("atm names no process")?));
         self.pane = answer["pane"].as_str().map(ToOwned::to_owned);
@@ -98,7 +102,7 @@ impl Terminal {
     }
 
     /// The last lines on the screen.
-    pub(super) fn screen(&self) -> String {
+    pub(in crate::clients) fn screen(&self) -> String {
         let mut words = vec!["capture-pane", "-p"];
         words.extend(self.pane.iter().flat_map(|pane| ["-t", pane]));
         let screen = self.ask(&words).unwrap_or_default();
@@ -106,29 +110,29 @@ impl Terminal {
         lines[lines.len().saturating_sub(12)..].join(" / ")
     }
 
-    pub(super) fn is_running(&self) -> bool {
+    pub(in crate::clients) fn is_running(&self) -> bool {
         self.process.is_some_and(is_alive)
     }
 
     /// Types a line at the client's prompt.
-    pub(super) fn enter(&self, line: &str) -> Result<()> {
+    pub(in crate::clients) fn enter(&self, line: &str) -> Result<()> {
         self.ask(&["send-keys", "-l", line])?;
         wait_for(&format!("{line} on the screen"), GONE, || Ok(self.screen().contains(line)))?;
         self.ask(&["send-keys", "Enter"]).map(drop)
     }
 
     /// Presses a key.
-    pub(super) fn press(&self, key: &str) -> Result<()> {
+    pub(in crate::clients) fn press(&self, key: &str) -> Result<()> {
         self.ask(&["send-keys", key]).map(drop)
     }
 
     /// Waits until the client has ended by itself.
-    pub(super) fn await_end(&self) -> Result<()> {
+    pub(in crate::clients) fn await_end(&self) -> Result<()> {
         wait_for("the end of the client", GONE, || Ok(!self.is_running())).with_context(|| self.screen())
     }
 
     /// Kills the client, as a crash would; returns when it is gone.
-    pub(super) fn kill(&mut self) -> Result<()> {
+    pub(in crate::clients) fn kill(&mut self) -> Result<()> {
         let Some(process) = self.process else { return Ok(()) };
         // Gone already is what we want.
         let _ = kill(process, Signal::SIGKILL);

@@ -10,9 +10,9 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::Outcome;
 use super::model::VendorModel;
 use super::vendor::{Words, configure, turn};
+use super::{Outcome, Tried};
 use crate::clients::client::Client;
 use crate::clients::home::Home;
 
@@ -22,16 +22,16 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const EACH: usize = 3;
 
 pub(super) struct Course<'a> {
-    client: Client,
-    home: &'a Home,
-    model: &'a VendorModel,
-    numbers: u32,
+    pub(super) client: Client,
+    pub(super) home: &'a Home,
+    pub(super) model: &'a VendorModel,
+    pub(super) numbers: u32,
     sent: usize,
 }
 
 /// A message: its words and its id.
-struct Mail {
-    words: String,
+pub(super) struct Mail {
+    pub(super) words: String,
     id: String,
 }
 
@@ -45,12 +45,19 @@ impl<'a> Course<'a> {
         Ok(Self { client, home, model, numbers: 0, sent: 0 })
     }
 
-    pub(super) fn run(&mut self) -> Result<Vec<Outcome>> {
+    /// One state after the other. Without a first turn there is nothing to go on with.
+    pub(super) fn run(&mut self) -> Result<Vec<Tried>> {
         let idle = self.idle().context("idle")?;
-        let busy = self.busy().context("busy")?;
-        let (killed, mail) = self.killed().context("killed")?;
-        let resumed = self.resumed(&mail).context("resumed")?;
-        Ok(vec![idle, busy, killed, resumed])
+        let mut tried = vec![("idle: with the next turn", Ok(idle))];
+        tried.push(("busy: behind the running tool", self.busy()));
+        let (killed, mail) =
+            self.killed().map_or_else(|error| (Err(error), None), |(it, mail)| (Ok(it), Some(mail)));
+        tried.push(("killed in the turn", killed));
+        if let Some(mail) = mail {
+            tried.push(("resumed after that, the same mail", self.resumed(&mail)));
+        }
+        tried.extend(self.in_terminal());
+        Ok(tried)
     }
 
     /// Mail that waits when a turn begins.
@@ -59,7 +66,7 @@ impl<'a> Course<'a> {
         let begun = Instant::now();
         let mut child = self.start(&Words::first("hello"))?;
         self.end(&mut child)?;
-        self.outcome("idle: with the next turn", &mail, begun)
+        self.outcome(&mail, begun)
     }
 
     /// Mail that comes while a tool runs.
@@ -72,7 +79,7 @@ impl<'a> Course<'a> {
         let begun = Instant::now();
         self.model.release(number)?;
         self.end(&mut child)?;
-        self.outcome("busy: behind the running tool", &mail, begun)
+        self.outcome(&mail, begun)
     }
 
     /// A client that is killed when its model has the mail, before the turn ends.
@@ -85,7 +92,7 @@ impl<'a> Course<'a> {
         self.until("the model has the mail", &mut child, || self.model.is_holding(number))?;
         kill(&mut child)?;
         self.model.release(number)?;
-        let outcome = self.outcome("killed in the turn", &mail, begun)?;
+        let outcome = self.outcome(&mail, begun)?;
         let outcome = Outcome { is_killed: true, ..outcome };
         let unread = self.home.atm(&["inbox", "bob", "--unread"])?;
         ensure!(
@@ -101,10 +108,10 @@ impl<'a> Course<'a> {
         self.model.forget();
         let mut child = self.start(&Words::again("go on"))?;
         self.end(&mut child)?;
-        self.outcome("resumed after that, the same mail", mail, begun)
+        self.outcome(mail, begun)
     }
 
-    fn send(&mut self) -> Result<Vec<Mail>> {
+    pub(super) fn send(&mut self) -> Result<Vec<Mail>> {
         let mut mail = Vec::new();
         for _ in 0..EACH {
             self.sent += 1;
@@ -162,19 +169,23 @@ impl<'a> Course<'a> {
         lines.into_iter().rev().collect::<Vec<_>>().join(" / ")
     }
 
-    fn outcome(&self, state: &'static str, mail: &[Mail], begun: Instant) -> Result<Outcome> {
+    pub(super) fn outcome(&self, mail: &[Mail], begun: Instant) -> Result<Outcome> {
         let counts = mail.iter().map(|mail| self.model.count(&mail.words));
         let counts: Vec<usize> = counts.collect();
-        let mut proved = 0;
+        let unread = self.home.atm(&["inbox", "bob", "--unread"])?;
+        let is_unread = |id: &str| unread.as_array().into_iter().flatten().any(|one| one["id"] == id);
+        let (mut proved, mut waiting) = (0, 0);
         for mail in mail {
-            proved += usize::from(is_proved(&self.home.atm(&["track", &mail.id])?));
+            let is_proved = is_proved(&self.home.atm(&["track", &mail.id])?);
+            proved += usize::from(is_proved);
+            waiting += usize::from(!is_proved && is_unread(&mail.id));
         }
         let first = mail.iter().filter_map(|mail| self.model.first(&mail.words)).max();
         Ok(Outcome {
-            state,
             sent: mail.len(),
             arrived: counts.iter().filter(|count| **count > 0).count(),
             proved,
+            waiting,
             is_killed: false,
             doubled: counts.iter().filter(|count| **count > 1).count(),
             time: first.map(|first| first.saturating_duration_since(begun)),

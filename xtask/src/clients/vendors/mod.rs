@@ -3,6 +3,7 @@
 
 mod course;
 mod model;
+mod screen;
 mod vendor;
 
 use std::fmt::Write as _;
@@ -19,12 +20,13 @@ use super::npm;
 
 /// What became of the mail for a client in one state.
 pub(super) struct Outcome {
-    pub(super) state: &'static str,
     pub(super) sent: usize,
     /// In a request to the model.
     pub(super) arrived: usize,
     /// `seen`, with the place in the client's conversation.
     pub(super) proved: usize,
+    /// Not proved, and unread in the inbox, where the next turn finds it.
+    pub(super) waiting: usize,
     /// The client was killed before the turn's end.
     pub(super) is_killed: bool,
     /// More than once in one request.
@@ -33,18 +35,32 @@ pub(super) struct Outcome {
     pub(super) time: Option<Duration>,
 }
 
+fn is_whole((_, outcome): &Tried) -> bool {
+    outcome.as_ref().is_ok_and(Outcome::is_whole)
+}
+
+impl Outcome {
+    /// Whether all mail arrived and was proved. A client that is killed may not have written what its model has: that has to
+    /// wait unread then, and is proved in the state after it, in which the client goes on.
+    fn is_whole(&self) -> bool {
+        let may_wait = if self.is_killed { self.waiting } else { 0 };
+        self.arrived == self.sent && self.proved + may_wait == self.sent
+    }
+}
+
 /// What was seen of one client.
 pub(super) struct Row {
     client: &'static str,
     version: String,
-    outcomes: Result<Vec<Outcome>>,
+    outcomes: Result<Vec<Tried>>,
 }
+
+/// A state, and what came of it.
+pub(super) type Tried = (&'static str, Result<Outcome>);
 
 impl Row {
     /// Whether all mail arrived and was proved.
     pub(super) fn is_true(&self) -> bool {
-        // A client that is killed may not have written what its model has.
-        let is_whole = |one: &Outcome| one.arrived == one.sent && (one.proved == one.sent || one.is_killed);
         self.outcomes.as_ref().is_ok_and(|all| all.iter().all(is_whole))
     }
 }
@@ -58,9 +74,13 @@ pub(super) fn run(only: Option<&str>, atm: &Path) -> Result<Vec<Row>> {
 
 fn try_out(client: Client, atm: &Path, programs: &Path) -> Row {
     eprintln!("clients: {} in its states", client.title);
-    let outcomes = Home::new(atm, programs).and_then(|home| {
+    let outcomes = Home::new(atm, programs).and_then(|mut home| {
         let model = VendorModel::start(&home.file("work"))?;
-        Course::new(client, &home, &model)?.run()
+        let tried = Course::new(client, &home, &model)?.run()?;
+        if !tried.iter().all(is_whole) {
+            eprintln!("clients: {}: see {}", client.title, home.keep().display());
+        }
+        Ok(tried)
     });
     if let Err(error) = &outcomes {
         eprintln!("clients: {}: {error:#}", client.title);
@@ -71,25 +91,32 @@ fn try_out(client: Client, atm: &Path, programs: &Path) -> Row {
 /// The rows as a Markdown table.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut table = String::from(
-        "| client | version | state | sent | arrived | proved | doubled | time to arrival |\n|---|---|---|--:|--:|--:|--:|--:|\n",
+        "| client | version | state | sent | arrived | proved | waiting | doubled | time to arrival |\n|---|---|---|--:|--:|--:|--:|--:|--:|\n",
     );
     for Row { client, version, outcomes } in rows {
-        match outcomes {
-            Ok(outcomes) => {
-                for one in outcomes {
-                    let Outcome { state, sent, arrived, proved, doubled, time, .. } = one;
+        let failed = |table: &mut String, state: &str, error: &anyhow::Error| {
+            let why =
+                format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
+            let _ = writeln!(table, "| {client} | {version} | {state}**did not run**: {why} | | | | | | |");
+        };
+        let outcomes = match outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                failed(&mut table, "", error);
+                continue;
+            }
+        };
+        for (state, outcome) in outcomes {
+            match outcome {
+                Ok(Outcome { sent, arrived, proved, waiting, doubled, time, .. }) => {
                     let time =
                         time.map_or_else(|| "–".to_owned(), |time| format!("{:.1} s", time.as_secs_f64()));
                     let _ = writeln!(
                         table,
-                        "| {client} | {version} | {state} | {sent} | {arrived} | {proved} | {doubled} | {time} |"
+                        "| {client} | {version} | {state} | {sent} | {arrived} | {proved} | {waiting} | {doubled} | {time} |"
                     );
                 }
-            }
-            Err(error) => {
-                let why =
-                    format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
-                let _ = writeln!(table, "| {client} | {version} | **did not run**: {why} | | | | | |");
+                Err(error) => failed(&mut table, &format!("{state}: "), error),
             }
         }
     }
@@ -101,23 +128,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_true_if_all_mail_arrived_and_was_proved() {
-        let outcome = |proved| Outcome {
-            state: "idle",
+    fn a_row_is_true_if_all_mail_arrived_and_was_proved_or_waits_for_a_killed_client() {
+        let outcome = |proved, waiting, is_killed| Outcome {
             sent: 2,
             arrived: 2,
             proved,
-            is_killed: false,
+            waiting,
+            is_killed,
             doubled: 0,
             time: Some(Duration::from_millis(340)),
         };
         let row = |outcomes| Row { client: "Codex", version: "0.1".to_owned(), outcomes };
-        assert!(row(Ok(vec![outcome(2)])).is_true());
-        assert!(!row(Ok(vec![outcome(1)])).is_true());
+        let one = |outcome| row(Ok(vec![("idle", Ok(outcome))]));
+        assert!(one(outcome(2, 0, false)).is_true());
+        assert!(!one(outcome(1, 0, false)).is_true());
+        assert!(!one(outcome(1, 1, false)).is_true(), "it runs, and had it");
+        assert!(one(outcome(0, 2, true)).is_true());
+        assert!(!one(outcome(0, 1, true)).is_true(), "neither proved nor waiting");
         let failed = row(Err(anyhow::anyhow!("no | client")));
         assert!(!failed.is_true());
-        let table = table(&[row(Ok(vec![outcome(2)])), failed]);
-        assert!(table.contains("| Codex | 0.1 | idle | 2 | 2 | 2 | 0 | 0.3 s |\n"), "{table}");
-        assert!(table.ends_with("| **did not run**: no \\| client | | | | | |\n"), "{table}");
+        let partly = row(Ok(vec![("idle", Ok(outcome(2, 0, false))), ("busy", Err(anyhow::anyhow!("no")))]));
+        assert!(!partly.is_true());
+        let table = table(&[partly, failed]);
+        assert!(table.contains("| Codex | 0.1 | idle | 2 | 2 | 2 | 0 | 0 | 0.3 s |\n"), "{table}");
+        assert!(table.contains("| Codex | 0.1 | busy: **did not run**: no | | | | | | |\n"), "{table}");
+        assert!(table.ends_with("| **did not run**: no \\| client | | | | | | |\n"), "{table}");
     }
 }

@@ -1,7 +1,7 @@
 //! A scripted model that speaks what each vendor's client speaks. Its requests are the truth about a conversation.
 //!
 //! `HOLD-7.` in a prompt makes it hold its answer back until 7 is released, `TOOL-7.` makes it call a shell that waits for
-//! the same.
+//! the same, `ASK-7.` the same with a command for which its user has to be asked.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Write};
@@ -56,6 +56,11 @@ impl VendorModel {
         self.shared.state().heard.iter().map(|(_, body)| body.matches(words).count()).max().unwrap_or(0)
     }
 
+    /// Whether one request had both.
+    pub(super) fn has_both(&self, one: &str, other: &str) -> bool {
+        self.shared.state().heard.iter().any(|(_, body)| body.contains(one) && body.contains(other))
+    }
+
     /// When they were first in one.
     pub(super) fn first(&self, words: &str) -> Option<Instant> {
         self.shared.state().heard.iter().find(|(_, body)| body.contains(words)).map(|(at, _)| *at)
@@ -106,9 +111,12 @@ impl Shared {
                 thread::sleep(Duration::from_millis(20));
             }
         }
-        let shell = directive(&body, "TOOL-")
-            .filter(|number| !tools.is_empty() && !body.contains(&format!("released {number} now")));
-        let call = shell.and_then(|number| call(&path, &tools, &self.command(number)));
+        let is_open = |number: &u32| !tools.is_empty() && !body.contains(&format!("released {number} now"));
+        let (asks, number) = match directive(&body, "ASK-").filter(is_open) {
+            Some(number) => (true, Some(number)),
+            None => (false, directive(&body, "TOOL-").filter(is_open)),
+        };
+        let call = number.and_then(|number| call(&path, &tools, &self.command(number), asks));
         let (kind, text) = match call {
             Some(events) => ("text/event-stream", model::stream_of(&events)),
             None => model::answer(&path, request["stream"] == true),
@@ -150,10 +158,12 @@ fn tool_names(request: &Value) -> Vec<String> {
 }
 
 /// A call of the client's shell, in the words of its vendor.
-fn call(path: &str, tools: &[String], command: &str) -> Option<Vec<(&'static str, Value)>> {
+fn call(path: &str, tools: &[String], command: &str, asks: bool) -> Option<Vec<(&'static str, Value)>> {
     let known = ["Bash", "exec_command", "shell_command", "run_shell_command", "bash"];
     let name = known.into_iter().find(|known| tools.iter().any(|tool| tool == known))?;
     let arguments = match name {
+        "exec_command" if asks => json!({ "cmd": command, "yield_time_ms": 30_000, "justification": "wait",
+                                          "sandbox_permissions": "require_escalated" }),
         "exec_command" => json!({ "cmd": command, "yield_time_ms": 30_000 }),
         "run_shell_command" if path.ends_with("/chat/completions") => {
             json!({ "command": command, "description": "wait", "is_background": false })
@@ -214,8 +224,10 @@ mod tests {
         let request = json!({ "tools": [{ "functionDeclarations": [{ "name": "run_shell_command" }] }] });
         let tools = tool_names(&request);
         assert_eq!(tools, ["run_shell_command"]);
-        let events = call("/v1beta/models/m:streamGenerateContent", &tools, "true").unwrap();
+        let events = call("/v1beta/models/m:streamGenerateContent", &tools, "true", false).unwrap();
         assert!(events[0].1.to_string().contains("run_shell_command"));
-        assert!(call("/v1/responses", &["other".to_owned()], "true").is_none());
+        assert!(call("/v1/responses", &["other".to_owned()], "true", false).is_none());
+        let asking = call("/v1/responses", &["exec_command".to_owned()], "true", true).unwrap();
+        assert!(format!("{asking:?}").contains("require_escalated"));
     }
 }

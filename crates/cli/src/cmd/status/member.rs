@@ -1,7 +1,8 @@
 //! `atm status NAME`: whether one member is there.
 
 use atm_office::people::presence::{Judgement, PastPresence, PresenceView, Weight};
-use atm_wire::Address;
+use atm_office::sessions;
+use atm_wire::{Address, MemberName, TeamName};
 use serde::Serialize;
 
 use crate::cmd::members::state;
@@ -25,9 +26,8 @@ struct View<'a> {
 
 /// Shows a member's state; with `why`, every piece of evidence and how much it counts; with `past`, the states before.
 pub(super) fn show(context: &mut Context, whom: Address, (why, past): (bool, bool)) -> Result<(), Failure> {
-    let (team, name) = context.whom(whom)?;
-    let view = context.office.presence(&team, &name)?;
-    let history = past.then(|| context.office.past_presence(&team, &name, MOST)).transpose()?;
+    let view = presence(context, whom)?;
+    let history = past.then(|| history(context, &view)).transpose()?;
     let out = &mut context.out;
     out.page();
     if out.json {
@@ -37,6 +37,7 @@ pub(super) fn show(context: &mut Context, whom: Address, (why, past): (bool, boo
     let judged = &view.judgement;
     let (word, style) = state(judged.state);
     let state = out.paint.styled(style, word);
+    let name = safe::line(&view.name);
     out.line(format!("{name}: {state} ({})", safe::line(&out.times.in_words(&judged.why()))))?;
     if why {
         show_evidence(out, judged)?;
@@ -45,6 +46,32 @@ pub(super) fn show(context: &mut Context, whom: Address, (why, past): (bool, boo
         show_history(out, &history)?;
     }
     Ok(())
+}
+
+/// Of a member of the team that is meant; of a session, where no team was named and the team has nobody of that name.
+fn presence(context: &Context, whom: Address) -> Result<PresenceView, Failure> {
+    let office = &context.office;
+    if whom.team.as_ref().is_some_and(sessions::is_team) {
+        return Ok(office.session_presence(whom.name.as_str())?);
+    }
+    let names_team = whom.team.is_some() || !context.global.team.is_empty();
+    let whom = context.resolve(whom)?;
+    let team = whom.team.map_or_else(|| context.chosen_team(), |team| Ok(Ok(team)))?;
+    let found = team.and_then(|team| office.presence(&team, &whom.name));
+    match found {
+        Err(error) if !names_team && ["no_such_member", "no_teams", "which_team"].contains(&error.code()) => {
+            office.session_presence(whom.name.as_str()).map_err(|session| {
+                // Of several it says which.
+                if session.code() == "which_session" { session.into() } else { error.into() }
+            })
+        }
+        found => Ok(found?),
+    }
+}
+
+fn history(context: &Context, view: &PresenceView) -> Result<Vec<PastPresence>, Failure> {
+    let (team, name) = (TeamName::parse(&view.team)?, MemberName::parse(&view.name)?);
+    Ok(context.office.past_presence(&team, &name, MOST)?)
 }
 
 fn show_evidence(out: &mut Out, judged: &Judgement) -> Result<(), Failure> {

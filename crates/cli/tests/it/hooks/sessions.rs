@@ -1,25 +1,14 @@
 //! Whose session it is: a hook without a name finds out, and a session that is nobody takes nothing.
 //!
-//! The inputs are as Claude Code sends them; the client is a process that lives as long as its sessions and calls the
-//! hooks itself, since what ties a session to a member is, among other things, the process above the hook.
+//! The inputs are as Claude Code sends them.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::client_process::ClientProcess;
 use crate::scene::{ATM, World, texts};
-
-/// Reads `[arguments, input]` a line, calls `atm` with it, and prints what came of it.
-const CLIENT: &str = r"
-import json, subprocess, sys
-for line in sys.stdin:
-    words, said = json.loads(line)
-    done = subprocess.run(words, input=json.dumps(said), capture_output=True, text=True)
-    print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)
-";
 
 const LEAD: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 const OTHER: &str = "5c1d2e3f-0000-4a9e-9d0f-1f2e3d4c5b6a";
@@ -27,37 +16,18 @@ const CLEARED: &str = "77aa88bb-1111-4a9e-9d0f-1f2e3d4c5b6a";
 
 struct Client<'a> {
     world: &'a World,
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    process: ClientProcess,
     session: String,
 }
 
 impl<'a> Client<'a> {
     fn start(world: &'a World, session: &str, words: &[&str]) -> Self {
-        let mut child = world
-            .program("python3")
-            .args(["-c", CLIENT])
-            .args(words)
-            .env_remove("ATM_AS")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = child.stdin.take().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        Self { world, child, input, output, session: session.to_owned() }
+        Self { world, process: ClientProcess::start(world, words), session: session.to_owned() }
     }
 
-    /// What the client's register says of it, where the system says when processes started.
     fn registers(&self) {
-        let pid = self.child.id();
-        let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return };
-        let since = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-        let entry = json!({ "pid": pid, "sessionId": self.session, "cwd": "/p", "procStart": since, "kind": "interactive" });
-        let folder = self.world.root().join("sessions");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("{pid}.json")), entry.to_string()).unwrap();
+        let entry = json!({ "sessionId": self.session, "cwd": "/p", "kind": "interactive" });
+        self.process.registers(self.world, entry);
     }
 
     fn transcript(&self) -> PathBuf {
@@ -72,23 +42,13 @@ impl<'a> Client<'a> {
         });
         said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let words = [&[ATM, "hook", event, "--client", "claude"], extra].concat();
-        writeln!(self.input, "{}", json!([words, said])).unwrap();
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        serde_json::from_str(&line).unwrap()
+        self.process.call(&words, &said, (&json!({}), None))
     }
 
     fn prompt_says(&mut self, more: &Value) -> String {
         let (code, stdout, stderr) = self.calls("UserPromptSubmit", &[], more);
         assert_eq!((code, stderr.as_str()), (0, ""));
         stdout
-    }
-}
-
-impl Drop for Client<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -190,7 +150,7 @@ fn after_clear_the_process_is_the_same_and_so_is_the_lead() {
     // The configuration may name the process, and nobody saw the session of before.
     let world = team();
     let mut lead = Client::start(&world, CLEARED, &[]);
-    let pid = lead.child.id();
+    let pid = lead.process.pid();
     change(&world, |config| config["leadProcess"] = json!({ "pid": pid }));
     world.ok(&["--as", "bob", "send", "team-lead", "again"]);
     assert!(lead.prompt_says(&json!({})).contains("again"));

@@ -15,5 +15,6 @@ mod properties;
 mod reservations;
 mod resources;
 mod scope;
+mod sessions;
 mod spawning;
 mod transport;

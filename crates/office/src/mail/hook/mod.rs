@@ -14,6 +14,7 @@ mod withheld;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
+use atm_clients::claude::sessions::Activity;
 pub use atm_clients::hook::{HeldBy, Moment};
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
@@ -118,6 +119,9 @@ pub(crate) struct Record {
     pub(crate) held: Vec<String>,
     /// Whether its last turn has ended.
     pub(crate) rests: bool,
+    /// Whether its client asked its user for a permission, and nothing came after it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) asks: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -141,6 +145,7 @@ impl Record {
         let to_mark = moment != Moment::Works && !self.presented.is_empty();
         moment != Moment::Begins
             && !to_mark
+            && !self.asks
             && self.rests == matches!(moment, Moment::Stops { .. })
             && self.has_seen(mailbox)
     }
@@ -180,6 +185,9 @@ impl Team<'_> {
         if moment == Moment::BeginsSilently {
             return forget_presented(&mailbox, &note);
         }
+        if moment == Moment::Asks {
+            return note_asking(&mailbox, &note);
+        }
         office.complete_for_hook(team, who);
         let last = Record::read(&note)?;
         if last.as_ref().is_some_and(|record| record.is_idle(moment, &mailbox)) {
@@ -193,7 +201,7 @@ impl Team<'_> {
         let turn = mailbox.turn()?;
         // The previous holder of the lock may have presented it.
         let before = Record::read(&note)?;
-        let mut record = before.clone().unwrap_or_default();
+        let mut record = Record { asks: false, ..before.clone().unwrap_or_default() };
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
         self.take_over_frames(who, session, &mailbox, &mut record)?;
         if moment == Moment::Begins {
@@ -287,8 +295,20 @@ impl Team<'_> {
 impl Office {
     /// Whether a conversation waits for its next turn, as far as its client's hooks tell.
     pub(crate) fn conversation_rests(&self, team: &TeamName, who: &MemberName, session: &str) -> bool {
+        self.hooked_activity(team, who, session) == Some(Activity::Idle)
+    }
+
+    /// What a conversation does, as far as its client's hooks tell.
+    pub(crate) fn hooked_activity(
+        &self,
+        team: &TeamName,
+        who: &MemberName,
+        session: &str,
+    ) -> Option<Activity> {
         let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
-        Record::read(&note).is_ok_and(|record| record.is_some_and(|record| record.rests))
+        let record = Record::read(&note).ok()??;
+        let idle = record.rests.then_some(Activity::Idle);
+        if record.asks { Some(Activity::waits_for_permission()) } else { idle }
     }
 
     /// The receipts of all that is before a model, in any conversation of the mailbox's owner, and not marked as read.
@@ -327,6 +347,14 @@ fn forget_presented(mailbox: &Mailbox, note: &SessionNote) -> Result<Hooked, Off
     if let Some(record) = Record::read(note)? {
         Record { held: record.held, ..Record::default() }.write(note)?;
     }
+    Ok(Hooked::default())
+}
+
+/// The client asks for a permission: its user is needed, and the mail can wait.
+fn note_asking(mailbox: &Mailbox, note: &SessionNote) -> Result<Hooked, OfficeError> {
+    let _turn = mailbox.turn()?;
+    let record = Record::read(note)?.unwrap_or_default();
+    Record { asks: true, rests: false, ..record }.write(note)?;
     Ok(Hooked::default())
 }
 

@@ -23,6 +23,7 @@ use crate::people::exits::open_panes;
 use crate::people::pane::{Life, PaneHost, PaneRef};
 use crate::people::probe::{Agent, Nameless};
 use crate::people::process::{Fate, fate_by};
+use crate::sessions::{Live, Registered, is_team};
 use crate::trail::transcript::{Conversations, Ties};
 
 /// What a member does at the end of its conversation may come this much later than its last entry.
@@ -46,6 +47,8 @@ pub(crate) struct Surroundings {
     pub(super) nameless: OnceLock<Vec<Nameless>>,
     /// The conversations of the team.
     pub(super) conversations: OnceLock<Conversations>,
+    /// The sessions that were noted, and those that run: of the team of sessions alone.
+    pub(super) register: OnceLock<(Vec<Registered>, Vec<Live>)>,
     /// The conversations that hooks were called in.
     pub(super) ties: OnceLock<Ties>,
     /// The processes that earlier looks found, by `NAME@TEAM`.
@@ -184,6 +187,10 @@ impl Office {
             stalled: stamp(traces.stalled),
             elsewhere: None,
         };
+        if is_team(team) {
+            (signs.session, signs.own) = self.signs_of_folder(team, member, around);
+            return signs;
+        }
         if !signs.is_settled() && !around.is_lead(member) && !lives_in_lead(member) {
             let spoken = self.spoken(team, config, member, around);
             signs.own = self.own_process(team, config, member, spoken.as_ref(), around);

@@ -4,6 +4,7 @@
 //! weighs them by strength and age. All that depends on somebody being there asks here; a send only where the
 //! configuration calls its recipient inactive, or does not know it.
 
+mod folder;
 mod gather;
 mod own;
 mod round;

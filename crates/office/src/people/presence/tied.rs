@@ -36,14 +36,14 @@ impl Tied {
 
 /// What is known of the process that called our hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Caller {
+pub(super) enum Caller {
     Runs(u64),
     Ended(u64),
     Unknown,
 }
 
 /// Whether the client of a conversation runs, its process, and what says so.
-fn judge(
+pub(super) fn judge(
     title: &str,
     session: &str,
     openness: Openness,
@@ -89,12 +89,12 @@ impl Office {
             None => Caller::Unknown,
         };
         let (is_running, pid, what) = judge(tie.client()?.title(), &tie.session, tie.openness(), caller)?;
-        let rests = || {
+        let does = || {
             let name = MemberName::parse(&member.name).ok()?;
-            self.conversation_rests(team, &name, &tie.session).then_some(Activity::Idle)
+            self.hooked_activity(team, &name, &tie.session)
         };
         let went_on = tie.transcript().map(|transcript| Stamp::from_millis(transcript.changed_at));
-        let activity = if is_running { rests() } else { None };
+        let activity = if is_running { does() } else { None };
         Some(Tied { is_running, what, pid, activity, went_on })
     }
 }

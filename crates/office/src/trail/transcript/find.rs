@@ -41,6 +41,9 @@ impl Conversations {
 impl Office {
     /// The conversations of a team. One that is gone has no configuration.
     pub(crate) fn conversations(&self, team: &TeamName, config: Option<&TeamConfig>) -> Conversations {
+        if sessions::is_team(team) {
+            return self.conversations_of_sessions(config);
+        }
         let mut found = self.conversations_in_tree(team, config);
         for (member, ties) in self.ties(team).iter() {
             for transcript in ties.iter().filter_map(Tie::transcript) {

@@ -14,6 +14,9 @@ const SOON: Duration = Duration::from_secs(60);
 /// What was pushed in a turn is in the client's queue by then.
 const PUSHED: Duration = Duration::from_secs(4);
 
+/// What the screen of a client shows that takes words.
+const PROMPTS: [&str; 2] = ["❯", "> "];
+
 pub(super) struct State {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -130,11 +133,13 @@ fn killed(start: &Start<'_>) -> Result<Outcome> {
     scene.model.release(1)?;
     let resumed = Instant::now();
     scene.resume()?;
-    // Mail that a hook puts before the model at the start is seen with the first turn.
-    if !comes_true(SOON, || Ok(scene.shown(&sent[0].text) > 0)).unwrap_or(false) {
-        scene.terminal.enter("Anything new?")?;
+    if scene.pushes() {
+        let mut outcome = accounted(&scene, &sent, Some(resumed))?;
+        outcome.note = "from the start of the resumed session on";
+        return Ok(outcome);
     }
-    let mut outcome = accounted(&scene, &sent, Some(resumed))?;
-    outcome.note = "from the start of the resumed session on";
-    Ok(outcome)
+    // Mail that a hook puts before the model at the start is seen with the first turn.
+    comes_true(SOON, || Ok(PROMPTS.iter().any(|prompt| scene.terminal.screen().contains(prompt))))?;
+    let from = let_in(&scene)?;
+    accounted(&scene, &sent, from)
 }

@@ -1,0 +1,270 @@
+//! The way of a letter: to a member of a team, or to a session by its name, its folder or an alias.
+//!
+//! | the recipient is | it goes to |
+//! |---|---|
+//! | a path, or the last parts of one | a session |
+//! | `NAME@sessions` | a session |
+//! | `NAME@TEAM` | a member of that team |
+//! | `NAME`, and a team was named | a member of that team |
+//! | `NAME`, and the team that is meant has one of that name | that member |
+//! | `NAME` otherwise | a session |
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use atm_wire::{Address, MemberName, NameError, TeamName};
+use serde_json::{Map, Value};
+
+use super::{is_team, team_name};
+use crate::error::OfficeError;
+use crate::mail::send::{Letter, SendOptions, Sent};
+use crate::office::{Office, USER};
+use crate::team::Team;
+
+/// A recipient, as somebody wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recipient {
+    /// A name, with or without a team.
+    Address(Address),
+    /// A folder: a path, or the last parts of one.
+    Folder(String),
+}
+
+impl Recipient {
+    /// A path that begins here or at home, whole. The last parts of one are left as they are.
+    #[must_use]
+    pub fn within(self, cwd: &Path, home: Option<&Path>) -> Self {
+        let Self::Folder(folder) = self else { return self };
+        let whole = match (folder.split('/').next().unwrap_or_default(), home) {
+            ("." | "..", _) => cwd.join(&folder),
+            ("~", Some(home)) => home.join(folder.trim_start_matches("~/")),
+            _ => return Self::Folder(folder.trim_end_matches('/').to_owned()),
+        };
+        Self::Folder(whole.canonicalize().unwrap_or(whole).display().to_string())
+    }
+}
+
+impl FromStr for Recipient {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let is_path = text.contains('/') && !text.contains('@') || matches!(text, "." | "..");
+        if is_path && !text.chars().any(char::is_control) {
+            return Ok(Self::Folder(text.to_owned()));
+        }
+        text.parse().map(Self::Address)
+    }
+}
+
+impl fmt::Display for Recipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Folder(folder) => f.write_str(folder),
+        }
+    }
+}
+
+/// Who sends, as far as a front knows it.
+#[derive(Debug)]
+pub struct Sender {
+    /// The team that is meant, or why none is.
+    pub team: Result<TeamName, OfficeError>,
+    /// Somebody named that team for this letter: no session is meant.
+    pub names_team: bool,
+    /// Somebody said in whose name it is sent.
+    pub is_named: bool,
+    /// The session that the front was called in.
+    pub session: Option<String>,
+}
+
+/// Where a letter goes.
+#[derive(Debug)]
+pub struct Route<'a> {
+    /// The sender's team.
+    pub team: Team<'a>,
+    /// The mailbox of the session that sends, where nobody was named and it writes to another session.
+    pub from: Option<MemberName>,
+    /// The recipient.
+    pub to: Address,
+    /// The session that it is for, if one was named.
+    pub session: Option<String>,
+}
+
+impl Route<'_> {
+    /// A letter that goes there.
+    pub fn letter(&self, text: impl Into<String>) -> Letter {
+        Letter { session: self.session.clone(), ..Letter::new(self.to.clone(), text) }
+    }
+
+    /// Asks who is there: a payload of type `kind` with `data`, and an id that the answer will carry.
+    pub fn request(
+        &self,
+        from: &MemberName,
+        kind: &str,
+        data: Map<String, Value>,
+        options: SendOptions,
+    ) -> Result<(String, Sent), OfficeError> {
+        self.team.request_by(from, self.letter(""), (kind, data), options)
+    }
+}
+
+impl Office {
+    /// Where a letter goes; an error with the nearest names, or with those that may be meant. `creates` says that an inbox is
+    /// made for a name that nobody has: then no session is meant.
+    pub fn route(&self, sender: Sender, to: Recipient, creates: bool) -> Result<Route<'_>, OfficeError> {
+        let to = match to {
+            Recipient::Folder(folder) => return self.route_to_session(sender, &folder),
+            Recipient::Address(to) => Address { team: self.called_team(to.team)?, ..to },
+        };
+        let is_user = to.name.as_str() == USER;
+        let is_session = |team: Option<&TeamName>| team.is_some_and(is_team) && !is_user && !creates;
+        if is_session(to.team.as_ref()) {
+            return self.route_to_session(sender, to.name.as_str());
+        }
+        let may_be_session = to.team.is_none() && !sender.names_team && !is_user && !creates;
+        let team = match (sender.team, &to.team) {
+            (Err(OfficeError::WhichTeam { .. }), Some(team)) => team.clone(),
+            (Err(error), None) if may_be_session && is_about_no_team(&error) => {
+                if !self.knows_sessions() {
+                    return Err(error);
+                }
+                return self.route_to_session(Sender { team: Err(error), ..sender }, to.name.as_str());
+            }
+            // The mailboxes alone: each is a session's, by whichever name.
+            (Ok(team), None) if is_session(Some(&team)) => {
+                let sender = Sender { team: Ok(team), ..sender };
+                return self.route_to_session(sender, to.name.as_str());
+            }
+            (team, _) => team?,
+        };
+        let handle = self.team(&team)?;
+        let is_member =
+            || handle.config().member(to.name.as_str()).is_some() || handle.mailbox(&to.name).exists();
+        if !may_be_session || is_member() {
+            return Ok(Route { team: handle, from: None, to, session: None });
+        }
+        let sender = Sender { team: Ok(team), ..sender };
+        self.route_to_session(sender, to.name.as_str()).map_err(|error| match error {
+            OfficeError::NoSession { nearest: sessions, .. } => {
+                let none = self.no_member(handle.name(), handle.config(), to.name.as_str());
+                with_nearest(none, sessions)
+            }
+            error => error,
+        })
+    }
+
+    /// From the one that is named, from the session that sends, or from the person at the keyboard.
+    fn route_to_session(&self, sender: Sender, wanted: &str) -> Result<Route<'_>, OfficeError> {
+        let (to, session) = self.session_address(wanted)?;
+        if sender.is_named {
+            let team = match sender.team {
+                Err(error) if is_about_no_team(&error) => team_name(),
+                team => team?,
+            };
+            return Ok(Route { team: self.team(&team)?, from: None, to, session });
+        }
+        let own = sender.session.map(|session| self.mailbox_of_session(&session));
+        let from = own.transpose()?.flatten();
+        Ok(Route { team: self.team(&team_name())?, from, to, session })
+    }
+
+    /// A recipient's team, which may be called as other commands call it.
+    fn called_team(&self, team: Option<TeamName>) -> Result<Option<TeamName>, OfficeError> {
+        let choose = |team: TeamName| {
+            if is_team(&team) { Ok(team) } else { self.choose_team(Some(team.as_str()), Path::new("")) }
+        };
+        team.map(choose).transpose()
+    }
+}
+
+fn is_about_no_team(error: &OfficeError) -> bool {
+    matches!(error, OfficeError::NoTeams { .. } | OfficeError::WhichTeam { .. })
+}
+
+/// The same error with more names that may be meant.
+fn with_nearest(error: OfficeError, more: Vec<String>) -> OfficeError {
+    match error {
+        OfficeError::NoMember { team, wanted, mut nearest } => {
+            nearest.extend(more);
+            OfficeError::NoMember { team, wanted, nearest }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::people::members::MemberPlan;
+    use crate::people::teams::TeamPlan;
+
+    /// As whom a letter goes where: `from>to@team`, or the error's code and the names in it.
+    fn way(office: &Office, team: Option<&str>, to: &str, creates: bool) -> String {
+        let chosen = office.choose_team(team, Path::new("/"));
+        let sender = Sender { team: chosen, names_team: team.is_some(), is_named: false, session: None };
+        match to.parse().map_err(Into::into).and_then(|to| office.route(sender, to, creates)) {
+            Ok(Route { team, to, .. }) => {
+                format!("{}>{}@{}", team.name(), to.name, to.team.as_ref().unwrap_or(team.name()))
+            }
+            Err(error) => match &error {
+                OfficeError::NoMember { nearest, .. } | OfficeError::NoSession { nearest, .. } => {
+                    format!("{} {}", error.code(), nearest.join(" "))
+                }
+                _ => error.code().to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_letter_goes_to_a_member_where_one_is_meant_and_else_to_a_session() {
+        let env = atm_support::TestEnv::new();
+        let office = Office::new(env.store_root(), env.store_state());
+        let folder = |name: &str| {
+            let folder = env.root().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            folder.canonicalize().unwrap()
+        };
+        assert_eq!(way(&office, None, "shop", false), "no_teams", "nobody ever wrote to anybody");
+        for name in ["a/shop", "b/bob"] {
+            office.set_session_alias(&name.replace('/', "-"), &folder(name)).unwrap();
+        }
+        let shop = folder("a/shop").display().to_string();
+        for (to, expected) in [
+            ("a-shop", "sessions>shop@sessions"),
+            ("shop", "sessions>shop@sessions"),
+            (&shop, "sessions>shop@sessions"),
+            ("shop@sessions", "sessions>shop@sessions"),
+            ("shopp", "no_such_session shop a-shop"),
+            ("user", "sessions>user@sessions"),
+            ("bob@dev", "no_such_team"),
+        ] {
+            assert_eq!(way(&office, None, to, false), expected, "{to}");
+        }
+        let dev = office.create_team(&TeamPlan::new("dev", "dev")).unwrap();
+        office.add_member(&dev, &MemberPlan::new("bob")).unwrap();
+        for (team, to, creates, expected) in [
+            (None, "bob", false, "dev>bob@dev"),
+            (None, "bob@dev", false, "dev>bob@dev"),
+            (None, "bob@sessions", false, "sessions>bob@sessions"),
+            (None, "b/bob", false, "sessions>bob@sessions"),
+            (None, "shop", false, "sessions>shop@sessions"),
+            (None, "shop@dev", false, "dev>shop@dev"),
+            (None, "shop", true, "dev>shop@dev"),
+            (None, "user", false, "dev>user@dev"),
+            (None, "shopp", false, "no_such_member shop a-shop"),
+            (Some("dev"), "bob", false, "dev>bob@dev"),
+            // Who is meant by a name in a named team is the team's to say.
+            (Some("dev"), "shop", false, "dev>shop@dev"),
+            (Some("dev"), "a/shop", false, "sessions>shop@sessions"),
+            (Some("sessions"), "shop", false, "sessions>shop@sessions"),
+        ] {
+            assert_eq!(way(&office, team, to, creates), expected, "{team:?} {to} {creates}");
+        }
+        office.create_team(&TeamPlan::new("ops", "ops")).unwrap();
+        assert_eq!(way(&office, None, "shop", false), "sessions>shop@sessions", "no team is meant");
+        assert_eq!(way(&office, None, "bob@dev", false), "dev>bob@dev");
+        assert_eq!(way(&office, None, "zzz", false), "no_such_session ");
+    }
+}
