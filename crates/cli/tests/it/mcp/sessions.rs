@@ -28,8 +28,8 @@ fn a_session_writes_to_another_and_answers_what_it_was_sent_by_tools() {
     assert_eq!(sent["message"], "queued for api", "{sent}");
     let track = world.json(&["track", sent["id"].as_str().unwrap()]);
     assert_eq!((&track["from"], &track["team"]), (&json!("shop"), &json!("sessions")), "{track}");
-    let asked = world.json(&["send", "shop", "is the build green?"]);
-    let id = asked["id"].as_str().unwrap();
+    let question = world.json(&["send", "shop", "is the build green?"]);
+    let id = question["id"].as_str().unwrap();
     wait_until("it is seen", || world.json(&["track", id])["stage"] == "seen");
     let acked = server.call("ack", json!({ "message_id": id }));
     assert_eq!(acked["success"], true, "{acked}");
