@@ -18,7 +18,7 @@ fn whichever_call_was_the_last_the_letter_is_there_once_and_its_receipts_come_ho
             calls <= last
         };
         // As much of one round as it lives for; what is in memory is lost with it.
-        let _ = (|| {
+        let mut round = || {
             if !goes_on() {
                 return;
             }
@@ -39,7 +39,8 @@ fn whichever_call_was_the_last_the_letter_is_there_once_and_its_receipts_come_ho
                 return;
             }
             laptop.confirm(&desk, &receipts[..1]);
-        })();
+        };
+        round();
         laptop.restart();
         desk.restart();
         desk.forget_cursor();

@@ -1,7 +1,7 @@
 //! Machines, and the calls that a bridge makes between them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(crate) fn name(name: &str) -> MemberName {
 impl Machine {
     pub(crate) fn new(machine: &str, members: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let office = open(folder.path().to_owned());
+        let office = open(folder.path());
         office.create_team(&TeamPlan::new(TEAM, "over machines")).unwrap();
         for member in members {
             office.add_member(&team(), &MemberPlan::new(member)).unwrap();
@@ -47,7 +47,7 @@ impl Machine {
 
     /// The same machine after all its processes died: what was in memory is gone.
     pub(crate) fn restart(&mut self) {
-        self.office = open(self.folder.path().to_owned());
+        self.office = open(self.folder.path());
     }
 
     pub(crate) fn send(&self, from: &str, to: &str, text: &str) -> Sent {
@@ -141,7 +141,7 @@ impl Machine {
     }
 }
 
-fn open(folder: PathBuf) -> Office {
+fn open(folder: &Path) -> Office {
     let times = LockTimes { wait: Duration::from_millis(300), ..LockTimes::default() };
     Office::new(Root::new(folder.join("root")), State::new(folder.join("state")))
         .with_lock_times(times)
