@@ -1,7 +1,7 @@
 //! Peers: members and sessions of other clients in Claude Code's own list of agents.
 //!
 //! The list has one entry for each process, so each peer has one: a small program that listens for it, takes what is written
-//! to it into the ledger, and takes its entry away at its end, which comes with the daemon's. [`Keeper`] starts and ends them;
+//! to it into the ledger, and takes its entry away at its end, which comes with the daemon's. `Keeper` starts and ends them;
 //! [`serve`] is what they do.
 
 mod children;
