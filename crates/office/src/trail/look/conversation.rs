@@ -74,7 +74,12 @@ impl Office {
             }
             ties.of(who.as_str()).last()?.transcript()
         };
-        if !self.books.exist() || conversation().is_none() {
+        let is_expected = if sessions::is_team(team) {
+            self.registered_session(session).is_some()
+        } else {
+            !ties.of(who.as_str()).is_empty()
+        };
+        if !self.books.exist() || !is_expected {
             return Ok(());
         }
         // What the ledger does not know yet would be passed over for good.
@@ -82,7 +87,8 @@ impl Office {
         let inbox = self.inbox_key(team, who);
         for wait in LATE_BY {
             thread::sleep(wait);
-            let Some(transcript) = conversation() else { return Ok(()) };
+            // In a first turn there may be no file yet.
+            let Some(transcript) = conversation() else { continue };
             let transcripts = [transcript];
             let gains = self.read_conversations(&inbox, &transcripts)?;
             self.prove_seen(team, &inbox, &transcripts, gains)?;
