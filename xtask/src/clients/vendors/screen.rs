@@ -81,6 +81,8 @@ impl Course<'_> {
 
     fn cleared(&mut self, terminal: &Terminal, clear: &str) -> Result<Outcome> {
         terminal.enter(clear)?;
+        // What is typed while a client draws its screen anew is lost. Some leave the words of before in sight.
+        comes_true(WRITTEN, || Ok(!terminal.screen().contains("Tell me what is new.")))?;
         self.model.forget();
         let mail = self.send()?;
         let begun = Instant::now();
