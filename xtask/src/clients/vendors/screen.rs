@@ -20,6 +20,9 @@ const TURN: Duration = Duration::from_secs(60);
 /// What a client writes after its turn is written by then.
 const WRITTEN: Duration = Duration::from_secs(30);
 
+/// A screen that did not change for so long is drawn.
+const QUIET: Duration = Duration::from_millis(500);
+
 impl Course<'_> {
     /// All of them; none for a client that has a part of its own.
     pub(super) fn in_terminal(&mut self) -> Vec<Tried> {
@@ -82,7 +85,14 @@ impl Course<'_> {
     fn cleared(&mut self, terminal: &Terminal, clear: &str) -> Result<Outcome> {
         terminal.enter(clear)?;
         // What is typed while a client draws its screen anew is lost. Some leave the words of before in sight.
-        comes_true(WRITTEN, || Ok(!terminal.screen().contains("Tell me what is new.")))?;
+        let (mut drawn, mut since) = (String::new(), Instant::now());
+        comes_true(WRITTEN, || {
+            let screen = terminal.screen();
+            if screen != drawn {
+                (drawn, since) = (screen, Instant::now());
+            }
+            Ok(!drawn.contains("Tell me what is new.") && since.elapsed() >= QUIET)
+        })?;
         self.model.forget();
         let mail = self.send()?;
         let begun = Instant::now();
