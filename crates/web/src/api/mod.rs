@@ -10,6 +10,7 @@ mod paging;
 #[cfg(test)]
 mod tests;
 
+use act::{care, decide, mail, tasks};
 use axum::Router;
 use serde_json::{Map, Value};
 use utoipa_axum::router::OpenApiRouter;
@@ -31,22 +32,22 @@ pub(crate) fn router(schemas: &Map<String, Value>) -> (Router<App>, String) {
         .routes(routes!(look::search))
         .routes(routes!(look::log))
         .routes(routes!(look::stats))
-        .routes(routes!(look::tasks, act::create_task))
-        .routes(routes!(look::task, act::change_task))
+        .routes(routes!(look::tasks, tasks::create_task))
+        .routes(routes!(look::task, tasks::change_task))
         .routes(routes!(look::pending))
         .routes(routes!(look::plans))
-        .routes(routes!(act::send))
-        .routes(routes!(act::reply))
-        .routes(routes!(act::ack))
-        .routes(routes!(act::read))
-        .routes(routes!(act::recall))
-        .routes(routes!(act::claim))
-        .routes(routes!(act::decide_plan))
-        .routes(routes!(act::request_shutdown))
-        .routes(routes!(act::decide_shutdown))
-        .routes(routes!(act::wake))
-        .routes(routes!(act::archive))
-        .routes(routes!(act::mute))
+        .routes(routes!(mail::send))
+        .routes(routes!(mail::reply))
+        .routes(routes!(mail::ack))
+        .routes(routes!(mail::read))
+        .routes(routes!(mail::recall))
+        .routes(routes!(tasks::claim))
+        .routes(routes!(decide::decide_plan))
+        .routes(routes!(decide::request_shutdown))
+        .routes(routes!(decide::decide_shutdown))
+        .routes(routes!(care::wake))
+        .routes(routes!(care::archive))
+        .routes(routes!(care::mute))
         .routes(routes!(event::events))
         .routes(routes!(health::health))
         .routes(routes!(health::metrics))
