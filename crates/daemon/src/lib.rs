@@ -28,10 +28,11 @@ mod visit;
 mod watching;
 mod workers;
 
+pub use atm_store::Holder;
 pub use daemon::{Chores, Daemon, Ended, Settings};
 pub use error::DaemonError;
 pub use last::{LastRun, Stopped};
-pub use lock::{Holder, holder};
+pub use lock::holder;
 pub use panics::{Panic, begin_again};
 pub use settings::SettingsFiles;
 pub use status::{Check, Status, Trouble};

@@ -1,51 +1,33 @@
-//! The one bridge of a state folder: who holds the lock is it. The system takes the lock back when its process dies.
+//! The one bridge of a state folder, and how it wakes those who wait for it.
 
-use std::fs::{File, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::disk;
-use crate::error::{IoContext, StoreError};
+use crate::error::StoreError;
 use crate::files::Staged;
 use crate::paths::{State, create_private_folders};
+use crate::sole::{Holder, Sole};
 
-/// A bridge that was killed has the lock until the system has taken it back, and those who ask for it share it for a moment.
-const PATIENCE: Duration = Duration::from_secs(2);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-
-/// The lock, for as long as it lives.
+/// The lock of the bridge, for as long as it lives.
 #[derive(Debug)]
 pub struct Serving {
-    _file: File,
+    _lock: Sole,
 }
 
 impl Serving {
     /// Takes it; `None` if another process has it.
     pub fn take(state: &State) -> Result<Option<Self>, StoreError> {
-        let folder = state.bridge();
-        create_private_folders(&folder)?;
-        let path = folder.join("lock");
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = disk::open(&options, &path).doing("open", &path)?;
-        let begun = Instant::now();
-        loop {
-            match disk::try_lock(&file) {
-                Ok(()) => return Ok(Some(Self { _file: file })),
-                Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => return Ok(None),
-                Err(TryLockError::WouldBlock) => thread::sleep(LOOK_EVERY),
-                Err(TryLockError::Error(cause)) => return Err(cause).doing("lock", &path),
-            }
-        }
+        create_private_folders(&state.bridge())?;
+        Ok(Sole::take(&lock(state))?.ok().map(|lock| Self { _lock: lock }))
     }
 
     /// Whether a process has it.
     pub fn is_taken(state: &State) -> bool {
-        let Ok(file) = disk::open_to_read(state.bridge().join("lock")) else { return false };
-        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        Holder::of(&lock(state)) != Holder::Nobody
     }
+}
+
+fn lock(state: &State) -> PathBuf {
+    state.bridge().join("lock")
 }
 
 /// Wakes those who wait for what a bridge brings into the ledger: a ledger itself gives no event that a reader of it would

@@ -6,11 +6,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atm_store::State;
+use atm_store::{Holder, State};
 
 use super::{Answer, Ask, LONGEST, PROTOCOL, Question, socket};
 use crate::error::{DaemonError, Doing as _};
-use crate::lock::{Holder, holder};
+use crate::lock::holder;
 use crate::status::Status;
 
 /// How long a daemon may take to answer.
