@@ -12,6 +12,17 @@ use crate::server::Server;
 
 const HAS: &str = "return document.querySelector('main').textContent.includes";
 
+/// Opens one's own mail, turns actions on and selects the first message.
+fn pick_first_of_own_mail(browser: &Browser, server: &Server) {
+    browser.open(&format!("http://{}/teams/dev/inboxes/user", server.host));
+    browser.wait_until_live();
+    browser.press("tjx");
+    browser.wait_for(
+        "it is selected",
+        "return document.querySelectorAll('input[name=pick]:checked').length === 1",
+    );
+}
+
 #[test]
 fn a_message_of_another_process_appears_without_a_reload_and_its_stages_advance() {
     let server = Server::new();
@@ -90,13 +101,7 @@ fn actions_are_behind_a_switch_and_do_what_their_commands_do() {
     let plans = server.json(&["plan", "list"]);
     assert_eq!((&plans[0]["request"], &plans[0]["state"]), (&json!(request), &json!("approved")));
 
-    browser.open(&format!("http://{}/teams/dev/inboxes/user", server.host));
-    browser.wait_until_live();
-    browser.press("tjx");
-    browser.wait_for(
-        "it is selected",
-        "return document.querySelectorAll('input[name=pick]:checked').length === 1",
-    );
+    pick_first_of_own_mail(&browser, &server);
     browser.press("a");
     browser
         .wait_for("it is acknowledged", "return document.querySelector('#said').innerText.includes('done')");
@@ -158,13 +163,7 @@ fn what_is_muted_on_the_page_is_muted_for_every_front() {
     assert!(server.run(&["status"]).contains("1 muted: atm mute"), "{}", server.run(&["status"]));
 
     // Several at once, of one's own mail.
-    browser.open(&format!("http://{}/teams/dev/inboxes/user", server.host));
-    browser.wait_until_live();
-    browser.press("tjx");
-    browser.wait_for(
-        "it is selected",
-        "return document.querySelectorAll('input[name=pick]:checked').length === 1",
-    );
+    pick_first_of_own_mail(&browser, &server);
     browser.press("m");
     browser.wait_for(
         "it is marked",

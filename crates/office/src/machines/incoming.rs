@@ -249,16 +249,7 @@ impl<'a> Machines<'a> {
     }
 
     fn refusal(&self, letter: &Incoming, why: &str) -> Result<Receipt, OfficeError> {
-        Ok(Receipt {
-            id: letter.id.clone(),
-            team: letter.team.clone(),
-            to: letter.to.clone(),
-            for_machine: letter.machine.clone(),
-            stage: Stage::Failed,
-            at: self.office.now(),
-            evidence: Evidence::certain(format!("refused: {why}")),
-            origin: self.identity()?.origin,
-        })
+        self.failure((&letter.id, &letter.team, &letter.to, &letter.machine), &format!("refused: {why}"))
     }
 }
 

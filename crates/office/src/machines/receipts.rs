@@ -138,11 +138,20 @@ impl Machines<'_> {
 
     /// The receipt of a letter that cannot be carried, or that the other machine refused: it has failed.
     pub fn receipt_of_failure(&self, letter: &Outgoing, why: &str) -> Result<Receipt, OfficeError> {
+        self.failure((&letter.id, &letter.team, &letter.to, &letter.machine), why)
+    }
+
+    /// That something has failed here: its id, team, recipient, and the machine to tell.
+    pub(super) fn failure(
+        &self,
+        (id, team, to, machine): (&str, &TeamName, &str, &MachineName),
+        why: &str,
+    ) -> Result<Receipt, OfficeError> {
         Ok(Receipt {
-            id: letter.id.clone(),
-            team: letter.team.clone(),
-            to: letter.to.clone(),
-            for_machine: letter.machine.clone(),
+            id: id.to_owned(),
+            team: team.clone(),
+            to: to.to_owned(),
+            for_machine: machine.clone(),
             stage: Stage::Failed,
             at: self.office.now(),
             evidence: Evidence::certain(why),

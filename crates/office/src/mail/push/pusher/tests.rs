@@ -38,6 +38,18 @@ struct Double {
     refuses: bool,
 }
 
+impl Double {
+    fn idle() -> Self {
+        Self {
+            session: Some(SESSION.to_owned()),
+            doing: Doing::Nothing,
+            given: Vec::new(),
+            receipts: Vec::new(),
+            refuses: false,
+        }
+    }
+}
+
 impl Client for Double {
     fn process(&self) -> Process {
         let pid = u64::from(std::process::id());
@@ -81,13 +93,7 @@ impl Scene {
         fs::create_dir(&shop).unwrap();
         office.register_session(&arrival(&shop, SESSION)).unwrap();
         let (to, _) = office.session_address("shop").unwrap();
-        let client = Double {
-            session: Some(SESSION.to_owned()),
-            doing: Doing::Nothing,
-            given: Vec::new(),
-            receipts: Vec::new(),
-            refuses: false,
-        };
+        let client = Double::idle();
         let pusher = Pusher::new(&office, client, to.name, 8_000);
         Self { folder, office, clock, pusher }
     }
@@ -341,13 +347,7 @@ fn what_a_dead_process_pushed_is_settled_when_the_conversation_is_taken_up_again
 impl Scene {
     /// Another process that pushes into the same session.
     fn another(&self) -> Pusher<Double> {
-        let client = Double {
-            session: Some(SESSION.to_owned()),
-            doing: Doing::Nothing,
-            given: Vec::new(),
-            receipts: Vec::new(),
-            refuses: false,
-        };
+        let client = Double::idle();
         Pusher::new(&self.office, client, "shop".parse().unwrap(), 8_000)
     }
 
