@@ -161,8 +161,8 @@ async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
 async fn buckets(link: &Link, realm: &Realm) -> Vec<Check> {
     let names = Names::of(realm);
     let mut checks = Vec::new();
-    for bucket in [names.presence, names.machines] {
-        checks.push(match link.context().get_key_value(&bucket).await {
+    for (bucket, _) in names.buckets() {
+        checks.push(match link.context().get_key_value(bucket).await {
             Ok(_) => Check::good("bucket", bucket),
             Err(error) => {
                 Check::not(Outcome::Bad, "bucket", format!("{bucket}: {error}"), "run `atm bridge init`")

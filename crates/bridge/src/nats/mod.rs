@@ -1,11 +1,13 @@
 //! The server, by the client library: thin effects without decisions.
 
+mod bucket;
 pub mod connect;
 pub mod doctor;
 mod link;
 mod names;
 pub mod setup;
 
+pub use bucket::{Bucket, Found, Set};
 pub use connect::{Options, connect};
 pub use link::{Arrived, Fetched, Link, Stored};
 pub use names::Names;

@@ -11,6 +11,10 @@ pub struct Names {
     pub presence: String,
     /// The last announcement of each machine: entries stay.
     pub machines: String,
+    /// Where each member is at home: entries stay, and are replaced by compare-and-set.
+    pub homes: String,
+    /// The tasks of shared teams, the same way.
+    pub tasks: String,
     /// Envelopes that are larger than the server takes in one message.
     pub objects: String,
 }
@@ -22,8 +26,15 @@ impl Names {
             stream: format!("atm-{realm}"),
             presence: format!("atm-{realm}-presence"),
             machines: format!("atm-{realm}-machines"),
+            homes: format!("atm-{realm}-homes"),
+            tasks: format!("atm-{realm}-tasks"),
             objects: format!("atm-{realm}-objects"),
         }
+    }
+
+    /// The buckets, and whether their entries expire.
+    pub fn buckets(&self) -> [(&str, bool); 4] {
+        [(&self.presence, true), (&self.machines, false), (&self.homes, false), (&self.tasks, false)]
     }
 
     /// The durable consumer of a machine.

@@ -90,12 +90,12 @@ pub async fn init(
         NatsError::Missing { what: format!("stream {}", names.stream), why: why.to_string() }
     })?;
     made.push(Made { what: "stream", name: names.stream.clone(), is_new });
-    for (bucket, max_age) in [(&names.presence, PRESENCE_AGE), (&names.machines, Duration::ZERO)] {
+    for (bucket, expires) in names.buckets() {
         let is_new = context.get_key_value(bucket).await.is_err();
         if is_new {
-            make_bucket(context, bucket, max_age, limits).await?;
+            make_bucket(context, bucket, if expires { PRESENCE_AGE } else { Duration::ZERO }, limits).await?;
         }
-        made.push(Made { what: "bucket", name: bucket.clone(), is_new });
+        made.push(Made { what: "bucket", name: bucket.to_owned(), is_new });
     }
     let is_new = context.get_object_store(&names.objects).await.is_err();
     if is_new {
@@ -147,35 +147,36 @@ pub fn permissions(realm: &Realm, machine: &Machine) -> String {
     let names = Names::of(realm);
     let (stream, presence, machines) = (&names.stream, &names.presence, &names.machines);
     let (objects, consumer) = (&names.objects, Names::consumer(machine));
-    let publish = [
+    let mut publish = vec![
         subject::from_machine(realm, machine),
         subject::dead(realm, machine),
         format!("$KV.{presence}.{machine}"),
         format!("$KV.{machines}.{machine}"),
+        format!("$KV.{}.>", names.homes),
+        format!("$KV.{}.>", names.tasks),
         format!("$O.{objects}.>"),
         format!("$JS.API.STREAM.INFO.{stream}"),
         format!("$JS.API.STREAM.MSG.GET.{stream}"),
         format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}"),
         format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
         format!("$JS.ACK.{stream}.{consumer}.>"),
-        format!("$JS.API.STREAM.INFO.KV_{presence}"),
-        format!("$JS.API.STREAM.INFO.KV_{machines}"),
-        format!("$JS.API.DIRECT.GET.KV_{presence}.>"),
-        format!("$JS.API.DIRECT.GET.KV_{machines}.>"),
         format!("$JS.API.STREAM.INFO.OBJ_{objects}"),
         format!("$JS.API.STREAM.MSG.GET.OBJ_{objects}"),
         format!("$JS.API.DIRECT.GET.OBJ_{objects}.>"),
-        format!("$JS.API.CONSUMER.CREATE.KV_{presence}"),
-        format!("$JS.API.CONSUMER.CREATE.KV_{presence}.>"),
-        format!("$JS.API.CONSUMER.CREATE.KV_{machines}"),
-        format!("$JS.API.CONSUMER.CREATE.KV_{machines}.>"),
         format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}"),
         format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}.>"),
-        format!("$JS.API.CONSUMER.DELETE.KV_{presence}.>"),
-        format!("$JS.API.CONSUMER.DELETE.KV_{machines}.>"),
         format!("$JS.API.CONSUMER.DELETE.OBJ_{objects}.>"),
         "$JS.FC.>".to_owned(),
     ];
+    for (bucket, _) in names.buckets() {
+        publish.extend([
+            format!("$JS.API.STREAM.INFO.KV_{bucket}"),
+            format!("$JS.API.DIRECT.GET.KV_{bucket}.>"),
+            format!("$JS.API.CONSUMER.CREATE.KV_{bucket}"),
+            format!("$JS.API.CONSUMER.CREATE.KV_{bucket}.>"),
+            format!("$JS.API.CONSUMER.DELETE.KV_{bucket}.>"),
+        ]);
+    }
     let subscribe = [format!("{}.>", super::connect::inbox_prefix(realm, machine))];
     let list = |subjects: &[String]| {
         subjects.join(

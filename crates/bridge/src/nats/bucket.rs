@@ -1,0 +1,67 @@
+//! A bucket whose entries are replaced by compare-and-set: of any number of machines that change an entry at once, one does.
+
+use async_nats::jetstream::kv::{self, Operation, UpdateErrorKind};
+
+use super::{Link, NatsError};
+
+/// A bucket of the realm, as it was opened.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    store: kv::Store,
+}
+
+/// An entry as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What was put there.
+    pub value: Vec<u8>,
+    /// Which version of the entry this is: what [`Bucket::set`] expects to replace.
+    pub revision: u64,
+}
+
+/// What came of replacing an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Set {
+    /// It is replaced, and has this revision now.
+    Done(u64),
+    /// Another revision was there: nothing is changed.
+    Lost,
+}
+
+impl Bucket {
+    /// Opens a bucket that `init` has made.
+    pub async fn open(link: &Link, name: &str) -> Result<Self, NatsError> {
+        let store = link.context().get_key_value(name).await;
+        let store = store
+            .map_err(|why| NatsError::Missing { what: format!("bucket {name}"), why: why.to_string() })?;
+        Ok(Self { store })
+    }
+
+    /// Tells this bucket from a later one of its name, made after this one was lost.
+    pub fn identity(&self) -> String {
+        self.store.stream.cached_info().created.unix_timestamp_nanos().to_string()
+    }
+
+    /// One entry, if there is one.
+    pub async fn get(&self, key: &str) -> Result<Option<Found>, NatsError> {
+        let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
+        let entry = entry.filter(|entry| entry.operation == Operation::Put);
+        Ok(entry.map(|entry| Found { value: entry.value.to_vec(), revision: entry.revision }))
+    }
+
+    /// Replaces an entry if it still has this revision; 0 makes one that never was there. After an error it is not known
+    /// whether it was replaced: read it again.
+    pub async fn set(&self, key: &str, value: Vec<u8>, revision: u64) -> Result<Set, NatsError> {
+        match self.store.update(key, value.into(), revision).await {
+            Ok(revision) => Ok(Set::Done(revision)),
+            Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Ok(Set::Lost),
+            Err(error) => Err(NatsError::request("replace an entry of a bucket")(&error)),
+        }
+    }
+
+    /// The last version of every entry, and each later one as it comes.
+    pub async fn watch(&self) -> Result<kv::Watch, NatsError> {
+        let watch = self.store.watch_with_history(">").await;
+        watch.map_err(|why| NatsError::request("listen to a bucket")(&why))
+    }
+}
