@@ -102,6 +102,8 @@ pub struct Applied {
 pub struct Failure {
     /// The message.
     pub id: String,
+    /// The epoch of the sender's log in which it has that number.
+    pub epoch: String,
     /// Its number in the sender's log.
     pub n: u64,
     /// Why.

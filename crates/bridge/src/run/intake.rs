@@ -126,7 +126,8 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'s
                 return Err(None);
             }
             if header.n > 0 {
-                shared.engine.send(Input::Poison { from: header.from, n: header.n, why });
+                let (from, epoch, n) = (header.from, header.epoch, header.n);
+                shared.engine.send(Input::Poison { from, epoch, n, why });
             }
             Err(Some("unreadable"))
         }

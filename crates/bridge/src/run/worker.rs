@@ -57,6 +57,8 @@ pub enum Input {
     Poison {
         /// The sender.
         from: Machine,
+        /// The epoch of its log.
+        epoch: String,
         /// The letter's number.
         n: u64,
         /// Why.
@@ -218,8 +220,8 @@ impl Worker {
                 self.places_again = true;
             }
             Input::Refused(why, from) => self.engine.count_refused(why, &from),
-            Input::Poison { from, n, why } => {
-                let post = self.engine.failure(&from, n, "", &why, now());
+            Input::Poison { from, epoch, n, why } => {
+                let post = self.engine.failure(&from, &epoch, n, "", &why, now());
                 self.post(vec![post]);
             }
             Input::Lag(count, offset) => self.status.set_lag(count, offset),

@@ -1,0 +1,72 @@
+//! One engine, call by call, where the simulation would need luck.
+
+use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket};
+use atm_bridge::envelope::{Body, Envelope, Failure, Header};
+use atm_bridge::local::Local;
+use atm_bridge::name::Machine;
+use atm_bridge::protocol::{Position, StreamView};
+use atm_wire::Stamp;
+
+use crate::sim::ledger::Shared;
+
+const NOW: i64 = 1_800_000_000_000;
+
+fn at(seconds: i64) -> Stamp {
+    Stamp::from_millis(NOW + seconds * 1000)
+}
+
+fn hub() -> Machine {
+    "hub".parse().unwrap()
+}
+
+fn stream(last: u64, asked: i64) -> StreamView {
+    StreamView { stream: "s".into(), first: 1, last, at: at(asked) }
+}
+
+/// The bridge of laptop, in epoch `e`; it trusts hub.
+fn laptop(ledger: &Shared) -> Engine<Shared> {
+    let me =
+        Identity { realm: "home".parse().unwrap(), machine: "laptop".parse().unwrap(), epoch: "e".into() };
+    let mut engine = Engine::new(me, ledger.clone(), Memory::default());
+    engine.set_trusted([hub()]);
+    engine.set_stream(Some(stream(0, 0)));
+    engine
+}
+
+fn from_hub(epoch: &str, n: u64, body: Body) -> Envelope {
+    let header = Header {
+        realm: "home".parse().unwrap(),
+        from: hub(),
+        to: Some("laptop".parse().unwrap()),
+        epoch: epoch.into(),
+        n,
+        attempt: 1,
+        at: at(0),
+    };
+    Envelope { header, body }
+}
+
+/// Publishes what is due; the server has it from this number on.
+fn publish(engine: &mut Engine<Shared>, now: Stamp, first: u64) -> Vec<Post> {
+    let posts = engine.poll(now, 100).unwrap();
+    for (post, seq) in posts.iter().zip(first..) {
+        engine.published(&post.ticket, Some(Position { stream: "s".into(), seq }), now);
+    }
+    posts
+}
+
+#[test]
+fn a_failure_of_another_epochs_letter_fails_none_of_this_one() {
+    let ledger = Shared::default();
+    let n = ledger.0.borrow_mut().send("id-1".into(), "bob", &hub(), 0);
+    let mut engine = laptop(&ledger);
+    assert!(matches!(publish(&mut engine, at(0), 1)[0].ticket, Ticket::Letter { .. }));
+    // Hub could not read what had this number before laptop lost its log.
+    let failure = |epoch: &str| Failure { id: String::new(), epoch: epoch.into(), n, why: "?".into() };
+    let failed = |epoch: &str| from_hub("h", 0, Body::Failed(vec![failure(epoch)]));
+    engine.receive(vec![failed("before")], at(1));
+    assert_eq!(ledger.clone().outgoing(0, 9).unwrap().len(), 1);
+    assert_eq!(engine.outbox().len(), 1);
+    engine.receive(vec![failed("e")], at(1));
+    assert!(engine.outbox().is_empty());
+}
