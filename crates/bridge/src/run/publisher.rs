@@ -111,7 +111,10 @@ async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
 fn message_id(envelope: &Envelope, ticket: &Ticket) -> Option<String> {
     let (from, epoch) = (&envelope.header.from, &envelope.header.epoch);
     match ticket {
-        Ticket::Letter { n, attempt } => Some(format!("{from}-{epoch}-{n}-{attempt}")),
+        // A letter that was re-addressed is another one: its attempts begin anew.
+        Ticket::Letter { n, attempt } => {
+            Some(format!("{from}-{epoch}-{n}-{}-{attempt}", envelope.header.to.as_ref()?))
+        }
         Ticket::Receipts { to, upto, attempt } => {
             Some(format!("{from}-{epoch}-r-{to}-{}-{attempt}", subject::token(upto)))
         }
@@ -132,4 +135,40 @@ fn encode(shared: &Shared, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
     let key = shared.trust.borrow().key_of(to)?;
     let bytes = codec::encode(envelope, &shared.plan.key, shared.plan.seals.then_some(&key)).ok()?;
     Some((subject, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::Header;
+    use crate::local::Letter;
+
+    /// The server would drop it as a repetition of what it has for the former machine, and nobody would get it.
+    #[test]
+    fn a_letter_that_was_re_addressed_is_no_repetition() {
+        let id_to = |machine: &str| {
+            let header = Header {
+                realm: "home".parse().unwrap(),
+                from: "laptop".parse().unwrap(),
+                to: Some(machine.parse().unwrap()),
+                epoch: "e".into(),
+                n: 7,
+                attempt: 1,
+                at: now(),
+            };
+            let letter = Letter {
+                id: "id".into(),
+                team: "alpha".into(),
+                to: "bob".into(),
+                from: "ann".into(),
+                from_lead: false,
+                after: None,
+                letter: "{}".into(),
+            };
+            let envelope = Envelope { header, body: Body::Letter(letter) };
+            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1 })
+        };
+        assert_eq!(id_to("hub"), id_to("hub"));
+        assert_ne!(id_to("hub"), id_to("desk"));
+    }
 }
