@@ -14,8 +14,8 @@ mod publisher;
 pub mod status;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use atm_office::clock::{Clock, SystemClock};
 use atm_wire::Stamp;
@@ -85,6 +85,13 @@ pub(crate) fn now() -> Stamp {
     SystemClock.now()
 }
 
+/// The engine's time: that of the clock when the process started, and what has passed since. A clock that is set back by a
+/// day would keep every backoff waiting for a day.
+pub(crate) fn steady_now() -> Stamp {
+    static START: LazyLock<(Stamp, Instant)> = LazyLock::new(|| (now(), Instant::now()));
+    START.0.saturating_add(START.1.elapsed())
+}
+
 /// How often the server is asked for the stream.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -129,7 +136,7 @@ pub async fn run(
 
 /// Asks the server for the stream; makes it if it is gone and this machine may.
 async fn look_at_stream(shared: &Shared) {
-    let asked = now();
+    let asked = steady_now();
     match shared.link.stream_view(asked).await {
         Ok(view) => {
             shared.passed().stream = Some(view.stream.clone());

@@ -88,7 +88,9 @@ async fn announce(
 
 /// Publishes a post; the server's answer comes later.
 async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
-    let Post { envelope, ticket } = post;
+    let Post { mut envelope, ticket } = post;
+    // The engine's time is no clock's.
+    envelope.header.at = now();
     let Some((subject, bytes)) = encode(shared, &envelope) else {
         shared.engine.send(Input::Published(ticket, None));
         return None;

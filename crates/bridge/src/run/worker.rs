@@ -9,8 +9,8 @@ use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-use super::now;
 use super::status::Status;
+use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
 use crate::envelope::{Body, Envelope, Presence, SharedTeam};
 use crate::files::Files;
@@ -195,14 +195,14 @@ impl Worker {
     fn take(&mut self, input: Input) {
         match input {
             Input::Arrived(envelopes, answer) => {
-                let (verdicts, posts) = self.engine.receive(envelopes, now());
+                let (verdicts, posts) = self.engine.receive(envelopes, steady_now());
                 self.post(posts);
                 // Whoever asked may be gone: then it comes again.
                 let _ = answer.send(verdicts);
             }
             Input::Published(ticket, position) => {
                 self.under_way = self.under_way.saturating_sub(1);
-                self.engine.published(&ticket, position, now());
+                self.engine.published(&ticket, position, steady_now());
             }
             Input::Stream(stream) => {
                 self.status.set_stream(stream.as_ref());
@@ -221,7 +221,7 @@ impl Worker {
             }
             Input::Refused(why, from) => self.engine.count_refused(why, &from),
             Input::Poison { from, epoch, n, why } => {
-                let post = self.engine.failure(&from, &epoch, n, "", &why, now());
+                let post = self.engine.failure(&from, &epoch, n, "", &why, steady_now());
                 self.post(vec![post]);
             }
             Input::Lag(count, offset) => self.status.set_lag(count, offset),
@@ -244,7 +244,7 @@ impl Worker {
     }
 
     fn hear(&mut self, machine: Machine, presence: Presence, is_live: bool) {
-        self.engine.heard_from(&machine, presence.passed, now());
+        self.engine.heard_from(&machine, presence.passed, steady_now());
         let known = self.neighbours.get(&machine);
         let was_present = known.is_some_and(|known| known.is_present);
         let is_present = is_live || was_present;
@@ -300,6 +300,8 @@ impl Worker {
     fn note_absent(&mut self) {
         let now = now();
         for neighbour in self.neighbours.values_mut() {
+            // A clock that was set back makes nobody present until it has caught up.
+            neighbour.seen_at = neighbour.seen_at.min(now);
             if neighbour.is_present && now.since(neighbour.seen_at) > PRESENCE_AGE {
                 neighbour.is_present = false;
                 self.places_again = true;
@@ -309,7 +311,7 @@ impl Worker {
 
     fn poll(&mut self) {
         let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
-        match self.engine.poll(now(), free) {
+        match self.engine.poll(steady_now(), free) {
             Ok(posts) => self.post(posts),
             Err(error) => self.status.set_trouble(&error.to_string(), now()),
         }
