@@ -72,11 +72,13 @@ async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
             Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
             Verdict::Again(why) => {
                 shared.engine.send(Input::Trouble(why));
-                settle(shared, arrived, false).await;
+                // Until it is dealt with, nobody knows that this machine has processed what is behind it, and what is lost
+                // there is not sent again. After a while it is left to its own sender.
+                settle(shared, arrived, arrived.is_hopeless()).await;
             }
             Verdict::Dead(why) => {
                 let is_kept = shared.link.bury(arrived, &why).await.is_ok();
-                settle(shared, arrived, is_kept).await;
+                settle(shared, arrived, is_kept || arrived.is_hopeless()).await;
             }
         }
     }
@@ -122,7 +124,8 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'s
     match checked.open(&shared.plan.key) {
         Ok(envelope) => Ok(envelope),
         Err(Refusal::Unreadable(why)) => {
-            if shared.link.bury(arrived, &why).await.is_err() {
+            // One that leaves no room for the reason cannot be kept: its sender is told all the same.
+            if shared.link.bury(arrived, &why).await.is_err() && !arrived.is_hopeless() {
                 return Err(None);
             }
             if header.n > 0 {

@@ -25,7 +25,7 @@ use tokio::sync::{mpsc, watch};
 use crate::engine::Identity;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, setup};
-use crate::protocol::Position;
+use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 use worker::{Handle, Input};
 
@@ -68,6 +68,12 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
+    /// The server was asked for the stream. What it dropped does not come again.
+    fn look_at(&mut self, view: &StreamView) {
+        self.stream = Some(view.stream.clone());
+        self.postponed = self.postponed.split_off(&view.first);
+    }
+
     fn position(&self) -> Option<Position> {
         let seq = self.postponed.first().map_or(self.last, |first| first.saturating_sub(1).min(self.last));
         self.stream.clone().map(|stream| Position { stream, seq })
@@ -139,7 +145,7 @@ async fn look_at_stream(shared: &Shared) {
     let asked = steady_now();
     match shared.link.stream_view(asked).await {
         Ok(view) => {
-            shared.passed().stream = Some(view.stream.clone());
+            shared.passed().look_at(&view);
             shared.engine.send(Input::Stream(Some(view)));
         }
         Err(error) => {
@@ -148,5 +154,29 @@ async fn look_at_stream(shared: &Shared) {
             // If it may not, the next look says so again.
             let _ = shared.link.init(shared.plan.limits).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_again_later_is_not_processed() {
+        let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4, 7].into() };
+        assert_eq!(passed.position().map(|position| position.seq), Some(3));
+        passed.postponed.remove(&4);
+        assert_eq!(passed.position().map(|position| position.seq), Some(6));
+    }
+
+    /// Others would wait for ever for this machine to get there.
+    #[test]
+    fn what_the_stream_dropped_does_not_come_again() {
+        let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4, 7].into() };
+        let view = |stream: &str, first| StreamView { stream: stream.into(), first, last: 20, at: now() };
+        passed.look_at(&view("s", 5));
+        assert_eq!(passed.position().map(|position| position.seq), Some(6));
+        passed.look_at(&view("s", 8));
+        assert_eq!(passed.position().map(|position| position.seq), Some(9));
     }
 }
