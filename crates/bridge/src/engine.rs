@@ -199,6 +199,10 @@ impl<L: Local> Engine<L> {
 
     /// What has to be published now: at most `most` letters, and receipts.
     pub fn poll(&mut self, now: Stamp, most: usize) -> Result<Vec<Post>, LocalError> {
+        let epoch = self.local.epoch()?;
+        if epoch != self.me.epoch {
+            self.begin_epoch(epoch);
+        }
         let mut fresh = self.read_outgoing(now)?;
         let Some(stream) = self.stream.clone() else { return Ok(Vec::new()) };
         let mut posts = Vec::new();
@@ -219,6 +223,16 @@ impl<L: Local> Engine<L> {
         }
         self.poll_receipts(now, &stream, &mut posts)?;
         Ok(posts)
+    }
+
+    /// The log was lost, or put back: numbers and cursors mean something else now. What came in is remembered.
+    fn begin_epoch(&mut self, epoch: String) {
+        self.me.epoch = epoch;
+        self.outbox = Outbox::default();
+        self.feeds.clear();
+        self.read_upto = 0;
+        self.next_list = None;
+        self.wake();
     }
 
     /// Reads what is new in the ledger, and now and then all of it. Returns the first page, which is needed next.

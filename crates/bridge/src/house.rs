@@ -200,6 +200,12 @@ impl House {
 }
 
 impl Local for House {
+    fn epoch(&mut self) -> Result<String, LocalError> {
+        let identity = self.office.machines().identity().map_err(transient)?;
+        self.origin = identity.origin;
+        Ok(identity.epoch)
+    }
+
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut after = i64::try_from(after).unwrap_or(i64::MAX);
         let mut found = Vec::new();

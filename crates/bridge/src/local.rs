@@ -84,6 +84,9 @@ pub enum LocalError {
 
 /// The ledger of this machine. Every method is durable when it returns.
 pub trait Local {
+    /// The epoch of the log: another one after the log was lost, when numbers begin anew.
+    fn epoch(&mut self) -> Result<String, LocalError>;
+
     /// Letters for other machines with a number above `after`, in the order of the log.
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError>;
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::worker::{Input, Output, announcement, presence};
 use super::{Shared, now};
-use crate::engine::{Post, Ticket};
+use crate::engine::{Identity, Post, Ticket};
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Envelope, SharedTeam};
 use crate::nats::NatsError;
@@ -30,6 +30,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
     // Nothing is announced before it is known who is at home here: others would take all for gone.
     let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
+    let mut me = shared.plan.me.clone();
     let mut next_beat = Instant::now();
     let mut tick = tokio::time::interval(TELL_PASSED);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -47,18 +48,22 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     next_beat = Instant::now();
                     tick.reset_immediately();
                 }
+                Some(Output::Epoch(epoch)) => {
+                    me.epoch = epoch;
+                    told = None;
+                }
             },
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             _ = tick.tick() => {
                 let Some(teams) = &teams else { continue };
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
-                if news && announce(&shared, passed.clone(), teams.clone(), true).await.is_ok() {
+                if news && announce(&shared, &me, passed.clone(), teams.clone(), true).await.is_ok() {
                     told = Some((passed.clone(), teams.clone()));
                 }
                 if Instant::now() >= next_beat {
                     next_beat = Instant::now() + HEARTBEAT;
-                    if let Err(error) = announce(&shared, passed, teams.clone(), false).await {
+                    if let Err(error) = announce(&shared, &me, passed, teams.clone(), false).await {
                         // Others' words may be lost as well: all is said again.
                         told = None;
                         shared.engine.send(Input::Trouble(error.to_string()));
@@ -77,11 +82,12 @@ fn position(shared: &Shared, seq: Option<u64>) -> Option<Position> {
 
 async fn announce(
     shared: &Shared,
+    me: &Identity,
     passed: Option<Position>,
     teams: Vec<SharedTeam>,
     stays: bool,
 ) -> Result<(), NatsError> {
-    let envelope = announcement(&shared.plan.me, presence(passed, teams), now());
+    let envelope = announcement(me, presence(passed, teams), now());
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.link.announce(bytes, stays).await
 }

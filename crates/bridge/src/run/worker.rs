@@ -83,6 +83,8 @@ pub enum Output {
     Posts(Vec<Post>),
     /// What this machine shares has changed.
     Teams(Vec<SharedTeam>),
+    /// The log was lost, and this is its epoch now.
+    Epoch(String),
 }
 
 /// Where inputs go.
@@ -311,9 +313,13 @@ impl Worker {
 
     fn poll(&mut self) {
         let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
+        let epoch = self.engine.me().epoch.clone();
         match self.engine.poll(steady_now(), free) {
             Ok(posts) => self.post(posts),
             Err(error) => self.status.set_trouble(&error.to_string(), now()),
+        }
+        if self.engine.me().epoch != epoch {
+            let _ = self.outputs.send(Output::Epoch(self.engine.me().epoch.clone()));
         }
     }
 

@@ -7,7 +7,7 @@ use atm_bridge::name::Machine;
 use atm_bridge::protocol::{Position, StreamView};
 use atm_wire::Stamp;
 
-use crate::sim::ledger::Shared;
+use crate::sim::ledger::{Ledger, Shared};
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -21,6 +21,12 @@ fn hub() -> Machine {
 
 fn stream(last: u64, asked: i64) -> StreamView {
     StreamView { stream: "s".into(), first: 1, last, at: at(asked) }
+}
+
+fn ledger() -> Shared {
+    let ledger = Shared::default();
+    ledger.0.borrow_mut().epoch = "e".into();
+    ledger
 }
 
 /// The bridge of laptop, in epoch `e`; it trusts hub.
@@ -57,7 +63,7 @@ fn publish(engine: &mut Engine<Shared>, now: Stamp, first: u64) -> Vec<Post> {
 
 #[test]
 fn a_failure_of_another_epochs_letter_fails_none_of_this_one() {
-    let ledger = Shared::default();
+    let ledger = ledger();
     let n = ledger.0.borrow_mut().send("id-1".into(), "bob", &hub(), 0);
     let mut engine = laptop(&ledger);
     assert!(matches!(publish(&mut engine, at(0), 1)[0].ticket, Ticket::Letter { .. }));
@@ -69,4 +75,22 @@ fn a_failure_of_another_epochs_letter_fails_none_of_this_one() {
     assert_eq!(engine.outbox().len(), 1);
     engine.receive(vec![failed("e")], at(1));
     assert!(engine.outbox().is_empty());
+}
+
+#[test]
+fn a_log_that_is_lost_under_a_running_bridge_is_a_new_epoch() {
+    let ledger = ledger();
+    for number in 0..5 {
+        ledger.0.borrow_mut().send(format!("id-{number}"), "bob", &hub(), 0);
+    }
+    let mut engine = laptop(&ledger);
+    assert_eq!(publish(&mut engine, at(0), 1).len(), 5);
+    *ledger.0.borrow_mut() = Ledger::default();
+    ledger.0.borrow_mut().epoch = "f".into();
+    ledger.0.borrow_mut().send("new".into(), "bob", &hub(), 0);
+    engine.wake();
+    let posts = publish(&mut engine, at(1), 6);
+    let about = |post: &Post| (post.envelope.header.epoch.clone(), post.envelope.header.n);
+    assert_eq!(posts.iter().map(about).collect::<Vec<_>>(), [("f".to_owned(), 1)]);
+    assert_eq!(engine.outbox().len(), 1);
 }

@@ -26,6 +26,7 @@ struct Event {
 
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
+    pub(crate) epoch: String,
     pub(crate) sent: BTreeMap<u64, Sent>,
     next: u64,
     /// The inbox file of each member: ids in the order in which they were written.
@@ -108,6 +109,10 @@ impl Ledger {
 pub(crate) struct Shared(pub(crate) Rc<RefCell<Ledger>>);
 
 impl Local for Shared {
+    fn epoch(&mut self) -> Result<String, LocalError> {
+        Ok(self.0.borrow().epoch.clone())
+    }
+
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let ledger = self.0.borrow();
         let open =

@@ -66,6 +66,7 @@ impl World {
         let count = if never_together { 2 } else { 2 + random.below(3) };
         let nodes = (0..count).map(|number| {
             let ledger = Shared::default();
+            ledger.0.borrow_mut().epoch = format!("e-{number}");
             ledger.0.borrow_mut().refusing.insert("refused".into());
             Node {
                 name: format!("machine-{number}").parse().unwrap(),
