@@ -54,6 +54,8 @@ pub(crate) struct Shared {
     engine: Handle,
     trust: watch::Receiver<Trust>,
     passed: Arc<Mutex<Passed>>,
+    /// Changes when the server may have lost what it had: whoever listens to a bucket begins anew.
+    renewed: watch::Receiver<u64>,
 }
 
 /// How far this machine has processed the stream.
@@ -68,10 +70,11 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
-    /// The server was asked for the stream. What it dropped does not come again.
-    fn look_at(&mut self, view: &StreamView) {
-        self.stream = Some(view.stream.clone());
+    /// The server was asked for the stream. What it dropped does not come again. Says whether it is another stream than
+    /// before.
+    fn look_at(&mut self, view: &StreamView) -> bool {
         self.postponed = self.postponed.split_off(&view.first);
+        self.stream.replace(view.stream.clone()).is_some_and(|before| before != view.stream)
     }
 
     fn position(&self) -> Option<Position> {
@@ -112,8 +115,8 @@ pub async fn run(
     let (up_sender, mut up) = mpsc::unbounded_channel();
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
-    let passed = Arc::default();
-    let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed };
+    let (renew, renewed) = watch::channel(0);
+    let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed: Arc::default(), renewed };
     let tasks = [
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),
@@ -128,10 +131,11 @@ pub async fn run(
             Some(is_up) = up.recv() => {
                 shared.engine.send(Input::Connected(is_up));
                 if is_up {
-                    look_at_stream(&shared).await;
+                    renew.send_modify(|times| *times += 1);
+                    look_at_stream(&shared, &renew).await;
                 }
             }
-            _ = look.tick() => look_at_stream(&shared).await,
+            _ = look.tick() => look_at_stream(&shared, &renew).await,
         }
     }
     for task in &tasks {
@@ -141,11 +145,13 @@ pub async fn run(
 }
 
 /// Asks the server for the stream; makes it if it is gone and this machine may.
-async fn look_at_stream(shared: &Shared) {
+async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) {
     let asked = steady_now();
     match shared.link.stream_view(asked).await {
         Ok(view) => {
-            shared.passed().look_at(&view);
+            if shared.passed().look_at(&view) {
+                renew.send_modify(|times| *times += 1);
+            }
             shared.engine.send(Input::Stream(Some(view)));
         }
         Err(error) => {
@@ -174,9 +180,10 @@ mod tests {
     fn what_the_stream_dropped_does_not_come_again() {
         let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4, 7].into() };
         let view = |stream: &str, first| StreamView { stream: stream.into(), first, last: 20, at: now() };
-        passed.look_at(&view("s", 5));
+        assert!(!passed.look_at(&view("s", 5)));
         assert_eq!(passed.position().map(|position| position.seq), Some(6));
-        passed.look_at(&view("s", 8));
+        assert!(!passed.look_at(&view("s", 8)));
         assert_eq!(passed.position().map(|position| position.seq), Some(9));
+        assert!(passed.look_at(&view("t", 1)));
     }
 }

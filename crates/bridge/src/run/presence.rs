@@ -16,7 +16,9 @@ use crate::nats::NatsError;
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// Listens to announcements that stay, or to heartbeats, which expire.
+/// Listens to announcements that stay, or to heartbeats, which expire. From the start, whenever the server may have lost
+/// them (the numbers of a bucket that was made anew are lower, and nothing would be heard until they have caught up), and
+/// whenever trust has changed: the last word of a machine may have been refused.
 pub(super) async fn listen(shared: Shared, stays: bool) {
     let mut latest = BTreeMap::new();
     loop {
@@ -32,8 +34,17 @@ async fn follow(
     stays: bool,
     latest: &mut BTreeMap<Machine, Stamp>,
 ) -> Result<(), NatsError> {
+    let (mut trust, mut renewed) = (shared.trust.clone(), shared.renewed.clone());
+    trust.mark_unchanged();
+    renewed.mark_unchanged();
     let mut watch = shared.link.listen(stays).await?;
-    while let Some(entry) = watch.next().await {
+    loop {
+        let entry = tokio::select! {
+            entry = watch.next() => entry,
+            Ok(()) = trust.changed() => None,
+            Ok(()) = renewed.changed() => None,
+        };
+        let Some(entry) = entry else { return Ok(()) };
         let entry = entry.map_err(|why| NatsError::request("listen to other machines")(&why))?;
         if entry.operation == Operation::Put {
             hear(shared, &entry, stays, latest);
@@ -42,7 +53,6 @@ async fn follow(
             shared.engine.send(Input::HeardAll);
         }
     }
-    Ok(())
 }
 
 fn hear(shared: &Shared, entry: &Entry, stays: bool, latest: &mut BTreeMap<Machine, Stamp>) {
