@@ -192,6 +192,11 @@ impl<L: Local> Engine<L> {
         self.peers.insert(machine.clone(), PeerView { passed, seen_at: now });
     }
 
+    /// Another machine said which epoch its log has.
+    pub fn heard_epoch(&mut self, machine: &Machine, epoch: &str) {
+        self.intake.set_epoch(machine, epoch);
+    }
+
     /// The other machines that were heard from.
     pub fn peers(&self) -> &BTreeMap<Machine, PeerView> {
         &self.peers

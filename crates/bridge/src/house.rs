@@ -58,6 +58,12 @@ pub struct Neighbour {
     pub is_present: bool,
     /// When it was heard from.
     pub seen_at: Stamp,
+    /// When it made its last announcement that stays, by its own clock: nothing older is believed.
+    #[serde(default)]
+    pub said_at: Option<Stamp>,
+    /// When it made its last heartbeat since.
+    #[serde(skip)]
+    pub beat_at: Option<Stamp>,
 }
 
 /// This machine's office, for the engine.

@@ -12,7 +12,7 @@ use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
 use tokio::io::AsyncReadExt;
 
-use super::{Names, NatsError, setup};
+use super::{Bucket, Names, NatsError, setup};
 use crate::envelope::codec::LARGEST;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
@@ -233,6 +233,13 @@ impl Link {
         let stored = self.context.publish(subject, envelope.into()).await.map_err(|why| failed(&why))?;
         stored.await.map_err(|why| failed(&why))?;
         Ok(())
+    }
+
+    /// What this machine last announced, if the server still has it.
+    pub async fn last_word(&self, stays: bool) -> Result<Option<Vec<u8>>, NatsError> {
+        let bucket = if stays { &self.names.machines } else { &self.names.presence };
+        let found = Bucket::open(self, bucket).await?.get(self.machine.as_str()).await?;
+        Ok(found.map(|found| found.value))
     }
 
     /// What machines announce, from the last word of each on.

@@ -107,21 +107,31 @@ impl Intake {
 
     /// Whether its epoch is the current one of its machine; a new epoch becomes that.
     fn is_current(&mut self, arrival: &Arrival) -> bool {
-        let epochs = self.epochs.entry(arrival.from.clone()).or_default();
-        if epochs.last() == Some(&arrival.epoch) {
-            return true;
-        }
-        if epochs.contains(&arrival.epoch) {
+        let epochs = self.epochs.get(&arrival.from).map_or(&[][..], Vec::as_slice);
+        let is_current = epochs.last() == Some(&arrival.epoch);
+        if !is_current && epochs.contains(&arrival.epoch) {
             return false;
         }
-        epochs.push(arrival.epoch.clone());
+        self.set_epoch(&arrival.from, &arrival.epoch);
+        true
+    }
+
+    /// A machine's log has this epoch now. Its own word counts more than the order in which letters arrive: with what was
+    /// seen before forgotten, a late letter of a former epoch would seem to begin a new one, and all of the current one
+    /// would be replays.
+    pub fn set_epoch(&mut self, from: &Machine, epoch: &str) {
+        let epochs = self.epochs.entry(from.clone()).or_default();
+        if epochs.last().is_some_and(|last| last == epoch) {
+            return;
+        }
+        epochs.retain(|known| known != epoch);
+        epochs.push(epoch.to_owned());
         if epochs.len() > MOST_EPOCHS {
             epochs.remove(0);
         }
         // Its log begins anew, and so do its numbers.
-        self.passed.retain(|lane, _| lane.from != arrival.from);
-        self.release_all_of(&arrival.from);
-        true
+        self.passed.retain(|lane, _| lane.from != *from);
+        self.release_all_of(from);
     }
 
     fn hold(&mut self, lane: Lane, arrival: &Arrival) {
@@ -272,6 +282,18 @@ mod tests {
         assert_eq!(intake.decide(&arrival("f", 1, None)), Decision::Take);
         assert_eq!(intake.held(), 0);
         assert_eq!(intake.decide(&arrival("e", 8, None)), Decision::Former);
+    }
+
+    #[test]
+    fn a_machines_own_word_ends_a_former_epoch_that_came_back() {
+        // What was seen before is forgotten, and the letter of epoch `d` was kept back by the server.
+        let mut intake = Intake::default();
+        take(&mut intake, 7, None);
+        assert_eq!(intake.decide(&arrival("d", 90, None)), Decision::Take);
+        assert_eq!(intake.decide(&arrival("e", 8, None)), Decision::Former);
+        intake.set_epoch(&"laptop".parse().unwrap(), "e");
+        assert_eq!(intake.decide(&arrival("e", 8, None)), Decision::Take);
+        assert_eq!(intake.decide(&arrival("d", 91, None)), Decision::Former);
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(crate) struct Shared {
     passed: Arc<Mutex<Passed>>,
     /// Changes when the server may have lost what it had: whoever listens to a bucket begins anew.
     renewed: watch::Receiver<u64>,
+    last_word: Arc<presence::LastWord>,
 }
 
 /// How far this machine has processed the stream.
@@ -116,7 +117,8 @@ pub async fn run(
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let (renew, renewed) = watch::channel(0);
-    let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed: Arc::default(), renewed };
+    let (plan, passed, last_word) = (Arc::new(plan), Arc::default(), Arc::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word };
     let tasks = [
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),

@@ -9,6 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::presence::recall_last_word;
 use super::worker::{Input, Output, announcement, presence};
 use super::{Shared, now};
 use crate::engine::{Identity, Post, Ticket};
@@ -31,6 +32,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
     let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
     let mut me = shared.plan.me.clone();
+    let mut knows_last_word = false;
     let mut next_beat = Instant::now();
     let mut tick = tokio::time::interval(TELL_PASSED);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -56,6 +58,13 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             _ = tick.tick() => {
                 let Some(teams) = &teams else { continue };
+                if !knows_last_word {
+                    if let Err(error) = recall_last_word(&shared).await {
+                        shared.engine.send(Input::Trouble(error.to_string()));
+                        continue;
+                    }
+                    knows_last_word = true;
+                }
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
                 if news && announce(&shared, &me, passed.clone(), teams.clone(), true).await.is_ok() {
@@ -87,7 +96,7 @@ async fn announce(
     teams: Vec<SharedTeam>,
     stays: bool,
 ) -> Result<(), NatsError> {
-    let envelope = announcement(me, presence(passed, teams), now());
+    let envelope = announcement(me, presence(passed, teams), shared.last_word.next(now()));
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.link.announce(bytes, stays).await
 }

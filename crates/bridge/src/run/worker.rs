@@ -47,8 +47,8 @@ pub enum Input {
     Stream(Option<StreamView>),
     /// The connection came or went.
     Connected(bool),
-    /// Another machine announced itself; whether that is a heartbeat.
-    Heard(Machine, Box<Presence>, bool),
+    /// Another machine announced itself.
+    Heard(Box<Word>),
     /// The last word of every machine was heard.
     HeardAll,
     /// An envelope was refused before its content was read: why, and who sent it.
@@ -74,6 +74,21 @@ pub enum Input {
     Trust(Box<Trust>),
     /// The process ends.
     Stop,
+}
+
+/// What another machine said of itself; its signature is checked.
+#[derive(Debug)]
+pub struct Word {
+    /// The machine.
+    pub from: Machine,
+    /// The epoch of its log.
+    pub epoch: String,
+    /// When it said so, by its own clock.
+    pub at: Stamp,
+    /// What it said.
+    pub presence: Presence,
+    /// Whether it was a heartbeat.
+    pub is_live: bool,
 }
 
 /// Something for the server.
@@ -216,7 +231,7 @@ impl Worker {
                     self.engine.set_stream(None);
                 }
             }
-            Input::Heard(machine, presence, is_live) => self.hear(machine, *presence, is_live),
+            Input::Heard(word) => self.hear(*word),
             Input::HeardAll => {
                 self.knows_all = true;
                 self.places_again = true;
@@ -245,16 +260,25 @@ impl Worker {
         self.places_again = true;
     }
 
-    fn hear(&mut self, machine: Machine, presence: Presence, is_live: bool) {
-        self.engine.heard_from(&machine, presence.passed, steady_now());
-        let known = self.neighbours.get(&machine);
+    fn hear(&mut self, word: Word) {
+        let Word { from, epoch, at, presence, is_live } = word;
+        let known = self.neighbours.get(&from);
+        // An old word, said again by somebody else, is none: whichever way it comes, also after a restart.
+        let (said_at, beat_at) = known.map_or((None, None), |known| (known.said_at, known.beat_at));
+        if said_at.is_some_and(|said| at <= said) || is_live && beat_at.is_some_and(|beat| at <= beat) {
+            return;
+        }
+        let (said_at, beat_at) = if is_live { (said_at, Some(at)) } else { (Some(at), None) };
+        self.engine.heard_from(&from, presence.passed, steady_now());
+        self.engine.heard_epoch(&from, &epoch);
         let was_present = known.is_some_and(|known| known.is_present);
         let is_present = is_live || was_present;
         let seen_at = if is_live { now() } else { known.map_or_else(now, |known| known.seen_at) };
         let has_changed =
             known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
         self.places_again |= has_changed;
-        self.neighbours.insert(machine, Neighbour { teams: presence.teams, is_present, seen_at });
+        let teams = presence.teams;
+        self.neighbours.insert(from, Neighbour { teams, is_present, seen_at, said_at, beat_at });
     }
 
     /// What happens by the clock: clients' files, who is at home, who is away.
@@ -338,6 +362,7 @@ impl Worker {
             // A heartbeat alone is nothing to remember.
             neighbour.is_present = false;
             neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
+            neighbour.beat_at = None;
         }
         let saved = Saved { engine: self.engine.to_remember(), neighbours };
         if saved != self.saved {

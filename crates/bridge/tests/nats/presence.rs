@@ -98,3 +98,62 @@ fn a_machine_that_is_off_when_it_is_trusted_is_known_at_once() {
     introduce(&[&laptop, &hub]);
     laptop.wait_for_member("bob");
 }
+
+/// A hub that knows ann and zoe of laptop, whose bridge is the test itself.
+fn hub_that_heard_laptop(server: &Server) -> (Machine, Machine, Voice) {
+    let laptop = Machine::new("laptop", &server.url(), &["ann"]);
+    let mut hub = Machine::new("hub", &server.url(), &["bob"]);
+    hub.trust(&laptop, &[]);
+    hub.start();
+    wait_until("hub is connected", || !hub.status()["stream"].is_null());
+    let voice = Voice::of("laptop", server);
+    voice.announce(&laptop, &["ann", "zoe"], ago(0), true);
+    hub.wait_for_member("zoe");
+    (laptop, hub, voice)
+}
+
+/// Something later of another machine is heard: what was said before it was heard, too.
+fn hears(hub: &Machine, server: &Server, stays: bool) {
+    let desk = Machine::new("desk", &server.url(), &[]);
+    hub.trust(&desk, &[]);
+    Voice::of("desk", server).announce(&desk, &["dora"], ago(0), stays);
+    hub.wait_for_member("dora");
+}
+
+#[test]
+fn an_old_list_of_members_is_not_believed_after_a_restart() {
+    let server = Server::new();
+    let (laptop, mut hub, voice) = hub_that_heard_laptop(&server);
+    let memory = Files::of(&hub.env().state()).memory();
+    wait_until("it is remembered", || {
+        std::fs::read_to_string(&memory).is_ok_and(|text| text.contains("zoe"))
+    });
+    hub.kill();
+    voice.announce(&laptop, &["ann"], ago(600), true);
+    hub.start();
+    hears(&hub, &server, true);
+    assert!(hub.knows("zoe"));
+}
+
+#[test]
+fn an_old_heartbeat_takes_no_members_away() {
+    let server = Server::new();
+    let (laptop, hub, voice) = hub_that_heard_laptop(&server);
+    voice.announce(&laptop, &["ann"], ago(60), false);
+    hears(&hub, &server, false);
+    assert!(hub.knows("zoe"));
+}
+
+#[test]
+fn a_machine_whose_clock_was_set_back_is_heard() {
+    let server = Server::new();
+    let (mut laptop, hub, voice) = hub_that_heard_laptop(&server);
+    let tomorrow = SystemClock.now().saturating_add(Duration::from_secs(86_400));
+    for stays in [true, false] {
+        voice.announce(&laptop, &["zora"], tomorrow, stays);
+    }
+    hub.wait_for_member("zora");
+    laptop.trust(&hub, &[]);
+    laptop.start();
+    hub.wait_for_member("ann");
+}
