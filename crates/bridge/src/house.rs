@@ -103,13 +103,17 @@ impl House {
 
     /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
     pub fn collect(&mut self) -> Result<usize, OfficeError> {
-        let mut count = 0;
-        for share in &self.shares {
-            if self.office.has_team(&share.local) {
-                count += self.office.machines().collect(&share.local)?;
+        let (mut count, mut failed) = (0, None);
+        for share in self.shares.iter().filter(|share| self.office.has_team(&share.local)) {
+            match self.office.machines().collect(&share.local) {
+                Ok(collected) => count += collected,
+                // One team's trouble is not another one's.
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
             }
         }
-        Ok(count)
+        failed.map_or(Ok(count), Err)
     }
 
     /// The teams that are shared, with the members that are at home here.
