@@ -188,6 +188,7 @@ impl House {
         let share = self.share_of(&receipt.team)?;
         let mut own: machines::Receipt = serde_json::from_str(&receipt.record).ok()?;
         own.team = share.local.clone();
+        own.evidence = shortened(own.evidence);
         (own.id == receipt.id).then_some(own)
     }
 
@@ -292,6 +293,7 @@ impl Local for House {
         };
         let Some(letter) = letters.first().filter(is_meant) else { return Ok(()) };
         let receipt = machines.receipt_of_failure(letter, &failure.why).map_err(transient)?;
+        let receipt = machines::Receipt { evidence: shortened(receipt.evidence), ..receipt };
         machines.confirm(from, &[receipt]).map(drop).map_err(transient)
     }
 
@@ -334,6 +336,23 @@ fn transient(error: OfficeError) -> LocalError {
     LocalError::Transient(error.to_string())
 }
 
+/// Evidence from elsewhere, as long as anybody reads: it stays in the log for good.
+fn shortened(evidence: Evidence) -> Evidence {
+    const LONGEST: usize = 2_000;
+    let cut = |text: String| match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    };
+    Evidence {
+        what: cut(evidence.what),
+        file: evidence.file.map(cut),
+        by: evidence.by.map(cut),
+        before: evidence.before.map(cut),
+        after: evidence.after.map(cut),
+        ..evidence
+    }
+}
+
 fn now() -> Stamp {
     use atm_office::clock::{Clock, SystemClock};
     SystemClock.now()
@@ -342,6 +361,16 @@ fn now() -> Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn evidence_of_another_machine_is_as_long_as_anybody_reads() {
+        let long = shortened(Evidence {
+            file: Some("é".repeat(1 << 20)),
+            ..Evidence::certain("x".repeat(1 << 20))
+        });
+        assert_eq!((long.what.chars().count(), long.file.unwrap().chars().count()), (2_001, 2_001));
+        assert_eq!(shortened(Evidence::certain("read")), Evidence::certain("read"));
+    }
 
     #[test]
     fn a_team_is_shared_under_one_name() {

@@ -60,6 +60,13 @@ pub struct Letter {
     pub letter: String,
 }
 
+impl Letter {
+    /// The length of the longest of its names, in bytes.
+    pub fn longest_name(&self) -> usize {
+        [&self.id, &self.team, &self.to, &self.from].map(String::len).into_iter().max().unwrap_or(0)
+    }
+}
+
 /// What became of a letter that was offered to this machine's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenIn {

@@ -11,6 +11,11 @@ use crate::protocol::intake::{Arrival, Decision};
 /// Receipts in one confirmation.
 const MOST_RECEIPTS: usize = 256;
 
+/// Receipts or failures in an envelope of another machine: more than any bridge sends.
+const MOST_TOGETHER: usize = 4_096;
+/// Bytes in a team's or member's name, or in an id: more than any can have.
+const LONGEST_NAME: usize = 1_024;
+
 /// What the sender of a letter is told whose number was passed, and which the ledger does not know.
 const REPLAYED: &str = "its number was passed before and the letter is not known there: it was refused, or that machine lost its log";
 
@@ -41,7 +46,25 @@ impl<L: Local> Engine<L> {
         let (mut posts, mut run) = (Vec::new(), Run::default());
         for (place, Envelope { header, body }) in envelopes.into_iter().enumerate() {
             let from = header.from;
+            if body.count() > MOST_TOGETHER {
+                self.tally.refuse("too-many", from.as_str());
+                verdicts[place] = Verdict::Refused("too-many");
+                continue;
+            }
             match body {
+                Body::Letter(letter) if letter.longest_name() > LONGEST_NAME => {
+                    // What names it is not sent back.
+                    self.tally.refuse("endless-name", from.as_str());
+                    posts.push(self.failure(
+                        &from,
+                        &header.epoch,
+                        header.n,
+                        "",
+                        "a name in it has no end",
+                        now,
+                    ));
+                    verdicts[place] = Verdict::Refused("endless-name");
+                }
                 Body::Letter(letter) => {
                     let arrival = Arrival { from, epoch: header.epoch, n: header.n, letter };
                     if run.arrivals.first().is_some_and(|(_, first, _)| first.from != arrival.from) {

@@ -76,6 +76,15 @@ impl Body {
             Self::Presence(_) => "presence",
         }
     }
+
+    /// How many receipts or failures it has.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Confirm(receipts) | Self::Receipts(Receipts { receipts, .. }) => receipts.len(),
+            Self::Failed(failures) => failures.len(),
+            Self::Letter(_) | Self::Applied(_) | Self::Presence(_) => 0,
+        }
+    }
 }
 
 /// A batch of receipts.

@@ -15,6 +15,8 @@ use crate::name::Machine;
 const MOST_HELD: usize = 4_096;
 /// How many bytes they have at most.
 const MOST_BYTES: usize = 8 << 20;
+/// How many recipients of one machine's mail are remembered.
+const MOST_LANES: usize = 65_536;
 /// How many former epochs of a machine are remembered.
 const MOST_EPOCHS: usize = 64;
 
@@ -168,14 +170,31 @@ impl Intake {
 
     /// The ledger has not taken this letter in after all: its lane stands where it was.
     pub fn undo_pass(&mut self, arrival: &Arrival, before: u64) {
-        if let Some(passed) = self.passed.get_mut(&lane_of(arrival)) {
+        let lane = lane_of(arrival);
+        if let Some(passed) = self.passed.get_mut(&lane) {
             *passed = before.min(*passed);
+            if *passed == 0 {
+                self.passed.remove(&lane);
+            }
+        }
+    }
+
+    /// Names in letters come from outside: a machine that writes to ever new ones loses its own lanes, as with a memory that
+    /// is lost.
+    fn make_room(&mut self, lane: &Lane) {
+        if self.passed.len() < MOST_LANES || self.passed.contains_key(lane) {
+            return;
+        }
+        let own = self.passed.keys().filter(|known| known.from == lane.from).count();
+        if own >= MOST_LANES {
+            self.passed.retain(|known, _| known.from != lane.from);
         }
     }
 
     /// This letter is offered to the ledger, or was answered by it. Returns the held letter that is next now, if there is one: decide again.
     pub fn pass(&mut self, arrival: &Arrival) -> Option<Arrival> {
         let lane = lane_of(arrival);
+        self.make_room(&lane);
         let passed = self.passed.entry(lane.clone()).or_insert(0);
         *passed = arrival.n.max(*passed);
         let passed = *passed;
@@ -313,6 +332,32 @@ mod tests {
         let mut intake = Intake::remembering(serde_json::from_str(&text).unwrap());
         assert_eq!(intake.decide(&arrival("e", 8, Some(7))), Decision::Take);
         assert_eq!(intake.decide(&arrival("e", 7, None)), Decision::Repeat);
+    }
+
+    #[test]
+    fn lanes_have_bounds_and_one_machine_takes_no_place_of_another() {
+        let mut intake = Intake::default();
+        let mut other = arrival("e", 7, None);
+        other.from = "desk".parse().unwrap();
+        assert_eq!(intake.decide(&other), Decision::Take);
+        intake.pass(&other);
+        for n in 1..=MOST_LANES as u64 + 10 {
+            let mut letter = arrival("e", n, None);
+            letter.letter.to = format!("nobody-{n}");
+            assert_eq!(intake.decide(&letter), Decision::Take);
+            intake.pass(&letter);
+        }
+        assert!(intake.passed.len() <= MOST_LANES + 1, "{}", intake.passed.len());
+        assert_eq!(intake.decide(&other), Decision::Repeat);
+    }
+
+    #[test]
+    fn a_lane_in_which_nothing_was_taken_is_not_remembered() {
+        let mut intake = Intake::default();
+        let letter = arrival("e", 5, None);
+        intake.pass(&letter);
+        intake.undo_pass(&letter, 0);
+        assert!(intake.passed.is_empty());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! One engine, call by call, where the simulation would need luck.
 
-use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket};
-use atm_bridge::envelope::{Body, Envelope, Failure, Header};
-use atm_bridge::local::Local;
+use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
+use atm_bridge::envelope::{Body, Envelope, Failure, Header, Receipts};
+use atm_bridge::local::{Letter, Local, Receipt};
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::{Position, StreamView};
 use atm_wire::Stamp;
@@ -93,4 +93,45 @@ fn a_log_that_is_lost_under_a_running_bridge_is_a_new_epoch() {
     let about = |post: &Post| (post.envelope.header.epoch.clone(), post.envelope.header.n);
     assert_eq!(posts.iter().map(about).collect::<Vec<_>>(), [("f".to_owned(), 1)]);
     assert_eq!(engine.outbox().len(), 1);
+}
+
+#[test]
+fn a_letter_with_endless_names_is_refused_and_answered() {
+    let mut engine = laptop(&ledger());
+    let letter = |to: String, id: String| Letter {
+        id,
+        team: "alpha".into(),
+        to,
+        from: "bob".into(),
+        from_lead: false,
+        after: None,
+        letter: "{}".into(),
+    };
+    for (n, letter) in [letter("x".repeat(1 << 20), "id".into()), letter("ann".into(), "x".repeat(1 << 20))]
+        .into_iter()
+        .enumerate()
+    {
+        let envelope = from_hub("h", n as u64 + 1, Body::Letter(letter));
+        let (verdicts, posts) = engine.receive(vec![envelope], at(0));
+        assert_eq!(verdicts, [Verdict::Refused("endless-name")]);
+        let Body::Failed(failures) = &posts[0].envelope.body else { panic!("{posts:?}") };
+        assert!(failures[0].id.len() < 300, "it is not sent back");
+    }
+    assert!(serde_json::to_string(&engine.to_remember()).unwrap().len() < 1_000);
+}
+
+#[test]
+fn more_receipts_than_anybody_sends_together_are_refused() {
+    let mut engine = laptop(&ledger());
+    let receipt = || Receipt { id: "id".into(), team: "alpha".into(), record: "seen".into() };
+    let receipts = vec![receipt(); 100_000];
+    let failure = || Failure { id: "id".into(), epoch: "e".into(), n: 1, why: "?".into() };
+    for body in [
+        Body::Confirm(receipts.clone()),
+        Body::Receipts(Receipts { upto: "c".into(), receipts }),
+        Body::Failed(vec![failure(); 100_000]),
+    ] {
+        let (verdicts, posts) = engine.receive(vec![from_hub("h", 0, body)], at(0));
+        assert_eq!((verdicts, posts), (vec![Verdict::Refused("too-many")], Vec::new()));
+    }
 }
