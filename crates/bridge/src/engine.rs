@@ -28,6 +28,8 @@ pub use tally::Tally;
 const PAGE: usize = 256;
 /// Receipts in a batch.
 const BATCH: usize = 256;
+/// Pages of the log that are read at a time: most events are about no letter of another machine.
+const PAGES: usize = 64;
 /// How often the ledger is asked for everything that it keeps.
 const LIST_EVERY: Duration = Duration::from_secs(60);
 
@@ -299,15 +301,17 @@ impl<L: Local> Engine<L> {
         let mut has_more = false;
         for machine in self.trusted.clone() {
             let feed = self.feeds.entry(machine.clone()).or_default();
-            if let Some(cursor) = feed.read_from().filter(|_| self.has_receipts) {
+            let mut pages = if self.has_receipts { PAGES } else { 0 };
+            while let Some(cursor) = feed.read_from().filter(|_| pages > 0) {
                 let cursor = cursor.map(str::to_owned);
                 let (receipts, upto) = self.local.receipts_since(cursor.as_deref(), BATCH)?;
-                has_more |= receipts.len() >= BATCH;
-                if cursor.as_ref() != Some(&upto) {
-                    let own =
-                        receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
-                    feed.add(own.collect(), upto);
+                if cursor.as_ref() == Some(&upto) {
+                    break;
                 }
+                let own = receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
+                feed.add(own.collect(), upto);
+                pages -= 1;
+                has_more |= pages == 0;
             }
             let Some((batch, attempt)) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
             let upto = batch.upto.clone();

@@ -135,3 +135,20 @@ fn more_receipts_than_anybody_sends_together_are_refused() {
         assert_eq!((verdicts, posts), (vec![Verdict::Refused("too-many")], Vec::new()));
     }
 }
+
+/// After its memory was lost, or with a machine that is newly trusted, a feed begins at the start of the log.
+#[test]
+fn a_long_log_is_read_without_a_pause_for_each_page() {
+    let ledger = ledger();
+    let other: Machine = "desk".parse().unwrap();
+    for number in 0..5_000 {
+        ledger.0.borrow_mut().tell(&other, &format!("id-{number}"));
+    }
+    ledger.0.borrow_mut().tell(&hub(), "mine");
+    let mut engine = laptop(&ledger);
+    let posts = publish(&mut engine, at(0), 1);
+    let Some(Body::Receipts(batch)) = posts.first().map(|post| &post.envelope.body) else {
+        panic!("{posts:?}")
+    };
+    assert_eq!(batch.receipts[0].id, "mine");
+}

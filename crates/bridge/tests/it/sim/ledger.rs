@@ -60,6 +60,12 @@ impl Ledger {
         self.next
     }
 
+    /// Something happened to a letter that came from a machine.
+    pub(crate) fn tell(&mut self, origin: &Machine, id: &str) {
+        let receipt = Receipt { id: id.to_owned(), team: "alpha".into(), record: "seen".into() };
+        self.events.push(Event { origin: origin.clone(), receipt });
+    }
+
     /// What is in inboxes and was not read yet.
     pub(crate) fn unseen(&self) -> Vec<String> {
         self.inboxes.values().flatten().filter(|id| !self.seen.contains(*id)).cloned().collect()
