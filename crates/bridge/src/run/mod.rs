@@ -78,6 +78,14 @@ impl Passed {
         self.stream.replace(view.stream.clone()).is_some_and(|before| before != view.stream)
     }
 
+    /// The server, asked after that, had nothing for this machine: it has processed all that the stream held. What was lost
+    /// with a part of the stream has a place that other machines' mail took, and nobody else can say that it is not there.
+    fn catch_up(&mut self, view: &StreamView) {
+        if self.stream.as_ref() == Some(&view.stream) && self.postponed.is_empty() {
+            self.last = self.last.max(view.last);
+        }
+    }
+
     fn position(&self) -> Option<Position> {
         let seq = self.postponed.first().map_or(self.last, |first| first.saturating_sub(1).min(self.last));
         self.stream.clone().map(|stream| Position { stream, seq })
@@ -104,6 +112,8 @@ pub(crate) fn steady_now() -> Stamp {
 
 /// How often the server is asked for the stream.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Every fifth time it is asked as well whether anything waits for this machine.
+const CATCH_UP: u32 = 5;
 
 /// Runs the bridge until `stop` says so.
 pub async fn run(
@@ -125,6 +135,7 @@ pub async fn run(
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
     ];
+    let mut looks = 0_u32;
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -134,10 +145,16 @@ pub async fn run(
                 shared.engine.send(Input::Connected(is_up));
                 if is_up {
                     renew.send_modify(|times| *times += 1);
-                    look_at_stream(&shared, &renew).await;
+                    let _ = look_at_stream(&shared, &renew).await;
                 }
             }
-            _ = look.tick() => look_at_stream(&shared, &renew).await,
+            _ = look.tick() => {
+                let view = look_at_stream(&shared, &renew).await;
+                looks = looks.wrapping_add(1);
+                if let Some(view) = view.filter(|_| looks.is_multiple_of(CATCH_UP)) {
+                    catch_up(&shared, &view).await;
+                }
+            }
         }
     }
     for task in &tasks {
@@ -146,21 +163,32 @@ pub async fn run(
     Ok(())
 }
 
+/// Asks the server whether anything waits for this machine, if the stream has grown by other machines' mail.
+async fn catch_up(shared: &Shared, view: &StreamView) {
+    let is_behind = shared.passed().last < view.last;
+    // If it cannot be asked, it is asked the next time.
+    if is_behind && shared.link.lag().await.is_ok_and(|lag| lag == 0) {
+        shared.passed().catch_up(view);
+    }
+}
+
 /// Asks the server for the stream; makes it if it is gone and this machine may.
-async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) {
+async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) -> Option<StreamView> {
     let asked = steady_now();
     match shared.link.stream_view(asked).await {
         Ok(view) => {
             if shared.passed().look_at(&view) {
                 renew.send_modify(|times| *times += 1);
             }
-            shared.engine.send(Input::Stream(Some(view)));
+            shared.engine.send(Input::Stream(Some(view.clone())));
+            Some(view)
         }
         Err(error) => {
             shared.engine.send(Input::Stream(None));
             shared.engine.send(Input::Trouble(error.to_string()));
             // If it may not, the next look says so again.
             let _ = shared.link.init(shared.plan.limits).await;
+            None
         }
     }
 }
@@ -187,5 +215,18 @@ mod tests {
         assert!(!passed.look_at(&view("s", 8)));
         assert_eq!(passed.position().map(|position| position.seq), Some(9));
         assert!(passed.look_at(&view("t", 1)));
+    }
+
+    #[test]
+    fn other_machines_mail_is_processed_when_nothing_is_for_this_one() {
+        let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4].into() };
+        let view = |stream: &str, last| StreamView { stream: stream.into(), first: 1, last, at: now() };
+        passed.catch_up(&view("s", 20));
+        assert_eq!(passed.position().map(|position| position.seq), Some(3));
+        passed.postponed.clear();
+        passed.catch_up(&view("t", 20));
+        assert_eq!(passed.position().map(|position| position.seq), Some(9));
+        passed.catch_up(&view("s", 20));
+        assert_eq!(passed.position().map(|position| position.seq), Some(20));
     }
 }
