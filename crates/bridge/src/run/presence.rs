@@ -17,6 +17,9 @@ use crate::nats::NatsError;
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(1);
 
+/// Members of one machine: more than a message of the usual size can name.
+const MOST_MEMBERS: usize = 20_000;
+
 /// When this machine last spoke. Others believe nothing older than what they have heard, so a machine whose clock was set
 /// back goes on from its own last word, which the server has.
 #[derive(Debug, Default)]
@@ -105,6 +108,10 @@ fn hear(shared: &Shared, entry: &Entry, stays: bool) {
         Err(refusal) => return shared.engine.send(Input::Refused(refusal.kind(), entry.key.clone())),
     };
     let Body::Presence(presence) = envelope.body else { return };
+    // Each has an entry, an inbox and a look every few seconds on every machine.
+    if presence.teams.iter().map(|team| team.members.len()).sum::<usize>() > MOST_MEMBERS {
+        return shared.engine.send(Input::Refused("too-many", entry.key.clone()));
+    }
     let header = envelope.header;
     let word = Word { from: header.from, epoch: header.epoch, at: header.at, presence, is_live: !stays };
     shared.engine.send(Input::Heard(Box::new(word)));
