@@ -28,6 +28,8 @@ pub use tally::Tally;
 const PAGE: usize = 256;
 /// Receipts in a batch.
 const BATCH: usize = 256;
+/// Pages of the log that are read at a time: most events are about no letter of another machine.
+const PAGES: usize = 64;
 /// How often the ledger is asked for everything that it keeps.
 const LIST_EVERY: Duration = Duration::from_secs(60);
 
@@ -192,6 +194,11 @@ impl<L: Local> Engine<L> {
         self.peers.insert(machine.clone(), PeerView { passed, seen_at: now });
     }
 
+    /// Another machine said which epoch its log has.
+    pub fn heard_epoch(&mut self, machine: &Machine, epoch: &str) {
+        self.intake.set_epoch(machine, epoch);
+    }
+
     /// The other machines that were heard from.
     pub fn peers(&self) -> &BTreeMap<Machine, PeerView> {
         &self.peers
@@ -199,6 +206,10 @@ impl<L: Local> Engine<L> {
 
     /// What has to be published now: at most `most` letters, and receipts.
     pub fn poll(&mut self, now: Stamp, most: usize) -> Result<Vec<Post>, LocalError> {
+        let epoch = self.local.epoch()?;
+        if epoch != self.me.epoch {
+            self.begin_epoch(epoch);
+        }
         let mut fresh = self.read_outgoing(now)?;
         let Some(stream) = self.stream.clone() else { return Ok(Vec::new()) };
         let mut posts = Vec::new();
@@ -219,6 +230,16 @@ impl<L: Local> Engine<L> {
         }
         self.poll_receipts(now, &stream, &mut posts)?;
         Ok(posts)
+    }
+
+    /// The log was lost, or put back: numbers and cursors mean something else now. What came in is remembered.
+    fn begin_epoch(&mut self, epoch: String) {
+        self.me.epoch = epoch;
+        self.outbox = Outbox::default();
+        self.feeds.clear();
+        self.read_upto = 0;
+        self.next_list = None;
+        self.wake();
     }
 
     /// Reads what is new in the ledger, and now and then all of it. Returns the first page, which is needed next.
@@ -280,15 +301,17 @@ impl<L: Local> Engine<L> {
         let mut has_more = false;
         for machine in self.trusted.clone() {
             let feed = self.feeds.entry(machine.clone()).or_default();
-            if let Some(cursor) = feed.read_from().filter(|_| self.has_receipts) {
+            let mut pages = if self.has_receipts { PAGES } else { 0 };
+            while let Some(cursor) = feed.read_from().filter(|_| pages > 0) {
                 let cursor = cursor.map(str::to_owned);
                 let (receipts, upto) = self.local.receipts_since(cursor.as_deref(), BATCH)?;
-                has_more |= receipts.len() >= BATCH;
-                if cursor.as_ref() != Some(&upto) {
-                    let own =
-                        receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
-                    feed.add(own.collect(), upto);
+                if cursor.as_ref() == Some(&upto) {
+                    break;
                 }
+                let own = receipts.into_iter().filter(|(to, _)| to == &machine).map(|(_, receipt)| receipt);
+                feed.add(own.collect(), upto);
+                pages -= 1;
+                has_more |= pages == 0;
             }
             let Some((batch, attempt)) = feed.due(now, stream, self.peers.get(&machine)) else { continue };
             let upto = batch.upto.clone();

@@ -58,6 +58,12 @@ pub struct Neighbour {
     pub is_present: bool,
     /// When it was heard from.
     pub seen_at: Stamp,
+    /// When it made its last announcement that stays, by its own clock: nothing older is believed.
+    #[serde(default)]
+    pub said_at: Option<Stamp>,
+    /// When it made its last heartbeat since.
+    #[serde(skip)]
+    pub beat_at: Option<Stamp>,
 }
 
 /// This machine's office, for the engine.
@@ -97,13 +103,17 @@ impl House {
 
     /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
     pub fn collect(&mut self) -> Result<usize, OfficeError> {
-        let mut count = 0;
-        for share in &self.shares {
-            if self.office.has_team(&share.local) {
-                count += self.office.machines().collect(&share.local)?;
+        let (mut count, mut failed) = (0, None);
+        for share in self.shares.iter().filter(|share| self.office.has_team(&share.local)) {
+            match self.office.machines().collect(&share.local) {
+                Ok(collected) => count += collected,
+                // One team's trouble is not another one's.
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
             }
         }
-        Ok(count)
+        failed.map_or(Ok(count), Err)
     }
 
     /// The teams that are shared, with the members that are at home here.
@@ -178,6 +188,7 @@ impl House {
         let share = self.share_of(&receipt.team)?;
         let mut own: machines::Receipt = serde_json::from_str(&receipt.record).ok()?;
         own.team = share.local.clone();
+        own.evidence = shortened(own.evidence);
         (own.id == receipt.id).then_some(own)
     }
 
@@ -200,6 +211,12 @@ impl House {
 }
 
 impl Local for House {
+    fn epoch(&mut self) -> Result<String, LocalError> {
+        let identity = self.office.machines().identity().map_err(transient)?;
+        self.origin = identity.origin;
+        Ok(identity.epoch)
+    }
+
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut after = i64::try_from(after).unwrap_or(i64::MAX);
         let mut found = Vec::new();
@@ -276,6 +293,7 @@ impl Local for House {
         };
         let Some(letter) = letters.first().filter(is_meant) else { return Ok(()) };
         let receipt = machines.receipt_of_failure(letter, &failure.why).map_err(transient)?;
+        let receipt = machines::Receipt { evidence: shortened(receipt.evidence), ..receipt };
         machines.confirm(from, &[receipt]).map(drop).map_err(transient)
     }
 
@@ -318,6 +336,23 @@ fn transient(error: OfficeError) -> LocalError {
     LocalError::Transient(error.to_string())
 }
 
+/// Evidence from elsewhere, as long as anybody reads: it stays in the log for good.
+fn shortened(evidence: Evidence) -> Evidence {
+    const LONGEST: usize = 2_000;
+    let cut = |text: String| match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    };
+    Evidence {
+        what: cut(evidence.what),
+        file: evidence.file.map(cut),
+        by: evidence.by.map(cut),
+        before: evidence.before.map(cut),
+        after: evidence.after.map(cut),
+        ..evidence
+    }
+}
+
 fn now() -> Stamp {
     use atm_office::clock::{Clock, SystemClock};
     SystemClock.now()
@@ -326,6 +361,16 @@ fn now() -> Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn evidence_of_another_machine_is_as_long_as_anybody_reads() {
+        let long = shortened(Evidence {
+            file: Some("é".repeat(1 << 20)),
+            ..Evidence::certain("x".repeat(1 << 20))
+        });
+        assert_eq!((long.what.chars().count(), long.file.unwrap().chars().count()), (2_001, 2_001));
+        assert_eq!(shortened(Evidence::certain("read")), Evidence::certain("read"));
+    }
 
     #[test]
     fn a_team_is_shared_under_one_name() {

@@ -60,6 +60,13 @@ pub struct Letter {
     pub letter: String,
 }
 
+impl Letter {
+    /// The length of the longest of its names, in bytes.
+    pub fn longest_name(&self) -> usize {
+        [&self.id, &self.team, &self.to, &self.from].map(String::len).into_iter().max().unwrap_or(0)
+    }
+}
+
 /// What became of a letter that was offered to this machine's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenIn {
@@ -84,6 +91,9 @@ pub enum LocalError {
 
 /// The ledger of this machine. Every method is durable when it returns.
 pub trait Local {
+    /// The epoch of the log: another one after the log was lost, when numbers begin anew.
+    fn epoch(&mut self) -> Result<String, LocalError>;
+
     /// Letters for other machines with a number above `after`, in the order of the log.
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError>;
 

@@ -11,6 +11,14 @@ use crate::protocol::intake::{Arrival, Decision};
 /// Receipts in one confirmation.
 const MOST_RECEIPTS: usize = 256;
 
+/// Receipts or failures in an envelope of another machine: more than any bridge sends.
+const MOST_TOGETHER: usize = 4_096;
+/// Bytes in a team's or member's name, or in an id: more than any can have.
+const LONGEST_NAME: usize = 1_024;
+
+/// What the sender of a letter is told whose number was passed, and which the ledger does not know.
+const REPLAYED: &str = "its number was passed before and the letter is not known there: it was refused, or that machine lost its log";
+
 /// What became of an envelope that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -38,7 +46,25 @@ impl<L: Local> Engine<L> {
         let (mut posts, mut run) = (Vec::new(), Run::default());
         for (place, Envelope { header, body }) in envelopes.into_iter().enumerate() {
             let from = header.from;
+            if body.count() > MOST_TOGETHER {
+                self.tally.refuse("too-many", from.as_str());
+                verdicts[place] = Verdict::Refused("too-many");
+                continue;
+            }
             match body {
+                Body::Letter(letter) if letter.longest_name() > LONGEST_NAME => {
+                    // What names it is not sent back.
+                    self.tally.refuse("endless-name", from.as_str());
+                    posts.push(self.failure(
+                        &from,
+                        &header.epoch,
+                        header.n,
+                        "",
+                        "a name in it has no end",
+                        now,
+                    ));
+                    verdicts[place] = Verdict::Refused("endless-name");
+                }
                 Body::Letter(letter) => {
                     let arrival = Arrival { from, epoch: header.epoch, n: header.n, letter };
                     if run.arrivals.first().is_some_and(|(_, first, _)| first.from != arrival.from) {
@@ -87,20 +113,31 @@ impl<L: Local> Engine<L> {
                 }
             }
             Decision::Hold => self.tally.held += 1,
-            Decision::Repeat | Decision::Former => {
+            decision @ (Decision::Repeat | Decision::Former) => {
                 // The ledger may know it from this very batch.
                 self.offer(run, verdicts, posts, now);
-                verdicts[place] = self.repeat(&arrival, posts, now);
+                verdicts[place] = self.repeat(&arrival, decision, posts, now);
             }
         }
     }
 
     /// A letter whose number was passed: known letters are confirmed again, others are replays.
-    fn repeat(&mut self, arrival: &Arrival, posts: &mut Vec<Post>, now: Stamp) -> Verdict {
+    fn repeat(
+        &mut self,
+        arrival: &Arrival,
+        decision: Decision,
+        posts: &mut Vec<Post>,
+        now: Stamp,
+    ) -> Verdict {
         match self.local.is_known(&arrival.letter) {
             Ok(true) => {}
             Ok(false) => {
                 self.tally.refuse("replayed", arrival.from.as_str());
+                // Its sender may still wait: not every refusal is on record here, and a log can be lost. Nobody waits for
+                // a letter of a former epoch.
+                if decision == Decision::Repeat {
+                    posts.push(self.failure_of(arrival, REPLAYED, now));
+                }
                 return Verdict::Refused("replayed");
             }
             Err(error) => return verdict_of(error),
@@ -119,7 +156,7 @@ impl<L: Local> Engine<L> {
             Some(Ok(TakenIn::NotHome)) | None => Verdict::Done,
             // Its sender has not heard of it yet.
             Some(Err(LocalError::Poison(why))) => {
-                posts.push(self.failure(&arrival.from, arrival.n, &arrival.letter.id, &why, now));
+                posts.push(self.failure_of(arrival, &why, now));
                 Verdict::Done
             }
             Some(Err(error)) => verdict_of(error),
@@ -156,7 +193,7 @@ impl<L: Local> Engine<L> {
                 }
                 // It counts as passed, so that the next letter may come.
                 Err(LocalError::Poison(why)) => {
-                    posts.push(self.failure(&from, arrival.n, &arrival.letter.id, &why, now));
+                    posts.push(self.failure_of(arrival, &why, now));
                     Verdict::Dead(why)
                 }
             };
@@ -189,15 +226,22 @@ impl<L: Local> Engine<L> {
         Verdict::Done
     }
 
-    /// Tells the sender of a letter that it can never be taken in. Its id is empty where it could not be read.
-    pub fn failure(&mut self, to: &Machine, n: u64, id: &str, why: &str, now: Stamp) -> Post {
+    fn failure_of(&mut self, arrival: &Arrival, why: &str, now: Stamp) -> Post {
+        let Arrival { from, epoch, n, letter } = arrival;
+        self.failure(from, epoch, *n, &letter.id, why, now)
+    }
+
+    /// Tells the sender of a letter that it can never be taken in: which one, by its number in an epoch of the sender's log.
+    /// Its id is empty where it could not be read.
+    pub fn failure(&mut self, to: &Machine, epoch: &str, n: u64, id: &str, why: &str, now: Stamp) -> Post {
         self.tally.dead += 1;
-        let failure = Failure { id: id.to_owned(), n, why: why.to_owned() };
+        let failure = Failure { id: id.to_owned(), epoch: epoch.to_owned(), n, why: why.to_owned() };
         self.answer(to, Body::Failed(vec![failure]), now)
     }
 
     fn fail(&mut self, from: &Machine, failures: &[Failure]) -> Verdict {
-        for failure in failures {
+        // In another epoch another letter has that number.
+        for failure in failures.iter().filter(|failure| failure.epoch == self.me.epoch) {
             // A bridge that has just started may not have read its outbox yet: the ledger knows.
             if let Err(error) = self.local.fail(from, failure) {
                 return verdict_of(error);

@@ -76,6 +76,15 @@ impl Body {
             Self::Presence(_) => "presence",
         }
     }
+
+    /// How many receipts or failures it has.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Confirm(receipts) | Self::Receipts(Receipts { receipts, .. }) => receipts.len(),
+            Self::Failed(failures) => failures.len(),
+            Self::Letter(_) | Self::Applied(_) | Self::Presence(_) => 0,
+        }
+    }
 }
 
 /// A batch of receipts.
@@ -102,6 +111,8 @@ pub struct Applied {
 pub struct Failure {
     /// The message.
     pub id: String,
+    /// The epoch of the sender's log in which it has that number.
+    pub epoch: String,
     /// Its number in the sender's log.
     pub n: u64,
     /// Why.

@@ -12,7 +12,7 @@ use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
 use tokio::io::AsyncReadExt;
 
-use super::{Names, NatsError, setup};
+use super::{Bucket, Names, NatsError, setup};
 use crate::envelope::codec::LARGEST;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
@@ -28,6 +28,8 @@ const SUBJECT: &str = "Atm-Subject";
 const HEADERS: usize = 1024;
 /// Objects are stored in pieces, each of which is a message.
 const LARGEST_CHUNK: usize = 128 * 1024;
+/// How long to wait for the next piece of an object.
+const NEXT_PIECE: Duration = Duration::from_secs(5);
 /// Messages that are taken at a time.
 const BATCH: usize = 256;
 
@@ -164,6 +166,11 @@ impl Link {
         Ok(info.num_pending + info.num_ack_pending as u64)
     }
 
+    /// Whether the envelope of a message is in the object store.
+    pub fn is_object(arrived: &Arrived) -> bool {
+        arrived.message.headers.as_ref().is_some_and(|headers| headers.get(OBJECT).is_some())
+    }
+
     /// The envelope in a message, wherever it is.
     pub async fn envelope_in(&self, arrived: &Arrived) -> Result<Vec<u8>, NatsError> {
         let Some(name) = arrived.message.headers.as_ref().and_then(|headers| headers.get(OBJECT)) else {
@@ -176,9 +183,15 @@ impl Link {
         let failed = NatsError::request("read an object");
         let store = self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
         let object = store.get(name).await.map_err(|why| failed(&why))?;
-        let mut bytes = Vec::new();
-        object.take(LARGEST as u64 + 1).read_to_end(&mut bytes).await.map_err(|why| failed(&why))?;
-        Ok(bytes)
+        let (mut object, mut bytes) = (object.take(LARGEST as u64 + 1), Vec::new());
+        loop {
+            // The client library waits for ever for a piece that the server has not.
+            let read = tokio::time::timeout(NEXT_PIECE, object.read_buf(&mut bytes)).await;
+            let count = read.map_err(|_| failed(&"its pieces are missing"))?.map_err(|why| failed(&why))?;
+            if count == 0 {
+                return Ok(bytes);
+            }
+        }
     }
 
     /// Puts an envelope that cannot be taken in among the dead letters.
@@ -233,6 +246,13 @@ impl Link {
         let stored = self.context.publish(subject, envelope.into()).await.map_err(|why| failed(&why))?;
         stored.await.map_err(|why| failed(&why))?;
         Ok(())
+    }
+
+    /// What this machine last announced, if the server still has it.
+    pub async fn last_word(&self, stays: bool) -> Result<Option<Vec<u8>>, NatsError> {
+        let bucket = if stays { &self.names.machines } else { &self.names.presence };
+        let found = Bucket::open(self, bucket).await?.get(self.machine.as_str()).await?;
+        Ok(found.map(|found| found.value))
     }
 
     /// What machines announce, from the last word of each on.

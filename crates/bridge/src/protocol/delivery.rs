@@ -41,7 +41,9 @@ enum State {
     Stored {
         /// Where.
         position: Position,
-        /// When the server said so, in milliseconds.
+        /// When the server said so, in milliseconds. After a restart, whatever is asked is asked later: the clock may have
+        /// been set back.
+        #[serde(skip)]
         at: i64,
         /// Since when we know that the recipient's machine has processed that place.
         #[serde(skip)]
@@ -213,6 +215,14 @@ mod tests {
         delivery.end(1, None, at(11));
         assert!(!delivery.is_due(at(12), &stream, None));
         assert!(delivery.is_due(at(13), &stream, None));
+    }
+
+    #[test]
+    fn what_the_stream_lost_is_due_after_a_restart_with_the_clock_set_back() {
+        let text = serde_json::to_string(&stored()).unwrap();
+        let mut delivery: Delivery = serde_json::from_str(&text).unwrap();
+        assert!(!delivery.is_due(at(-86_400), &stream("s", 1, 9, -86_400), None));
+        assert!(delivery.is_due(at(-86_400), &stream("s", 1, 6, -86_400), None));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::name::Machine;
 const MOST_HELD: usize = 4_096;
 /// How many bytes they have at most.
 const MOST_BYTES: usize = 8 << 20;
+/// How many recipients of one machine's mail are remembered.
+const MOST_LANES: usize = 65_536;
 /// How many former epochs of a machine are remembered.
 const MOST_EPOCHS: usize = 64;
 
@@ -107,21 +109,31 @@ impl Intake {
 
     /// Whether its epoch is the current one of its machine; a new epoch becomes that.
     fn is_current(&mut self, arrival: &Arrival) -> bool {
-        let epochs = self.epochs.entry(arrival.from.clone()).or_default();
-        if epochs.last() == Some(&arrival.epoch) {
-            return true;
-        }
-        if epochs.contains(&arrival.epoch) {
+        let epochs = self.epochs.get(&arrival.from).map_or(&[][..], Vec::as_slice);
+        let is_current = epochs.last() == Some(&arrival.epoch);
+        if !is_current && epochs.contains(&arrival.epoch) {
             return false;
         }
-        epochs.push(arrival.epoch.clone());
+        self.set_epoch(&arrival.from, &arrival.epoch);
+        true
+    }
+
+    /// A machine's log has this epoch now. Its own word counts more than the order in which letters arrive: with what was
+    /// seen before forgotten, a late letter of a former epoch would seem to begin a new one, and all of the current one
+    /// would be replays.
+    pub fn set_epoch(&mut self, from: &Machine, epoch: &str) {
+        let epochs = self.epochs.entry(from.clone()).or_default();
+        if epochs.last().is_some_and(|last| last == epoch) {
+            return;
+        }
+        epochs.retain(|known| known != epoch);
+        epochs.push(epoch.to_owned());
         if epochs.len() > MOST_EPOCHS {
             epochs.remove(0);
         }
         // Its log begins anew, and so do its numbers.
-        self.passed.retain(|lane, _| lane.from != arrival.from);
-        self.release_all_of(&arrival.from);
-        true
+        self.passed.retain(|lane, _| lane.from != *from);
+        self.release_all_of(from);
     }
 
     fn hold(&mut self, lane: Lane, arrival: &Arrival) {
@@ -158,14 +170,31 @@ impl Intake {
 
     /// The ledger has not taken this letter in after all: its lane stands where it was.
     pub fn undo_pass(&mut self, arrival: &Arrival, before: u64) {
-        if let Some(passed) = self.passed.get_mut(&lane_of(arrival)) {
+        let lane = lane_of(arrival);
+        if let Some(passed) = self.passed.get_mut(&lane) {
             *passed = before.min(*passed);
+            if *passed == 0 {
+                self.passed.remove(&lane);
+            }
+        }
+    }
+
+    /// Names in letters come from outside: a machine that writes to ever new ones loses its own lanes, as with a memory that
+    /// is lost.
+    fn make_room(&mut self, lane: &Lane) {
+        if self.passed.len() < MOST_LANES || self.passed.contains_key(lane) {
+            return;
+        }
+        let own = self.passed.keys().filter(|known| known.from == lane.from).count();
+        if own >= MOST_LANES {
+            self.passed.retain(|known, _| known.from != lane.from);
         }
     }
 
     /// This letter is offered to the ledger, or was answered by it. Returns the held letter that is next now, if there is one: decide again.
     pub fn pass(&mut self, arrival: &Arrival) -> Option<Arrival> {
         let lane = lane_of(arrival);
+        self.make_room(&lane);
         let passed = self.passed.entry(lane.clone()).or_insert(0);
         *passed = arrival.n.max(*passed);
         let passed = *passed;
@@ -275,6 +304,18 @@ mod tests {
     }
 
     #[test]
+    fn a_machines_own_word_ends_a_former_epoch_that_came_back() {
+        // What was seen before is forgotten, and the letter of epoch `d` was kept back by the server.
+        let mut intake = Intake::default();
+        take(&mut intake, 7, None);
+        assert_eq!(intake.decide(&arrival("d", 90, None)), Decision::Take);
+        assert_eq!(intake.decide(&arrival("e", 8, None)), Decision::Former);
+        intake.set_epoch(&"laptop".parse().unwrap(), "e");
+        assert_eq!(intake.decide(&arrival("e", 8, None)), Decision::Take);
+        assert_eq!(intake.decide(&arrival("d", 91, None)), Decision::Former);
+    }
+
+    #[test]
     fn lanes_do_not_wait_for_each_other() {
         let mut intake = Intake::default();
         assert_eq!(intake.decide(&arrival("e", 5, Some(4))), Decision::Hold);
@@ -291,6 +332,32 @@ mod tests {
         let mut intake = Intake::remembering(serde_json::from_str(&text).unwrap());
         assert_eq!(intake.decide(&arrival("e", 8, Some(7))), Decision::Take);
         assert_eq!(intake.decide(&arrival("e", 7, None)), Decision::Repeat);
+    }
+
+    #[test]
+    fn lanes_have_bounds_and_one_machine_takes_no_place_of_another() {
+        let mut intake = Intake::default();
+        let mut other = arrival("e", 7, None);
+        other.from = "desk".parse().unwrap();
+        assert_eq!(intake.decide(&other), Decision::Take);
+        intake.pass(&other);
+        for n in 1..=MOST_LANES as u64 + 10 {
+            let mut letter = arrival("e", n, None);
+            letter.letter.to = format!("nobody-{n}");
+            assert_eq!(intake.decide(&letter), Decision::Take);
+            intake.pass(&letter);
+        }
+        assert!(intake.passed.len() <= MOST_LANES + 1, "{}", intake.passed.len());
+        assert_eq!(intake.decide(&other), Decision::Repeat);
+    }
+
+    #[test]
+    fn a_lane_in_which_nothing_was_taken_is_not_remembered() {
+        let mut intake = Intake::default();
+        let letter = arrival("e", 5, None);
+        intake.pass(&letter);
+        intake.undo_pass(&letter, 0);
+        assert!(intake.passed.is_empty());
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub struct Due {
 pub struct Stored {
     n: u64,
     id: String,
+    machine: Machine,
     delivery: Delivery,
 }
 
@@ -75,7 +76,13 @@ impl Outbox {
     pub fn to_remember(&self) -> Vec<Stored> {
         let is_stored = |item: &&Item| item.delivery.position().is_some();
         let items = self.items.iter().filter(|(_, item)| is_stored(item));
-        items.map(|(&n, item)| Stored { n, id: item.id.clone(), delivery: item.delivery.clone() }).collect()
+        let stored = |(&n, item): (&u64, &Item)| Stored {
+            n,
+            id: item.id.clone(),
+            machine: item.lane.machine.clone(),
+            delivery: item.delivery.clone(),
+        };
+        items.map(stored).collect()
     }
 
     /// How many letters wait for their confirmation.
@@ -111,7 +118,8 @@ impl Outbox {
             }
             self.remove(letter.n);
         }
-        let remembered = self.remembered.remove(&letter.n).filter(|stored| stored.id == letter.id);
+        let is_it = |stored: &Stored| stored.id == letter.id && stored.machine == letter.machine;
+        let remembered = self.remembered.remove(&letter.n).filter(is_it);
         let delivery = remembered.map(|stored| stored.delivery).unwrap_or_default();
         if delivery.position().is_none() {
             self.unsent.insert(letter.n);
@@ -300,6 +308,17 @@ mod tests {
         outbox.add(&letter(1, "laptop", "bob"));
         assert_eq!(publish(&mut outbox, 4).len(), 1);
         assert_eq!(outbox.by_machine(), BTreeMap::from([("laptop".parse().unwrap(), 1)]));
+    }
+
+    #[test]
+    fn a_letter_that_was_re_addressed_while_no_bridge_ran_is_published_to_its_new_machine() {
+        let mut outbox = Outbox::default();
+        outbox.add(&letter(1, "hub", "bob"));
+        publish(&mut outbox, 0);
+        outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
+        let mut outbox = Outbox::remembering(outbox.to_remember());
+        outbox.add(&letter(1, "laptop", "bob"));
+        assert_eq!(publish(&mut outbox, 4).len(), 1);
     }
 
     #[test]

@@ -8,9 +8,11 @@ use super::Shared;
 use super::worker::Input;
 use crate::engine::Verdict;
 use crate::envelope::{Envelope, Refusal, codec};
-use crate::nats::{Arrived, NatsError};
+use crate::nats::{Arrived, Link, NatsError};
 use crate::subject;
 
+/// Envelopes that are in memory at once, in bytes: those from the object store can be large, and many come together.
+const MOST_BYTES: usize = 16 << 20;
 /// The longest wait before the server is asked again.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 
@@ -45,12 +47,17 @@ async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
 }
 
 async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
-    let (mut envelopes, mut own) = (Vec::new(), Vec::new());
+    let (mut envelopes, mut own, mut size) = (Vec::new(), Vec::new(), 0);
     for arrived in batch {
         match open(shared, &arrived).await {
-            Ok(envelope) => {
+            Ok((envelope, bytes)) => {
                 envelopes.push(envelope);
                 own.push(arrived);
+                size += bytes;
+                if size >= MOST_BYTES {
+                    offer(shared, std::mem::take(&mut envelopes), std::mem::take(&mut own)).await;
+                    size = 0;
+                }
             }
             Err(Some(why)) => {
                 let from = subject::sender(arrived.subject()).map(|machine| machine.to_string());
@@ -60,6 +67,11 @@ async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
             Err(None) => settle(shared, &arrived, false).await,
         }
     }
+    offer(shared, envelopes, own).await;
+}
+
+/// Offers envelopes to the engine, and settles the messages that they came in.
+async fn offer(shared: &Shared, envelopes: Vec<Envelope>, own: Vec<Arrived>) {
     if envelopes.is_empty() {
         return;
     }
@@ -72,14 +84,21 @@ async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
             Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
             Verdict::Again(why) => {
                 shared.engine.send(Input::Trouble(why));
-                settle(shared, arrived, false).await;
+                // Until it is dealt with, nobody knows that this machine has processed what is behind it, and what is lost
+                // there is not sent again. After a while it is left to its own sender.
+                settle(shared, arrived, arrived.is_hopeless()).await;
             }
             Verdict::Dead(why) => {
                 let is_kept = shared.link.bury(arrived, &why).await.is_ok();
-                settle(shared, arrived, is_kept).await;
+                settle(shared, arrived, is_kept || arrived.is_hopeless()).await;
             }
         }
     }
+}
+
+fn is_trusted(shared: &Shared, arrived: &Arrived) -> bool {
+    let sender = subject::sender(arrived.subject());
+    sender.is_some_and(|sender| shared.trust.borrow().machines().contains_key(&sender))
 }
 
 /// Acknowledges a message, or has it come again later.
@@ -100,8 +119,12 @@ async fn settle(shared: &Shared, arrived: &Arrived, is_done: bool) {
     }
 }
 
-/// The envelope in a message; or why it is refused; or nothing, if it cannot be read now.
-async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'static str>> {
+/// The envelope in a message, and its size; or why it is refused; or nothing, if it cannot be read now.
+async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, usize), Option<&'static str>> {
+    // Nobody who is not trusted makes this machine fetch anything.
+    if Link::is_object(arrived) && !is_trusted(shared, arrived) {
+        return Err(Some("untrusted"));
+    }
     let bytes = match shared.link.envelope_in(arrived).await {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -120,13 +143,15 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'s
         return Err(Some(Refusal::ForeignSender { signer, claimed }.kind()));
     }
     match checked.open(&shared.plan.key) {
-        Ok(envelope) => Ok(envelope),
+        Ok(envelope) => Ok((envelope, bytes.len())),
         Err(Refusal::Unreadable(why)) => {
-            if shared.link.bury(arrived, &why).await.is_err() {
+            // One that leaves no room for the reason cannot be kept: its sender is told all the same.
+            if shared.link.bury(arrived, &why).await.is_err() && !arrived.is_hopeless() {
                 return Err(None);
             }
             if header.n > 0 {
-                shared.engine.send(Input::Poison { from: header.from, n: header.n, why });
+                let (from, epoch, n) = (header.from, header.epoch, header.n);
+                shared.engine.send(Input::Poison { from, epoch, n, why });
             }
             Err(Some("unreadable"))
         }

@@ -14,8 +14,8 @@ mod publisher;
 pub mod status;
 pub mod worker;
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use atm_office::clock::{Clock, SystemClock};
 use atm_wire::Stamp;
@@ -25,7 +25,7 @@ use tokio::sync::{mpsc, watch};
 use crate::engine::Identity;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, setup};
-use crate::protocol::Position;
+use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 use worker::{Handle, Input};
 
@@ -54,6 +54,9 @@ pub(crate) struct Shared {
     engine: Handle,
     trust: watch::Receiver<Trust>,
     passed: Arc<Mutex<Passed>>,
+    /// Changes when the server may have lost what it had: whoever listens to a bucket begins anew.
+    renewed: watch::Receiver<u64>,
+    last_word: Arc<presence::LastWord>,
 }
 
 /// How far this machine has processed the stream.
@@ -68,6 +71,21 @@ pub(crate) struct Passed {
 }
 
 impl Passed {
+    /// The server was asked for the stream. What it dropped does not come again. Says whether it is another stream than
+    /// before.
+    fn look_at(&mut self, view: &StreamView) -> bool {
+        self.postponed = self.postponed.split_off(&view.first);
+        self.stream.replace(view.stream.clone()).is_some_and(|before| before != view.stream)
+    }
+
+    /// The server, asked after that, had nothing for this machine: it has processed all that the stream held. What was lost
+    /// with a part of the stream has a place that other machines' mail took, and nobody else can say that it is not there.
+    fn catch_up(&mut self, view: &StreamView) {
+        if self.stream.as_ref() == Some(&view.stream) && self.postponed.is_empty() {
+            self.last = self.last.max(view.last);
+        }
+    }
+
     fn position(&self) -> Option<Position> {
         let seq = self.postponed.first().map_or(self.last, |first| first.saturating_sub(1).min(self.last));
         self.stream.clone().map(|stream| Position { stream, seq })
@@ -85,8 +103,17 @@ pub(crate) fn now() -> Stamp {
     SystemClock.now()
 }
 
+/// The engine's time: that of the clock when the process started, and what has passed since. A clock that is set back by a
+/// day would keep every backoff waiting for a day.
+pub(crate) fn steady_now() -> Stamp {
+    static START: LazyLock<(Stamp, Instant)> = LazyLock::new(|| (now(), Instant::now()));
+    START.0.saturating_add(START.1.elapsed())
+}
+
 /// How often the server is asked for the stream.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Every fifth time it is asked as well whether anything waits for this machine.
+const CATCH_UP: u32 = 5;
 
 /// Runs the bridge until `stop` says so.
 pub async fn run(
@@ -99,14 +126,16 @@ pub async fn run(
     let (up_sender, mut up) = mpsc::unbounded_channel();
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
-    let passed = Arc::default();
-    let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed };
+    let (renew, renewed) = watch::channel(0);
+    let (plan, passed, last_word) = (Arc::new(plan), Arc::default(), Arc::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word };
     let tasks = [
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
     ];
+    let mut looks = 0_u32;
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -115,10 +144,17 @@ pub async fn run(
             Some(is_up) = up.recv() => {
                 shared.engine.send(Input::Connected(is_up));
                 if is_up {
-                    look_at_stream(&shared).await;
+                    renew.send_modify(|times| *times += 1);
+                    let _ = look_at_stream(&shared, &renew).await;
                 }
             }
-            _ = look.tick() => look_at_stream(&shared).await,
+            _ = look.tick() => {
+                let view = look_at_stream(&shared, &renew).await;
+                looks = looks.wrapping_add(1);
+                if let Some(view) = view.filter(|_| looks.is_multiple_of(CATCH_UP)) {
+                    catch_up(&shared, &view).await;
+                }
+            }
         }
     }
     for task in &tasks {
@@ -127,19 +163,70 @@ pub async fn run(
     Ok(())
 }
 
+/// Asks the server whether anything waits for this machine, if the stream has grown by other machines' mail.
+async fn catch_up(shared: &Shared, view: &StreamView) {
+    let is_behind = shared.passed().last < view.last;
+    // If it cannot be asked, it is asked the next time.
+    if is_behind && shared.link.lag().await.is_ok_and(|lag| lag == 0) {
+        shared.passed().catch_up(view);
+    }
+}
+
 /// Asks the server for the stream; makes it if it is gone and this machine may.
-async fn look_at_stream(shared: &Shared) {
-    let asked = now();
+async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) -> Option<StreamView> {
+    let asked = steady_now();
     match shared.link.stream_view(asked).await {
         Ok(view) => {
-            shared.passed().stream = Some(view.stream.clone());
-            shared.engine.send(Input::Stream(Some(view)));
+            if shared.passed().look_at(&view) {
+                renew.send_modify(|times| *times += 1);
+            }
+            shared.engine.send(Input::Stream(Some(view.clone())));
+            Some(view)
         }
         Err(error) => {
             shared.engine.send(Input::Stream(None));
             shared.engine.send(Input::Trouble(error.to_string()));
             // If it may not, the next look says so again.
             let _ = shared.link.init(shared.plan.limits).await;
+            None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_again_later_is_not_processed() {
+        let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4, 7].into() };
+        assert_eq!(passed.position().map(|position| position.seq), Some(3));
+        passed.postponed.remove(&4);
+        assert_eq!(passed.position().map(|position| position.seq), Some(6));
+    }
+
+    /// Others would wait for ever for this machine to get there.
+    #[test]
+    fn what_the_stream_dropped_does_not_come_again() {
+        let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4, 7].into() };
+        let view = |stream: &str, first| StreamView { stream: stream.into(), first, last: 20, at: now() };
+        assert!(!passed.look_at(&view("s", 5)));
+        assert_eq!(passed.position().map(|position| position.seq), Some(6));
+        assert!(!passed.look_at(&view("s", 8)));
+        assert_eq!(passed.position().map(|position| position.seq), Some(9));
+        assert!(passed.look_at(&view("t", 1)));
+    }
+
+    #[test]
+    fn other_machines_mail_is_processed_when_nothing_is_for_this_one() {
+        let mut passed = Passed { stream: Some("s".into()), last: 9, postponed: [4].into() };
+        let view = |stream: &str, last| StreamView { stream: stream.into(), first: 1, last, at: now() };
+        passed.catch_up(&view("s", 20));
+        assert_eq!(passed.position().map(|position| position.seq), Some(3));
+        passed.postponed.clear();
+        passed.catch_up(&view("t", 20));
+        assert_eq!(passed.position().map(|position| position.seq), Some(9));
+        passed.catch_up(&view("s", 20));
+        assert_eq!(passed.position().map(|position| position.seq), Some(20));
     }
 }

@@ -9,9 +9,10 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::presence::recall_last_word;
 use super::worker::{Input, Output, announcement, presence};
 use super::{Shared, now};
-use crate::engine::{Post, Ticket};
+use crate::engine::{Identity, Post, Ticket};
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Envelope, SharedTeam};
 use crate::nats::NatsError;
@@ -30,6 +31,8 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
     // Nothing is announced before it is known who is at home here: others would take all for gone.
     let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
+    let mut me = shared.plan.me.clone();
+    let mut knows_last_word = false;
     let mut next_beat = Instant::now();
     let mut tick = tokio::time::interval(TELL_PASSED);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -47,18 +50,29 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     next_beat = Instant::now();
                     tick.reset_immediately();
                 }
+                Some(Output::Epoch(epoch)) => {
+                    me.epoch = epoch;
+                    told = None;
+                }
             },
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             _ = tick.tick() => {
                 let Some(teams) = &teams else { continue };
+                if !knows_last_word {
+                    if let Err(error) = recall_last_word(&shared).await {
+                        shared.engine.send(Input::Trouble(error.to_string()));
+                        continue;
+                    }
+                    knows_last_word = true;
+                }
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
-                if news && announce(&shared, passed.clone(), teams.clone(), true).await.is_ok() {
+                if news && announce(&shared, &me, passed.clone(), teams.clone(), true).await.is_ok() {
                     told = Some((passed.clone(), teams.clone()));
                 }
                 if Instant::now() >= next_beat {
                     next_beat = Instant::now() + HEARTBEAT;
-                    if let Err(error) = announce(&shared, passed, teams.clone(), false).await {
+                    if let Err(error) = announce(&shared, &me, passed, teams.clone(), false).await {
                         // Others' words may be lost as well: all is said again.
                         told = None;
                         shared.engine.send(Input::Trouble(error.to_string()));
@@ -77,18 +91,21 @@ fn position(shared: &Shared, seq: Option<u64>) -> Option<Position> {
 
 async fn announce(
     shared: &Shared,
+    me: &Identity,
     passed: Option<Position>,
     teams: Vec<SharedTeam>,
     stays: bool,
 ) -> Result<(), NatsError> {
-    let envelope = announcement(&shared.plan.me, presence(passed, teams), now());
+    let envelope = announcement(me, presence(passed, teams), shared.last_word.next(now()));
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.link.announce(bytes, stays).await
 }
 
 /// Publishes a post; the server's answer comes later.
 async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
-    let Post { envelope, ticket } = post;
+    let Post { mut envelope, ticket } = post;
+    // The engine's time is no clock's.
+    envelope.header.at = now();
     let Some((subject, bytes)) = encode(shared, &envelope) else {
         shared.engine.send(Input::Published(ticket, None));
         return None;
@@ -111,7 +128,10 @@ async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
 fn message_id(envelope: &Envelope, ticket: &Ticket) -> Option<String> {
     let (from, epoch) = (&envelope.header.from, &envelope.header.epoch);
     match ticket {
-        Ticket::Letter { n, attempt } => Some(format!("{from}-{epoch}-{n}-{attempt}")),
+        // A letter that was re-addressed is another one: its attempts begin anew.
+        Ticket::Letter { n, attempt } => {
+            Some(format!("{from}-{epoch}-{n}-{}-{attempt}", envelope.header.to.as_ref()?))
+        }
         Ticket::Receipts { to, upto, attempt } => {
             Some(format!("{from}-{epoch}-r-{to}-{}-{attempt}", subject::token(upto)))
         }
@@ -132,4 +152,40 @@ fn encode(shared: &Shared, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
     let key = shared.trust.borrow().key_of(to)?;
     let bytes = codec::encode(envelope, &shared.plan.key, shared.plan.seals.then_some(&key)).ok()?;
     Some((subject, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::Header;
+    use crate::local::Letter;
+
+    /// The server would drop it as a repetition of what it has for the former machine, and nobody would get it.
+    #[test]
+    fn a_letter_that_was_re_addressed_is_no_repetition() {
+        let id_to = |machine: &str| {
+            let header = Header {
+                realm: "home".parse().unwrap(),
+                from: "laptop".parse().unwrap(),
+                to: Some(machine.parse().unwrap()),
+                epoch: "e".into(),
+                n: 7,
+                attempt: 1,
+                at: now(),
+            };
+            let letter = Letter {
+                id: "id".into(),
+                team: "alpha".into(),
+                to: "bob".into(),
+                from: "ann".into(),
+                from_lead: false,
+                after: None,
+                letter: "{}".into(),
+            };
+            let envelope = Envelope { header, body: Body::Letter(letter) };
+            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1 })
+        };
+        assert_eq!(id_to("hub"), id_to("hub"));
+        assert_ne!(id_to("hub"), id_to("desk"));
+    }
 }

@@ -9,8 +9,8 @@ use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
-use super::now;
 use super::status::Status;
+use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
 use crate::envelope::{Body, Envelope, Presence, SharedTeam};
 use crate::files::Files;
@@ -47,8 +47,8 @@ pub enum Input {
     Stream(Option<StreamView>),
     /// The connection came or went.
     Connected(bool),
-    /// Another machine announced itself; whether that is a heartbeat.
-    Heard(Machine, Box<Presence>, bool),
+    /// Another machine announced itself.
+    Heard(Box<Word>),
     /// The last word of every machine was heard.
     HeardAll,
     /// An envelope was refused before its content was read: why, and who sent it.
@@ -57,6 +57,8 @@ pub enum Input {
     Poison {
         /// The sender.
         from: Machine,
+        /// The epoch of its log.
+        epoch: String,
         /// The letter's number.
         n: u64,
         /// Why.
@@ -74,6 +76,21 @@ pub enum Input {
     Stop,
 }
 
+/// What another machine said of itself; its signature is checked.
+#[derive(Debug)]
+pub struct Word {
+    /// The machine.
+    pub from: Machine,
+    /// The epoch of its log.
+    pub epoch: String,
+    /// When it said so, by its own clock.
+    pub at: Stamp,
+    /// What it said.
+    pub presence: Presence,
+    /// Whether it was a heartbeat.
+    pub is_live: bool,
+}
+
 /// Something for the server.
 #[derive(Debug)]
 pub enum Output {
@@ -81,6 +98,8 @@ pub enum Output {
     Posts(Vec<Post>),
     /// What this machine shares has changed.
     Teams(Vec<SharedTeam>),
+    /// The log was lost, and this is its epoch now.
+    Epoch(String),
 }
 
 /// Where inputs go.
@@ -193,14 +212,14 @@ impl Worker {
     fn take(&mut self, input: Input) {
         match input {
             Input::Arrived(envelopes, answer) => {
-                let (verdicts, posts) = self.engine.receive(envelopes, now());
+                let (verdicts, posts) = self.engine.receive(envelopes, steady_now());
                 self.post(posts);
                 // Whoever asked may be gone: then it comes again.
                 let _ = answer.send(verdicts);
             }
             Input::Published(ticket, position) => {
                 self.under_way = self.under_way.saturating_sub(1);
-                self.engine.published(&ticket, position, now());
+                self.engine.published(&ticket, position, steady_now());
             }
             Input::Stream(stream) => {
                 self.status.set_stream(stream.as_ref());
@@ -212,14 +231,14 @@ impl Worker {
                     self.engine.set_stream(None);
                 }
             }
-            Input::Heard(machine, presence, is_live) => self.hear(machine, *presence, is_live),
+            Input::Heard(word) => self.hear(*word),
             Input::HeardAll => {
                 self.knows_all = true;
                 self.places_again = true;
             }
             Input::Refused(why, from) => self.engine.count_refused(why, &from),
-            Input::Poison { from, n, why } => {
-                let post = self.engine.failure(&from, n, "", &why, now());
+            Input::Poison { from, epoch, n, why } => {
+                let post = self.engine.failure(&from, &epoch, n, "", &why, steady_now());
                 self.post(vec![post]);
             }
             Input::Lag(count, offset) => self.status.set_lag(count, offset),
@@ -241,16 +260,25 @@ impl Worker {
         self.places_again = true;
     }
 
-    fn hear(&mut self, machine: Machine, presence: Presence, is_live: bool) {
-        self.engine.heard_from(&machine, presence.passed, now());
-        let known = self.neighbours.get(&machine);
+    fn hear(&mut self, word: Word) {
+        let Word { from, epoch, at, presence, is_live } = word;
+        let known = self.neighbours.get(&from);
+        // An old word, said again by somebody else, is none: whichever way it comes, also after a restart.
+        let (said_at, beat_at) = known.map_or((None, None), |known| (known.said_at, known.beat_at));
+        if said_at.is_some_and(|said| at <= said) || is_live && beat_at.is_some_and(|beat| at <= beat) {
+            return;
+        }
+        let (said_at, beat_at) = if is_live { (said_at, Some(at)) } else { (Some(at), None) };
+        self.engine.heard_from(&from, presence.passed, steady_now());
+        self.engine.heard_epoch(&from, &epoch);
         let was_present = known.is_some_and(|known| known.is_present);
         let is_present = is_live || was_present;
         let seen_at = if is_live { now() } else { known.map_or_else(now, |known| known.seen_at) };
         let has_changed =
             known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
         self.places_again |= has_changed;
-        self.neighbours.insert(machine, Neighbour { teams: presence.teams, is_present, seen_at });
+        let teams = presence.teams;
+        self.neighbours.insert(from, Neighbour { teams, is_present, seen_at, said_at, beat_at });
     }
 
     /// What happens by the clock: clients' files, who is at home, who is away.
@@ -298,6 +326,8 @@ impl Worker {
     fn note_absent(&mut self) {
         let now = now();
         for neighbour in self.neighbours.values_mut() {
+            // A clock that was set back makes nobody present until it has caught up.
+            neighbour.seen_at = neighbour.seen_at.min(now);
             if neighbour.is_present && now.since(neighbour.seen_at) > PRESENCE_AGE {
                 neighbour.is_present = false;
                 self.places_again = true;
@@ -307,9 +337,13 @@ impl Worker {
 
     fn poll(&mut self) {
         let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
-        match self.engine.poll(now(), free) {
+        let epoch = self.engine.me().epoch.clone();
+        match self.engine.poll(steady_now(), free) {
             Ok(posts) => self.post(posts),
             Err(error) => self.status.set_trouble(&error.to_string(), now()),
+        }
+        if self.engine.me().epoch != epoch {
+            let _ = self.outputs.send(Output::Epoch(self.engine.me().epoch.clone()));
         }
     }
 
@@ -328,6 +362,7 @@ impl Worker {
             // A heartbeat alone is nothing to remember.
             neighbour.is_present = false;
             neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
+            neighbour.beat_at = None;
         }
         let saved = Saved { engine: self.engine.to_remember(), neighbours };
         if saved != self.saved {

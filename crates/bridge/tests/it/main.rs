@@ -1,4 +1,5 @@
-//! Tests of the bridge's library: the simulation of its protocol.
+//! Tests of the bridge's library: its engine, call by call, and the simulation of its protocol.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+mod engine;
 mod sim;

@@ -4,6 +4,7 @@
 mod commands;
 mod crossing;
 mod permissions;
+mod presence;
 mod refused;
 mod server;
 mod troubles;

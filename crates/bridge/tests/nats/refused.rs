@@ -5,7 +5,7 @@ use atm_bridge::envelope::{Body, Envelope, Header};
 use atm_bridge::files::Files;
 use atm_bridge::keys;
 use atm_bridge::local::Letter;
-use atm_bridge::nats::{Link, Options, connect};
+use atm_bridge::nats::{Link, Names, Options, connect};
 use atm_bridge::subject;
 use atm_office::clock::{Clock, SystemClock};
 use atm_office::machines::RemoteMember;
@@ -186,6 +186,26 @@ fn poison_is_kept_among_the_dead_letters_and_the_next_may_pass() {
     let number = dead[0]["number"].to_string();
     scene.hub.json(&["dead", "--machine", "hub", "--nats", &scene.link_url(), "--again", &number]);
     scene.wait_for_refused("unreadable", 2);
+    scene.expect_only(&[]);
+}
+
+/// The pieces of an object may be gone before what says that it is there: by age, by size, or by somebody's hand.
+#[test]
+fn an_object_without_its_pieces_holds_up_nobody() {
+    let scene = Scene::new();
+    let objects = Names::of(&"home".parse().unwrap()).objects;
+    let (realm, hub, laptop) = ("home".parse().unwrap(), "hub".parse().unwrap(), "laptop".parse().unwrap());
+    let subject = subject::other(&realm, &hub, &laptop, "letter");
+    scene.runtime.block_on(async {
+        let store = scene.link.context().get_object_store(&objects).await.unwrap();
+        let info = store.put("big", &mut &b"some pieces"[..]).await.unwrap();
+        let stream = scene.link.context().get_stream(format!("OBJ_{objects}")).await.unwrap();
+        stream.purge().filter(format!("$O.{objects}.C.{}", info.nuid)).await.unwrap();
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Atm-Object", "big");
+        let context = scene.link.context();
+        context.publish_with_headers(subject, headers, "".into()).await.unwrap().await.unwrap();
+    });
     scene.expect_only(&[]);
 }
 

@@ -80,11 +80,38 @@ impl Server {
         }
     }
 
+    /// Keeps its disk as it is.
+    pub(crate) fn keep_disk(&mut self) {
+        self.kill();
+        copy_folder(&self.folder.path().join("store"), &self.folder.path().join("kept"));
+        self.start();
+    }
+
+    /// It comes back with the disk that was kept: what was not synced since is lost.
+    pub(crate) fn roll_back(&mut self) {
+        self.kill();
+        fs::remove_dir_all(self.folder.path().join("store")).unwrap();
+        fs::rename(self.folder.path().join("kept"), self.folder.path().join("store")).unwrap();
+        self.start();
+    }
+
     /// Its disk is lost, and it comes back empty.
     pub(crate) fn lose_disk(&mut self) {
         self.kill();
         fs::remove_dir_all(self.folder.path().join("store")).unwrap();
         self.start();
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_folder(&from, &to);
+        } else {
+            fs::copy(&from, &to).unwrap();
+        }
     }
 }
 

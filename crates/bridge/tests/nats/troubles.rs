@@ -1,5 +1,6 @@
 //! Servers, bridges and networks that fail: every accepted letter ends once in the right file, in order.
 
+use atm_bridge::files::Files;
 use atm_support::wait_until;
 
 use super::server::{Proxy, Server};
@@ -124,5 +125,35 @@ fn a_machine_that_is_not_trusted_waits_until_it_is() {
     wait_until("hub refuses it", || hub.status()["tally"]["refused"]["untrusted"].as_u64() >= Some(1));
     assert_eq!(hub.texts("bob"), Vec::<String>::new());
     introduce(&[&laptop, &hub]);
+    settles(&laptop, &hub, &[sent.id]);
+}
+
+/// The numbers of what the server lost belong to other mail by the time its sender looks, and nothing else is for its
+/// recipient: only that machine can say that it has processed that place.
+#[test]
+fn mail_whose_place_in_the_stream_was_taken_by_other_mail_is_sent_again() {
+    let mut server = Server::new();
+    let (mut laptop, mut hub) = pair(&server.url(), &server.url());
+    hub.kill();
+    server.keep_disk();
+    let sent = laptop.send("ann", "bob", "letter 0");
+    let memory = Files::of(&laptop.env().state()).memory();
+    wait_until("its place is remembered", || {
+        std::fs::read_to_string(&memory)
+            .is_ok_and(|text| text.contains(&sent.id) && text.to_lowercase().contains("stored"))
+    });
+    laptop.kill();
+    server.roll_back();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.url()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        for _ in 0..50 {
+            let subject = "atm.home.to.desk.from.other.letter";
+            context.publish(subject, "x".into()).await.unwrap().await.unwrap();
+        }
+    });
+    laptop.start();
+    hub.start();
     settles(&laptop, &hub, &[sent.id]);
 }

@@ -113,13 +113,16 @@ impl Machine {
         self.json(&["status"])
     }
 
+    /// Whether a member is in the configuration here.
+    pub(crate) fn knows(&self, member: &str) -> bool {
+        let path = self.env.root().join("teams").join(TEAM).join("config.json");
+        let config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        config["members"].as_array().unwrap().iter().any(|entry| entry["name"] == member)
+    }
+
     /// Waits until a member of another machine is in the configuration here.
     pub(crate) fn wait_for_member(&self, member: &str) {
-        let path = self.env.root().join("teams").join(TEAM).join("config.json");
-        wait_until(&format!("{} knows {member}", self.name), || {
-            let config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-            config["members"].as_array().unwrap().iter().any(|entry| entry["name"] == member)
-        });
+        wait_until(&format!("{} knows {member}", self.name), || self.knows(member));
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use atm_ledger::{Acceptance, InboxKey};
-use atm_store::{Mailbox, Receipt, Warning};
+use atm_store::{Mailbox, Receipt, StoreError};
 use atm_wire::message::{Delivery, Ours};
 use atm_wire::{Draft, MachineName, MemberName, Message, Stamp, TeamName, metadata};
 
@@ -29,36 +29,46 @@ struct Found {
     messages: Vec<Message>,
 }
 
+impl Found {
+    /// Clients that say no type leave what they read, marked; the others take it out.
+    fn take_out(&self) -> Result<(), StoreError> {
+        let (removed, marked): (Vec<&Message>, Vec<&Message>) =
+            self.messages.iter().partition(|message| message.outer_type.is_some());
+        let receipts = |messages: &[&Message]| -> HashSet<Receipt> {
+            messages.iter().map(|message| Receipt::of(message)).collect()
+        };
+        self.mailbox.take_out(&receipts(&removed))?;
+        self.mailbox.mark_read(&receipts(&marked))?;
+        Ok(())
+    }
+}
+
 impl Machines<'_> {
     /// Brings what clients wrote for members of other machines into the log, and takes it out of the files. Says how many
-    /// letters are new.
+    /// letters are new. An inbox that cannot be read or written keeps no other one waiting; the first error is said then.
     pub fn collect(&self, team: &TeamName) -> Result<usize, OfficeError> {
-        let mut found = Vec::new();
+        let (mut found, mut failed) = (Vec::new(), None);
         for (name, machine) in self.read_here(team)? {
             let mailbox = self.office.mailbox(team, &name);
-            let listing = mailbox.list()?;
-            // One that is just being written is whole a moment later.
-            if listing.warnings.iter().any(|warning| matches!(warning, Warning::Unparsable { .. })) {
-                continue;
-            }
-            let messages: Vec<Message> =
-                listing.messages.into_iter().filter(|message| !message.read).collect();
+            // Of a file that is broken, or just being written, what is whole is collected: nobody else mends it here.
+            let messages: Vec<Message> = match mailbox.list() {
+                Ok(listing) => listing.messages.into_iter().filter(|message| !message.read).collect(),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    continue;
+                }
+            };
             if !messages.is_empty() {
                 found.push(Found { mailbox, inbox: self.office.inbox_key(team, &name), machine, messages });
             }
         }
         let accepted = self.accept_found(&found)?;
-        for Found { mailbox, messages, .. } in &found {
-            // Clients that say no type leave what they read, marked; the others take it out.
-            let (removed, marked): (Vec<&Message>, Vec<&Message>) =
-                messages.iter().partition(|message| message.outer_type.is_some());
-            let receipts = |messages: &[&Message]| -> HashSet<Receipt> {
-                messages.iter().map(|message| Receipt::of(message)).collect()
-            };
-            mailbox.take_out(&receipts(&removed))?;
-            mailbox.mark_read(&receipts(&marked))?;
+        for found in &found {
+            if let Err(error) = found.take_out() {
+                failed.get_or_insert(error);
+            }
         }
-        Ok(accepted)
+        failed.map_or(Ok(accepted), |error| Err(error.into()))
     }
 
     /// The folders in which that mail comes.

@@ -1,6 +1,6 @@
 //! What members of other machines are called here: a pure decision.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use atm_wire::{MachineName, MemberName, Stamp};
 use serde::{Deserialize, Serialize};
@@ -42,19 +42,25 @@ pub(super) fn place(local: &[&str], remote: &[RemoteMember]) -> Places {
     let stem = |name: &str| MemberName::parse(name).map(|name| name.file_stem());
     let mut files: HashSet<String> = local.iter().filter_map(|name| stem(name).ok()).collect();
     files.insert(USER.to_owned());
+    // Machines say as many names as they like: each is looked at once.
+    let machines: BTreeSet<&MachineName> = remote.iter().map(|member| &member.machine).collect();
+    let mut holders: HashMap<&str, BTreeSet<&MachineName>> = HashMap::new();
+    for member in remote {
+        holders.entry(&member.name).or_default().insert(&member.machine);
+    }
+    let local: HashSet<&str> = local.iter().copied().collect();
     let (mut placed, mut refused): Places = (Vec::new(), Vec::new());
     for member in remote {
         let RemoteMember { name, machine, .. } = member;
         let mut refuse = |why: String| {
             refused.push(Refusal { name: name.clone(), machine: machine.clone(), why });
         };
-        let is_held_twice = local.contains(&name.as_str())
-            || remote.iter().any(|other| other.name == *name && other.machine != *machine);
+        let is_held_twice = local.contains(name.as_str()) || holders[name.as_str()].len() > 1;
         let is_own = member.is_lead || name == USER;
         let called = if is_own || is_held_twice { machine.qualify(name) } else { name.clone() };
         // A name from elsewhere is not what `called` makes of it: it may have a dot and another machine's name in it.
-        let is_plain = MemberName::parse(name).is_ok()
-            && remote.iter().all(|other| other.machine.unqualify(name) == name);
+        let is_plain =
+            MemberName::parse(name).is_ok() && machines.iter().all(|machine| machine.unqualify(name) == name);
         match MemberName::parse(&called) {
             _ if name == USER => {}
             _ if !is_plain => refuse(format!("{name:?} cannot be a member's name on several machines")),
@@ -70,6 +76,8 @@ pub(super) fn place(local: &[&str], remote: &[RemoteMember]) -> Places {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     fn member(name: &str, machine: &str, is_lead: bool) -> RemoteMember {
@@ -106,5 +114,15 @@ mod tests {
                 "{case}"
             );
         }
+    }
+
+    /// Every pair of names would be compared: minutes, every few seconds.
+    #[test]
+    fn many_names_of_one_machine_are_placed_at_once() {
+        let remote: Vec<RemoteMember> =
+            (0..50_000).map(|number| member(&format!("member-{number:08}"), "laptop", false)).collect();
+        let start = Instant::now();
+        assert_eq!(place(&["team-lead"], &remote).0.len(), remote.len());
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
 }

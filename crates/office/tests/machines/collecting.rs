@@ -142,3 +142,29 @@ fn an_entry_that_a_client_dropped_is_still_collected_for() {
     carry(&[&laptop, &desk]);
     assert_eq!(desk.texts("bob"), ["accepted before", "written meanwhile"]);
 }
+
+/// A client died in the middle of its write, and nobody else writes this file.
+#[test]
+fn what_is_whole_in_a_file_that_stays_broken_is_collected() {
+    let (laptop, desk) = laptop_and_desk();
+    let broken = format!("[{},\n{{\"from\":\"team-lead\",\"te", native("whole", true));
+    fs::write(laptop.file("inboxes/bob.json"), broken).unwrap();
+    assert_eq!(collect(&laptop), 1);
+    assert_eq!(collect(&laptop), 0);
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("bob"), ["whole"]);
+    write(&laptop, "bob", &[native("the next", true)]);
+    assert_eq!(collect(&laptop), 1);
+}
+
+#[test]
+fn an_inbox_that_cannot_be_read_keeps_no_other_from_being_collected() {
+    let (laptop, desk) = laptop_and_desk();
+    fs::remove_file(laptop.file("inboxes/bob.json")).unwrap();
+    fs::create_dir(laptop.file("inboxes/bob.json")).unwrap();
+    write(&laptop, "team-lead-desk", &[native("to the lead", true)]);
+    let collected = laptop.office.machines().collect(&team());
+    assert!(collected.is_err(), "it is said that one could not be read: {collected:?}");
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.texts("team-lead"), ["to the lead"]);
+}

@@ -2,7 +2,7 @@
 //!
 //! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it sim` runs that one alone.
 
-mod ledger;
+pub(crate) mod ledger;
 mod random;
 mod stream;
 mod troubles;

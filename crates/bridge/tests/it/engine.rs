@@ -1,0 +1,154 @@
+//! One engine, call by call, where the simulation would need luck.
+
+use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
+use atm_bridge::envelope::{Body, Envelope, Failure, Header, Receipts};
+use atm_bridge::local::{Letter, Local, Receipt};
+use atm_bridge::name::Machine;
+use atm_bridge::protocol::{Position, StreamView};
+use atm_wire::Stamp;
+
+use crate::sim::ledger::{Ledger, Shared};
+
+const NOW: i64 = 1_800_000_000_000;
+
+fn at(seconds: i64) -> Stamp {
+    Stamp::from_millis(NOW + seconds * 1000)
+}
+
+fn hub() -> Machine {
+    "hub".parse().unwrap()
+}
+
+fn stream(last: u64, asked: i64) -> StreamView {
+    StreamView { stream: "s".into(), first: 1, last, at: at(asked) }
+}
+
+fn ledger() -> Shared {
+    let ledger = Shared::default();
+    ledger.0.borrow_mut().epoch = "e".into();
+    ledger
+}
+
+/// The bridge of laptop, in epoch `e`; it trusts hub.
+fn laptop(ledger: &Shared) -> Engine<Shared> {
+    let me =
+        Identity { realm: "home".parse().unwrap(), machine: "laptop".parse().unwrap(), epoch: "e".into() };
+    let mut engine = Engine::new(me, ledger.clone(), Memory::default());
+    engine.set_trusted([hub()]);
+    engine.set_stream(Some(stream(0, 0)));
+    engine
+}
+
+fn from_hub(epoch: &str, n: u64, body: Body) -> Envelope {
+    let header = Header {
+        realm: "home".parse().unwrap(),
+        from: hub(),
+        to: Some("laptop".parse().unwrap()),
+        epoch: epoch.into(),
+        n,
+        attempt: 1,
+        at: at(0),
+    };
+    Envelope { header, body }
+}
+
+/// Publishes what is due; the server has it from this number on.
+fn publish(engine: &mut Engine<Shared>, now: Stamp, first: u64) -> Vec<Post> {
+    let posts = engine.poll(now, 100).unwrap();
+    for (post, seq) in posts.iter().zip(first..) {
+        engine.published(&post.ticket, Some(Position { stream: "s".into(), seq }), now);
+    }
+    posts
+}
+
+#[test]
+fn a_failure_of_another_epochs_letter_fails_none_of_this_one() {
+    let ledger = ledger();
+    let n = ledger.0.borrow_mut().send("id-1".into(), "bob", &hub(), 0);
+    let mut engine = laptop(&ledger);
+    assert!(matches!(publish(&mut engine, at(0), 1)[0].ticket, Ticket::Letter { .. }));
+    // Hub could not read what had this number before laptop lost its log.
+    let failure = |epoch: &str| Failure { id: String::new(), epoch: epoch.into(), n, why: "?".into() };
+    let failed = |epoch: &str| from_hub("h", 0, Body::Failed(vec![failure(epoch)]));
+    engine.receive(vec![failed("before")], at(1));
+    assert_eq!(ledger.clone().outgoing(0, 9).unwrap().len(), 1);
+    assert_eq!(engine.outbox().len(), 1);
+    engine.receive(vec![failed("e")], at(1));
+    assert!(engine.outbox().is_empty());
+}
+
+#[test]
+fn a_log_that_is_lost_under_a_running_bridge_is_a_new_epoch() {
+    let ledger = ledger();
+    for number in 0..5 {
+        ledger.0.borrow_mut().send(format!("id-{number}"), "bob", &hub(), 0);
+    }
+    let mut engine = laptop(&ledger);
+    assert_eq!(publish(&mut engine, at(0), 1).len(), 5);
+    *ledger.0.borrow_mut() = Ledger::default();
+    ledger.0.borrow_mut().epoch = "f".into();
+    ledger.0.borrow_mut().send("new".into(), "bob", &hub(), 0);
+    engine.wake();
+    let posts = publish(&mut engine, at(1), 6);
+    let about = |post: &Post| (post.envelope.header.epoch.clone(), post.envelope.header.n);
+    assert_eq!(posts.iter().map(about).collect::<Vec<_>>(), [("f".to_owned(), 1)]);
+    assert_eq!(engine.outbox().len(), 1);
+}
+
+#[test]
+fn a_letter_with_endless_names_is_refused_and_answered() {
+    let mut engine = laptop(&ledger());
+    let letter = |to: String, id: String| Letter {
+        id,
+        team: "alpha".into(),
+        to,
+        from: "bob".into(),
+        from_lead: false,
+        after: None,
+        letter: "{}".into(),
+    };
+    for (n, letter) in [letter("x".repeat(1 << 20), "id".into()), letter("ann".into(), "x".repeat(1 << 20))]
+        .into_iter()
+        .enumerate()
+    {
+        let envelope = from_hub("h", n as u64 + 1, Body::Letter(letter));
+        let (verdicts, posts) = engine.receive(vec![envelope], at(0));
+        assert_eq!(verdicts, [Verdict::Refused("endless-name")]);
+        let Body::Failed(failures) = &posts[0].envelope.body else { panic!("{posts:?}") };
+        assert!(failures[0].id.len() < 300, "it is not sent back");
+    }
+    assert!(serde_json::to_string(&engine.to_remember()).unwrap().len() < 1_000);
+}
+
+#[test]
+fn more_receipts_than_anybody_sends_together_are_refused() {
+    let mut engine = laptop(&ledger());
+    let receipt = || Receipt { id: "id".into(), team: "alpha".into(), record: "seen".into() };
+    let receipts = vec![receipt(); 100_000];
+    let failure = || Failure { id: "id".into(), epoch: "e".into(), n: 1, why: "?".into() };
+    for body in [
+        Body::Confirm(receipts.clone()),
+        Body::Receipts(Receipts { upto: "c".into(), receipts }),
+        Body::Failed(vec![failure(); 100_000]),
+    ] {
+        let (verdicts, posts) = engine.receive(vec![from_hub("h", 0, body)], at(0));
+        assert_eq!((verdicts, posts), (vec![Verdict::Refused("too-many")], Vec::new()));
+    }
+}
+
+/// After its memory was lost, or with a machine that is newly trusted, a feed begins at the start of the log.
+#[test]
+fn a_long_log_is_read_without_a_pause_for_each_page() {
+    let ledger = ledger();
+    let other: Machine = "desk".parse().unwrap();
+    for number in 0..5_000 {
+        ledger.0.borrow_mut().tell(&other, &format!("id-{number}"));
+    }
+    ledger.0.borrow_mut().tell(&hub(), "mine");
+    let mut engine = laptop(&ledger);
+    let posts = publish(&mut engine, at(0), 1);
+    let Some(Body::Receipts(batch)) = posts.first().map(|post| &post.envelope.body) else {
+        panic!("{posts:?}")
+    };
+    assert_eq!(batch.receipts[0].id, "mine");
+}
