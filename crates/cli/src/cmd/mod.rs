@@ -3,6 +3,7 @@
 mod ack;
 mod archive;
 mod artifacts;
+mod asked;
 mod attach;
 mod bridge;
 mod broadcast;
