@@ -36,6 +36,7 @@ mod mute;
 mod notify;
 mod peek;
 mod pending;
+mod period;
 mod plan;
 mod primer;
 mod read;
