@@ -114,7 +114,7 @@ impl Desk {
             Some(_) => Ok(self.team(team)?),
             None => self.choose(team.or(self.named_team())),
         };
-        // Where there are several, a call has to name one, whoever it is for.
+        // Where there are several, a call has to name one, for every recipient.
         let names_team = team.is_some() && self.team_is_clear();
         let from = Sender { team: chosen, names_team, is_named: session.is_none(), session };
         let to = to.parse::<Recipient>()?.within(&self.settings.cwd, None);

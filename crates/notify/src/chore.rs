@@ -2,7 +2,7 @@
 //! once, by one of any number of runners, and never again if that one dies over it.
 //!
 //! In quiet hours nothing is due. What still holds when they end is told then; escalations of that time in one summary,
-//! whose number is that end, and which lists what it covers.
+//! whose number is that end, and which lists what it covers. What a person has muted is due when the mute ends.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use atm_ledger::Stage;
 use atm_office::OfficeError;
 use atm_office::chores::{Carried, Chore, Effect, Parts, Site, Snapshot, Standing, Step, Waited};
+use atm_office::view::mute::{self, About, Mute};
 use atm_wire::{Message, Stamp, TeamName, visible};
 use serde::Serialize;
 use serde_json::Value;
@@ -25,8 +26,10 @@ const SUMMARY: &str = "escalation summary";
 const NAMED: usize = 5;
 /// Who sits before the screen answers sooner.
 const PERMISSION_AFTER: Duration = Duration::from_secs(15);
-/// What began longer ago is no news. Steps are remembered for longer, so nothing is told twice.
-const NEWS_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// What began longer ago, or was muted until then, is no news. Steps are remembered for longer, so nothing is told twice.
+const NEWS_FOR: Duration = mute::REMEMBERED;
+/// What began longer ago is not told even after a long mute: that it was told before may be forgotten.
+const OLDEST: Duration = Duration::from_secs(28 * 24 * 60 * 60);
 /// What could not be told now, since too much waits, is looked at again after this long.
 const AGAIN: Duration = Duration::from_secs(60);
 /// In how clients call it that an agent waits for somebody's leave. Claude Code (2.1.197 and 2.1.325) says `permission
@@ -46,8 +49,19 @@ struct Details<'a> {
 struct News {
     subject: String,
     event: Event,
+    /// The message that it is about.
+    message: Option<String>,
     /// When it is to be told.
     at: Stamp,
+}
+
+impl News {
+    /// When the last of the mutes ends that hide it.
+    fn muted_until(&self, mutes: &[Mute]) -> Option<Stamp> {
+        let about =
+            About { member: self.event.member.as_deref(), message: self.message.as_deref(), task: None };
+        mutes.iter().filter(|mute| mute.is_about(about)).map(|mute| mute.until).max()
+    }
 }
 
 impl Notifier {
@@ -60,11 +74,15 @@ impl Notifier {
         let requests = lead.into_iter().flatten().filter_map(|message| request(team, message));
         let deaths = snapshot.standings.iter().filter_map(|standing| death(team, standing));
         let all = escalations.chain(permissions).chain(requests).chain(deaths);
-        all.filter(|news| {
+        all.filter_map(|mut news| {
             let since = news.event.since;
-            self.rules.on.contains(&news.event.kind)
-                && now.since(since) <= NEWS_FOR
-                && !snapshot.told.contains(&(news.subject.clone(), since.as_millis()))
+            let muted_until = news.muted_until(&snapshot.mutes).unwrap_or(since);
+            news.at = news.at.max(muted_until);
+            let is_news = self.rules.on.contains(&news.event.kind)
+                && now.since(since.max(muted_until)) <= NEWS_FOR
+                && now.since(since) <= OLDEST
+                && !snapshot.told.contains(&(news.subject.clone(), since.as_millis()));
+            is_news.then_some(news)
         })
         .collect()
     }
@@ -118,7 +136,8 @@ fn summary(team: Option<&str>, end: i64, held: &[&News]) -> Step {
 fn news(kind: Kind, team: Option<&str>, (member, about): (&str, &str), since: Stamp, text: &str) -> News {
     let subject = format!("{} {member} {about}", kind.as_str()).trim_end().to_owned();
     let event = Event::new(kind, team, &subject, since, text).about(member);
-    News { subject, event, at: since }
+    let message = Some(about.to_owned()).filter(|id| !id.is_empty());
+    News { subject, event, message, at: since }
 }
 
 fn escalations<'a>(team: Option<&'a str>, waited: &'a Waited) -> impl Iterator<Item = News> + 'a {

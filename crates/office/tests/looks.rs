@@ -1,5 +1,5 @@
-//! Many processes look at once, while a client takes mail and shows it: each occurrence proves one message, whoever was
-//! quicker.
+//! Many processes look at once, while a client takes mail and shows it: each occurrence proves one message, in
+//! every order of the looks.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 use std::fs::{self, OpenOptions};
@@ -39,7 +39,7 @@ fn show(team: &TestTeam, number: usize, at: Stamp) {
 }
 
 #[test]
-fn each_occurrence_proves_one_message_whoever_looks() {
+fn each_occurrence_proves_one_message_in_every_order_of_looks() {
     let team = TestEnv::new().team("demo", Layout::Array, &["lead", "bob"]);
     let sender = office(&team);
     let user = MemberName::parse("user").unwrap();

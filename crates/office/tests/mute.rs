@@ -78,6 +78,10 @@ fn a_message_a_member_and_a_task_are_muted_until_their_time_is_over() {
     assert_eq!(team.mutes().unwrap().len(), 1);
     assert_eq!(team.unmute("bob").unwrap().map(|mute| mute.kind), Some(Muted::Member));
     assert_eq!(team.unmute("bob").unwrap(), None);
+    // Who notifies people knows for a while that it was muted, and until when.
+    let recent = team.recent_mutes().unwrap();
+    assert!(recent.iter().any(|mute| mute.what == "bob" && mute.until == office.now()), "{recent:?}");
+    assert_eq!(world.at(9 * 24 * HOUR).team(world.team.name()).unwrap().recent_mutes().unwrap(), []);
     assert_eq!(world.picture(HOUR).attention.len(), 1);
 
     // One's own mail is left out, too.

@@ -1,6 +1,7 @@
 //! Each action as the `atm` command that it is.
 
 use atm_office::office::USER;
+use atm_office::view::mute::Muted;
 use atm_wire::{MemberName, visible};
 
 use crate::event::{Act, Deed};
@@ -27,6 +28,8 @@ pub(crate) fn command(act: &Act, me: &MemberName, lead: &str) -> String {
         // There is no command that marks one alone.
         Deed::MarkRead { .. } => format!("atm -t {team} --as {} read", word(me.as_str())),
         Deed::Recall { id } => mine(format!("recall {}", short(id))),
+        Deed::Mute { kind, what } => asks(format!("mute {}", muted(*kind, what))),
+        Deed::Unmute { kind, what } => asks(format!("mute {} --undo", muted(*kind, what))),
         Deed::Wake { name } => asks(format!("wake {}", word(name))),
         Deed::Peek { name } => asks(format!("peek {}", word(name))),
         Deed::Attach { name } => asks(format!("attach {}", word(name))),
@@ -47,6 +50,11 @@ pub(crate) fn command(act: &Act, me: &MemberName, lead: &str) -> String {
         Deed::Assign { task, to } => mine(format!("task assign {task} {}", word(to))),
         Deed::Release { task } => mine(format!("task release {task}")),
     }
+}
+
+/// What is muted, as the command takes it.
+fn muted(kind: Muted, what: &str) -> String {
+    if kind == Muted::Message { short(what) } else { word(what) }
 }
 
 /// The end of an id, which commands accept.
@@ -87,7 +95,13 @@ mod tests {
             (Deed::Reply { id: id.clone(), text: "it's".into() }, "reply 7906ec52 'it'\\''s'"),
             (Deed::Acknowledge { id: id.clone() }, "ack 7906ec52"),
             (Deed::MarkRead { id: id.clone() }, "--as user read"),
-            (Deed::Recall { id }, "recall 7906ec52"),
+            (Deed::Recall { id: id.clone() }, "recall 7906ec52"),
+            (Deed::Mute { kind: Muted::Message, what: id }, "mute 7906ec52"),
+            (
+                Deed::Unmute { kind: Muted::Member, what: "a-long-member-name".into() },
+                "mute a-long-member-name --undo",
+            ),
+            (Deed::Mute { kind: Muted::Task, what: "7".into() }, "mute 7"),
             (Deed::Wake { name: "$(reboot)".into() }, "wake '$(reboot)'"),
             (Deed::Peek { name: "-rf".into() }, "peek '-rf'"),
             (Deed::Attach { name: "bob".into() }, "attach bob"),

@@ -7,6 +7,7 @@ use atm_office::tasks::TaskView;
 use atm_office::trail::history::Remembered;
 use atm_office::trail::track::Track;
 use atm_office::view::TeamPicture;
+use atm_office::view::mute::Muted;
 use atm_office::watch::EventView;
 use atm_panes::Peek;
 use atm_wire::task::TaskId;
@@ -114,6 +115,8 @@ pub(crate) enum Deed {
     Acknowledge { id: String },
     MarkRead { id: String },
     Recall { id: String },
+    Mute { kind: Muted, what: String },
+    Unmute { kind: Muted, what: String },
     Wake { name: String },
     Peek { name: String },
     Attach { name: String },

@@ -113,6 +113,7 @@ pub(crate) enum Action {
     Reply,
     Acknowledge,
     MarkRead,
+    Mute,
     Recall,
     Wake,
     Attach,
@@ -148,6 +149,8 @@ const SCROLLED: &[Place] = &[Teams, Members, Mail, Message, Tasks, Needs, Log, H
 const LISTS: &[Place] = &[Teams, Members, Mail, Tasks, Needs];
 /// Where a message is meant.
 const MESSAGES: &[Place] = &[Mail, Message, Needs];
+/// Where something is meant that can be muted.
+const SUBJECTS: &[Place] = &[Members, Mail, Message, Tasks, Needs];
 /// Where a member is meant.
 const PEOPLE: &[Place] = &[Members, Mail, Message, Needs];
 
@@ -184,9 +187,10 @@ pub(crate) const BINDINGS: &[Binding] = &[
     bind(&[char('d')], Action::Recall, &[Mail, Message], "recall", "Take your message back that nobody has read"),
     bind(&[char('m')], Action::MarkRead, MESSAGES, "read", "Mark your message as read"),
     bind(&[char('A')], Action::Acknowledge, MESSAGES, "ack", "Tell its sender that it arrived"),
-    bind(&[char('S')], Action::Shutdown, &[Members, Needs], "end", "Ask the member to end, as the lead"),
     bind(&[char('o')], Action::Assign, &[Tasks], "assign", "Give the task to somebody"),
     bind(&[char('R')], Action::Release, &[Tasks, Needs], "release", "Give the task back"),
+    bind(&[char('M')], Action::Mute, SUBJECTS, "mute", "Mute it for a day, or end its mute"),
+    bind(&[char('S')], Action::Shutdown, &[Members, Needs], "end", "Ask the member to end, as the lead"),
     bind(&[char('/')], Action::Search, PANES, "search", "Search all mail; an empty answer shows all again"),
     bind(&[plain(KeyCode::Tab), char('l'), plain(KeyCode::Right)], Action::Next, PANES, "next", "The next part of the screen; of the board, the next column"),
     bind(&[plain(KeyCode::BackTab), char('h'), plain(KeyCode::Left)], Action::Previous, PANES, "", "The part before"),

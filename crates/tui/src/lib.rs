@@ -16,6 +16,7 @@ mod event;
 mod keys;
 mod layout;
 mod live;
+mod need;
 mod run;
 mod screen;
 mod settings;

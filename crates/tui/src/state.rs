@@ -7,7 +7,7 @@ use atm_office::protocol::plan::PlanView;
 use atm_office::tasks::TaskView;
 use atm_office::trail::history::Remembered;
 use atm_office::trail::pending::Waiting;
-use atm_office::view::{Attention, MessageView};
+use atm_office::view::mute::Muted;
 use atm_office::watch::EventView;
 use atm_panes::Peek;
 use atm_wire::task::{Status, TaskId};
@@ -16,6 +16,7 @@ use atm_wire::{MemberName, Stamp, TeamName};
 use crate::edit::Edit;
 use crate::event::{Act, MailKey, Opened, TeamKnown, Trouble};
 use crate::keys::Place;
+use crate::need::Need;
 use crate::theme::Theme;
 
 /// So many events are kept.
@@ -81,41 +82,6 @@ pub(crate) struct Shown {
     pub(crate) opened: Option<Opened>,
     pub(crate) as_of: Option<Stamp>,
     pub(crate) trouble: Option<Trouble>,
-}
-
-/// Something that needs a person, or waits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Need<'a> {
-    /// A plan that nobody has decided.
-    Plan(&'a PlanView),
-    /// Unread mail for the one who looks.
-    ForYou(&'a MessageView),
-    /// What somebody should look at.
-    Look(&'a Attention),
-    /// What waits as it should.
-    Waits(&'a Waiting),
-}
-
-impl Need<'_> {
-    /// The message that it is about.
-    pub(crate) fn message(&self) -> Option<&str> {
-        match self {
-            Self::Plan(plan) => Some(&plan.id),
-            Self::ForYou(message) => Some(&message.id),
-            Self::Look(attention) => attention.message.as_deref(),
-            Self::Waits(waiting) => Some(&waiting.message.id),
-        }
-    }
-
-    /// Whom it is about.
-    pub(crate) fn who(&self) -> Option<&str> {
-        match self {
-            Self::Plan(plan) => Some(&plan.from),
-            Self::ForYou(message) => Some(&message.from),
-            Self::Look(attention) => attention.who.as_deref(),
-            Self::Waits(waiting) => Some(&waiting.message.to),
-        }
-    }
 }
 
 /// Which part of a letter is being written.
@@ -300,7 +266,7 @@ impl State {
         self.mail.rows.get(self.mail.selected())
     }
 
-    /// What needs a person first, then what waits.
+    /// What needs a person first, then what waits, then what is muted.
     pub(crate) fn needs(&self) -> Vec<Need<'_>> {
         let Some(known) = self.known() else { return Vec::new() };
         let picture = &known.picture;
@@ -313,6 +279,7 @@ impl State {
             picture.attention.iter().any(|attention| attention.message.as_ref() == id)
         };
         needs.extend(picture.pending.iter().filter(|waiting| !is_told(waiting)).map(Need::Waits));
+        needs.extend(picture.muted.iter().map(Need::Muted));
         needs
     }
 
@@ -354,6 +321,30 @@ impl State {
             }
             _ => None,
         }
+    }
+
+    /// What can be muted where the keys are, and the team that it is in.
+    pub(crate) fn meant_subject(&self) -> Option<(TeamName, Muted, String)> {
+        let team = self.team.clone()?;
+        match self.place() {
+            Place::Needs => {
+                let needs = self.needs();
+                let (kind, what) = needs.get(self.need)?.subject()?;
+                Some((team, kind, what.to_owned()))
+            }
+            Place::Members => Some((team, Muted::Member, self.member.clone()?)),
+            Place::Tasks => Some((team, Muted::Task, self.meant_task()?.id.to_string())),
+            _ => self.meant_message().map(|(team, id)| (team, Muted::Message, id)),
+        }
+    }
+
+    /// Whether that is muted, as far as is known.
+    pub(crate) fn is_muted(&self, team: &TeamName, kind: Muted, what: &str) -> bool {
+        let row = self.team_rows().iter().find(|row| row.name == *team);
+        let known = row.and_then(|row| row.known.as_ref());
+        known.is_some_and(|known| {
+            known.picture.muted.iter().any(|mute| (mute.kind, mute.what.as_str()) == (kind, what))
+        })
     }
 
     /// The open plan that is meant.

@@ -8,8 +8,10 @@ use atm_office::protocol::plan::{PlanAnswer, PlanState};
 use atm_office::protocol::shutdown::Dialect;
 use atm_office::tasks::TaskFilter;
 use atm_office::trail::history::{Search, Trace};
+use atm_office::view::mute::{Mute, Muted, USUAL};
 use atm_office::{OfficeError, Team, sessions};
 use atm_panes::Tmux;
+use atm_wire::brief::short_id;
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::event::{Act, Deed, Event, Load, Loaded, MailKey, Opened, Outcome, TeamKnown, Trouble};
@@ -141,6 +143,14 @@ fn perform(settings: &Settings, act: &Act) -> Result<Outcome, OfficeError> {
             let warnings = notes(&recalled.warnings);
             Ok(Outcome::Said(format!("recalled from {}{warnings}", recalled.message.to)))
         }
+        Deed::Mute { what, .. } => {
+            let mute = team.mute(what, USUAL)?;
+            Ok(Outcome::Said(format!("{} is muted for a day; mail still comes and waits", named(&mute))))
+        }
+        Deed::Unmute { what, .. } => Ok(Outcome::Said(match team.unmute(what)? {
+            Some(mute) => format!("{} is not muted any more", named(&mute)),
+            None => "it is not muted any more".to_owned(),
+        })),
         Deed::Wake { name } => {
             let woken = office.wake(&act.team, &MemberName::parse(name)?, &settings.ladder, false)?;
             Ok(Outcome::Said(match (woken.why, woken.evidence) {
@@ -195,6 +205,15 @@ fn mark_read(team: &Team<'_>, me: &MemberName, id: &str) -> Result<Outcome, Offi
         marked => format!("{} marked as read", count(marked, "message", "messages")),
     };
     Ok(Outcome::Said(format!("{words}{}", notes(&confirmed.warnings))))
+}
+
+/// What is muted, in words.
+fn named(mute: &Mute) -> String {
+    match mute.kind {
+        Muted::Message => format!("message {}", short_id(&mute.what)),
+        Muted::Task => format!("task {}", mute.what),
+        Muted::Member => mute.what.clone(),
+    }
 }
 
 /// What became of a letter.

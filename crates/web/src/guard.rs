@@ -30,6 +30,8 @@ pub(crate) enum Refusal {
     Origin,
     /// It has neither the token nor a session.
     Token,
+    /// Its address was used before, or too late.
+    Entrance,
 }
 
 impl From<Refusal> for Problem {
@@ -48,6 +50,13 @@ impl From<Refusal> for Problem {
                 "no_token",
                 "open the address that `atm web` printed, which is good once, or send the token of web.token in the state \
                  folder: Authorization: Bearer TOKEN",
+            ),
+            // The same code as above: programs know it.
+            Refusal::Entrance => (
+                StatusCode::UNAUTHORIZED,
+                "no_token",
+                "this address was opened before, or later than 10 minutes after it was printed, or belongs to a server that has \
+                 ended: start `atm web` again and open the address that it prints",
             ),
         };
         Self::new(status, code, detail)
@@ -135,7 +144,11 @@ pub(crate) fn check(head: Head<'_>, names: &Names, keys: &Keys, now: Stamp) -> R
         && let Some(given) = one_time(head.uri)
     {
         let is_ahead = head.headers.contains_key(PURPOSE);
-        return if !is_ahead && keys.exchange(given) { Ok(Way::OneTime) } else { Err(Refusal::Token) };
+        return if !is_ahead && keys.exchange(given, now) {
+            Ok(Way::OneTime)
+        } else {
+            Err(Refusal::Entrance)
+        };
     }
     let cookies = head.all(COOKIE);
     let mut cookies =
@@ -202,9 +215,10 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let keys = Keys::new("a".repeat(64), "b".repeat(64));
-            let one_time = keys.make_entrance();
+            let now = Stamp::from_millis(1_794_768_000_000);
+            let one_time = keys.make_entrance(now);
             let names = Names { port: 8080, ..Names::default() };
-            Self { keys, one_time, names, now: Stamp::from_millis(1_794_768_000_000) }
+            Self { keys, one_time, names, now }
         }
 
         fn check(
@@ -290,14 +304,21 @@ mod tests {
     }
 
     #[test]
-    fn the_address_that_is_printed_lets_in_once_and_not_ahead() {
-        let scene = Scene::new();
+    fn the_address_that_is_printed_lets_in_once_in_time_and_not_ahead() {
+        let mut scene = Scene::new();
         let target = format!("/?token={}", scene.one_time);
         let ahead = [HOST, ("sec-purpose", "prefetch")];
-        assert_eq!(scene.check(&Method::GET, &target, &ahead), Err(Refusal::Token));
+        assert_eq!(scene.check(&Method::GET, &target, &ahead), Err(Refusal::Entrance));
         assert_eq!(scene.check(&Method::POST, &target, &[HOST]), Err(Refusal::Token));
         assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Ok(Way::OneTime));
-        assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Err(Refusal::Token));
+        assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Err(Refusal::Entrance));
+        let target = format!("/?token={}", scene.keys.make_entrance(scene.now));
+        scene.now = scene.now.saturating_add(session::OPEN_FOR);
+        assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Err(Refusal::Entrance));
+        let problem = Problem::from(Refusal::Entrance);
+        let minutes = format!("{} minutes", session::OPEN_FOR.as_secs() / 60);
+        assert!(problem.detail.contains(&minutes) && problem.detail.contains("start `atm web` again"));
+        assert_eq!(problem.code, Problem::from(Refusal::Token).code);
     }
 
     #[test]

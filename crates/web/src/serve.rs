@@ -88,7 +88,8 @@ pub fn serve(settings: Settings, listening: impl FnOnce(&Listening)) -> io::Resu
         let listener = TcpListener::bind(settings.address).await?;
         let address = listener.local_addr()?;
         let keys = Keys::new(token.clone(), seal);
-        let (url, one_time) = (format!("http://{}/", as_reached(address)), keys.make_entrance());
+        let (url, one_time) =
+            (format!("http://{}/", as_reached(address)), keys.make_entrance(settings.office.now()));
         listening(&Listening { url: url.clone(), one_time, token, token_file });
         let (close, closing) = watch::channel(false);
         let office = settings.office.clone();

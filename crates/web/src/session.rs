@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use atm_office::token::derive;
 use atm_wire::Stamp;
@@ -22,13 +23,15 @@ pub(crate) const LASTS: i64 = 30 * 24 * 60 * 60 * 1_000;
 pub(crate) struct Keys {
     /// For programs.
     token: String,
-    /// Each for one browser, once; the newest last.
-    one_time: Mutex<VecDeque<String>>,
+    /// Each for one browser, once, with the time that it was made; the newest last.
+    one_time: Mutex<VecDeque<(String, Stamp)>>,
     seal: String,
 }
 
 /// So many browsers may be on their way in.
 const MOST_ON_THEIR_WAY: usize = 8;
+/// How long an entrance waits for its browser: an address that nobody opened stays in a terminal's history or in a log.
+pub(crate) const OPEN_FOR: Duration = Duration::from_secs(10 * 60);
 
 impl Keys {
     pub(crate) fn new(token: String, seal: String) -> Self {
@@ -36,10 +39,10 @@ impl Keys {
     }
 
     /// A token that is good once, for one more browser.
-    pub(crate) fn make_entrance(&self) -> String {
+    pub(crate) fn make_entrance(&self, now: Stamp) -> String {
         let made = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let mut all = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push_back(made.clone());
+        all.push_back((made.clone(), now));
         if all.len() > MOST_ON_THEIR_WAY {
             all.pop_front();
         }
@@ -50,11 +53,12 @@ impl Keys {
         is_same(given.as_bytes(), self.token.as_bytes())
     }
 
-    /// Uses up the token that is good once, if this is it.
-    pub(crate) fn exchange(&self, given: &str) -> bool {
+    /// Uses up the token that is good once, if this is one and not too old. A clock that was set back keeps none of them.
+    pub(crate) fn exchange(&self, given: &str, now: Stamp) -> bool {
         let mut all = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(_, made)| *made <= now && now.since(*made) < OPEN_FOR);
         let before = all.len();
-        all.retain(|wanted| !is_same(given.as_bytes(), wanted.as_bytes()));
+        all.retain(|(wanted, _)| !is_same(given.as_bytes(), wanted.as_bytes()));
         all.len() < before
     }
 
@@ -84,27 +88,46 @@ impl Keys {
 mod tests {
     use super::*;
 
+    fn now() -> Stamp {
+        Stamp::from_millis(1_794_768_000_000)
+    }
+
     fn keys() -> (Keys, String) {
         let keys = Keys::new("a".repeat(64), "b".repeat(64));
-        let one_time = keys.make_entrance();
+        let one_time = keys.make_entrance(now());
         (keys, one_time)
+    }
+
+    /// An address that nobody opened let a browser in for as long as the server ran.
+    #[test]
+    fn an_entrance_that_nobody_used_closes() {
+        let open = i64::try_from(OPEN_FOR.as_millis()).unwrap();
+        for (later, is_open) in [(0, true), (open - 1, true), (open, false), (-1, false)] {
+            let (keys, one_time) = keys();
+            let then = Stamp::from_millis(now().as_millis() + later);
+            assert_eq!(keys.exchange(&one_time, then), is_open, "{later}");
+            // One that was made later has its own time.
+            let newer = keys.make_entrance(then);
+            assert!(keys.exchange(&newer, then), "{later}");
+        }
     }
 
     #[test]
     fn the_one_time_token_is_good_once() {
         let (keys, one_time) = keys();
-        assert!(!keys.exchange("x") && !keys.is_token(&one_time));
-        assert!(keys.exchange(&one_time));
-        assert!(!keys.exchange(&one_time));
-        let all: Vec<String> = (0..=MOST_ON_THEIR_WAY).map(|_| keys.make_entrance()).collect();
-        assert!(!keys.exchange(&all[0]), "the oldest gave way");
-        assert!(keys.exchange(&all[1]) && keys.exchange(&all[MOST_ON_THEIR_WAY]));
+        let exchange = |given: &str| keys.exchange(given, now());
+        assert!(!exchange("x") && !keys.is_token(&one_time));
+        assert!(exchange(&one_time));
+        assert!(!exchange(&one_time));
+        let all: Vec<String> = (0..=MOST_ON_THEIR_WAY).map(|_| keys.make_entrance(now())).collect();
+        assert!(!exchange(&all[0]), "the oldest gave way");
+        assert!(exchange(&all[1]) && exchange(&all[MOST_ON_THEIR_WAY]));
     }
 
     #[test]
     fn a_session_outlives_the_server_and_ends_in_time() {
         let (keys, _) = keys();
-        let now = Stamp::from_millis(1_794_768_000_000);
+        let now = now();
         let cookie = keys.open_session(now);
         let (after_restart, _) = self::keys();
         assert!(after_restart.is_session(&cookie, now));

@@ -5,7 +5,7 @@ use atm_office::mail::inbox::Filter;
 use atm_wire::Address;
 use clap::Args;
 
-use super::duration::time;
+use super::period::Period;
 use super::several::{self, Several};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -33,12 +33,8 @@ pub(crate) struct Inbox {
     /// Only of this type, like task_assignment
     #[arg(long, value_name = "TYPE")]
     r#type: Option<String>,
-    /// Only sent then or later
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only sent then or earlier
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    period: Period,
     /// Only the last N of those
     #[arg(long, value_name = "N")]
     last: Option<usize>,
@@ -54,7 +50,6 @@ const MOST: usize = 20;
 
 impl Inbox {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let now = context.office.now();
         let address = match self.name {
             Some(name) => name,
             // Whom a project names may be looked at; without any name it is the person at the keyboard.
@@ -74,13 +69,14 @@ impl Inbox {
             let teams = if is_of_many { context.office.teams_that_know(&teams, &name)? } else { teams };
             (teams, name, is_of_many)
         };
+        let (since, until) = self.period.ends(context.office.now())?;
         let filter = Filter {
             unread: self.unread,
             pending: self.pending,
             from: self.from,
             r#type: self.r#type,
-            since: time("--since", self.since.as_deref(), now)?,
-            until: time("--until", self.until.as_deref(), now)?,
+            since,
+            until,
             last: self.last,
         };
         let (most, extent) = if self.all { (usize::MAX, Extent::Whole) } else { (MOST, Extent::Start) };

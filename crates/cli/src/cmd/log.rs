@@ -4,7 +4,7 @@
 use atm_office::trail::history::Trace;
 use clap::Args;
 
-use super::duration::time;
+use super::period::Period;
 use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -27,12 +27,8 @@ pub(crate) struct Log {
     /// Only what this one sent or got
     #[arg(long, value_name = "NAME")]
     with: Option<String>,
-    /// Only sent then or later: yesterday, monday, 10am, `1 day ago`, 2h, 2026-11-15
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only sent then or earlier
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    period: Period,
     /// Only with this in its text, summary or sender, in small or capital letters
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
@@ -48,19 +44,19 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let now = context.office.now();
-        let filters = [&self.from, &self.to, &self.with, &self.since, &self.until, &self.grep, &self.r#type];
-        let is_filtered = filters.iter().any(|filter| filter.is_some());
+        let filters = [&self.from, &self.to, &self.with, &self.grep, &self.r#type];
+        let is_filtered = self.period.is_given() || filters.iter().any(|filter| filter.is_some());
         let limit = if self.all { ALL } else { self.last };
         // One more tells whether there is more.
         let one_more = usize::from(!context.out.json && !self.all);
+        let (since, until) = self.period.ends(context.office.now())?;
         let trace = Trace {
             teams: context.remembered_teams(self.several.all_teams)?,
             from: self.from,
             to: self.to,
             with: self.with,
-            since: time("--since", self.since.as_deref(), now)?,
-            until: time("--until", self.until.as_deref(), now)?,
+            since,
+            until,
             grep: self.grep,
             r#type: self.r#type,
             limit: limit.saturating_add(one_more),

@@ -3,6 +3,7 @@
 mod ack;
 mod archive;
 mod artifacts;
+mod asked;
 mod attach;
 mod bridge;
 mod broadcast;
@@ -35,6 +36,7 @@ mod mute;
 mod notify;
 mod peek;
 mod pending;
+mod period;
 mod plan;
 mod primer;
 mod read;

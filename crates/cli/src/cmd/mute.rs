@@ -15,8 +15,9 @@ use crate::output::{Out, ids, safe};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is muted needs nobody's attention: `atm status`, `atm ui` and `atm web` leave it out, and say how much is muted. Mail
-still comes, waits and is written; `atm pending` lists it. A mute ends by itself, so that nothing is hidden for good.")]
+What is muted needs nobody's attention: `atm status`, `atm ui` and `atm web` leave it out, and say how much is muted;
+notifications wait until it ends. Mail still comes, waits and is written; `atm pending` lists it. A mute ends by itself, so that
+nothing is hidden for good.")]
 pub(crate) struct Mute {
     /// A member's name, a task's number, or a message: its id, or at least six characters of its start or end [default: list
     /// what is muted]

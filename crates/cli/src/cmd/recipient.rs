@@ -3,9 +3,9 @@
 use std::env;
 
 use atm_clients::AgentClient;
-use atm_office::Office;
 use atm_office::mail::send::SendOptions;
 use atm_office::sessions::{self, Recipient, Route, Sender};
+use atm_office::{Office, OfficeError};
 use atm_wire::{MemberName, TeamName};
 
 use crate::context::Context;
@@ -30,11 +30,36 @@ pub(super) fn route<'a>(
         is_named: context.identity()?.is_some(),
         session: session_here(),
     };
+    let said = to.to_string();
     let to = to.within(&context.cwd, env::home_dir().as_deref());
+    let leads_nowhere = match &to {
+        Recipient::Folder(folder) => is_path(&said) && !context.cwd.join(folder).is_dir(),
+        Recipient::Address(_) => false,
+    };
     let options = SendOptions { create: creates, ..SendOptions::default() };
-    let route = office.route(sender, to, creates).map_err(|error| Failure::sending(error, options))?;
+    let route = office.route(sender, to, creates).map_err(|error| match error {
+        OfficeError::NoSession { nearest, .. } if leads_nowhere => no_recipient(&said, &nearest),
+        error => Failure::sending(error, options),
+    })?;
     let from = route.from.clone().map_or_else(|| context.sender(), Ok)?;
     Ok((route, from))
+}
+
+/// Whether this is a path, and not the last parts of one.
+fn is_path(said: &str) -> bool {
+    let mut parts = said.split('/');
+    matches!(parts.next(), Some("" | "." | ".." | "~")) || parts.any(|part| part == "..")
+}
+
+/// What is no folder, was none of a session's, and cannot be a name.
+fn no_recipient(said: &str, nearest: &[String]) -> Failure {
+    let failure = MemberName::parse(said)
+        .map_or_else(Failure::from, |name| Failure::usage(format!("{name} is the path of no folder")));
+    let hint = "there is no folder at that path either; `atm sessions` lists the sessions' folders";
+    match nearest {
+        [] => failure.hint(hint),
+        nearest => failure.hint(format!("{hint}; did you mean {}?", nearest.join(", "))),
+    }
 }
 
 /// Who answers or reads, and in which team: the one that is named; where nobody is and no team, the session that we are
@@ -57,4 +82,27 @@ pub(super) fn acting(
 fn session_here() -> Option<String> {
     let mut variables = AgentClient::ALL.iter().filter_map(|client| client.profile().session_variable);
     variables.find_map(|name| env::var(name).ok()).filter(|session| !session.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_begins_somewhere_or_climbs_and_the_end_of_one_does_neither() {
+        for (said, expected) in [
+            ("/home/me/shop", true),
+            ("./shop", true),
+            ("../shop", true),
+            ("~/shop", true),
+            (".", true),
+            ("..", true),
+            ("shop/../../x", true),
+            ("src/shop", false),
+            ("shop/", false),
+            ("a..b/c", false),
+        ] {
+            assert_eq!(is_path(said), expected, "{said}");
+        }
+    }
 }

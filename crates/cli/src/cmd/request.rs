@@ -7,13 +7,12 @@ use atm_office::sessions::Recipient;
 use clap::Args;
 use serde_json::{Map, Value};
 
-use super::duration::{duration, span_of};
+use super::asked::Asked;
+use super::duration::duration;
 use super::recipient;
 use super::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message::{self, Extent, Flags};
-use crate::stop;
 
 #[derive(Debug, Args)]
 pub(crate) struct Request {
@@ -52,41 +51,14 @@ struct Fields(Map<String, Value>);
 impl Request {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
         let (route, from) = recipient::route(&context.office, context, self.to, self.create)?;
-        let asked = route.to.name.clone();
+        let of = route.to.name.clone();
         let options =
             SendOptions { create: self.create, known_sender: !self.create, ..SendOptions::default() };
         let (request, sent) = route
             .request(&from, &self.kind, self.data.0, options)
             .map_err(|error| Failure::sending(error, options))?;
-        let team = route.team;
-        for warning in &sent.warnings {
-            context.out.warn(warning)?;
-        }
-        if self.no_wait {
-            if context.out.json {
-                context.out.document(&serde_json::json!({ "request": request, "sent": sent }))?;
-            } else {
-                context.out.line(&request)?;
-            }
-            return Ok(0);
-        }
-        let waiting =
-            context.out.waiting(&format!("waiting for {asked} to answer, at most {}", span_of(self.timeout)));
-        let answer = team.wait_for_answer(&from, &asked, &request, self.timeout);
-        drop(waiting);
-        let answer = match answer {
-            // Nobody waits any more, but it was asked.
-            Err(_) if stop::has_cut_short() => {
-                context.out.note(format!("asked {asked} (request {request})"))?;
-                return tell(context, &sent).map(|()| 0);
-            }
-            answer => answer?,
-        };
-        if context.out.json {
-            context.out.document(&answer)?;
-        } else {
-            message::show(&mut context.out, &[answer], Flags::Hidden, Extent::Whole)?;
-        }
+        let timeout = (!self.no_wait).then_some(self.timeout);
+        Asked { from, of, request, sent }.settle(&mut context.out, &route.team, timeout)?;
         Ok(0)
     }
 }

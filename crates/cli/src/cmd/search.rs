@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::duration::time;
+use super::period::Period;
 use super::several::Several;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -25,12 +25,8 @@ pub(crate) struct Search {
     /// Only of this type
     #[arg(long, value_name = "TYPE")]
     r#type: Option<String>,
-    /// Only sent then or later
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only sent then or earlier
-    #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    #[command(flatten)]
+    period: Period,
     /// At most so many, the newest
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -46,8 +42,8 @@ const ALL: usize = u32::MAX as usize;
 
 impl Search {
     pub(crate) fn run(self, context: &mut Context) -> Result<i32, Failure> {
-        let now = context.office.now();
         let limit = if self.all { ALL } else { self.limit };
+        let (since, until) = self.period.ends(context.office.now())?;
         let search = atm_office::trail::history::Search {
             party: None,
             words: self.words.join(" "),
@@ -55,8 +51,8 @@ impl Search {
             from: self.from,
             to: self.to,
             r#type: self.r#type,
-            since: time("--since", self.since.as_deref(), now)?,
-            until: time("--until", self.until.as_deref(), now)?,
+            since,
+            until,
             // One more tells whether there is more.
             limit: if context.out.json { limit } else { limit + 1 },
         };

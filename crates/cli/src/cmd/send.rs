@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::exit::ExitCode;
 use crate::failure::{Failure, Told};
 use crate::hint;
-use crate::output::ids;
+use crate::output::{Out, ids};
 
 #[derive(Debug, Args)]
 pub(crate) struct Send {
@@ -216,8 +216,11 @@ pub(super) fn advised(mut sent: Sent) -> Sent {
 
 /// Tells what became of one letter.
 pub(super) fn tell(context: &mut Context, sent: &Sent) -> Result<(), Failure> {
+    tell_in(&mut context.out, sent)
+}
+
+pub(super) fn tell_in(out: &mut Out, sent: &Sent) -> Result<(), Failure> {
     let sent = &advised(sent.clone());
-    let out = &mut context.out;
     for warning in &sent.warnings {
         out.warn(warning)?;
     }

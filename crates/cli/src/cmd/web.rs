@@ -87,7 +87,11 @@ impl Web {
         }
         let mut told = Ok(());
         let served = atm_web::serve(settings, |listening| {
-            told = tell(context, listening, "open it in a browser: it lets in once; Ctrl-C ends the server");
+            told = tell(
+                context,
+                listening,
+                "open it in a browser within 10 minutes: it lets in once; Ctrl-C ends the server",
+            );
             if self.open {
                 open(&listening.entrance());
             }
@@ -147,7 +151,11 @@ fn attach(context: &mut Context, url: &str, opens: bool) -> Result<i32, Failure>
     let (address, one_time) = url.split_once("?token=").unwrap_or((url, ""));
     let token = context.office.http_token(None, None)?;
     let listening = Listening { url: address.to_owned(), one_time: one_time.to_owned(), token, token_file };
-    tell(context, &listening, "the daemon serves it; this address lets one browser in, once")?;
+    tell(
+        context,
+        &listening,
+        "the daemon serves it; this address lets one browser in, once, within 10 minutes",
+    )?;
     if opens {
         open(&listening.entrance());
     }

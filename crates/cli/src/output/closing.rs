@@ -6,7 +6,7 @@ use std::thread;
 use atm_store::watch::Stop;
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// Stops when the reader of stdout goes away. A pipe says so to whoever asks; of a file or a terminal it is never said.
+/// Stops when the reader of stdout closes its end. Only a pipe reports that; a file or a terminal never does.
 pub(crate) fn stop_with_reader() -> Stop {
     let stop = Stop::default();
     let told = stop.clone();

@@ -101,7 +101,7 @@ fn every_command_loads_the_configuration_once() {
 }
 
 #[test]
-fn a_hook_loads_the_configuration_once_whoever_it_is_for() {
+fn a_hook_loads_the_configuration_once_for_the_lead_and_for_members() {
     let world = World::with_team();
     world.ok(&["--as", "bob", "send", "team-lead", "one"]);
     world.ok(&["send", "bob", "two"]);

@@ -286,6 +286,19 @@ fn names_that_fit_nothing_or_several_fail_with_what_may_be_meant() {
     world.ok(&["send", "left", "by its alias"]);
     let folder = world.home().join("frontend");
     world.ok(&["send", folder.to_str().unwrap(), "by its path"]);
+    // A path is one of a session, of a folder without one, or of nothing, which cannot be a name either.
+    fs::create_dir(world.home().join("empty")).unwrap();
+    for (path, code, words) in [
+        ("./empty", 3, "no_such_session"),
+        ("a/shpo", 3, "no_such_session"),
+        ("./fronted", 2, "frontend"),
+        ("../../../x", 2, "must not contain"),
+        ("frontend/../../x", 2, "must not contain"),
+    ] {
+        let answer = world.atm(&["send", path, "hello", "--json"]);
+        assert_eq!(answer.code, Some(code), "{path}: {answer:?}");
+        assert!(answer.stderr.contains(words), "{path}: {answer:?}");
+    }
     let unread = |name: &str| {
         let listed = world.json(&["sessions"]);
         let found = listed.as_array().unwrap().iter().find(|session| session["name"] == name);

@@ -277,9 +277,9 @@ fn a_name_in_another_programs_file_leads_nowhere_else() {
     bob               unknown  0       0        -       -     claude-sonnet-4-5  config.json does not say isActive
     2> warning: member name "../../../alice": must not contain "/"
     $ atm send ../../../alice hello
-    2> error: no session is called "[HOME]/../../../alice", and none has worked in a folder of that name
-    2>   hint: `atm sessions` lists them
-    [exit 3]
+    2> error: member name "../../../alice": must not contain "/"
+    2>   hint: there is no folder at that path either; `atm sessions` lists the sessions' folders
+    [exit 2]
     $ atm --as team-lead broadcast hello
     delivered for bob@dev, id [ID]
     $ atm watch --all --count 1

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::server::Server;
 
-/// A headless browser that stays by itself: no first run, no updates, no background traffic.
+/// Flags of a headless browser that does nothing unasked: no first run, no updates, no background traffic.
 const FLAGS: [&str; 8] = [
     "--headless",
     "--no-sandbox",

@@ -31,7 +31,7 @@ impl Process {
     }
 }
 
-/// What the registry is told of a peer.
+/// A peer, as it is entered in the registry.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
     /// The process that listens for it.

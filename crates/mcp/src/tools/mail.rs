@@ -12,7 +12,7 @@ use atm_wire::message::Priority;
 use atm_wire::stamp::parse_duration;
 use atm_wire::{Address, MemberName};
 use rmcp::model::JsonObject;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -59,30 +59,17 @@ pub(super) struct SendMessage {
     /// Wants an ack within: 10m, 1h
     #[serde(default)]
     ack_by: String,
-    priority: Option<Urgency>,
+    #[serde(default)]
+    #[schemars(schema_with = "priorities")]
+    priority: Option<Priority>,
     #[serde(default)]
     request_id: String,
     approve: Option<bool>,
     sender: Option<String>,
 }
 
-// No doc comment: the schema would have it.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Urgency {
-    High,
-    Normal,
-    Low,
-}
-
-impl From<Urgency> for Priority {
-    fn from(urgency: Urgency) -> Self {
-        match urgency {
-            Urgency::High => Self::High,
-            Urgency::Normal => Self::Normal,
-            Urgency::Low => Self::Low,
-        }
-    }
+fn priorities(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": Priority::ALL })
 }
 
 impl Call for SendMessage {
@@ -242,7 +229,7 @@ impl SendMessage {
         let ack_by = given(self.ack_by).map(|text| time_span(&text)).transpose()?;
         Ok(Letter {
             summary: given(self.summary),
-            priority: self.priority.map_or(Priority::Normal, Into::into),
+            priority: self.priority.unwrap_or_default(),
             reply_to: given(self.reply_to),
             ack_by,
             ..Letter::new(to, self.content)

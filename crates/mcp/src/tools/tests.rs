@@ -57,7 +57,7 @@ fn find(desk: &Desk, name: &str) -> Value {
 }
 
 #[test]
-fn the_lists_are_as_short_as_promised_whoever_asks() {
+fn the_lists_are_as_short_as_promised_for_every_caller() {
     let (nobody, team) = (TestEnv::new(), team());
     for (env, identity) in
         [(&nobody, None), (&team, None), (&team, Some("team-lead@dev")), (&team, Some("bob@dev"))]

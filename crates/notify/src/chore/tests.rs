@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use atm_ledger::{Evidence, InboxKey, Recorded, StageRecord};
 use atm_office::chores::Died;
 use atm_office::trail::pending::Why;
+use atm_office::view::mute::Muted;
 use atm_wire::MemberName;
 
 use super::*;
@@ -98,6 +99,12 @@ fn asked(read: bool, sent: i64) -> Snapshot {
     snapshot
 }
 
+fn muted(kind: Muted, what: &str, until: i64, mut snapshot: Snapshot) -> Snapshot {
+    let mute = Mute { team: "dev".into(), kind, what: what.into(), since: at(until - DAY), until: at(until) };
+    snapshot.mutes.push(mute);
+    snapshot
+}
+
 /// A case, the rules, what is found; then the steps that are due, and when the next may be.
 type Row<'a> = (&'a str, &'a Rules, Snapshot, Vec<(&'a str, i64)>, Option<i64>);
 
@@ -163,6 +170,58 @@ fn what_is_due_and_when_the_next_may_be() {
         assert!(due.iter().all(|step| step.effect == Effect::Outside), "{case}");
         assert_eq!(chore.next(&snapshot, at(NOON)), next.map(at), "{case}");
     }
+}
+
+/// What was muted was told all the same.
+#[test]
+fn what_is_muted_is_told_once_when_the_mute_ends() {
+    use Muted::{Member, Message, Task};
+    let (later, over) = (NOON + 9 * MINUTE, NOON - 9 * MINUTE);
+    let of_bob = || of_one(waits_for("permission", NOON - 20 * MINUTE));
+    let death = |since: i64| of_one(dead(since, 1, 0));
+    let escalation = || escalated(&[NOON - 20 * MINUTE]);
+    let request = || asked(false, NOON - 20 * MINUTE);
+    // What is muted; how many are due, and when the next may be.
+    let rows: Vec<(&str, Snapshot, usize, Option<i64>)> = vec![
+        ("its member", muted(Member, "bob", later, of_bob()), 0, Some(later)),
+        ("another member", muted(Member, "alice", later, of_bob()), 1, Some(NOON + MINUTE)),
+        ("a task of that name", muted(Task, "bob", later, of_bob()), 1, Some(NOON + MINUTE)),
+        ("a death", muted(Member, "bob", later, death(NOON - 5)), 0, Some(later)),
+        ("who gets the mail", muted(Member, "bob", later, escalation()), 0, Some(later)),
+        ("the message", muted(Message, "m-1", later, escalation()), 0, Some(later)),
+        ("another message", muted(Message, "m-2", later, escalation()), 1, Some(NOON + MINUTE)),
+        ("the request", muted(Message, "q-1", later, request()), 0, Some(later)),
+        (
+            "by two, to the later end",
+            muted(Member, "bob", NOON + 1, muted(Message, "m-1", later, escalation())),
+            0,
+            Some(later),
+        ),
+        ("to this moment", muted(Member, "bob", NOON, of_bob()), 1, Some(NOON + MINUTE)),
+        ("until before", muted(Member, "bob", over, of_bob()), 1, Some(NOON + MINUTE)),
+        ("for a week", muted(Member, "bob", over, death(NOON - 9 * DAY)), 1, Some(NOON + MINUTE)),
+        ("for too long", muted(Member, "bob", over, death(NOON - 29 * DAY)), 0, None),
+        ("a week ago", muted(Member, "bob", NOON - 8 * DAY, death(NOON - 9 * DAY)), 0, None),
+    ];
+    let chore = notifier(&Rules::default());
+    for (case, mut snapshot, due, next) in rows {
+        let found = chore.due(&snapshot, at(NOON));
+        assert_eq!((found.len(), chore.next(&snapshot, at(NOON))), (due, next.map(at)), "{case}");
+        snapshot.told.extend(found.into_iter().map(|step| (step.subject, step.number)));
+        assert_eq!(chore.due(&snapshot, at(NOON + 1)), [], "{case}: once");
+    }
+    // What was told before the mute is not told again after it, and a mute that ends in quiet hours does not break them.
+    let mut known = muted(Member, "bob", over, of_bob());
+    known.told.insert(("permission bob".to_owned(), NOON - 20 * MINUTE));
+    assert_eq!(chore.due(&known, at(NOON)), []);
+    let quiet = notifier(&Rules { quiet: Some(Quiet::parse("11:00-12:30").unwrap()), ..Rules::default() });
+    let snapshot = muted(Member, "bob", later, escalated(&[NOON - 2 * 60 * MINUTE]));
+    assert_eq!(
+        (quiet.due(&snapshot, at(later)), quiet.next(&snapshot, at(NOON))),
+        (vec![], Some(at(NOON + 30 * MINUTE)))
+    );
+    let due = quiet.due(&snapshot, at(NOON + 30 * MINUTE));
+    assert_eq!(due.iter().map(covered).collect::<Vec<_>>(), [(SUMMARY, NOON + 30 * MINUTE, 1)]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::sessions::{self, Noted};
 use crate::tasks::{LeaseView, TaskFilter, TaskView};
 use crate::team::Team;
 use crate::trail::pending::Why;
+use crate::view::mute::Mute;
 use atm_wire::task::Status;
 
 /// Which parts of a snapshot are needed: the others stay empty.
@@ -90,6 +91,8 @@ pub struct Snapshot {
     pub standings: Vec<Standing>,
     /// Subjects and numbers of what people were told.
     pub told: BTreeSet<(String, i64)>,
+    /// What people want to hear nothing of for a while, or did lately.
+    pub mutes: Vec<Mute>,
 }
 
 /// A message that waits.
@@ -179,6 +182,8 @@ impl Snapshot {
         if parts.standings {
             snapshot.standings = standing::gather(handle, &snapshot);
             snapshot.told = standing::told(handle)?;
+            // What cannot be read mutes nothing.
+            snapshot.mutes = handle.recent_mutes().unwrap_or_default();
         }
         Ok(snapshot)
     }

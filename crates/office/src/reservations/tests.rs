@@ -233,7 +233,7 @@ fn trees_are_apart_and_folders_without_git_are_not() {
     assert_eq!(bench.office.release(&bob, &plain, Give::Everything).unwrap().len(), 1);
 }
 
-/// Whoever edits must not be stopped by our own trouble, and whoever reserves must hear of it.
+/// A file of ours that cannot be read must not stop an edit, and must be reported to an agent that reserves.
 #[test]
 fn a_file_that_cannot_be_read_is_an_error_and_is_left_alone() {
     let bench = Bench::new();

@@ -15,7 +15,7 @@ impl Office {
         for warning in warnings.iter().take(AT_MOST) {
             let words = warning.to_string();
             if !bounded_log::has(&log, &words) {
-                // A state folder that cannot be written is told of elsewhere.
+                // A state folder that cannot be written is reported elsewhere.
                 let _ = bounded_log::note(&log, &format!("{} {words}", self.now()));
             }
         }

@@ -1,13 +1,13 @@
 //! What somebody should look at, the most urgent first.
 
-use atm_wire::Stamp;
 use atm_wire::brief::short_id;
+use atm_wire::{Stamp, counted};
 use serde::Serialize;
 
 use crate::people::members::MemberView;
 use crate::people::presence::Presence;
 use crate::tasks::TaskView;
-use crate::trail::pending::{UnknownStep, Waiting, Why};
+use crate::trail::pending::{Pending, Why};
 
 /// Why something needs attention, in the order of urgency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -25,6 +25,8 @@ pub enum Reason {
     AckOverdue,
     /// A member waits for its user: for a permission, or an answer.
     WaitsForUser,
+    /// The lead is off with mail waiting, while others of the team are there: what they ask it, nobody decides.
+    LeadGone,
     /// A member runs and does not answer.
     Stalled,
     /// A member's inbox cannot be read as it should be.
@@ -40,8 +42,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Of mail that waits. What waits as it should needs no attention: mail for somebody who is off, and
-    /// acknowledgments that are not due.
+    /// Of mail that waits. What waits as it should needs no attention: mail for somebody who is off (but see
+    /// [`LeadGone`](Self::LeadGone)), and acknowledgments that are not due.
     fn of(why: Why) -> Option<Self> {
         Some(match why {
             Why::Queued | Why::AckAwaited | Why::UnreadOffline => return None,
@@ -66,6 +68,7 @@ impl Reason {
             Self::LostByClient => "mail lost by its client",
             Self::AckOverdue => "acknowledgment overdue",
             Self::WaitsForUser => "waits for you",
+            Self::LeadGone => "lead gone",
             Self::Stalled => "stalled",
             Self::BadInbox => "bad inbox",
             Self::LeaseOver => "claim over",
@@ -137,15 +140,8 @@ pub struct Attention {
 const WAITING: &str = "waiting";
 
 /// All that needs attention: by urgency, the oldest first.
-pub(super) fn gather(
-    waiting: &[Waiting],
-    unknown: &[UnknownStep],
-    members: &[MemberView],
-    tasks: &[TaskView],
-) -> Vec<Attention> {
-    let new =
-        |reason, what: String| Attention { reason, who: None, message: None, task: None, since: None, what };
-    let mail = waiting.iter().filter_map(|waiting| {
+pub(super) fn gather(look: &Pending, members: &[MemberView], tasks: &[TaskView]) -> Vec<Attention> {
+    let mail = look.waiting.iter().filter_map(|waiting| {
         let message = &waiting.message;
         let what = format!("message {} from {}: {}", message.id, message.from, waiting.why.words(None));
         Some(Attention {
@@ -155,7 +151,8 @@ pub(super) fn gather(
             ..new(Reason::of(waiting.why)?, what)
         })
     });
-    let steps = unknown
+    let steps = look
+        .unknown
         .iter()
         .map(|step| Attention { since: Some(step.at), ..new(Reason::OutcomeUnknown, step.words()) });
     let stalled = members.iter().filter(|member| member.state == Presence::Stalled).map(|member| Attention {
@@ -193,8 +190,37 @@ pub(super) fn gather(
     });
     let mut all: Vec<Attention> =
         mail.chain(steps).chain(asking).chain(stalled).chain(inboxes).chain(leases).collect();
+    all.extend(lead_gone(look, members));
     all.sort_by_key(|attention| (attention.reason, attention.since));
     all
+}
+
+fn new(reason: Reason, what: String) -> Attention {
+    Attention { reason, who: None, message: None, task: None, since: None, what }
+}
+
+/// A lead that is off, for whom mail waits longer than a reader may take, while another member is there. Where nobody is,
+/// the team has ended, and its mail waits for its next start.
+fn lead_gone(look: &Pending, members: &[MemberView]) -> Option<Attention> {
+    let lead = members.iter().find(|member| member.lead && member.state == Presence::Offline)?;
+    let is_there =
+        |member: &MemberView| matches!(member.state, Presence::Online | Presence::Idle | Presence::Stalled);
+    let waiting = look.waiting.iter().filter(|waiting| {
+        waiting.message.to == lead.name && matches!(waiting.why, Why::Queued | Why::UnreadOffline)
+    });
+    let (count, oldest) = (waiting.clone().count(), waiting.min_by_key(|waiting| waiting.message.timestamp)?);
+    let is_long = u64::try_from(oldest.waited_ms).is_ok_and(|waited| waited >= look.looked.unread_after_ms);
+    let what = format!(
+        "{} leads the team and is off ({}), with {} waiting",
+        lead.name,
+        lead.why,
+        counted(count, "message")
+    );
+    (is_long && members.iter().any(is_there)).then(|| Attention {
+        who: Some(lead.name.clone()),
+        since: Some(oldest.message.timestamp),
+        ..new(Reason::LeadGone, what)
+    })
 }
 
 #[cfg(test)]
@@ -203,6 +229,40 @@ mod tests {
 
     use super::*;
     use crate::trail::history::Remembered;
+    use crate::trail::pending::{Looked, UnknownStep, Waiting};
+
+    const TEN_MINUTES: i64 = 600_000;
+
+    fn look(waiting: &[Waiting], unknown: &[UnknownStep]) -> Pending {
+        let unread_after_ms = TEN_MINUTES.unsigned_abs();
+        let looked = Looked { inboxes: 1, unreadable: Vec::new(), unread_after_ms, cut: false };
+        Pending { waiting: waiting.to_vec(), unknown: unknown.to_vec(), looked }
+    }
+
+    fn member(name: &str, state: Presence) -> MemberView {
+        MemberView {
+            name: name.to_owned(),
+            agent_id: format!("{name}@dev"),
+            state,
+            evidence: Vec::new(),
+            why: "its process is gone".to_owned(),
+            unread: 0,
+            pending: 0,
+            oldest_pending: None,
+            last_seen: None,
+            agent_type: None,
+            model: None,
+            color: None,
+            lead: name == "lead",
+            machine: None,
+            has_entry: true,
+            activity: None,
+            activity_since: None,
+            since: None,
+            metadata: serde_json::Map::new(),
+            warnings: Vec::new(),
+        }
+    }
 
     fn waiting(id: &str, minute: i64, why: Why) -> Waiting {
         let message = Remembered {
@@ -235,7 +295,7 @@ mod tests {
             waiting("f", 1, Why::NoSignOfWork),
         ];
         let unknown = [UnknownStep { what: "wake bob".to_owned(), at: Stamp::from_millis(0) }];
-        let all = gather(&mail, &unknown, &[], &[]);
+        let all = gather(&look(&mail, &unknown), &[], &[]);
         let found: Vec<_> = all.iter().map(|one| (one.reason, one.message.as_deref())).collect();
         assert_eq!(
             found,
@@ -247,6 +307,46 @@ mod tests {
                 (Reason::NoSignOfWork, Some("f")),
             ]
         );
-        assert_eq!(gather(&mail[2..4], &[], &[], &[]), []);
+        assert_eq!(gather(&look(&mail[2..4], &[]), &[], &[]), []);
+    }
+
+    /// A team whose lead had gone, and whose members went on reporting to it, was said to need nothing.
+    #[test]
+    fn a_lead_that_is_gone_needs_a_look_while_others_are_there_and_mail_waits_for_it() {
+        use Presence::{Idle, Offline, Online, Stalled, Unknown};
+        let (long, short) = (TEN_MINUTES, TEN_MINUTES - 1);
+        let to = |to: &str, why: Why, waited_ms: i64| {
+            let mut one = waiting("m", 1, why);
+            one.message.to = to.to_owned();
+            Waiting { waited_ms, ..one }
+        };
+        // The lead, bob, a message, and whether the lead needs a look.
+        for (lead, bob, mail, expected) in [
+            (Offline, Idle, to("lead", Why::UnreadOffline, long), true),
+            (Offline, Online, to("lead", Why::Queued, long), true),
+            (Offline, Stalled, to("lead", Why::Queued, long), true),
+            (Offline, Idle, to("lead", Why::UnreadOffline, short), false),
+            (Offline, Idle, to("bob", Why::Queued, long), false),
+            (Offline, Idle, to("lead", Why::AckAwaited, long), false),
+            // It is there, or may be: mail that lies for long says so itself.
+            (Online, Idle, to("lead", Why::Queued, long), false),
+            (Unknown, Idle, to("lead", Why::Queued, long), false),
+            // The team has ended, as far as anybody knows.
+            (Offline, Offline, to("lead", Why::UnreadOffline, long), false),
+            (Offline, Unknown, to("lead", Why::UnreadOffline, long), false),
+        ] {
+            let case = format!("{lead:?} {bob:?} {mail:?}");
+            let members = [member("bob", bob), member("lead", lead)];
+            let found = gather(&look(&[mail.clone(), mail], &[]), &members, &[]);
+            let gone: Vec<_> = found.iter().filter(|one| one.reason == Reason::LeadGone).collect();
+            assert_eq!(gone.len(), usize::from(expected), "{case}");
+            let Some(gone) = gone.first() else { continue };
+            assert_eq!(
+                gone.what,
+                "lead leads the team and is off (its process is gone), with 2 messages waiting"
+            );
+            let about = (gone.who.as_deref(), gone.since, gone.remedy());
+            assert_eq!(about, (Some("lead"), Some(Stamp::from_millis(60_000)), Remedy::ListPending));
+        }
     }
 }

@@ -14,6 +14,8 @@ use crate::team::Team;
 
 /// How long a mute lasts, unless said: one without an end would hide the next fault of the same member.
 pub const USUAL: Duration = Duration::from_secs(24 * 60 * 60);
+/// So long after its end a mute is still known: what it held back is news from then on.
+pub const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// So many are kept, the newest.
 const MOST: usize = 1_000;
 
@@ -44,15 +46,41 @@ pub struct Mute {
     pub until: Stamp,
 }
 
+/// What something is about, for mutes to hide.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// A member's name.
+    pub member: Option<&'a str>,
+    /// A message's id.
+    pub message: Option<&'a str>,
+    /// A task's number.
+    pub task: Option<&'a str>,
+}
+
+impl<'a> From<&'a Attention> for About<'a> {
+    fn from(attention: &'a Attention) -> Self {
+        Self {
+            member: attention.who.as_deref(),
+            message: attention.message.as_deref(),
+            task: attention.task.as_deref(),
+        }
+    }
+}
+
 impl Mute {
-    /// Whether it is about this.
-    fn hides(&self, attention: &Attention) -> bool {
+    /// Whether it hides what is about this, while it lasts.
+    pub fn is_about(&self, about: About<'_>) -> bool {
         let subject = match self.kind {
-            Muted::Message => &attention.message,
-            Muted::Task => &attention.task,
-            Muted::Member => &attention.who,
+            Muted::Message => about.message,
+            Muted::Task => about.task,
+            Muted::Member => about.member,
         };
-        subject.as_deref() == Some(self.what.as_str())
+        subject == Some(self.what.as_str())
+    }
+
+    /// Whether it lasts, or lasted lately.
+    fn is_known(&self, now: Stamp) -> bool {
+        self.until.saturating_add(REMEMBERED) > now
     }
 
     /// Whether a person means it: by all of it, or by the start or the end of an id.
@@ -66,7 +94,7 @@ impl Mute {
 
 /// Whether one of these hides it.
 pub(super) fn hide(mutes: &[Mute], attention: &Attention) -> bool {
-    mutes.iter().any(|mute| mute.hides(attention))
+    mutes.iter().any(|mute| mute.is_about(attention.into()))
 }
 
 /// Whether one of these is about the message.
@@ -86,8 +114,16 @@ impl Attention {
 impl Team<'_> {
     /// What is muted in this team now, the newest last.
     pub fn mutes(&self) -> Result<Vec<Mute>, OfficeError> {
+        let mut mutes = self.recent_mutes()?;
+        mutes.retain(|mute| mute.until > self.office().now());
+        Ok(mutes)
+    }
+
+    /// The same, with what was muted lately.
+    pub fn recent_mutes(&self) -> Result<Vec<Mute>, OfficeError> {
         let mut mutes = parse(self.mute_memo().read()?.as_deref());
-        mutes.retain(|mute| mute.team == self.name().as_str() && mute.until > self.office().now());
+        let now = self.office().now();
+        mutes.retain(|mute| mute.team == self.name().as_str() && mute.is_known(now));
         Ok(mutes)
     }
 
@@ -100,7 +136,7 @@ impl Team<'_> {
             let mut mutes = parse(text);
             let is_same =
                 |known: &Mute| (&known.team, known.kind, &known.what) == (&mute.team, kind, &mute.what);
-            mutes.retain(|known| known.until > since && !is_same(known));
+            mutes.retain(|known| known.is_known(since) && !is_same(known));
             mutes.push(mute.clone());
             mutes.drain(..mutes.len().saturating_sub(MOST));
             Ok::<_, OfficeError>((Some(render(&mutes)), ()))
@@ -111,10 +147,14 @@ impl Team<'_> {
     /// Ends a mute; says which, if there is one.
     pub fn unmute(&self, what: &str) -> Result<Option<Mute>, OfficeError> {
         self.mute_memo().update(|text| {
-            let mut mutes = parse(text);
-            let is_it = |mute: &Mute| mute.team == self.name().as_str() && mute.is_meant(what);
-            let place = mutes.iter().position(is_it);
-            let ended = place.map(|place| mutes.remove(place));
+            let (mut mutes, now) = (parse(text), self.office().now());
+            let is_it = |mute: &&mut Mute| {
+                mute.team == self.name().as_str() && mute.until > now && mute.is_meant(what)
+            };
+            let ended = mutes.iter_mut().find(is_it).map(|mute| {
+                mute.until = now;
+                mute.clone()
+            });
             Ok((ended.is_some().then(|| render(&mutes)), ended))
         })
     }

@@ -11,6 +11,7 @@ use crate::error::OfficeError;
 use crate::mail::inbox::Filter;
 use crate::office::Office;
 use crate::people::members::MemberView;
+use crate::people::presence::Presence;
 use crate::tasks::{TaskFilter, TaskView};
 use crate::team::Team;
 use crate::trail::pending::{Looked, Waiting};
@@ -89,7 +90,7 @@ impl Team<'_> {
         let unread = Filter { unread: true, ..Filter::default() };
         let mut for_you = self.inbox(who, &unread).map(|look| look.messages).unwrap_or_default();
         let listed = self.tasks().list(&TaskFilter::default())?;
-        let mut attention = attention::gather(&look.waiting, &look.unknown, &members, &listed.tasks);
+        let mut attention = attention::gather(&look, &members, &listed.tasks);
         // What cannot be read mutes nothing.
         let muted = self.mutes().unwrap_or_default();
         attention.retain(|attention| !mute::hide(&muted, attention));
@@ -121,6 +122,11 @@ impl TeamPicture {
             }
         }
         found
+    }
+
+    /// Whether the team has members and all of them are off: what waits for them waits for the next start.
+    pub fn is_deserted(&self) -> bool {
+        !self.members.is_empty() && self.members.iter().all(|member| member.state == Presence::Offline)
     }
 
     /// Whether a person wants to hear nothing of a message for a while.

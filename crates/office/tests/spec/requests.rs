@@ -35,7 +35,7 @@ fn a_shutdown_request_in_words_is_approved_by_its_id_or_as_the_newest() {
 }
 
 #[test]
-fn whoever_asked_gets_the_answer_without_an_entry_or_an_inbox() {
+fn a_sender_without_an_entry_or_an_inbox_gets_the_answer() {
     let world = World::new(Layout::Array);
     world.others_write("bob", &[asked_in_words("coordinator")]);
     let no = |dialect| {

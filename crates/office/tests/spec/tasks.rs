@@ -1,4 +1,4 @@
-//! What an owner is told of its task, and what a member's report says.
+//! Mail to a task's owner, and the text of a member's report.
 
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::tasks::{Completion, TaskChange, TaskPlan};

@@ -1,6 +1,8 @@
-//! What needs a person, each with its reason and what helps; then what waits as it should.
+//! What needs a person, each with its reason and what helps; then what waits as it should, and what is muted.
 
 use atm_office::view::Remedy;
+use atm_office::view::mute::{Mute, Muted};
+use atm_wire::brief::short_id;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -10,7 +12,8 @@ use super::Clock;
 use super::frame::{Cell, labelled, lines, list, open, paragraph, row};
 use crate::command::short;
 use crate::keys::Place;
-use crate::state::{Need, State};
+use crate::need::Need;
+use crate::state::State;
 use crate::text::age;
 
 pub(super) fn draw(state: &State, area: Rect, frame: &mut Frame) {
@@ -56,6 +59,7 @@ fn cells(state: &State, need: &Need, columns: usize) -> Vec<Cell> {
             let what = format!("{}: {}", waiting.why.words(None), waiting.message.gist());
             ("waits", theme.dim(), Some(waiting.message.timestamp), what, String::new())
         }
+        Need::Muted(mute) => ("muted", theme.dim(), Some(mute.since), subject(mute), "M unmute".to_owned()),
     };
     let ago = since.map(|at| age(state.now, at)).unwrap_or_default();
     let (reasons, names, help) = if columns < 70 { (12, 9, 0) } else { (22, 12, 22) };
@@ -67,6 +71,15 @@ fn cells(state: &State, need: &Need, columns: usize) -> Vec<Cell> {
         (what, columns.saturating_sub(fixed), Style::new()),
         (helps, help, theme.key()),
     ]
+}
+
+/// What is muted, in words.
+fn subject(mute: &Mute) -> String {
+    match mute.kind {
+        Muted::Member => format!("everything about {}", mute.what),
+        Muted::Task => format!("task {}", mute.what),
+        Muted::Message => format!("message {}", short_id(&mute.what)),
+    }
 }
 
 /// What helps: a key of this screen where there is one.
@@ -104,6 +117,12 @@ pub(super) fn draw_detail(state: &State, clock: Clock, area: Rect, frame: &mut F
             let mut content = lines(&attention.because(), inner.width, Style::new());
             let since = attention.since.map(|at| format!("since {}", clock(at))).unwrap_or_default();
             content.extend(lines(&since, inner.width, theme.dim()));
+            content
+        }
+        Some(Need::Muted(mute)) => {
+            let mut content = lines(&subject(mute), inner.width, Style::new());
+            let until = format!("muted until {}", clock(mute.until));
+            content.extend(lines(&until, inner.width, theme.dim()));
             content
         }
         Some(Need::Waits(waiting)) => {

@@ -66,7 +66,7 @@ fn every_part_at_every_size() {
 
 #[test]
 fn the_help_is_all_of_the_keys() {
-    let mut state = state(100, 48);
+    let mut state = state(100, 49);
     press(&mut state, "?");
     assert_snapshot!(screen(&state));
 }

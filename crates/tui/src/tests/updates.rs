@@ -1,6 +1,7 @@
 //! What events do, in tables.
 
 use atm_ledger::Stage;
+use atm_office::view::mute::{Mute, Muted};
 use atm_office::watch::Happening;
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -70,6 +71,46 @@ fn keys_do_what_the_table_says() {
         if wanted.is_empty() {
             assert!(state.notice.is_some_and(|notice| notice.is_bad), "{keys:?} in {place:?} says why not");
         }
+    }
+}
+
+#[test]
+fn a_key_mutes_what_is_meant_and_the_same_key_ends_it() {
+    use Muted::{Member, Message, Task};
+    // The tab, the focus, what is pressed before it; what is muted then.
+    let table = [
+        (Tab::Needs, Place::Mail, "", Some((Message, known().plans[0].id.clone()))),
+        (Tab::Needs, Place::Mail, "j", Some((Member, "bob".into()))),
+        (Tab::Needs, Place::Mail, "jj", Some((Message, id(2)))),
+        (Tab::Mail, Place::Mail, "", Some((Message, id(0)))),
+        (Tab::Mail, Place::Message, "", Some((Message, id(0)))),
+        (Tab::Mail, Place::Members, "jjj", Some((Member, "bob".into()))),
+        (Tab::Mail, Place::Members, "", None),
+        (Tab::Tasks, Place::Mail, "", Some((Task, "4".into()))),
+    ];
+    for (tab, focus, keys, wanted) in table {
+        let mut state = state(100, 30);
+        (state.tab, state.focus) = (tab, focus);
+        press(&mut state, keys);
+        let effects = press(&mut state, "M");
+        let Some((kind, what)) = wanted else {
+            assert_eq!(effects, []);
+            assert!(state.notice.is_some_and(|notice| notice.is_bad), "{tab:?} {focus:?} says why not");
+            continue;
+        };
+        assert_eq!(effects, act(Deed::Mute { kind, what: what.clone() }), "{tab:?} {focus:?} {keys:?}");
+        // The same again, when the team was looked at.
+        let mute = Mute { team: "dev".into(), kind, what: what.clone(), since: ago(1), until: ago(-60) };
+        let muted = &mut state.teams.as_mut().unwrap()[0].known.as_mut().unwrap().picture.muted;
+        muted.push(mute);
+        assert_eq!(
+            press(&mut state, "M"),
+            act(Deed::Unmute { kind, what: what.clone() }),
+            "{tab:?} {focus:?}"
+        );
+        // It is listed last in what needs somebody, and ends there, too.
+        state.tab = Tab::Needs;
+        assert_eq!(press(&mut state, "GM"), act(Deed::Unmute { kind, what }), "{tab:?} {focus:?}");
     }
 }
 

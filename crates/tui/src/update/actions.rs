@@ -7,7 +7,8 @@ use atm_wire::task::TaskId;
 use crate::edit::Edit;
 use crate::event::{Act, Deed, Effect, Load, Trouble};
 use crate::keys::{Action, Place};
-use crate::state::{Ask, Dialog, Need, State, Tab};
+use crate::need::Need;
+use crate::state::{Ask, Dialog, State, Tab};
 
 use super::moves::{self, Move};
 use super::{complain, loaded, writing};
@@ -74,6 +75,7 @@ fn about(state: &mut State, action: Action) -> Vec<Effect> {
     let of_message = |deed: fn(String) -> Deed| message.clone().map(|(_, id)| deed(id));
     let deed = match action {
         Action::Reply => return reply(state),
+        Action::Mute => return mute(state),
         Action::Acknowledge => of_message(|id| Deed::Acknowledge { id }),
         Action::MarkRead => of_message(|id| Deed::MarkRead { id }),
         Action::Recall => of_message(|id| Deed::Recall { id }),
@@ -171,6 +173,7 @@ pub(crate) fn may(state: &State, action: Action) -> bool {
     };
     match action {
         Action::Reply => state.meant_message().is_some(),
+        Action::Mute => state.meant_subject().is_some(),
         Action::Acknowledge => is_mine(),
         Action::MarkRead => is_mine() && message().is_none_or(|message| message.stage < Stage::Seen),
         Action::Recall => {
@@ -197,6 +200,7 @@ fn why_not(action: Action) -> &'static str {
         Action::Approve | Action::Reject => "there is no open plan here, nor a request to you",
         Action::Assign | Action::Release => "no task is meant",
         Action::Reply => "no message is meant",
+        Action::Mute => "nothing that can be muted is meant",
         _ => "no member is meant",
     }
 }
@@ -214,6 +218,17 @@ fn reply(state: &mut State) -> Vec<Effect> {
     };
     writing::compose(state, team, &from, is_mine.then_some(id));
     Vec::new()
+}
+
+/// Mutes what is meant, or ends its mute.
+fn mute(state: &mut State) -> Vec<Effect> {
+    let Some((team, kind, what)) = state.meant_subject() else {
+        complain(state, &Trouble { what: why_not(Action::Mute).to_owned(), hint: None }, None);
+        return Vec::new();
+    };
+    let is_muted = state.is_muted(&team, kind, &what);
+    let deed = if is_muted { Deed::Unmute { kind, what } } else { Deed::Mute { kind, what } };
+    perform(state, Act { team, deed })
 }
 
 fn no_team(state: &mut State) -> Vec<Effect> {

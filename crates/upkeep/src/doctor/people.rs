@@ -94,7 +94,7 @@ fn dead_lead(team: &TeamName, config: &TeamConfig, file: &Path, findings: &mut V
 fn repeated_names(team: &TeamName, config: &TeamConfig, file: &Path, findings: &mut Vec<Finding>) {
     let mut seen = HashSet::new();
     for member in &config.members {
-        let Some((stays, entries)) = entry_that_stays(config, &member.name) else { continue };
+        let Some((stays, entries)) = entry_to_keep(config, &member.name) else { continue };
         if !seen.insert(member.name.as_str()) {
             continue;
         }
@@ -107,9 +107,9 @@ fn repeated_names(team: &TeamName, config: &TeamConfig, file: &Path, findings: &
     }
 }
 
-/// Of a name that stands several times in the list: the entry that stays, counted from 0, and how many there are. It is
+/// Of a name that stands several times in the list: the entry that is kept, counted from 0, and how many there are. It is
 /// that of the one that runs, else the newest.
-pub(super) fn entry_that_stays(config: &TeamConfig, name: &str) -> Option<(usize, usize)> {
+pub(super) fn entry_to_keep(config: &TeamConfig, name: &str) -> Option<(usize, usize)> {
     let same: Vec<&Member> = config.members.iter().filter(|member| member.name == name).collect();
     let stays = same.iter().max_by_key(|member| {
         (member.is_active == Some(true), member.spawned_at.or(member.joined_at), member.index)

@@ -11,7 +11,7 @@ use atm_wire::json::{self, Object};
 use atm_wire::{MemberName, Stamp, TeamName};
 
 use super::mail::is_bad_line;
-use super::people::entry_that_stays;
+use super::people::entry_to_keep;
 use super::{Finding, Remedy, abandoned, check_ledger};
 use crate::phantoms::{self, Phantom};
 
@@ -42,7 +42,7 @@ pub fn treat(office: &Office, finding: &Finding) -> Result<Treated, OfficeError>
     if let Remedy::KeepOne(name) = remedy {
         let folder = office.folder(team)?;
         // Chosen again: an earlier fix may have moved the entries. The store keeps the file of before.
-        if let Some((stays, _)) = entry_that_stays(&folder.load()?, name) {
+        if let Some((stays, _)) = entry_to_keep(&folder.load()?, name) {
             folder.keep_one(name, stays, office.state())?;
         }
         return Ok(Treated { journal: None });

@@ -112,7 +112,7 @@ fn label(team: &TeamName) -> String {
 /// An address that lets one more browser in.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Entrance {
-    /// Good once.
+    /// Good once, for ten minutes.
     url: String,
 }
 
@@ -120,5 +120,7 @@ pub(super) struct Entrance {
 #[utoipa::path(post, path = "/api/v1/entrances", tag = "server",
     responses((status = 201, description = "The address", body = Entrance)))]
 pub(super) async fn entrance(State(app): State<App>) -> Answer {
-    created(&Entrance { url: format!("{}?token={}", app.url, app.keys.make_entrance()) })
+    created(&Entrance {
+        url: format!("{}?token={}", app.url, app.keys.make_entrance(app.settings.office.now())),
+    })
 }

@@ -10,7 +10,7 @@ use super::rules::Rule;
 use super::scope::{Scope, kind_of};
 use crate::color::Color;
 use crate::json::{Object, string};
-use crate::message::{Flaw, Message};
+use crate::message::{ENTRY_KEYS, Flaw, Message};
 use crate::name::{MemberName, excerpt};
 use crate::stamp::Stamp;
 
@@ -20,22 +20,7 @@ pub(super) type Seen = HashSet<u64>;
 /// The entry cannot be parsed, so nothing behind it can be made sense of.
 pub(super) struct Broken;
 
-const ENTRY_KEYS: [&str; 13] = [
-    "from",
-    "text",
-    "summary",
-    "timestamp",
-    "color",
-    "read",
-    "messageId",
-    "msg_id",
-    "msgV",
-    "type",
-    "ackId",
-    "delivery_status",
-    "metadata",
-];
-const LINE_KEYS: [&str; 15] = [
+const LINE_KEYS: [&str; 14] = [
     "type",
     "from",
     "to",
@@ -46,7 +31,6 @@ const LINE_KEYS: [&str; 15] = [
     "msgV",
     "requestId",
     "request_id",
-    "ackId",
     "summary",
     "color",
     "delivery_status",
@@ -209,7 +193,8 @@ fn check_common(scope: &mut Scope<'_, '_>, object: &Object<'_>, seen: &mut Seen,
             });
         }
     }
-    for (key, value) in object.iter().filter(|(key, _)| !known.contains(key)) {
+    // Foreign clients ask for acknowledgments by that key, which we keep as it is.
+    for (key, value) in object.iter().filter(|(key, _)| !known.contains(key) && *key != "ackId") {
         scope.at(Rule::MessageExtraKey, value.get(), key, || format!("has the key `{}`", excerpt(key)));
     }
 }

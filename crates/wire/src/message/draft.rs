@@ -23,6 +23,9 @@ pub enum Priority {
 }
 
 impl Priority {
+    /// All of them, the most urgent first.
+    pub const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
+
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_normal(&self) -> bool {
         *self == Self::Normal

@@ -18,6 +18,7 @@ use crate::stamp::Stamp;
 pub use draft::{Delivery, Draft, Ours, Priority};
 pub use files::NamedPath;
 pub use flaw::Flaw;
+pub(crate) use parse::ENTRY_KEYS;
 pub use parse::Sketch;
 
 /// A message as it was read from an inbox of either layout.

@@ -138,7 +138,8 @@ fn is_read(object: &Object) -> bool {
     object.get("read").is_some_and(|raw| matches!(raw.get(), "true" | "1" | "\"true\""))
 }
 
-const ENTRY_KEYS: [&str; 12] = [
+/// The keys of an entry of an array inbox that have a meaning.
+pub(crate) const ENTRY_KEYS: [&str; 12] = [
     "from",
     "text",
     "summary",

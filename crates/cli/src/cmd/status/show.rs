@@ -105,6 +105,7 @@ fn headline(picture: &TeamPicture, found: &[&Attention], atm: &str) -> String {
     };
     match found.len() {
         0 if picture.pending.is_empty() => format!("{}{waiting}", picture.looked.nothing()),
+        0 if picture.is_deserted() => format!("nobody is there{waiting}"),
         0 => format!("nothing needs a look{waiting}"),
         1 => format!("1 needs a look: {}", names.join(", ")),
         count => format!("{count} need a look: {}{more}", names.join(", ")),

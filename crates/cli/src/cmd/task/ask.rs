@@ -8,12 +8,12 @@ use atm_wire::task::TaskId;
 use clap::Args;
 
 use super::make::StatusArg;
+use crate::cmd::asked::Asked;
 use crate::cmd::duration::duration;
 use crate::cmd::heartbeat::percent;
 use crate::cmd::send::tell;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::message::{self, Extent, Flags};
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusRequest {
@@ -49,25 +49,9 @@ impl StatusRequest {
     pub(super) fn run(self, context: &mut Context, team: &TeamName) -> Result<(), Failure> {
         let handle = context.office.team(team)?;
         let who = context.sender_in(&handle)?;
-        let (request, owner, sent) = handle.tasks().ask(&who, self.id)?;
-        for warning in &sent.warnings {
-            context.out.warn(warning)?;
-        }
-        if self.no_wait {
-            if context.out.json {
-                context.out.document(&serde_json::json!({ "request": request, "sent": sent }))?;
-            } else {
-                context.out.line(&request)?;
-            }
-            return Ok(());
-        }
-        let answer = handle.wait_for_answer(&who, &owner, &request, self.timeout)?;
-        if context.out.json {
-            context.out.document(&answer)?;
-        } else {
-            message::show(&mut context.out, &[answer], Flags::Hidden, Extent::Whole)?;
-        }
-        Ok(())
+        let (request, of, sent) = handle.tasks().ask(&who, self.id)?;
+        let timeout = (!self.no_wait).then_some(self.timeout);
+        Asked { from: who, of, request, sent }.settle(&mut context.out, &handle, timeout)
     }
 }
 

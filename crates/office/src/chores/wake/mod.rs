@@ -100,10 +100,7 @@ impl Office {
         ladder: &Ladder,
         dry_run: bool,
     ) -> Result<Woken, OfficeError> {
-        self.with_way(team, name, |manner, way, unread| {
-            let called = self.call(team, name, way, ladder, None, dry_run)?;
-            Ok(Woken::of(team, name, manner, called, unread))
-        })
+        self.wake_in(&self.team_with_exits(team)?, name, ladder, (dry_run, false))
     }
 
     /// The same, also for a member whose conversation nobody has open, where its client keeps lines until somebody does.
@@ -114,7 +111,18 @@ impl Office {
         ladder: &Ladder,
         dry_run: bool,
     ) -> Result<Woken, OfficeError> {
-        self.with_way_in(&self.team_with_exits(team)?, name, true, |manner, way, unread| {
+        self.wake_in(&self.team_with_exits(team)?, name, ladder, (dry_run, true))
+    }
+
+    fn wake_in(
+        &self,
+        handle: &Team<'_>,
+        name: &MemberName,
+        ladder: &Ladder,
+        (dry_run, may_queue): (bool, bool),
+    ) -> Result<Woken, OfficeError> {
+        let team = handle.name();
+        self.with_way_in(handle, name, may_queue, |manner, way, unread| {
             let called = self.call(team, name, way, ladder, None, dry_run)?;
             Ok(Woken::of(team, name, manner, called, unread))
         })
@@ -177,11 +185,7 @@ impl Office {
 
     fn wake_or_say_why(&self, handle: &Team<'_>, name: &MemberName, ladder: &Ladder, dry_run: bool) -> Woken {
         let team = handle.name();
-        let woken = self.with_way_in(handle, name, false, |manner, way, unread| {
-            let called = self.call(team, name, way, ladder, None, dry_run)?;
-            Ok(Woken::of(team, name, manner, called, unread))
-        });
-        woken.unwrap_or_else(|error| {
+        self.wake_in(handle, name, ladder, (dry_run, false)).unwrap_or_else(|error| {
             let unread = unread(&self.mailbox(team, name)).map_or(0, |mail| mail.len());
             Woken::not(team, name, None, &error.to_string(), unread)
         })

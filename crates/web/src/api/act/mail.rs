@@ -6,29 +6,20 @@ use atm_office::sessions::{Recipient, Sender};
 use atm_wire::message::Priority;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::{PERSON, actor, given, span};
 use crate::api::exchange::{Answer, Given, created, json};
 use crate::app::App;
 
-/// How urgent a message is.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum Urgency {
-    High,
-    Normal,
-    Low,
-}
-
-impl From<Urgency> for Priority {
-    fn from(urgency: Urgency) -> Self {
-        match urgency {
-            Urgency::High => Self::High,
-            Urgency::Normal => Self::Normal,
-            Urgency::Low => Self::Low,
-        }
-    }
+/// How urgent a message is, for the description of the API.
+fn priorities() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(Priority::ALL.map(|one| json!(one))))
+        .build()
 }
 
 /// A message to be sent.
@@ -43,7 +34,8 @@ pub(in crate::api) struct NewMessage {
     to: String,
     text: String,
     summary: Option<String>,
-    priority: Option<Urgency>,
+    #[schema(schema_with = priorities, required = false)]
+    priority: Option<Priority>,
     /// How long it may take to be acknowledged: 10m, 1h
     ack_by: Option<String>,
 }
@@ -65,7 +57,7 @@ pub(in crate::api) async fn send(State(app): State<App>, Given(new): Given<NewMe
         let route = settings.office().route(sender, to, false)?;
         let letter = Letter {
             summary: given(new.summary),
-            priority: new.priority.map_or(Priority::Normal, Into::into),
+            priority: new.priority.unwrap_or_default(),
             ack_by,
             ..route.letter(new.text)
         };
@@ -86,7 +78,8 @@ pub(in crate::api) struct NewReply {
     id: String,
     text: String,
     summary: Option<String>,
-    priority: Option<Urgency>,
+    #[schema(schema_with = priorities, required = false)]
+    priority: Option<Priority>,
 }
 
 /// Answers a message (`atm reply`)
@@ -98,7 +91,7 @@ pub(in crate::api) async fn reply(State(app): State<App>, Given(new): Given<NewR
         let from = actor(new.r#as.as_deref())?;
         let letter = |to| Letter {
             summary: given(new.summary),
-            priority: new.priority.map_or(Priority::Normal, Into::into),
+            priority: new.priority.unwrap_or_default(),
             ..Letter::new(to, new.text)
         };
         Ok(settings.office().team(&team)?.reply(&from, &new.id, letter, SendOptions::default())?)

@@ -271,7 +271,7 @@ fn the_clients_receipts_are_evidence_and_its_users_word_counts() {
 #[test]
 fn a_conversation_that_was_cleared_or_a_socket_of_somebody_else_loses_nothing() {
     let mut scene = Scene::new();
-    let id = scene.send("for whoever is there");
+    let id = scene.send("for anybody who is there");
     scene.pass();
     // `/clear`: another conversation in the same process.
     let cleared = "77aa88bb-1111-4a9e-9d0f-1f2e3d4c5b6a";
