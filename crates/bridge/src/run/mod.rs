@@ -96,7 +96,7 @@ pub async fn run(
     trust: watch::Receiver<Trust>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), NatsError> {
-    let (up_sender, mut up) = mpsc::unbounded_channel();
+    let (up_sender, up) = mpsc::unbounded_channel();
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let passed = Arc::default();
@@ -106,12 +106,22 @@ pub async fn run(
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
+        tokio::spawn(follow_stream(shared, up)),
     ];
+    // Nothing else is waited for here: a request to a server that is silent takes its time, and the end must not.
+    while stop.changed().await.is_ok() && !*stop.borrow() {}
+    for task in &tasks {
+        task.abort();
+    }
+    Ok(())
+}
+
+/// Asks for the stream now and then, and whenever the connection is back.
+async fn follow_stream(shared: Shared, mut up: mpsc::UnboundedReceiver<bool>) {
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            changed = stop.changed() => if changed.is_err() || *stop.borrow() { break },
             Some(is_up) = up.recv() => {
                 shared.engine.send(Input::Connected(is_up));
                 if is_up {
@@ -121,10 +131,6 @@ pub async fn run(
             _ = look.tick() => look_at_stream(&shared).await,
         }
     }
-    for task in &tasks {
-        task.abort();
-    }
-    Ok(())
 }
 
 /// Asks the server for the stream; makes it if it is gone and this machine may.

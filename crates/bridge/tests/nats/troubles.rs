@@ -1,16 +1,18 @@
 //! Servers, bridges and networks that fail: every accepted letter ends once in the right file, in order.
 
+use std::time::Duration;
+
 use atm_support::wait_until;
 
 use super::server::{Proxy, Server};
 use super::world::{Machine, introduce, pair};
 
-fn numbered(count: usize) -> Vec<String> {
+pub(crate) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("letter {number}")).collect()
 }
 
 /// Waits until all letters have arrived, in order, and are confirmed at home.
-fn settles(laptop: &Machine, hub: &Machine, ids: &[String]) {
+pub(crate) fn settles(laptop: &Machine, hub: &Machine, ids: &[String]) {
     wait_until("all letters have arrived", || hub.texts("bob").len() >= ids.len());
     assert_eq!(hub.texts("bob"), numbered(ids.len()));
     wait_until("all are confirmed at home", || ids.iter().all(|id| laptop.stage(id) == "written"));
@@ -125,4 +127,16 @@ fn a_machine_that_is_not_trusted_waits_until_it_is() {
     assert_eq!(hub.texts("bob"), Vec::<String>::new());
     introduce(&[&laptop, &hub]);
     settles(&laptop, &hub, &[sent.id]);
+}
+
+#[test]
+fn a_bridge_ends_at_once_while_its_server_hangs() {
+    let server = Server::new();
+    let mut laptop = Machine::new("laptop", &server.url(), &["ann"]);
+    laptop.start();
+    wait_until("laptop is connected", || !laptop.status()["stream"].is_null());
+    server.hang();
+    // A request was given up, so the next one is under way, for seconds.
+    wait_until("the server's silence is noticed", || laptop.status()["stream"].is_null());
+    assert!(laptop.terminate() < Duration::from_secs(3));
 }

@@ -1,7 +1,7 @@
 //! Machines: each a root, a state and a bridge of its own.
 
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atm_office::Office;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
@@ -10,6 +10,7 @@ use atm_office::people::teams::TeamPlan;
 use atm_store::{Root, State};
 use atm_support::{TestEnv, wait_until};
 use atm_wire::{MemberName, TeamName};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub(crate) const TEAM: &str = "demo";
@@ -90,6 +91,15 @@ impl Machine {
             bridge.kill().unwrap();
             bridge.wait().unwrap();
         }
+    }
+
+    /// Tells its bridge to end; says how long that took.
+    pub(crate) fn terminate(&mut self) -> Duration {
+        let mut bridge = self.bridge.take().unwrap();
+        let told = Instant::now();
+        kill_process(Pid::from_child(&bridge), Signal::TERM).unwrap();
+        assert!(bridge.wait().unwrap().success());
+        told.elapsed()
     }
 
     pub(crate) fn send(&self, from: &str, to: &str, text: &str) -> Sent {
