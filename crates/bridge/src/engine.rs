@@ -160,6 +160,12 @@ impl<L: Local> Engine<L> {
         &self.outbox
     }
 
+    /// Whether nothing is under way, and nothing is known to be new.
+    pub fn is_at_rest(&self) -> bool {
+        let is_quiet = !self.has_mail && !self.has_receipts && self.intake.held() == 0;
+        is_quiet && self.outbox.is_empty() && self.feeds.values().all(Feed::is_idle)
+    }
+
     /// Early letters that are held.
     pub fn held(&self) -> usize {
         self.intake.held()

@@ -59,8 +59,9 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 if Instant::now() >= next_beat {
                     next_beat = Instant::now() + HEARTBEAT;
                     if let Err(error) = announce(&shared, passed, teams.clone(), false).await {
-                        // Others' words may be lost as well: all is said again.
+                        // Others' words may be lost as well: all is said again, and soon.
                         told = None;
+                        next_beat = Instant::now();
                         shared.engine.send(Input::Trouble(error.to_string()));
                     }
                 }
