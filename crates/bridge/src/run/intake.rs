@@ -119,7 +119,8 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'s
         let (signer, claimed) = (header.from.to_string(), arrived.subject().to_owned());
         return Err(Some(Refusal::ForeignSender { signer, claimed }.kind()));
     }
-    match checked.open(&shared.plan.key) {
+    let opened = checked.open_by(&mut shared.opener(), &shared.plan.key);
+    match opened {
         Ok(envelope) => Ok(envelope),
         Err(Refusal::Unreadable(why)) => {
             if shared.link.bury(arrived, &why).await.is_err() {

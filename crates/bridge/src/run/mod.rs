@@ -23,6 +23,7 @@ use ed25519_dalek::SigningKey;
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::Identity;
+use crate::envelope::seal::Opener;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, setup};
 use crate::protocol::Position;
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     engine: Handle,
     trust: watch::Receiver<Trust>,
     passed: Arc<Mutex<Passed>>,
+    opener: Arc<Mutex<Opener>>,
 }
 
 /// How far this machine has processed the stream.
@@ -79,6 +81,10 @@ impl Shared {
         // Nothing panics while it is held.
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn opener(&self) -> std::sync::MutexGuard<'_, Opener> {
+        self.opener.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 pub(crate) fn now() -> Stamp {
@@ -100,7 +106,7 @@ pub async fn run(
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let passed = Arc::default();
-    let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed };
+    let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed, opener: Arc::default() };
     let tasks = [
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),

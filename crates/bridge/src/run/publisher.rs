@@ -13,6 +13,7 @@ use super::worker::{Input, Output, announcement, presence};
 use super::{Shared, now};
 use crate::engine::{Post, Ticket};
 use crate::envelope::codec::{self, Keys};
+use crate::envelope::seal::Sealer;
 use crate::envelope::{Body, Envelope, SharedTeam};
 use crate::nats::NatsError;
 use crate::protocol::Position;
@@ -27,6 +28,7 @@ type Answer = BoxFuture<'static, (Ticket, Option<u64>)>;
 
 pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Output>) {
     let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
+    let mut sealer = Sealer::default();
     // Nothing is announced before it is known who is at home here: others would take all for gone.
     let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
@@ -39,7 +41,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 None => return,
                 Some(Output::Posts(posts)) => {
                     for post in posts {
-                        answers.extend(publish(&shared, post).await);
+                        answers.extend(publish(&shared, &mut sealer, post).await);
                     }
                 }
                 Some(Output::Teams(changed)) => {
@@ -88,9 +90,9 @@ async fn announce(
 }
 
 /// Publishes a post; the server's answer comes later.
-async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
+async fn publish(shared: &Shared, sealer: &mut Sealer, post: Post) -> Option<Answer> {
     let Post { envelope, ticket } = post;
-    let Some((subject, bytes)) = encode(shared, &envelope) else {
+    let Some((subject, bytes)) = encode(shared, sealer, &envelope) else {
         shared.engine.send(Input::Published(ticket, None));
         return None;
     };
@@ -120,7 +122,7 @@ fn message_id(envelope: &Envelope, ticket: &Ticket) -> Option<String> {
     }
 }
 
-fn encode(shared: &Shared, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
+fn encode(shared: &Shared, sealer: &mut Sealer, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
     let header = &envelope.header;
     let to = header.to.as_ref()?;
     let subject = match &envelope.body {
@@ -131,6 +133,7 @@ fn encode(shared: &Shared, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
     };
     // Without the recipient's key nothing is sent: it could not answer.
     let key = shared.trust.borrow().key_of(to)?;
-    let bytes = codec::encode(envelope, &shared.plan.key, shared.plan.seals.then_some(&key)).ok()?;
+    let recipient = shared.plan.seals.then_some(&key);
+    let bytes = codec::encode_by(sealer, envelope, &shared.plan.key, recipient).ok()?;
     Some((subject, bytes))
 }

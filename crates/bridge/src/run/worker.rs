@@ -202,6 +202,8 @@ impl Worker {
                     self.take(input);
                 }
             }
+            // What is new goes first: clients' files are looked at for a while.
+            self.poll();
             self.tend();
             self.poll();
             let start = Instant::now();
