@@ -123,6 +123,12 @@ impl Machine {
         self.json(&["status"])
     }
 
+    /// What the bridge that runs now says of itself; nothing while it has said nothing yet.
+    pub(crate) fn own_status(&self) -> Value {
+        let own = self.bridge.as_ref().map(Child::id);
+        Some(self.status()).filter(|status| status["pid"].as_u64() == own.map(u64::from)).unwrap_or_default()
+    }
+
     /// Waits until a member of another machine is in the configuration here.
     pub(crate) fn wait_for_member(&self, member: &str) {
         let path = self.env.root().join("teams").join(TEAM).join("config.json");
