@@ -5,6 +5,7 @@ mod clients;
 mod dist;
 mod docs;
 mod faults;
+mod hub;
 mod instructions;
 mod licences;
 mod picture;

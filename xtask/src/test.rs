@@ -13,6 +13,7 @@ const OUTSIDE: &str = "--features=atm/test-tools,atm-bridge/test-tools";
 /// Minutes of the storms that each run of the tests gets.
 const SOAK: f64 = 2.0;
 const SOAK_OF_DAEMON: f64 = 0.5;
+const SOAK_OF_BRIDGE: f64 = 2.0;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -34,6 +35,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         step("soak", "cargo xtask soak --part mail", || soak::run(&soak::Args::of(soak::Part::Mail, SOAK)))?;
         step("soak of the daemon", "cargo xtask soak --part daemon", || {
             soak::run(&soak::Args::of(soak::Part::Daemon, SOAK_OF_DAEMON))
+        })?;
+        step("soak of the bridge", "cargo xtask soak --part bridge", || {
+            soak::run(&soak::Args::of(soak::Part::Bridge, SOAK_OF_BRIDGE))
         })?;
     }
     let mut tests = tests()?;

@@ -162,6 +162,12 @@ impl<L: Local> Engine<L> {
         &self.outbox
     }
 
+    /// Whether nothing is under way, and nothing is known to be new.
+    pub fn is_at_rest(&self) -> bool {
+        let is_quiet = !self.has_mail && !self.has_receipts && self.intake.held() == 0;
+        is_quiet && self.outbox.is_empty() && self.feeds.values().all(Feed::is_idle)
+    }
+
     /// Early letters that are held.
     pub fn held(&self) -> usize {
         self.intake.held()
@@ -213,11 +219,14 @@ impl<L: Local> Engine<L> {
         let mut fresh = self.read_outgoing(now)?;
         let Some(stream) = self.stream.clone() else { return Ok(Vec::new()) };
         let mut posts = Vec::new();
-        for n in self.outbox.due(now, &stream, &self.peers, &self.trusted, most) {
-            let letter = match fresh.remove(&n) {
-                Some(letter) => Some(letter),
-                None => self.local.outgoing(n.saturating_sub(1), 1)?.pop(),
-            };
+        let due = self.outbox.due(now, &stream, &self.peers, &self.trusted, most);
+        for (place, &n) in due.iter().enumerate() {
+            if !fresh.contains_key(&n) {
+                // What is due next stands behind it, as a rule: one look at the ledger for many.
+                let page = self.local.outgoing(n.saturating_sub(1), PAGE.min(due.len() - place))?;
+                fresh = page.into_iter().map(|letter| (letter.n, letter)).collect();
+            }
+            let letter = fresh.remove(&n);
             let Some(letter) =
                 letter.filter(|letter| letter.n == n && self.outbox.id_of(n) == Some(&letter.id))
             else {

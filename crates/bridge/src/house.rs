@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use atm_office::machines::{self, Evidence, Incoming, RemoteMember, Stage};
 use atm_office::{Office, OfficeError};
+use atm_store::watch::has_events;
 use atm_wire::{Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +102,11 @@ impl House {
         Ok(folders)
     }
 
+    /// Whether the system tells of changes in the files of this machine.
+    pub fn has_events(&self) -> bool {
+        has_events(self.office.root().path()) && has_events(self.office.state().path())
+    }
+
     /// Brings mail that clients wrote for other machines into the ledger; says how many letters are new.
     pub fn collect(&mut self) -> Result<usize, OfficeError> {
         let (mut count, mut failed) = (0, None);
@@ -154,7 +160,8 @@ impl House {
                         machine: machine.clone(),
                         is_lead: member.lead,
                         state,
-                        seen_at: Some(neighbour.seen_at),
+                        // To the minute: a heartbeat alone is nothing to write down.
+                        seen_at: Some(Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000)),
                     });
                 }
             }

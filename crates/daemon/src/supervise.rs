@@ -1,4 +1,7 @@
 //! A program that is kept running beside the daemon, and ends with it.
+//!
+//! Its standard input is a pipe whose other end is here and nowhere else. A daemon that is killed closes it, whatever else it
+//! could not do, so a program that reads its input to the end knows that nobody keeps it any more.
 
 use std::io;
 use std::process::{Child, Command, Stdio};
@@ -79,7 +82,7 @@ fn keep(name: &str, command: impl Fn() -> Result<Command, String>, stopped: &Rec
 
 fn start(command: &impl Fn() -> Result<Command, String>) -> Result<Child, String> {
     let mut command = command()?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(|error| format!("cannot be started: {error}"))
 }
 
@@ -153,5 +156,27 @@ mod tests {
         assert_eq!(lines(&started), 2);
         drop(kept);
         assert_eq!((lines(&started), lines(&ended)), (2, 1));
+    }
+
+    #[test]
+    fn its_input_ends_with_its_keeper_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (started, ended) = (folder.path().join("started"), folder.path().join("ended"));
+        let script = format!("echo >> {}; cat; echo >> {}", started.display(), ended.display());
+        let command = move || {
+            let mut command = Command::new("sh");
+            command.args(["-c", &script]);
+            Ok(command)
+        };
+        let mut child = start(&command).unwrap();
+        let until = Instant::now() + Duration::from_secs(30);
+        while lines(&started) < 1 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!((lines(&started), lines(&ended)), (1, 0));
+        // As the system does it for a keeper that is killed.
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+        assert_eq!(lines(&ended), 1);
     }
 }

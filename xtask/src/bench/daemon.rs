@@ -43,9 +43,10 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
     // What the first looks leave to do.
     thread::sleep(Duration::from_secs(5));
     daemon.wait_until_it_rests()?;
-    let before = daemon.cpu()?;
+    let before = measure::cpu_of(daemon.pid)?;
     thread::sleep(REST);
-    let percent = daemon.cpu()?.saturating_sub(before).as_secs_f64() / REST.as_secs_f64() * 100.0;
+    let percent =
+        measure::cpu_of(daemon.pid)?.saturating_sub(before).as_secs_f64() / REST.as_secs_f64() * 100.0;
     let memory = measure::kernel_says(daemon.pid, "VmRSS")?;
     let size = format!("{} teams with {} members", grouped(TEAMS as u64), grouped((TEAMS * MEMBERS) as u64));
     let mut rows = vec![
@@ -94,7 +95,7 @@ fn latency(world: &World) -> Result<Row> {
 /// Foreign writers beside it.
 fn throughput(world: &World, daemon: &Daemon) -> Result<Row> {
     let mut heard = Heard::from_now(world)?;
-    let before = daemon.cpu()?;
+    let before = measure::cpu_of(daemon.pid)?;
     let rounds = SECONDS * A_SECOND;
     let pause = Duration::from_secs(1) / A_SECOND;
     // Numbers that no other message has.
@@ -124,7 +125,8 @@ fn throughput(world: &World, daemon: &Daemon) -> Result<Row> {
         ensure!(begun.elapsed() < written + PATIENCE, "{} of {total} came into the log", heard.texts.len());
         heard.listen()?;
     }
-    let (behind, cpu) = (begun.elapsed().saturating_sub(written), daemon.cpu()?.saturating_sub(before));
+    let (behind, cpu) =
+        (begun.elapsed().saturating_sub(written), measure::cpu_of(daemon.pid)?.saturating_sub(before));
     let a_second = f64::from(total) / written.as_secs_f64();
     let what = format!("the daemon beside foreign writers into {INBOXES} inboxes: behind after {SECONDS} s");
     Ok(Row::new(what, behind)
@@ -238,16 +240,5 @@ impl<'a> Daemon<'a> {
             ensure!(self.begun.elapsed() < PATIENCE, "it does not come to rest: {status}");
             thread::sleep(Duration::from_millis(20));
         }
-    }
-
-    /// All threads that it has now, to the nanosecond.
-    fn cpu(&self) -> Result<Duration> {
-        let mut nanos = 0;
-        for task in fs::read_dir(format!("/proc/{}/task", self.pid))? {
-            let text = fs::read_to_string(task?.path().join("schedstat"))?;
-            let of_one: u64 = text.split(' ').next().context("an empty schedstat")?.parse()?;
-            nanos += of_one;
-        }
-        Ok(Duration::from_nanos(nanos))
     }
 }

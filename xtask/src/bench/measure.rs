@@ -79,6 +79,17 @@ pub(super) fn kernel_says(pid: u32, key: &str) -> Result<u32> {
     Ok(number.parse()?)
 }
 
+/// The CPU time of all threads that a process has now, to the nanosecond.
+pub(super) fn cpu_of(pid: u32) -> Result<Duration> {
+    let mut nanos = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = fs::read_to_string(task?.path().join("schedstat"))?;
+        let of_one: u64 = text.split(' ').next().context("an empty schedstat")?.parse()?;
+        nanos += of_one;
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
 fn cpu_of_children() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("the system does not tell CPU times")?;
     Ok(duration(usage.user_time()) + duration(usage.system_time()))

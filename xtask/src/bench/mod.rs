@@ -4,6 +4,7 @@
 
 mod archive;
 mod before;
+mod bridge;
 mod corpus;
 mod daemon;
 mod hook;
@@ -83,6 +84,8 @@ enum Scenario {
     Ui,
     /// What mail costs in tokens on a scripted day
     Tokens,
+    /// The bridge between two machines: at rest, one letter, many
+    Bridge,
     /// From a package to a finished demonstration
     Install,
 }
@@ -104,6 +107,7 @@ impl Scenario {
             Self::Web => web::run(bench),
             Self::Ui => ui::run(bench),
             Self::Tokens => tokens::run(bench),
+            Self::Bridge => bridge::run(bench),
             Self::Install => install::run(bench),
         }
     }
@@ -140,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let atm = match &args.binary {
         Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
-        None => build()?,
+        None => build(args.only.is_none_or(|only| only == Scenario::Bridge))?,
     };
     // Below the build folder: the system's own place for temporary files may be in memory.
     let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(repo::target()?)?;
@@ -177,10 +181,18 @@ fn again_optimized() -> Result<()> {
 fn installed(program: &Path, folder: &Path) -> Result<PathBuf> {
     let copy = folder.join("atm");
     fs::copy(program, &copy).with_context(|| format!("cannot copy {}", program.display()))?;
+    // Where the bridge is measured, it is beside it.
+    let bridge = program.with_file_name(bridge::PROGRAM);
+    if bridge.exists() {
+        fs::copy(&bridge, folder.join(bridge::PROGRAM))?;
+    }
     Ok(copy)
 }
 
-fn build() -> Result<PathBuf> {
+fn build(with_bridge: bool) -> Result<PathBuf> {
+    if with_bridge {
+        repo::run(&mut repo::cargo(["build", "--release", "--locked", "--package", bridge::PROGRAM])?)?;
+    }
     repo::run(&mut repo::cargo(["build", "--release", "--locked", "--package", "atm"])?)?;
     Ok(repo::target()?.join("release").join("atm"))
 }

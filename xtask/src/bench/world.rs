@@ -24,11 +24,16 @@ pub(super) struct World {
 impl World {
     /// A new team in the new folder `name` below `scratch`.
     pub(super) fn new(atm: &Path, scratch: &Path, name: &str) -> Result<Self> {
+        Self::with(atm, scratch, name, "bob")
+    }
+
+    /// The same with another member than bob.
+    pub(super) fn with(atm: &Path, scratch: &Path, name: &str, member: &str) -> Result<Self> {
         let world = Self { atm: atm.to_owned(), folder: scratch.join(name) };
         fs::create_dir(&world.folder)?;
         let create = ["team", "create", TEAM, "--description", "Measured", "--lead", "team-lead"];
         measure::run(world.command().args(create))?;
-        measure::run(world.command().args(["-t", TEAM, "member", "add", "bob"]))?;
+        measure::run(world.command().args(["-t", TEAM, "member", "add", member]))?;
         fs::create_dir_all(world.inboxes())?;
         Ok(world)
     }

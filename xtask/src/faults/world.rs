@@ -36,11 +36,17 @@ pub(crate) struct Answer {
 }
 
 impl World {
-    /// A new team with its lead, bob and carol, in a new folder.
-    pub(crate) fn create(atm: &Path, folder: &Path) -> Result<Self> {
+    /// A new team with nobody but its lead, in a new folder.
+    pub(crate) fn with_lead(atm: &Path, folder: &Path) -> Result<Self> {
         let world = Self { atm: atm.to_owned(), folder: folder.to_owned() };
         fs::create_dir_all(world.folder.join("home"))?;
         world.must(LEAD, &["team", "create", TEAM, "--description", "Tried", "--lead", LEAD])?;
+        Ok(world)
+    }
+
+    /// The same with bob and carol, and some mail.
+    pub(crate) fn create(atm: &Path, folder: &Path) -> Result<Self> {
+        let world = Self::with_lead(atm, folder)?;
         for name in ["bob", "carol"] {
             world.must(LEAD, &["-t", TEAM, "member", "add", name])?;
             world.must(LEAD, &["-t", TEAM, "send", name, "welcome"])?;

@@ -1,8 +1,9 @@
 //! `cargo xtask soak`: every kind of writer and reader at once on a throw-away tree, with kills and a disk that fills up. It
 //! ends with a table of what was sent, what was answered, and what was lost, doubled, torn or told wrongly. Then the same for a
-//! daemon that is killed again and again, and for agents that edit one working tree.
+//! daemon that is killed again and again, for agents that edit one working tree, and for machines with a server between them.
 
 mod account;
+mod bridge;
 mod daemon;
 mod foreign;
 mod ours;
@@ -42,6 +43,8 @@ pub(crate) enum Part {
     Daemon,
     /// Agents that edit one working tree.
     Reservations,
+    /// Machines that share a team, and everything between them fails.
+    Bridge,
 }
 
 #[derive(clap::Args)]
@@ -61,11 +64,14 @@ pub(crate) struct Args {
     /// The clients' lock library; we are where file systems can be mounted
     #[arg(long, hide = true, value_name = "PATH")]
     inside: Option<PathBuf>,
+    /// We have a network of our own
+    #[arg(long, hide = true)]
+    own_network: bool,
 }
 
 impl Args {
     pub(crate) fn of(part: Part, minutes: f64) -> Self {
-        Self { minutes, part: Some(part), seed: None, binary: None, inside: None }
+        Self { minutes, part: Some(part), seed: None, binary: None, inside: None, own_network: false }
     }
 
     fn has(&self, part: Part) -> bool {
@@ -98,7 +104,7 @@ impl Storm {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let atm = match &args.binary {
         Some(path) => path.canonicalize().with_context(|| format!("no binary at {}", path.display()))?,
-        None => faults::build()?,
+        None => build(args)?,
     };
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&INTERRUPTED))?;
@@ -126,11 +132,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.has(Part::Reservations) {
         wrong += reservations::run(&atm, &scratch.path().join("reservations"), limit)?;
     }
+    if args.has(Part::Bridge) {
+        wrong += bridge::run(&storm(), &atm, &scratch.path().join("bridge"), limit, args.own_network)?;
+    }
     if wrong > 0 {
         let kept = scratch.keep();
         bail!("{wrong} wrong; everything is still in {} (seed {seed})", kept.display());
     }
     Ok(())
+}
+
+/// The release binary; with the bridge beside it, where that is tried.
+fn build(args: &Args) -> Result<PathBuf> {
+    if args.has(Part::Bridge) {
+        repo::run(&mut repo::cargo([
+            "build",
+            "--quiet",
+            "--release",
+            "--locked",
+            "--package",
+            "atm-bridge",
+        ])?)?;
+    }
+    faults::build()
 }
 
 /// The storm of mail; gives the number of what is wrong.
@@ -185,16 +209,22 @@ fn is_interrupted() -> bool {
 fn run_inside(args: &Args, atm: &Path) -> Result<()> {
     let tools = setup::run()?;
     let exe = env::current_exe()?;
-    let mut again = match faults::unshare_flags() {
+    let flags = faults::unshare_flags();
+    // The machines of a storm have a network that nobody else sees, either.
+    let has_network = args.has(Part::Bridge) && flags.is_some_and(bridge::network::can_separate);
+    let mut again = match flags {
         Some(flags) => {
             let mut command = Command::new("unshare");
-            command.arg(flags).arg(exe);
+            command.arg(flags).args(has_network.then_some("--net")).arg(exe);
             command
         }
         None => Command::new(exe),
     };
     again.args(["soak", "--minutes", &args.minutes.to_string(), "--binary"]).arg(atm);
     again.arg("--inside").arg(&tools.node_modules);
+    if has_network {
+        again.arg("--own-network");
+    }
     if let Some(seed) = args.seed {
         again.args(["--seed", &seed.to_string()]);
     }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
-use super::seal::{self, SealError};
+use super::seal::{Opener, SealError, Sealer};
 use super::{Body, Envelope, Header, Refusal};
 use crate::name::{Machine, Realm};
 
@@ -48,10 +48,20 @@ pub fn encode(
     own: &SigningKey,
     recipient: Option<&VerifyingKey>,
 ) -> Result<Vec<u8>, SealError> {
+    encode_by(&mut Sealer::default(), envelope, own, recipient)
+}
+
+/// The same for one of many.
+pub fn encode_by(
+    sealer: &mut Sealer,
+    envelope: &Envelope,
+    own: &SigningKey,
+    recipient: Option<&VerifyingKey>,
+) -> Result<Vec<u8>, SealError> {
     // Strings, numbers and lists: that cannot fail.
     let mut body = serde_json::to_vec(&envelope.body).unwrap_or_default();
     if let Some(recipient) = recipient {
-        body = seal::seal(recipient, &body)?;
+        body = sealer.seal(recipient, &body)?;
     }
     let header = SignedHeader(envelope.header.clone(), recipient.is_some());
     let header = serde_json::to_vec(&header).unwrap_or_default();
@@ -106,7 +116,12 @@ fn cut_line(bytes: &[u8], most: usize) -> Option<(&[u8], &[u8])> {
 impl Checked {
     /// The envelope, its body opened with our key.
     pub fn open(self, own: &SigningKey) -> Result<Envelope, Refusal> {
-        let body = if self.sealed { seal::open(own, &self.body).ok_or(Refusal::Sealed)? } else { self.body };
+        self.open_by(&mut Opener::default(), own)
+    }
+
+    /// The same for one of many.
+    pub fn open_by(self, opener: &mut Opener, own: &SigningKey) -> Result<Envelope, Refusal> {
+        let body = if self.sealed { opener.open(own, &self.body).ok_or(Refusal::Sealed)? } else { self.body };
         let body: Body =
             serde_json::from_slice(&body).map_err(|error| Refusal::Unreadable(error.to_string()))?;
         Ok(Envelope { header: self.header, body })

@@ -57,7 +57,8 @@ pub fn stream_config(realm: &Realm, limits: Limits) -> stream::Config {
         max_age: limits.max_age,
         max_bytes: limits.max_bytes,
         num_replicas: limits.replicas,
-        duplicate_window: DUPLICATES,
+        // No server remembers an id for longer than its message.
+        duplicate_window: DUPLICATES.min(limits.max_age),
         description: Some("Envelopes between machines of an atm realm".to_owned()),
         ..stream::Config::default()
     }

@@ -43,6 +43,11 @@ impl Feed {
         Remembered { applied: self.applied.clone() }
     }
 
+    /// Whether no batch is under way.
+    pub fn is_idle(&self) -> bool {
+        self.under_way.is_none()
+    }
+
     /// Where to read on, if no batch is under way.
     pub fn read_from(&self) -> Option<Option<&str>> {
         self.under_way.is_none().then_some(self.applied.as_deref())

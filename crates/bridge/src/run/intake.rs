@@ -142,7 +142,8 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, usize), O
         let (signer, claimed) = (header.from.to_string(), arrived.subject().to_owned());
         return Err(Some(Refusal::ForeignSender { signer, claimed }.kind()));
     }
-    match checked.open(&shared.plan.key) {
+    let opened = checked.open_by(&mut shared.opener(), &shared.plan.key);
+    match opened {
         Ok(envelope) => Ok((envelope, bytes.len())),
         Err(Refusal::Unreadable(why)) => {
             // One that leaves no room for the reason cannot be kept: its sender is told all the same.

@@ -23,6 +23,7 @@ use ed25519_dalek::SigningKey;
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::Identity;
+use crate::envelope::seal::Opener;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, setup};
 use crate::protocol::{Position, StreamView};
@@ -57,6 +58,7 @@ pub(crate) struct Shared {
     /// Changes when the server may have lost what it had: whoever listens to a bucket begins anew.
     renewed: watch::Receiver<u64>,
     last_word: Arc<presence::LastWord>,
+    opener: Arc<Mutex<Opener>>,
 }
 
 /// How far this machine has processed the stream.
@@ -97,6 +99,10 @@ impl Shared {
         // Nothing panics while it is held.
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn opener(&self) -> std::sync::MutexGuard<'_, Opener> {
+        self.opener.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 pub(crate) fn now() -> Stamp {
@@ -123,24 +129,34 @@ pub async fn run(
     trust: watch::Receiver<Trust>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), NatsError> {
-    let (up_sender, mut up) = mpsc::unbounded_channel();
+    let (up_sender, up) = mpsc::unbounded_channel();
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let (renew, renewed) = watch::channel(0);
-    let (plan, passed, last_word) = (Arc::new(plan), Arc::default(), Arc::default());
-    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word };
+    let (plan, passed, last_word, opener) = (Arc::new(plan), Arc::default(), Arc::default(), Arc::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener };
     let tasks = [
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
+        tokio::spawn(follow_stream(shared, up, renew)),
     ];
+    // Nothing else is waited for here: a request to a server that is silent takes its time, and the end must not.
+    while stop.changed().await.is_ok() && !*stop.borrow() {}
+    for task in &tasks {
+        task.abort();
+    }
+    Ok(())
+}
+
+/// Asks for the stream now and then, and whenever the connection is back.
+async fn follow_stream(shared: Shared, mut up: mpsc::UnboundedReceiver<bool>, renew: watch::Sender<u64>) {
     let mut looks = 0_u32;
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            changed = stop.changed() => if changed.is_err() || *stop.borrow() { break },
             Some(is_up) = up.recv() => {
                 shared.engine.send(Input::Connected(is_up));
                 if is_up {
@@ -157,10 +173,6 @@ pub async fn run(
             }
         }
     }
-    for task in &tasks {
-        task.abort();
-    }
-    Ok(())
 }
 
 /// Asks the server whether anything waits for this machine, if the stream has grown by other machines' mail.

@@ -14,6 +14,7 @@ use super::worker::{Input, Output, announcement, presence};
 use super::{Shared, now};
 use crate::engine::{Identity, Post, Ticket};
 use crate::envelope::codec::{self, Keys};
+use crate::envelope::seal::Sealer;
 use crate::envelope::{Body, Envelope, SharedTeam};
 use crate::nats::NatsError;
 use crate::protocol::Position;
@@ -28,6 +29,7 @@ type Answer = BoxFuture<'static, (Ticket, Option<u64>)>;
 
 pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Output>) {
     let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
+    let mut sealer = Sealer::default();
     // Nothing is announced before it is known who is at home here: others would take all for gone.
     let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
@@ -42,7 +44,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 None => return,
                 Some(Output::Posts(posts)) => {
                     for post in posts {
-                        answers.extend(publish(&shared, post).await);
+                        answers.extend(publish(&shared, &mut sealer, post).await);
                     }
                 }
                 Some(Output::Teams(changed)) => {
@@ -73,8 +75,9 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 if Instant::now() >= next_beat {
                     next_beat = Instant::now() + HEARTBEAT;
                     if let Err(error) = announce(&shared, &me, passed, teams.clone(), false).await {
-                        // Others' words may be lost as well: all is said again.
+                        // Others' words may be lost as well: all is said again, and soon.
                         told = None;
+                        next_beat = Instant::now();
                         shared.engine.send(Input::Trouble(error.to_string()));
                     }
                 }
@@ -102,11 +105,11 @@ async fn announce(
 }
 
 /// Publishes a post; the server's answer comes later.
-async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
+async fn publish(shared: &Shared, sealer: &mut Sealer, post: Post) -> Option<Answer> {
     let Post { mut envelope, ticket } = post;
     // The engine's time is no clock's.
     envelope.header.at = now();
-    let Some((subject, bytes)) = encode(shared, &envelope) else {
+    let Some((subject, bytes)) = encode(shared, sealer, &envelope) else {
         shared.engine.send(Input::Published(ticket, None));
         return None;
     };
@@ -139,7 +142,7 @@ fn message_id(envelope: &Envelope, ticket: &Ticket) -> Option<String> {
     }
 }
 
-fn encode(shared: &Shared, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
+fn encode(shared: &Shared, sealer: &mut Sealer, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
     let header = &envelope.header;
     let to = header.to.as_ref()?;
     let subject = match &envelope.body {
@@ -150,7 +153,8 @@ fn encode(shared: &Shared, envelope: &Envelope) -> Option<(String, Vec<u8>)> {
     };
     // Without the recipient's key nothing is sent: it could not answer.
     let key = shared.trust.borrow().key_of(to)?;
-    let bytes = codec::encode(envelope, &shared.plan.key, shared.plan.seals.then_some(&key)).ok()?;
+    let recipient = shared.plan.seals.then_some(&key);
+    let bytes = codec::encode_by(sealer, envelope, &shared.plan.key, recipient).ok()?;
     Some((subject, bytes))
 }
 

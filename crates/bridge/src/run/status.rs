@@ -117,13 +117,10 @@ impl Status {
         serde_json::from_slice(&file.bytes).ok()
     }
 
-    /// Writes it, if it changed.
     pub(crate) fn save(&self, files: &Files) {
-        if Self::load(files).as_ref() != Some(self) {
-            let text = serde_json::to_string_pretty(self).unwrap_or_default();
-            // It is for people, and the next one comes soon.
-            let _ = replace_own(&files.status(), &(text + "\n"));
-        }
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        // It is for people, and the next one comes soon.
+        let _ = replace_own(&files.status(), &(text + "\n"));
     }
 
     pub(crate) fn set_stream(&mut self, view: Option<&StreamView>) {

@@ -22,17 +22,19 @@ use crate::trust::Trust;
 
 /// Publications that the server has not answered yet.
 const MOST_UNDER_WAY: usize = 2_048;
-/// How often the engine looks for what is due, if nothing happens.
+/// How often the engine looks for what is due, while something waits for an answer.
 const TICK: Duration = Duration::from_millis(500);
-/// How often the ledger is looked at, if no event told of anything new: events get lost, and what other processes read
-/// rings no bell.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often clients' files are looked at, if no event told of them.
-const COLLECT_EVERY: Duration = Duration::from_secs(2);
-/// How often it is found out who is at home here, and who is placed here.
-const MEMBERS_EVERY: Duration = Duration::from_secs(5);
+/// How often the ledger and clients' files are looked at, if no event told of anything new: where the system tells of
+/// changes, since events get lost; and where it does not, since files change on another machine.
+const LOOK_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
+/// Clients' files are not looked at again within this time: what is written into them comes in many events.
+const COLLECT_APART: Duration = Duration::from_millis(20);
+/// How often it is found out who is at home here, and who is placed here: while files change, and at rest.
+const MEMBERS_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(15));
 /// How often what has to be remembered is saved, if it changed.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// After a save comes a rest of so many times as long.
+const SAVE_REST: u32 = 20;
 /// The largest memory that is read.
 const LARGEST_MEMORY: u64 = 256 << 20;
 
@@ -134,6 +136,11 @@ pub struct Worker {
     knows_all: bool,
     saved: Saved,
     status: Status,
+    /// The status as it stands in its file.
+    shown: Option<Status>,
+    /// Whether something happened that has to be saved or shown.
+    is_unsaved: bool,
+    look_every: Duration,
     due: Due,
 }
 
@@ -150,6 +157,9 @@ struct Due {
     collect: Instant,
     members: Instant,
     save: Instant,
+    /// Not before, however many files change.
+    collect_from: Instant,
+    members_from: Instant,
 }
 
 impl Worker {
@@ -164,6 +174,7 @@ impl Worker {
     ) -> Self {
         let saved = load(&files);
         let start = Instant::now();
+        let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
         Self {
             engine: Engine::new(me, house, saved.engine.clone()),
             files,
@@ -176,19 +187,30 @@ impl Worker {
             knows_all: !saved.neighbours.is_empty(),
             saved,
             status,
-            due: Due { look: start, collect: start, members: start, save: start + SAVE_EVERY },
+            shown: None,
+            is_unsaved: true,
+            look_every,
+            due: Due {
+                look: start,
+                collect: start,
+                members: start,
+                save: start + SAVE_EVERY,
+                collect_from: start,
+                members_from: start,
+            },
         }
     }
 
     /// Works until it is told to stop.
     pub fn run(mut self) {
         loop {
-            let input = match self.inputs.recv_timeout(TICK) {
+            let input = match self.inputs.recv_timeout(self.rest()) {
                 Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => break,
                 Ok(input) => Some(input),
                 Err(RecvTimeoutError::Timeout) => None,
             };
             if let Some(input) = input {
+                self.is_unsaved = true;
                 self.take(input);
                 // What else is there costs one look at the ledger less.
                 while let Ok(input) = self.inputs.try_recv() {
@@ -199,14 +221,36 @@ impl Worker {
                     self.take(input);
                 }
             }
+            // What is new goes first: clients' files are looked at for a while.
+            self.poll();
             self.tend();
             self.poll();
-            if Instant::now() >= self.due.save {
-                self.due.save = Instant::now() + SAVE_EVERY;
+            let start = Instant::now();
+            if self.is_unsaved && start >= self.due.save {
                 self.save();
+                // What is remembered of many letters takes long to write, and is needed only after a restart.
+                self.due.save = Instant::now() + SAVE_EVERY.max(start.elapsed() * SAVE_REST);
             }
         }
         self.save();
+    }
+
+    /// How long nothing has to be done, if nothing happens.
+    fn rest(&self) -> Duration {
+        let now = Instant::now();
+        let mut next = self.due.look.min(self.due.collect).min(self.due.members);
+        if self.is_unsaved {
+            next = next.min(self.due.save);
+        }
+        if !self.engine.is_at_rest() {
+            next = next.min(now + TICK);
+        }
+        next.saturating_duration_since(now)
+    }
+
+    fn note(&mut self, trouble: &impl std::fmt::Display) {
+        self.status.set_trouble(&trouble.to_string(), now());
+        self.is_unsaved = true;
     }
 
     fn take(&mut self, input: Input) {
@@ -244,7 +288,8 @@ impl Worker {
             Input::Lag(count, offset) => self.status.set_lag(count, offset),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
-                self.due.collect = Instant::now();
+                self.due.collect = self.due.collect.min(self.due.collect_from);
+                self.due.members = self.due.members.min(self.due.members_from);
                 self.engine.wake();
             }
             Input::Trust(trust) => self.trust(&trust),
@@ -285,20 +330,22 @@ impl Worker {
     fn tend(&mut self) {
         let start = Instant::now();
         if start >= self.due.look {
-            self.due.look = start + LOOK_EVERY;
+            self.due.look = start + self.look_every;
             self.engine.wake();
         }
         if start >= self.due.collect {
-            self.due.collect = start + COLLECT_EVERY;
+            self.due.collect = start + self.look_every;
+            self.due.collect_from = start + COLLECT_APART;
             match self.engine.local().collect() {
                 Ok(0) => {}
                 Ok(_) => self.engine.wake(),
-                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+                Err(error) => self.note(&error),
             }
         }
         let is_time = start >= self.due.members;
         if is_time {
-            self.due.members = start + MEMBERS_EVERY;
+            self.due.members = start + MEMBERS_EVERY.1;
+            self.due.members_from = start + MEMBERS_EVERY.0;
             self.announce();
             self.note_absent();
         }
@@ -307,7 +354,7 @@ impl Worker {
             match self.engine.local().place(&self.neighbours) {
                 Ok(true) => self.engine.list_again(),
                 Ok(false) => {}
-                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+                Err(error) => self.note(&error),
             }
         }
     }
@@ -319,7 +366,7 @@ impl Worker {
                 let _ = self.outputs.send(Output::Teams(teams));
             }
             Ok(_) => {}
-            Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            Err(error) => self.note(&error),
         }
     }
 
@@ -340,7 +387,7 @@ impl Worker {
         let epoch = self.engine.me().epoch.clone();
         match self.engine.poll(steady_now(), free) {
             Ok(posts) => self.post(posts),
-            Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            Err(error) => self.note(&error),
         }
         if self.engine.me().epoch != epoch {
             let _ = self.outputs.send(Output::Epoch(self.engine.me().epoch.clone()));
@@ -357,6 +404,7 @@ impl Worker {
 
     /// Saves what has to be remembered, and what the bridge says of itself.
     fn save(&mut self) {
+        self.is_unsaved = false;
         let mut neighbours = self.neighbours.clone();
         for neighbour in neighbours.values_mut() {
             // A heartbeat alone is nothing to remember.
@@ -370,7 +418,7 @@ impl Worker {
             let text = serde_json::to_string(&saved).unwrap_or_default();
             match replace_own(&self.files.memory(), &text) {
                 Ok(()) => self.saved = saved,
-                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+                Err(error) => self.note(&error),
             }
         }
         self.status.tally = self.engine.tally().clone();
@@ -378,7 +426,10 @@ impl Worker {
         self.status.held = self.engine.held();
         self.status.under_way = self.under_way;
         self.status.set_machines(&self.neighbours);
-        self.status.save(&self.files);
+        if self.shown.as_ref() != Some(&self.status) {
+            self.status.save(&self.files);
+            self.shown = Some(self.status.clone());
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The commands, as people and scripts call them.
 
+use std::process::Stdio;
+
 use atm_support::wait_until;
 
 use super::server::Server;
@@ -54,6 +56,20 @@ fn status_tells_of_the_running_bridge_and_of_one_that_ended() {
     assert_eq!(second.status.code(), Some(5));
     laptop.kill();
     wait_until("status says that none runs", || laptop.status()["running"] == false);
+}
+
+#[test]
+fn a_supervised_bridge_ends_when_its_supervisor_is_killed() {
+    let machine = Machine::new("laptop", "nats://127.0.0.1:1", &["ann"]);
+    let run =
+        ["run", "--supervised", "--machine", "laptop", "--nats", "nats://127.0.0.1:1", "--team", "demo"];
+    let mut bridge = machine.command(&run).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("it runs", || machine.office.machines().is_served());
+    assert!(bridge.try_wait().unwrap().is_none());
+    drop(bridge.stdin.take());
+    wait_until("it has ended", || bridge.try_wait().unwrap().is_some());
+    assert!(bridge.wait().unwrap().success());
+    assert!(!machine.office.machines().is_served());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use atm_support::wait_until;
+use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
 
 /// The server that `cargo xtask setup` installs.
@@ -33,7 +34,27 @@ pub(crate) struct Server {
 impl Server {
     /// One that runs, with these lines in its configuration.
     pub(crate) fn start_with(more: &str) -> Self {
-        let mut server = Self { folder: tempfile::tempdir().unwrap(), port: free_port(), child: None };
+        let mut server = Self::configured(more);
+        server.start();
+        server
+    }
+
+    /// Three that are one cluster, and run. They are called `s0`, `s1`, `s2`.
+    pub(crate) fn cluster() -> [Self; 3] {
+        let ports = [(); 3].map(|()| free_port());
+        let routes = ports.map(|port| format!("nats://127.0.0.1:{port}")).join(", ");
+        let mut number = 0;
+        let mut servers = ports.map(|port| {
+            let cluster = format!("cluster {{ name: c, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}");
+            number += 1;
+            Self::configured(&format!("server_name: s{}\n{cluster}", number - 1))
+        });
+        servers.iter_mut().for_each(Self::start);
+        servers
+    }
+
+    fn configured(more: &str) -> Self {
+        let server = Self { folder: tempfile::tempdir().unwrap(), port: free_port(), child: None };
         let store = server.folder.path().join("store");
         let config = format!(
             // Streams reserve their largest size; a test machine's disk may have less.
@@ -42,7 +63,6 @@ impl Server {
             store.display()
         );
         fs::write(server.folder.path().join("nats.conf"), config).unwrap();
-        server.start();
         server
     }
 
@@ -93,6 +113,12 @@ impl Server {
         fs::remove_dir_all(self.folder.path().join("store")).unwrap();
         fs::rename(self.folder.path().join("kept"), self.folder.path().join("store")).unwrap();
         self.start();
+    }
+
+    /// It is there and answers nothing.
+    pub(crate) fn hang(&self) {
+        let pid = Pid::from_child(self.child.as_ref().unwrap());
+        rustix::process::kill_process(pid, Signal::STOP).unwrap();
     }
 
     /// Its disk is lost, and it comes back empty.

@@ -1,17 +1,22 @@
 //! Servers, bridges and networks that fail: every accepted letter ends once in the right file, in order.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use atm_bridge::files::Files;
+use atm_bridge::nats::setup::{self, Limits};
+use atm_bridge::nats::{Options, connect};
 use atm_support::wait_until;
 
 use super::server::{Proxy, Server};
 use super::world::{Machine, introduce, pair};
 
-fn numbered(count: usize) -> Vec<String> {
+pub(crate) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("letter {number}")).collect()
 }
 
 /// Waits until all letters have arrived, in order, and are confirmed at home.
-fn settles(laptop: &Machine, hub: &Machine, ids: &[String]) {
+pub(crate) fn settles(laptop: &Machine, hub: &Machine, ids: &[String]) {
     wait_until("all letters have arrived", || hub.texts("bob").len() >= ids.len());
     assert_eq!(hub.texts("bob"), numbered(ids.len()));
     wait_until("all are confirmed at home", || ids.iter().all(|id| laptop.stage(id) == "written"));
@@ -112,6 +117,68 @@ fn machines_that_are_never_on_at_the_same_time() {
     wait_until("all are confirmed at home", || ids.iter().all(|id| laptop.stage(id) == "written"));
 }
 
+/// Whether it becomes so within a time.
+fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        if is_so() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// Days of absence in seconds: all that is published is gone before the other machine is there, again and again.
+#[test]
+fn machines_that_are_never_on_at_the_same_time_outlive_the_streams_age() {
+    const AGE: Duration = Duration::from_secs(6);
+    let server = Server::new();
+    let machines = ["laptop", "hub"].map(|name| name.parse().unwrap());
+    let context = |runtime: &tokio::runtime::Runtime| {
+        runtime.block_on(async {
+            let options = Options { servers: vec![server.url()], ..Options::default() };
+            let (up, _) = tokio::sync::mpsc::unbounded_channel();
+            let client = connect(&options, &"home".parse().unwrap(), &machines[0], false, up).await.unwrap();
+            async_nats::jetstream::new(client)
+        })
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let context = context(&runtime);
+    let limits = Limits { max_age: AGE, ..Limits::default() };
+    runtime.block_on(setup::init(&context, &"home".parse().unwrap(), &machines, limits)).unwrap();
+    let count = || {
+        let stream = runtime.block_on(context.get_stream("atm-home")).unwrap();
+        stream.cached_info().state.messages
+    };
+    let (mut laptop, mut hub) = pair(&server.url(), &server.url());
+    hub.kill();
+    let ids: Vec<String> = numbered(5).iter().map(|text| laptop.send("ann", "bob", text).id).collect();
+    wait_until("they are published", || laptop.status()["tally"]["published"].as_u64() >= Some(5));
+    laptop.kill();
+    wait_until("the stream forgets them", || count() == 0);
+    assert_eq!(hub.texts("bob"), Vec::<String>::new());
+    let is_home = |laptop: &Machine| ids.iter().all(|id| laptop.stage(id) == "written");
+    // Each is on for as long as it takes to say something, and never beside the other.
+    for _ in 0..5 {
+        laptop.start();
+        within(AGE, || is_home(&laptop) || laptop.own_status()["tally"]["published"].as_u64() >= Some(5));
+        laptop.kill();
+        if is_home(&laptop) {
+            break;
+        }
+        hub.start();
+        within(AGE, || {
+            let status = hub.own_status();
+            let known = ["takenIn", "repeated"].map(|key| status["tally"][key].as_u64().unwrap_or_default());
+            known[0] + known[1] >= 5 && status["underWay"] == 0
+        });
+        hub.kill();
+    }
+    assert_eq!(hub.texts("bob"), numbered(5));
+    assert!(is_home(&laptop));
+}
+
 #[test]
 fn a_machine_that_is_not_trusted_waits_until_it_is() {
     let server = Server::new();
@@ -156,4 +223,16 @@ fn mail_whose_place_in_the_stream_was_taken_by_other_mail_is_sent_again() {
     laptop.start();
     hub.start();
     settles(&laptop, &hub, &[sent.id]);
+}
+
+#[test]
+fn a_bridge_ends_at_once_while_its_server_hangs() {
+    let server = Server::new();
+    let mut laptop = Machine::new("laptop", &server.url(), &["ann"]);
+    laptop.start();
+    wait_until("laptop is connected", || !laptop.status()["stream"].is_null());
+    server.hang();
+    // A request was given up, so the next one is under way, for seconds.
+    wait_until("the server's silence is noticed", || laptop.status()["stream"].is_null());
+    assert!(laptop.terminate() < Duration::from_secs(3));
 }

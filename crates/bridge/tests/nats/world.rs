@@ -1,7 +1,7 @@
 //! Machines: each a root, a state and a bridge of its own.
 
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atm_office::Office;
 use atm_office::mail::send::{Letter, SendOptions, Sent};
@@ -10,6 +10,7 @@ use atm_office::people::teams::TeamPlan;
 use atm_store::{Root, State};
 use atm_support::{TestEnv, wait_until};
 use atm_wire::{MemberName, TeamName};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub(crate) const TEAM: &str = "demo";
@@ -92,6 +93,15 @@ impl Machine {
         }
     }
 
+    /// Tells its bridge to end; says how long that took.
+    pub(crate) fn terminate(&mut self) -> Duration {
+        let mut bridge = self.bridge.take().unwrap();
+        let told = Instant::now();
+        kill_process(Pid::from_child(&bridge), Signal::TERM).unwrap();
+        assert!(bridge.wait().unwrap().success());
+        told.elapsed()
+    }
+
     pub(crate) fn send(&self, from: &str, to: &str, text: &str) -> Sent {
         let letter = Letter::new(to.parse().unwrap(), text);
         self.office.send(&team(), &name(from), &letter, SendOptions::default()).unwrap()
@@ -118,6 +128,12 @@ impl Machine {
         let path = self.env.root().join("teams").join(TEAM).join("config.json");
         let config: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         config["members"].as_array().unwrap().iter().any(|entry| entry["name"] == member)
+    }
+
+    /// What the bridge that runs now says of itself; nothing while it has said nothing yet.
+    pub(crate) fn own_status(&self) -> Value {
+        let own = self.bridge.as_ref().map(Child::id);
+        Some(self.status()).filter(|status| status["pid"].as_u64() == own.map(u64::from)).unwrap_or_default()
     }
 
     /// Waits until a member of another machine is in the configuration here.

@@ -158,7 +158,7 @@ fn keep_bridge(context: &Context, settings: &Settings) -> Option<Supervised> {
     let command = move || {
         let program = bridge::find().ok_or_else(|| format!("{} is not installed", bridge::PROGRAM))?;
         let mut command = Command::new(program);
-        command.arg("--root").arg(&root).arg("--state").arg(&state).arg("run");
+        command.arg("--root").arg(&root).arg("--state").arg(&state).args(["run", "--supervised"]);
         Ok(command)
     };
     Supervised::start(bridge::PROGRAM, command)

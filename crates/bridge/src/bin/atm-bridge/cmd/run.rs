@@ -14,7 +14,7 @@ use atm_bridge::run::worker::{Handle, Input, Worker};
 use atm_bridge::run::{self, Plan};
 use atm_bridge::trust::Trust;
 use atm_store::watch::{FolderWatch, Stop};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::args::{Me, Server};
 use crate::context::Context;
@@ -41,6 +41,9 @@ pub(crate) struct Run {
     /// Leave bodies readable for the server
     #[arg(long)]
     no_seal: bool,
+    /// End when standard input ends: for the daemon, which keeps the other end open for as long as it lives
+    #[arg(long, hide = true)]
+    supervised: bool,
 }
 
 /// How often changed trust is noticed, at the latest.
@@ -82,22 +85,26 @@ impl Run {
             files: files.clone(),
         };
         eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
-        let ended = tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-            let (trust_sender, trust) = watch::channel(trusted);
-            let (stop_sender, stop) = watch::channel(false);
-            tokio::spawn(follow_trust(files, trust_sender, engine.clone()));
-            tokio::spawn(async move {
-                wait_for_a_signal().await;
-                let _ = stop_sender.send(true);
+        let ended: Result<(), Failure> =
+            tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+                let (trust_sender, trust) = watch::channel(trusted);
+                let (stop_sender, stop) = watch::channel(false);
+                tokio::spawn(follow_trust(files, trust_sender, engine.clone()));
+                let supervisor = self.supervised.then(end_of_input).transpose()?;
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = wait_for_a_signal() => {}
+                        () = wait_for_the_end(supervisor) => {}
+                    }
+                    let _ = stop_sender.send(true);
+                });
+                Ok(run::run(plan, engine.clone(), posts, trust, stop).await?)
             });
-            run::run(plan, engine.clone(), posts, trust, stop).await
-        });
         quiet.stop();
         engine.send(Input::Stop);
         let _ = worker.join();
         let _ = waker.join();
-        ended?;
-        Ok(0)
+        ended.map(|()| 0)
     }
 }
 
@@ -136,5 +143,26 @@ async fn wait_for_a_signal() {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+    }
+}
+
+/// Tells when standard input ends. A thread of its own blocks there: nothing has to be asked again and again.
+fn end_of_input() -> std::io::Result<oneshot::Receiver<()>> {
+    let (ended, end) = oneshot::channel();
+    thread::Builder::new().name("supervisor".to_owned()).spawn(move || {
+        // Whatever stands there is nothing to us, and an input that cannot be read has no supervisor behind it.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = ended.send(());
+    })?;
+    Ok(end)
+}
+
+async fn wait_for_the_end(supervisor: Option<oneshot::Receiver<()>>) {
+    match supervisor {
+        Some(end) => {
+            // Told or dropped: there is no supervisor any more.
+            let _ = end.await;
+        }
+        None => std::future::pending().await,
     }
 }

@@ -1,0 +1,230 @@
+//! What was accepted, what was read, and what became of it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{Scene, mail};
+use crate::faults::world::{LEAD, TEAM};
+
+/// Examples that are shown of each kind.
+const EXAMPLES: usize = 5;
+
+/// A letter that was accepted.
+pub(super) struct Sent {
+    pub(super) id: String,
+    /// The machine that it was sent from.
+    pub(super) by: usize,
+    /// The machine that it is for.
+    pub(super) machine: usize,
+    /// Its recipient, as it is called there.
+    pub(super) to: String,
+    /// Its number among those of its sender.
+    pub(super) n: u64,
+}
+
+/// Everything that was done and seen.
+#[derive(Default)]
+pub(super) struct Account(Mutex<Notes>);
+
+#[derive(Default)]
+struct Notes {
+    sent: Vec<Sent>,
+    read: HashSet<String>,
+    answers: BTreeMap<(&'static str, String), usize>,
+    faults: BTreeMap<&'static str, usize>,
+    wrong: Vec<String>,
+}
+
+impl Account {
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn sent(&self, sent: Sent) {
+        self.notes().sent.push(sent);
+    }
+
+    pub(super) fn read<'a>(&self, ids: impl Iterator<Item = &'a str>) {
+        self.notes().read.extend(ids.map(str::to_owned));
+    }
+
+    pub(super) fn answer(&self, kind: &'static str, code: &str) {
+        *self.notes().answers.entry((kind, code.to_owned())).or_default() += 1;
+    }
+
+    pub(super) fn count(&self, fault: &'static str) {
+        *self.notes().faults.entry(fault).or_default() += 1;
+    }
+
+    pub(super) fn wrong(&self, what: String) {
+        self.notes().wrong.push(what);
+    }
+
+    pub(super) fn progress(&self) -> String {
+        let notes = self.notes();
+        let faults: usize = notes.faults.values().sum();
+        format!("{} letters accepted, {} read, {faults} faults", notes.sent.len(), notes.read.len())
+    }
+
+    /// How many letters' last stage has not come home.
+    pub(super) fn open(&self, scene: &Scene) -> Result<usize> {
+        let stages = Stages::of(scene)?;
+        let notes = self.notes();
+        Ok(notes.sent.iter().filter(|sent| !stages.is_home(sent, &notes.read)).count())
+    }
+}
+
+/// What each machine's ledger says of the letters that were sent from it.
+struct Stages(Vec<HashMap<String, String>>);
+
+impl Stages {
+    fn of(scene: &Scene) -> Result<Self> {
+        let mut all = Vec::new();
+        for machine in &scene.machines {
+            let log = machine.world.must(LEAD, &["-t", TEAM, "--json", "log", "--last", "10000000"])?;
+            let log: Vec<Value> = serde_json::from_str(&log.stdout)?;
+            let text = |message: &Value, key: &str| message[key].as_str().unwrap_or_default().to_owned();
+            all.push(log.iter().map(|message| (text(message, "id"), text(message, "stage"))).collect());
+        }
+        Ok(Self(all))
+    }
+
+    fn stage(&self, sent: &Sent) -> &str {
+        self.0[sent.by].get(&sent.id).map_or("none", String::as_str)
+    }
+
+    /// Whether its sender's machine knows what happened to it on its recipient's.
+    fn is_home(&self, sent: &Sent, read: &HashSet<String>) -> bool {
+        let stage = self.stage(sent);
+        if read.contains(&sent.id) { matches!(stage, "seen" | "taken") } else { stage == "written" }
+    }
+}
+
+/// What is wrong, by kind.
+#[derive(Default)]
+pub(super) struct Table {
+    lost: Vec<String>,
+    twice: Vec<String>,
+    unknown: Vec<String>,
+    order: Vec<String>,
+    stage: Vec<String>,
+}
+
+impl Table {
+    /// Compares files and ledgers with what was accepted.
+    pub(super) fn compare(&mut self, scene: &Scene) -> Result<()> {
+        let stages = Stages::of(scene)?;
+        let notes = scene.account.notes();
+        let mut expected: HashMap<(usize, &str), HashMap<&str, &Sent>> = HashMap::new();
+        for sent in &notes.sent {
+            expected.entry((sent.machine, &sent.to)).or_default().insert(&sent.id, sent);
+            if !stages.is_home(sent, &notes.read) {
+                let read = if notes.read.contains(&sent.id) { ", and was read" } else { "" };
+                self.stage.push(format!("{} is {} at home{read}", shown(scene, sent), stages.stage(sent)));
+            }
+        }
+        let none = HashMap::new();
+        for (machine, name) in mail::everybody(scene) {
+            let expected = expected.get(&(machine, name.as_str())).unwrap_or(&none);
+            self.compare_inbox(scene, machine, &name, expected)?;
+        }
+        Ok(())
+    }
+
+    fn compare_inbox(
+        &mut self,
+        scene: &Scene,
+        machine: usize,
+        name: &str,
+        expected: &HashMap<&str, &Sent>,
+    ) -> Result<()> {
+        let world = &scene.machines[machine].world;
+        let archived = world.must(name, &["-t", TEAM, "--json", "inbox", name, "--archived"])?;
+        let archived: Vec<Value> = serde_json::from_str(&archived.stdout)?;
+        let file = world.entries(name)?;
+        let in_file: HashSet<&str> = file.iter().filter_map(|entry| entry["messageId"].as_str()).collect();
+        let archived = archived
+            .iter()
+            .filter_map(|message| Some((message["id"].as_str()?, message["text"].as_str()?)))
+            // What is in the archive and in the file counts as in the file.
+            .filter(|(id, _)| !in_file.contains(id));
+        let there = archived.chain(
+            file.iter().filter_map(|entry| Some((entry["messageId"].as_str()?, entry["text"].as_str()?))),
+        );
+        let place = format!("{name} on {}", scene.machines[machine].name);
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut last: HashMap<&str, u64> = HashMap::new();
+        for (id, text) in there {
+            let Some((from, n)) = numbered(text, &scene.word()) else { continue };
+            *counts.entry(id).or_default() += 1;
+            if !expected.contains_key(id) {
+                self.unknown.push(format!("{text} ({id}) is in the inbox of {place}"));
+            }
+            let before = last.insert(from, n).unwrap_or_default();
+            if before >= n {
+                self.order
+                    .push(format!("{from}'s number {n} stands behind {before} in the inbox of {place}"));
+            }
+        }
+        for (id, sent) in expected {
+            match counts.get(id).copied().unwrap_or_default() {
+                0 => self.lost.push(shown(scene, sent)),
+                1 => {}
+                count => self.twice.push(format!("{}: {count} times", shown(scene, sent))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints it; gives the number of what is wrong.
+    pub(super) fn print(&self, scene: &Scene, stormed: Duration, settled: Duration) -> usize {
+        let notes = scene.account.notes();
+        let abroad = notes.sent.iter().filter(|sent| sent.by != sent.machine).count();
+        println!(
+            "soak: {} letters accepted in {:.0} s of storm, {abroad} of them for another machine, {} read; settled {:.0} s after it",
+            notes.sent.len(),
+            stormed.as_secs_f64(),
+            notes.read.len(),
+            settled.as_secs_f64()
+        );
+        for ((kind, code), count) in &notes.answers {
+            println!("  {kind:<10} exit {code:<7} {count:>7}");
+        }
+        for (fault, count) in &notes.faults {
+            println!("  {fault:<34} {count:>7}");
+        }
+        for machine in &scene.machines {
+            let tally = &machine.status()["tally"];
+            println!("  last bridge of {:<19} {tally}", machine.name);
+        }
+        let rows = [
+            ("lost", &self.lost),
+            ("twice", &self.twice),
+            ("there, and never accepted", &self.unknown),
+            ("out of order", &self.order),
+            ("receipts that are not home", &self.stage),
+            ("other", &notes.wrong),
+        ];
+        for (name, found) in rows {
+            println!("  {name:<34} {:>7}", found.len());
+            found.iter().take(EXAMPLES).for_each(|example| println!("      {example}"));
+        }
+        rows.iter().map(|(_, found)| found.len()).sum()
+    }
+}
+
+fn shown(scene: &Scene, sent: &Sent) -> String {
+    let name = |machine: usize| scene.machines[machine].name;
+    format!("{} of {} for {} on {} (number {})", sent.id, name(sent.by), sent.to, name(sent.machine), sent.n)
+}
+
+/// Sender and number in a text of this storm.
+fn numbered<'a>(text: &'a str, word: &str) -> Option<(&'a str, u64)> {
+    let (_, rest) = text.split_once(word)?;
+    let mut words = rest.split_whitespace();
+    Some((words.next()?, words.next()?.parse().ok()?))
+}
