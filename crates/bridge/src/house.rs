@@ -190,6 +190,7 @@ impl House {
             to: letter.to.clone(),
             for_machine: from.clone(),
             stage: Stage::Failed,
+            is_unwritten: true,
             at: now(),
             evidence: Evidence::certain(why),
             origin: self.origin.clone(),

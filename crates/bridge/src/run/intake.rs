@@ -9,18 +9,20 @@ use super::worker::Input;
 use crate::engine::Verdict;
 use crate::envelope::{Envelope, Refusal, codec};
 use crate::nats::{Arrived, NatsError};
-use crate::subject;
+use crate::{subject, wanted};
 
 /// The longest wait before the server is asked again.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(shared: Shared) {
+    shared.wait_for_stream().await;
     let mut wait = Duration::from_millis(100);
     loop {
-        if let Err(error) = take(&shared, &mut wait).await {
-            shared.engine.send(Input::Trouble(error.to_string()));
-            // Its consumer may be gone with a disk, or was never made. If this machine may not make it, that is said above.
-            let _ = shared.link.init(shared.plan.limits).await;
+        if let Err(error) = take(&shared, &mut wait).await
+            // Its consumer may be gone with a disk, or was never made: that is no trouble for a machine that may make it.
+            && shared.link.init(shared.plan.limits).await.is_err()
+        {
+            shared.report(&error);
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(MOST_BETWEEN);
@@ -46,9 +48,20 @@ async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
 
 async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
     let (mut envelopes, mut own) = (Vec::new(), Vec::new());
+    let wanted = wanted::list(&shared.plan.files);
     for arrived in batch {
         match open(shared, &arrived).await {
-            Ok(envelope) => {
+            Ok((envelope, bytes)) if !wanted.is_empty() && wanted.contains(&wanted::digest(&bytes)) => {
+                let (answer, verdict) = oneshot::channel();
+                shared.engine.send(Input::Wanted(Box::new(envelope), answer));
+                let Ok(verdict) = verdict.await else { return };
+                if !matches!(verdict, Verdict::Again(_)) {
+                    // One that stays is answered as known, if its envelope ever comes again.
+                    let _ = wanted::remove(&shared.plan.files, &bytes);
+                }
+                carry_out(shared, &arrived, verdict).await;
+            }
+            Ok((envelope, _)) => {
                 envelopes.push(envelope);
                 own.push(arrived);
             }
@@ -68,16 +81,20 @@ async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
     // Without an answer the process ends, and the messages come again.
     let Ok(verdicts) = verdicts.await else { return };
     for (arrived, verdict) in own.iter().zip(verdicts) {
-        match verdict {
-            Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
-            Verdict::Again(why) => {
-                shared.engine.send(Input::Trouble(why));
-                settle(shared, arrived, false).await;
-            }
-            Verdict::Dead(why) => {
-                let is_kept = shared.link.bury(arrived, &why).await.is_ok();
-                settle(shared, arrived, is_kept).await;
-            }
+        carry_out(shared, arrived, verdict).await;
+    }
+}
+
+async fn carry_out(shared: &Shared, arrived: &Arrived, verdict: Verdict) {
+    match verdict {
+        Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
+        Verdict::Again(why) => {
+            shared.engine.send(Input::Trouble(why));
+            settle(shared, arrived, false).await;
+        }
+        Verdict::Dead(why) => {
+            let is_kept = shared.link.bury(arrived, &why).await.is_ok();
+            settle(shared, arrived, is_kept).await;
         }
     }
 }
@@ -100,12 +117,12 @@ async fn settle(shared: &Shared, arrived: &Arrived, is_done: bool) {
     }
 }
 
-/// The envelope in a message; or why it is refused; or nothing, if it cannot be read now.
-async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'static str>> {
+/// The envelope in a message, and its bytes; or why it is refused; or nothing, if it cannot be read now.
+async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, Vec<u8>), Option<&'static str>> {
     let bytes = match shared.link.envelope_in(arrived).await {
         Ok(bytes) => bytes,
         Err(error) => {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
             // An object that is gone for good: its sender publishes it again, under another name.
             return Err(arrived.is_hopeless().then_some("no-object"));
         }
@@ -120,7 +137,7 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<Envelope, Option<&'s
         return Err(Some(Refusal::ForeignSender { signer, claimed }.kind()));
     }
     match checked.open(&shared.plan.key) {
-        Ok(envelope) => Ok(envelope),
+        Ok(envelope) => Ok((envelope, bytes)),
         Err(Refusal::Unreadable(why)) => {
             if shared.link.bury(arrived, &why).await.is_err() {
                 return Err(None);

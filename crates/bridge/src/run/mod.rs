@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::engine::Identity;
 use crate::files::Files;
-use crate::nats::{self, Link, NatsError, setup};
+use crate::nats::{self, Link, NatsError, Word, setup};
 use crate::protocol::Position;
 use crate::trust::Trust;
 use worker::{Handle, Input};
@@ -75,6 +75,20 @@ impl Passed {
 }
 
 impl Shared {
+    /// Waits until the stream was seen: before, there is nothing to ask for.
+    async fn wait_for_stream(&self) {
+        while self.passed().stream.is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Tells of a request that failed. Without a connection, all of them do: the reason is told by the connection itself.
+    fn report(&self, error: &NatsError) {
+        if self.link.client().connection_state() == async_nats::connection::State::Connected {
+            self.engine.send(Input::Trouble(error.to_string()));
+        }
+    }
+
     fn passed(&self) -> std::sync::MutexGuard<'_, Passed> {
         // Nothing panics while it is held.
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,8 +110,8 @@ pub async fn run(
     trust: watch::Receiver<Trust>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), NatsError> {
-    let (up_sender, mut up) = mpsc::unbounded_channel();
-    let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
+    let (teller, mut words) = mpsc::unbounded_channel();
+    let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, teller).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let passed = Arc::default();
     let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed };
@@ -112,12 +126,14 @@ pub async fn run(
     loop {
         tokio::select! {
             changed = stop.changed() => if changed.is_err() || *stop.borrow() { break },
-            Some(is_up) = up.recv() => {
-                shared.engine.send(Input::Connected(is_up));
-                if is_up {
+            Some(word) = words.recv() => match word {
+                Word::Trouble(text) => shared.engine.send(Input::Trouble(text)),
+                Word::Down => shared.engine.send(Input::Connected(false)),
+                Word::Up => {
+                    shared.engine.send(Input::Connected(true));
                     look_at_stream(&shared).await;
                 }
-            }
+            },
             _ = look.tick() => look_at_stream(&shared).await,
         }
     }
@@ -137,9 +153,12 @@ async fn look_at_stream(shared: &Shared) {
         }
         Err(error) => {
             shared.engine.send(Input::Stream(None));
-            shared.engine.send(Input::Trouble(error.to_string()));
-            // If it may not, the next look says so again.
-            let _ = shared.link.init(shared.plan.limits).await;
+            // One that is missing and was made now is no trouble. If it may not be made, the next look says so again.
+            match shared.link.init(shared.plan.limits).await {
+                Ok(_) => {}
+                Err(old @ NatsError::TooOld { .. }) => shared.report(&old),
+                Err(_) => shared.report(&error),
+            }
         }
     }
 }

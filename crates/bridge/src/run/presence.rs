@@ -18,10 +18,11 @@ const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Listens to announcements that stay, or to heartbeats, which expire.
 pub(super) async fn listen(shared: Shared, stays: bool) {
+    shared.wait_for_stream().await;
     let mut latest = BTreeMap::new();
     loop {
         if let Err(error) = follow(&shared, stays, &mut latest).await {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
         }
         tokio::time::sleep(BETWEEN).await;
     }

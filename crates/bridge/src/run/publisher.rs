@@ -61,7 +61,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                     if let Err(error) = announce(&shared, passed, teams.clone(), false).await {
                         // Others' words may be lost as well: all is said again.
                         told = None;
-                        shared.engine.send(Input::Trouble(error.to_string()));
+                        shared.report(&error);
                     }
                 }
             }
@@ -100,7 +100,7 @@ async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
             (ticket, answer.ok().map(|answer| answer.sequence))
         })),
         Err(error) => {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
             shared.engine.send(Input::Published(ticket, None));
             None
         }

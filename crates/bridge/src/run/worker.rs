@@ -41,6 +41,8 @@ const LARGEST_MEMORY: u64 = 256 << 20;
 pub enum Input {
     /// Envelopes that arrived; the verdicts are wanted.
     Arrived(Vec<Envelope>, oneshot::Sender<Vec<Verdict>>),
+    /// A dead letter that was asked for again; the verdict is wanted.
+    Wanted(Box<Envelope>, oneshot::Sender<Verdict>),
     /// What the server answered to a publication.
     Published(Ticket, Option<Position>),
     /// The stream as it is; none: out of reach.
@@ -197,6 +199,11 @@ impl Worker {
                 self.post(posts);
                 // Whoever asked may be gone: then it comes again.
                 let _ = answer.send(verdicts);
+            }
+            Input::Wanted(envelope, answer) => {
+                let (verdict, posts) = self.engine.receive_again(*envelope, now());
+                self.post(posts);
+                let _ = answer.send(verdict);
             }
             Input::Published(ticket, position) => {
                 self.under_way = self.under_way.saturating_sub(1);

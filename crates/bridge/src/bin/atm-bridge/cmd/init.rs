@@ -14,13 +14,14 @@ use crate::output;
 /// Make what the realm needs on the server, and print the least permissions a machine needs
 ///
 /// Idempotent: what is there stays as it is. Needs an account that may make streams; `run` does not.
-///
-/// Examples:
-///   atm bridge init --nats nats://hub:4222
-///   atm bridge init --nats nats://hub:4222 --realm work --for laptop --for desk
-///   atm bridge init --nats nats://hub:4222 --replicas 3 --max-age-days 30
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge init --nats nats://hub:4222
+  atm bridge init --nats nats://hub:4222 --realm work --for laptop --for desk
+  atm bridge init --nats nats://hub:4222 --replicas 3 --max-age-days 30
+
+Exit codes: 4 the server does not take the credentials; 7 it cannot be reached, or this user may not.")]
 pub(crate) struct Init {
     #[command(flatten)]
     me: Me,
@@ -49,12 +50,13 @@ impl Init {
         if machines.is_empty() {
             machines.push(own.clone());
         }
-        let link = context.link(&self.server, &realm, &own).await?;
+        let (link, _words) = context.link(&self.server, &realm, &own).await?;
         let limits = Limits {
             max_age: Duration::from_secs(self.max_age_days * 24 * 3600),
             max_bytes: self.max_mib << 20,
             replicas: self.replicas,
         };
+        link.check_version()?;
         let made = setup::init(link.context(), &realm, &machines, limits).await?;
         if context.json {
             let made: Vec<_> = made
