@@ -39,11 +39,8 @@ impl Failure {
     /// Says it on stderr; returns how the process ends.
     pub(crate) fn report(&self, json: bool) -> i32 {
         let text = if json {
-            let mut error =
-                serde_json::json!({"code": self.code, "message": self.message, "exit": self.exit});
-            if let Some(hint) = &self.hint {
-                error["hint"] = hint.as_str().into();
-            }
+            let Self { exit, code, message, hint } = self;
+            let error = serde_json::json!({"code": code, "message": message, "exit": exit, "hint": hint});
             visible::json_line(&serde_json::json!({ "error": error }).to_string()).into_owned()
         } else {
             let hint = self.hint.as_deref().map(|hint| format!("\n  hint: {}", visible::line(hint)));
