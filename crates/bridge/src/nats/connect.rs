@@ -125,8 +125,7 @@ pub async fn connect(
 /// The library says of certificates that are not trusted, and of a side that speaks no TLS, that input or output failed.
 fn obstacle_of(error: &ConnectError) -> Obstacle {
     let text = error.to_string();
-    let is_tls =
-        ["certificate", "corrupt message", "tls", "TLS", "handshake"].iter().any(|word| text.contains(word));
+    let is_tls = ["certificate", "corrupt message", "fatal alert"].iter().any(|word| text.contains(word));
     match error.kind() {
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => Obstacle::Credentials,
         ConnectErrorKind::Tls => Obstacle::Tls,

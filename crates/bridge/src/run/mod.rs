@@ -20,12 +20,12 @@ use std::time::Duration;
 use atm_office::clock::{Clock, SystemClock};
 use atm_wire::Stamp;
 use ed25519_dalek::SigningKey;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::engine::Identity;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, Word, setup};
-use crate::protocol::Position;
+use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 use worker::{Handle, Input};
 
@@ -110,12 +110,14 @@ pub async fn run(
     trust: watch::Receiver<Trust>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), NatsError> {
-    let (teller, mut words) = mpsc::unbounded_channel();
+    let (teller, words) = mpsc::unbounded_channel();
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, teller).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let passed = Arc::default();
     let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed };
+    let up = Arc::new(Notify::new());
     let tasks = [
+        tokio::spawn(pass_on(words, shared.engine.clone(), Arc::clone(&up))),
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
@@ -126,14 +128,7 @@ pub async fn run(
     loop {
         tokio::select! {
             changed = stop.changed() => if changed.is_err() || *stop.borrow() { break },
-            Some(word) = words.recv() => match word {
-                Word::Trouble(text) => shared.engine.send(Input::Trouble(text)),
-                Word::Down => shared.engine.send(Input::Connected(false)),
-                Word::Up => {
-                    shared.engine.send(Input::Connected(true));
-                    look_at_stream(&shared).await;
-                }
-            },
+            () = up.notified() => look_at_stream(&shared).await,
             _ = look.tick() => look_at_stream(&shared).await,
         }
     }
@@ -143,19 +138,33 @@ pub async fn run(
     Ok(())
 }
 
+/// What is heard of the connection is known at once, also while requests wait for their answers.
+async fn pass_on(mut words: mpsc::UnboundedReceiver<Word>, engine: Handle, up: Arc<Notify>) {
+    while let Some(word) = words.recv().await {
+        match word {
+            Word::Trouble(text) => engine.send(Input::Trouble(text)),
+            Word::Down => engine.send(Input::Connected(false)),
+            Word::Up => {
+                engine.send(Input::Connected(true));
+                up.notify_one();
+            }
+        }
+    }
+}
+
 /// Asks the server for the stream; makes it if it is gone and this machine may.
 async fn look_at_stream(shared: &Shared) {
-    let asked = now();
-    match shared.link.stream_view(asked).await {
-        Ok(view) => {
-            shared.passed().stream = Some(view.stream.clone());
-            shared.engine.send(Input::Stream(Some(view)));
-        }
+    let seen = |view: StreamView| {
+        shared.passed().stream = Some(view.stream.clone());
+        shared.engine.send(Input::Stream(Some(view)));
+    };
+    match shared.link.stream_view(now()).await {
+        Ok(view) => seen(view),
         Err(error) => {
             shared.engine.send(Input::Stream(None));
             // One that is missing and was made now is no trouble. If it may not be made, the next look says so again.
             match shared.link.init(shared.plan.limits).await {
-                Ok(_) => {}
+                Ok(_) => shared.link.stream_view(now()).await.map_or((), seen),
                 Err(old @ NatsError::TooOld { .. }) => shared.report(&old),
                 Err(_) => shared.report(&error),
             }

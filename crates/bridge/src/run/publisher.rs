@@ -51,6 +51,10 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             _ = tick.tick() => {
                 let Some(teams) = &teams else { continue };
+                if shared.passed().stream.is_none() {
+                    // Nothing is there yet to be told.
+                    continue;
+                }
                 let passed = shared.passed().position();
                 let news = told.as_ref().is_none_or(|told| *told != (passed.clone(), teams.clone()));
                 if news && announce(&shared, passed.clone(), teams.clone(), true).await.is_ok() {

@@ -274,6 +274,11 @@ impl Worker {
                 Ok(_) => self.engine.wake(),
                 Err(error) => self.status.set_trouble(&error.to_string(), now()),
             }
+            match self.engine.local().look() {
+                Ok(true) => self.engine.wake(),
+                Ok(false) => {}
+                Err(error) => self.status.set_trouble(&error.to_string(), now()),
+            }
         }
         let is_time = start >= self.due.members;
         if is_time {

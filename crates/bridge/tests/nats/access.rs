@@ -49,7 +49,7 @@ fn mail_crosses_over_tls_with_an_authority_of_ones_own_and_nobody_else_is_believ
         assert!(said.contains("--tls-ca"), "{said}");
     }
     // By an address that its certificate does not name.
-    let mut elsewhere = Machine::new("laptop", &server.tls_url().replace("localhost", "127.0.0.2"), &[]);
+    let mut elsewhere = Machine::new("laptop", &server.tls_url().replace("localhost", "127.0.0.1"), &[]);
     let (code, said) = refused(&mut elsewhere, &access);
     assert!(code == Some(7) && said.contains("another host"), "{said}");
     // Without TLS in the address, the server still insists on it.
@@ -124,9 +124,9 @@ fn access_by_creds(operator: &Operator, folder: &TempDir, name: &str, rights: Op
 #[test]
 fn accounts_of_one_server_know_nothing_of_each_other() {
     let account = |name: &str| {
-        format!("{name} {{ jetstream: enabled, users: [ {{ user: {name}, password: secret }} ] }}")
+        format!("{name} {{\njetstream: enabled\nusers: [ {{ user: {name}, password: secret }} ]\n}}")
     };
-    let server = Server::start_with(&format!("accounts {{ {} {} }}", account("home"), account("work")));
+    let server = Server::start_with(&format!("accounts {{\n{}\n{}\n}}", account("home"), account("work")));
     let url = |user: &str| server.url().replace("nats://", &format!("nats://{user}:secret@"));
     let (laptop, _hub) = cross(&url("home"), [&[], &[]], &[]);
     let other = Machine::new("laptop", &url("work"), &["ann"]);
@@ -136,7 +136,7 @@ fn accounts_of_one_server_know_nothing_of_each_other() {
     // The same realm, made there as well, is another one.
     other.json(&other.at_server(&["init"]));
     assert_eq!(other.json(&other.at_server(&["dead"])), serde_json::json!([]));
-    assert!(laptop.status()["stream"]["last"].as_u64() > Some(0));
+    wait_until("its own stream has mail", || laptop.status()["stream"]["last"].as_u64() > Some(0));
 }
 
 #[test]

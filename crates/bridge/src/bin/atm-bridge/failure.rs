@@ -100,11 +100,11 @@ impl From<NatsError> for Failure {
 
 /// What to do about certificates, by what the library says of them.
 fn tls_hint(why: &str) -> &'static str {
-    if why.contains("UnknownIssuer") {
+    if why.contains("UnknownIssuer") || why.contains("BadSignature") {
         "its certificate is signed by somebody unknown: --tls-ca FILE, with the certificate of your own authority"
-    } else if why.contains("NotValidForName") {
+    } else if why.contains("not valid for name") || why.contains("NotValidForName") {
         "its certificate is for another host: name the host as the certificate does"
-    } else if why.contains("Expired") || why.contains("NotValidYet") {
+    } else if why.contains("expired") || why.contains("not valid yet") {
         "its certificate is not valid now: look at its dates, and at this machine's clock"
     } else if why.contains("corrupt message") {
         "the server speaks no TLS: nats:// and no --tls-ca, or `tls { … }` in its configuration"
