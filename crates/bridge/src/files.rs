@@ -29,6 +29,11 @@ impl Files {
         self.folder.join("memory.json")
     }
 
+    /// The dead letters that people asked for again.
+    pub fn wanted(&self) -> PathBuf {
+        self.folder.join("wanted")
+    }
+
     /// What the running bridge says of itself.
     pub fn status(&self) -> PathBuf {
         self.folder.join("status.json")

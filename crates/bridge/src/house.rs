@@ -1,7 +1,10 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
+mod following;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use atm_office::machines::{self, Evidence, Incoming, RemoteMember, Stage};
 use atm_office::{Office, OfficeError};
@@ -12,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::envelope::{Failure, SharedMember, SharedTeam};
 use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use crate::name::Machine;
+use following::Following;
 
 /// A team of this machine, and the name under which the realm knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,13 +79,19 @@ pub struct House {
     origin: String,
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
+    following: Following,
 }
 
 impl House {
     /// Over this office.
     pub fn new(office: Office, shares: Vec<Share>) -> Result<Self, OfficeError> {
         let origin = office.machines().identity()?.origin;
-        Ok(Self { office, shares, origin, as_lead: HashSet::new(), leads: HashMap::new() })
+        let mut following = Following::default();
+        // What came before this process started may still be on its way to be read.
+        for share in &shares {
+            following.note(&share.local, Instant::now());
+        }
+        Ok(Self { office, shares, origin, as_lead: HashSet::new(), leads: HashMap::new(), following })
     }
 
     /// The epoch of the log.
@@ -120,6 +130,18 @@ impl House {
             }
         }
         failed.map_or(Ok(count), Err)
+    }
+
+    /// Looks at teams with mail from other machines: what clients did with it becomes receipts without anybody's command.
+    /// Says whether there is news.
+    pub fn look(&mut self) -> Result<bool, OfficeError> {
+        let mut has_news = false;
+        for team in self.following.due(Instant::now()) {
+            if self.office.has_team(&team) {
+                has_news |= self.office.look(&team)?.has_news();
+            }
+        }
+        Ok(has_news)
     }
 
     /// The teams that are shared, with the members that are at home here.
@@ -208,6 +230,7 @@ impl House {
             to: letter.to.clone(),
             for_machine: from.clone(),
             stage: Stage::Failed,
+            is_unwritten: true,
             at: now(),
             evidence: Evidence::certain(why),
             origin: self.origin.clone(),
@@ -271,6 +294,9 @@ impl Local for House {
                 letter: letter.letter.clone(),
             });
             answers.push(None);
+        }
+        for letter in &incoming {
+            self.following.note(&letter.team, Instant::now());
         }
         let mut taken = self.office.machines().take_in(&incoming).into_iter();
         answers.into_iter().map(|answer| answer.unwrap_or_else(|| self.answer_of(taken.next()))).collect()

@@ -11,6 +11,7 @@
 //! | [`subject`] | the subjects of a realm, every name one token |
 //! | [`envelope`] | what is published: signed, sealed for its recipient, refused with a reason |
 //! | [`keys`], [`trust`] | this machine's key; the machines whose keys are trusted |
+//! | [`wanted`] | dead letters that people asked for again |
 //! | [`protocol`] | when to send, what to take in, in which order |
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
 //! | [`house`] | that ledger, and the teams that are shared |
@@ -29,3 +30,4 @@ pub mod protocol;
 pub mod run;
 pub mod subject;
 pub mod trust;
+pub mod wanted;

@@ -14,10 +14,10 @@ use crate::log::append::{append, root_id};
 use crate::log::event::{Body, Incarnation, Key, Kind, NewEvent, RootId};
 use crate::lookup::Recorded;
 use crate::open::Ledger;
-use crate::record::{draft_of, find_inbox, has_reached};
+use crate::record::{draft_of, find_inbox, has_rank};
 use crate::row::{InboxKey, NewMessage};
 use crate::seam::Connection;
-use crate::stage::{Evidence, Stage};
+use crate::stage::{Evidence, Stage, WITHDRAWN};
 
 /// A message that is accepted and not written.
 #[derive(Debug, Clone)]
@@ -41,12 +41,28 @@ pub struct Received {
     pub message: Recorded,
     /// How far it came there.
     pub stage: Stage,
+    /// It failed without ever being written there. If it is written after all, it has not failed.
+    pub is_unwritten: bool,
     /// When, in milliseconds since the epoch.
     pub at: i64,
     /// How that is known there.
     pub evidence: Evidence,
     /// The log that saw it, and the id of the event there.
     pub origin: (Uuid, Uuid),
+}
+
+impl Received {
+    fn kind(&self) -> Kind {
+        if self.is_withdrawal() { Kind::Withdrawn } else { Kind::from(self.stage) }
+    }
+
+    fn rank(&self) -> i64 {
+        if self.is_withdrawal() { WITHDRAWN } else { self.stage.rank() }
+    }
+
+    fn is_withdrawal(&self) -> bool {
+        self.stage == Stage::Failed && self.is_unwritten
+    }
 }
 
 impl Ledger {
@@ -139,7 +155,7 @@ impl Ledger {
         let known: Vec<(bool, Option<i64>)> = self.read(|view| {
             let mut known = Vec::new();
             for told in received {
-                let reached = has_reached(view.index, told.message.seq, told.stage)?;
+                let reached = has_rank(view.index, told.message.seq, told.rank())?;
                 known.push((reached, accepted_by(view.index, told.message.seq)?));
             }
             Ok(known)
@@ -152,7 +168,7 @@ impl Ledger {
                     Some(seq) if told.stage > Stage::Accepted => stop_waiting(log, *seq)?,
                     _ => false,
                 };
-                let is_known = *reached || !given.insert((told.message.seq, told.stage));
+                let is_known = *reached || !given.insert((told.message.seq, told.rank()));
                 let is_news = !is_known && append_received(log, told)?;
                 news.push(News { is_news, has_waited });
             }
@@ -175,7 +191,7 @@ fn append_received(log: &Connection, told: &Received) -> rusqlite::Result<bool> 
     let InboxKey { team, name: member, .. } = &told.message.inbox;
     let key = Key { root, team, incarnation, member };
     let evidence = told.evidence.to_json();
-    let event = NewEvent::of(Kind::from(told.stage), told.at, key, &told.message.id);
+    let event = NewEvent::of(told.kind(), told.at, key, &told.message.id);
     let origin = Some((told.origin.0.into_bytes(), told.origin.1));
     append(log, &NewEvent { origin, ..event.evidence(&evidence) })?;
     Ok(true)

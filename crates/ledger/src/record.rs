@@ -178,9 +178,14 @@ pub(crate) fn find_message(view: &View<'_>, inbox: &InboxKey, id: &str) -> rusql
 
 /// Whether a message ever reached a stage.
 pub(crate) fn has_reached(index: &Connection, message: i64, stage: Stage) -> rusqlite::Result<bool> {
+    has_rank(index, message, stage.rank())
+}
+
+/// Whether a message ever had a rank: there are two of `failed`.
+pub(crate) fn has_rank(index: &Connection, message: i64, rank: i64) -> rusqlite::Result<bool> {
     index
         .prepare_cached("SELECT 1 FROM stages WHERE message = ?1 AND rank = ?2")?
-        .exists(params![message, stage.rank()])
+        .exists(params![message, rank])
 }
 
 fn rank_of(index: &Connection, message: i64) -> rusqlite::Result<i64> {

@@ -60,6 +60,11 @@ pub(crate) struct Args {
     peers: bool,
     #[command(flatten)]
     session_choice: delivery::sessions::SessionChoice,
+    /// The bridge part only: two machines, a real Claude Code on each, mail between them by their own tools
+    #[arg(long, conflicts_with_all = ["only", "newest", "delivery", "sessions", "peers"])]
+    bridge: bool,
+    #[command(flatten)]
+    bridge_choice: delivery::bridge::BridgeChoice,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -76,6 +81,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             report::write(&document, "sessions", "cargo xtask clients --sessions --write", &table)?;
         }
         ensure!(is_true, "a client did not run, or a message did not arrive once and proved");
+        return Ok(());
+    }
+    if args.bridge {
+        if args.binary.is_none() {
+            // Beside atm, which runs it from there.
+            repo::run(&mut repo::cargo(["build", "--locked", "--package", "atm-bridge"])?)?;
+        }
+        let (table, is_true) = delivery::bridge::run(&args.bridge_choice, atm)?;
+        print!("{table}");
+        if args.write {
+            report::write(&document, "bridge", "cargo xtask clients --bridge --write", &table)?;
+        }
+        ensure!(is_true, "a client did not run, or mail did not cross, was not shown or not proved");
         return Ok(());
     }
     if args.peers {

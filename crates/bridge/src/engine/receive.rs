@@ -3,7 +3,7 @@
 use atm_wire::Stamp;
 
 use super::{Engine, Post};
-use crate::envelope::{Applied, Body, Envelope, Failure};
+use crate::envelope::{Applied, Body, Envelope, Failure, Header};
 use crate::local::{Letter, Local, LocalError, Receipt, TakenIn};
 use crate::name::Machine;
 use crate::protocol::intake::{Arrival, Decision};
@@ -92,6 +92,38 @@ impl<L: Local> Engine<L> {
         }
         self.offer(&mut run, &mut verdicts, &mut posts, now);
         (verdicts, posts)
+    }
+
+    /// Takes a letter in that was dead here, because its recipient's people asked for it: its number may be passed long
+    /// since, and it is no replay. The ledger knows it from then on, so that it is taken in once.
+    pub fn receive_again(&mut self, envelope: Envelope, now: Stamp) -> (Verdict, Vec<Post>) {
+        let Header { from, epoch, n, .. } = envelope.header;
+        let (Body::Letter(letter), mut posts) = (envelope.body, Vec::new()) else {
+            return (Verdict::Done, Vec::new());
+        };
+        let verdict = match self.local.take_in(&from, std::slice::from_ref(&letter)).pop() {
+            Some(Ok(TakenIn::Recorded(receipts))) => {
+                self.tally.rescued += 1;
+                self.confirm_to(&from, receipts, &mut posts, now);
+                Verdict::Done
+            }
+            Some(Ok(TakenIn::Refused(receipt))) => {
+                self.tally.refused_letters += 1;
+                self.confirm_to(&from, vec![receipt], &mut posts, now);
+                Verdict::Done
+            }
+            // It has failed for its sender, which does not look for its recipient any more.
+            Some(Ok(TakenIn::NotHome)) | None => {
+                Verdict::Dead("its recipient is not at home here".to_owned())
+            }
+            Some(Err(LocalError::Poison(why))) => {
+                posts.push(self.failure(&from, &epoch, n, &letter.id, &why, now));
+                Verdict::Dead(why)
+            }
+            Some(Err(error)) => verdict_of(error),
+        };
+        self.has_receipts = true;
+        (verdict, posts)
     }
 
     fn arrive(

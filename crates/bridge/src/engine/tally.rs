@@ -11,7 +11,7 @@ const KINDS: usize = 64;
 
 /// What was counted since the bridge started.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Tally {
     /// Letters that were published.
     pub published: u64,
@@ -39,6 +39,8 @@ pub struct Tally {
     pub last_refused: VecDeque<(String, String)>,
     /// Envelopes that went to the dead letters.
     pub dead: u64,
+    /// Dead letters that were asked for again and are taken in.
+    pub rescued: u64,
 }
 
 impl Tally {

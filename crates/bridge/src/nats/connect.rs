@@ -1,9 +1,9 @@
 //! The connection: servers, credentials, TLS, an inbox prefix of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerAddr};
 use tokio::sync::mpsc;
 
 use super::NatsError;
@@ -29,19 +29,42 @@ pub struct Options {
     pub tls_client: Option<(PathBuf, PathBuf)>,
 }
 
+/// What is heard of the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// It is there.
+    Up,
+    /// It is gone.
+    Down,
+    /// Something went wrong, in the server's words or the client's.
+    Trouble(String),
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The server cannot be reached.
+    Unreachable,
+    /// The server does not take these credentials.
+    Credentials,
+    /// One side speaks TLS and the other does not, or one does not trust the other's certificate.
+    Tls,
+}
+
 /// The prefix of subjects on which this machine gets answers: a server can keep others from reading them.
 pub fn inbox_prefix(realm: &Realm, machine: &Machine) -> String {
     format!("_INBOX_atm_{realm}_{machine}")
 }
 
-/// Connects, now or later: while the server is out of reach, the client tries again by itself. `up` is told of each change.
+/// Connects, now or later: while the server is out of reach, the client tries again by itself. `words` gets what is heard.
 pub async fn connect(
     options: &Options,
     realm: &Realm,
     machine: &Machine,
     waits: bool,
-    up: mpsc::UnboundedSender<bool>,
+    words: mpsc::UnboundedSender<Word>,
 ) -> Result<Client, NatsError> {
+    check_addresses(&options.servers)?;
     let mut connect = ConnectOptions::new()
         .name(format!("atm-bridge {machine}"))
         .custom_inbox_prefix(inbox_prefix(realm, machine))
@@ -50,14 +73,16 @@ pub async fn connect(
         .ping_interval(Duration::from_secs(20))
         .reconnect_delay_callback(|attempt| MOST_BETWEEN.min(Duration::from_millis(50 << attempt.min(7))))
         .event_callback(move |event| {
-            let is_up = match event {
-                Event::Connected => Some(true),
-                Event::Disconnected | Event::Closed => Some(false),
+            let word = match event {
+                Event::Connected => Some(Word::Up),
+                Event::Disconnected | Event::Closed => Some(Word::Down),
+                Event::ServerError(error) => Some(Word::Trouble(format!("the server says: {error}"))),
+                Event::ClientError(error) => Some(Word::Trouble(format!("no connection: {error}"))),
                 _ => None,
             };
-            if let Some(is_up) = is_up {
+            if let Some(word) = word {
                 // Nobody listens any more when the process ends.
-                let _ = up.send(is_up);
+                let _ = words.send(word);
             }
             async {}
         });
@@ -65,19 +90,23 @@ pub async fn connect(
         connect = connect.retry_on_initial_connect();
     }
     if let Some(path) = &options.creds {
-        let file =
-            |why: std::io::Error| NatsError::File { path: path.display().to_string(), why: why.to_string() };
-        connect = connect.credentials_file(path).await.map_err(file)?;
+        let text = read(path)?;
+        connect = connect.credentials(&text).map_err(|why| unusable(path, &why))?;
     }
     if let Some(path) = &options.nkey {
-        let seed = std::fs::read_to_string(path)
-            .map_err(|why| NatsError::File { path: path.display().to_string(), why: why.to_string() })?;
-        connect = connect.nkey(seed.trim().to_owned());
+        let seed = read(path)?.trim().to_owned();
+        nkeys::KeyPair::from_seed(&seed)
+            .map_err(|_| unusable(path, &"is not the seed of an nkey: it begins with SU"))?;
+        connect = connect.nkey(seed);
     }
+    // The library passes over files without a certificate, and does not say which file it could not read.
     if let Some(path) = &options.tls_ca {
+        check_pem(path, "CERTIFICATE-----")?;
         connect = connect.add_root_certificates(path.clone()).require_tls(true);
     }
     if let Some((certificate, key)) = &options.tls_client {
+        check_pem(certificate, "CERTIFICATE-----")?;
+        check_pem(key, "PRIVATE KEY-----")?;
         connect = connect.add_client_certificate(certificate.clone(), key.clone()).require_tls(true);
     }
     match options.servers.iter().find_map(|server| credentials_in(server)) {
@@ -86,10 +115,50 @@ pub async fn connect(
         None => {}
     }
     let shown = options.servers.join(",");
-    connect
-        .connect(options.servers.clone())
-        .await
-        .map_err(|why| NatsError::Connect { url: without_password(&shown), why: why.to_string() })
+    connect.connect(options.servers.clone()).await.map_err(|error| NatsError::Connect {
+        url: without_password(&shown),
+        obstacle: obstacle_of(&error),
+        why: error.to_string(),
+    })
+}
+
+/// The library says of certificates that are not trusted, and of a side that speaks no TLS, that input or output failed.
+fn obstacle_of(error: &ConnectError) -> Obstacle {
+    let text = error.to_string();
+    let is_tls = ["certificate", "corrupt message", "fatal alert"].iter().any(|word| text.contains(word));
+    match error.kind() {
+        ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => Obstacle::Credentials,
+        ConnectErrorKind::Tls => Obstacle::Tls,
+        _ if is_tls => Obstacle::Tls,
+        _ => Obstacle::Unreachable,
+    }
+}
+
+fn check_addresses(servers: &[String]) -> Result<(), NatsError> {
+    for server in servers {
+        server.parse::<ServerAddr>().map_err(|why| NatsError::Address {
+            // What is no address has its password who knows where.
+            url: without_password(server),
+            why: why.to_string(),
+        })?;
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, why: &dyn std::fmt::Display) -> NatsError {
+    NatsError::File { path: path.display().to_string(), why: why.to_string() }
+}
+
+fn read(path: &Path) -> Result<String, NatsError> {
+    std::fs::read_to_string(path).map_err(|why| unusable(path, &why))
+}
+
+fn check_pem(path: &Path, mark: &str) -> Result<(), NatsError> {
+    if read(path)?.contains(mark) {
+        return Ok(());
+    }
+    let what = if mark.starts_with("CERT") { "certificate" } else { "private key" };
+    Err(unusable(path, &format!("there is no {what} in it, in PEM format")))
 }
 
 /// User and password, or a token, in an address. The client library looks at neither.

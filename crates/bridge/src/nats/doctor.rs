@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{RetentionPolicy, StorageType};
 
 use super::{Link, Names};
@@ -62,23 +64,44 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Smaller messages make many letters go through the object store.
 const SMALL_PAYLOAD: usize = 256 * 1024;
 
-/// Looks at the server: version, limits, what `init` makes, permissions.
-pub async fn examine(link: &Link, realm: &Realm, machine: &Machine) -> Vec<Check> {
-    let mut checks = vec![version(link), payload(link)];
-    match link.context().query_account().await {
-        Ok(_) => checks.push(Check::good("jetstream", "JetStream is there")),
-        // A machine with the least permissions may not ask.
-        Err(_) => checks.push(Check::not(
-            Outcome::Fair,
-            "jetstream",
-            "the account could not be asked for",
-            "nothing, if the checks below are fine; else turn `jetstream` on in the server's configuration",
-        )),
+/// The oldest server that has all that is needed.
+pub const OLDEST: (i64, i64, i64) = (2, 11, 0);
+
+/// Looks at the server: version, transport, limits, what `init` makes, permissions. `heard` gives what the server said beside
+/// its answers so far.
+pub async fn examine(
+    link: &Link,
+    realm: &Realm,
+    machine: &Machine,
+    mut heard: impl FnMut() -> Vec<String>,
+) -> Vec<Check> {
+    let mut checks = vec![version(link), transport(link), payload(link)];
+    if checks.iter().any(|check| check.outcome == Outcome::Bad) {
+        // What is missing on such a server says nothing.
+        return checks;
     }
-    checks.extend(stream(link, realm).await);
-    checks.extend(buckets(link, realm).await);
-    checks.push(consumer(link, realm, machine).await);
-    checks.push(permissions(link, realm, machine).await);
+    let is_there = link.context().query_account().await.is_ok();
+    let mut denied = denied_in(&heard());
+    if denied.iter().any(|(kind, _)| kind == "Subscription") {
+        // Without answers, every other question would time out.
+        checks.push(not_allowed(realm, machine, &denied));
+        return checks;
+    }
+    let (streams, buckets, consumer, may) = tokio::join!(
+        stream(link, realm),
+        buckets(link, realm),
+        consumer(link, realm, machine),
+        may_publish(link, realm, machine)
+    );
+    let has_stream = streams.iter().all(|check| check.outcome != Outcome::Bad);
+    checks.push(jetstream(is_there || has_stream));
+    checks.extend(streams);
+    checks.extend(buckets);
+    checks.push(consumer);
+    denied.extend(denied_in(&heard()));
+    // The account as a whole is nothing that a bridge asks for.
+    denied.retain(|(_, subject)| subject != "$JS.API.INFO");
+    checks.push(if denied.is_empty() { may } else { not_allowed(realm, machine, &denied) });
     checks.push(Check::not(
         Outcome::Fair,
         "sync",
@@ -88,9 +111,54 @@ pub async fn examine(link: &Link, realm: &Realm, machine: &Machine) -> Vec<Check
     checks
 }
 
+/// What the server did not allow, by its own words: publication or subscription, and the subject.
+fn denied_in(words: &[String]) -> Vec<(String, String)> {
+    let denied = |word: &String| {
+        let rest = word.split_once("Permissions Violation for ")?.1;
+        let (kind, rest) = rest.split_once(" to \"")?;
+        Some((kind.to_owned(), rest.split('"').next()?.to_owned()))
+    };
+    words.iter().filter_map(denied).collect()
+}
+
+fn not_allowed(realm: &Realm, machine: &Machine, denied: &[(String, String)]) -> Check {
+    let mut denied: Vec<String> =
+        denied.iter().map(|(kind, subject)| format!("{} to {subject}", kind.to_lowercase())).collect();
+    denied.dedup();
+    let change = format!("allow this user what `atm bridge init --realm {realm} --for {machine}` prints");
+    Check::not(Outcome::Bad, "permissions", format!("not allowed: {}", denied.join(", ")), change)
+}
+
+fn jetstream(is_there: bool) -> Check {
+    if is_there {
+        return Check::good("jetstream", "JetStream is there");
+    }
+    let change = "turn it on in the server's configuration, for this account too: `jetstream: enabled`";
+    Check::not(Outcome::Bad, "jetstream", "JetStream does not answer", change)
+}
+
+/// Whether others can read along: bodies are sealed, names and times are not.
+fn transport(link: &Link) -> Check {
+    let info = link.client().server_info();
+    let is_here = info.host == "127.0.0.1" || info.host == "localhost" || info.host == "::1";
+    if info.tls_required {
+        return Check::good("transport", "the server wants TLS");
+    }
+    if is_here {
+        return Check::good("transport", "the server is on this machine, without TLS");
+    }
+    let found = "without TLS: passwords, names and times can be read on the way";
+    Check::not(
+        Outcome::Fair,
+        "transport",
+        found,
+        "`tls { … }` in its configuration, and tls:// in the address",
+    )
+}
+
 fn version(link: &Link) -> Check {
     let version = link.client().server_info().version;
-    if link.client().is_server_compatible(2, 11, 0) {
+    if link.is_new_enough() {
         return Check::good("version", format!("nats-server {version}"));
     }
     Check::not(Outcome::Bad, "version", format!("nats-server {version}"), "install nats-server 2.11 or newer")
@@ -192,21 +260,43 @@ async fn consumer(link: &Link, realm: &Realm, machine: &Machine) -> Check {
     }
 }
 
-/// Whether this machine may publish under its own name: to itself, where an envelope that is none is refused and counted.
-async fn permissions(link: &Link, realm: &Realm, machine: &Machine) -> Check {
+/// Whether this machine may publish under its own name. It expects a message before it that never was, so that nothing is
+/// stored.
+async fn may_publish(link: &Link, realm: &Realm, machine: &Machine) -> Check {
     let own = subject::other(realm, machine, machine, "check");
-    let stored = async {
-        link.publish(own.clone(), None, b"doctor".to_vec())
-            .await?
-            .await
-            .map_err(|why| super::NatsError::request("publish")(&why))
-    };
-    match stored.await {
-        Ok(_) => Check::good("permissions", format!("may publish {own}")),
-        Err(error) => {
+    let message = PublishMessage::build().expected_last_message_id("there is no such message");
+    let answer = async { link.context().send_publish(own.clone(), message).await?.await };
+    match answer.await {
+        Err(error) if error.kind() == PublishErrorKind::WrongLastMessageId => {
+            Check::good("permissions", format!("may publish {own}"))
+        }
+        Err(error) if error.kind() == PublishErrorKind::StreamNotFound => {
+            let found = "could not be tried: there is no stream yet";
+            Check::not(Outcome::Fair, "permissions", found, "run `atm bridge init`, then this again")
+        }
+        answer => {
+            let why = answer.err().map_or_else(|| "stored".to_owned(), |error| error.to_string());
             let change =
                 format!("allow this user what `atm bridge init --realm {realm} --for {machine}` prints");
-            Check::not(Outcome::Bad, "permissions", format!("{own}: {error}"), change)
+            Check::not(Outcome::Bad, "permissions", format!("{own}: {why}"), change)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_denied_is_read_from_the_servers_words() {
+        let words = [
+            "the server says: nats: Permissions Violation for Publish to \"$JS.API.INFO\"".to_owned(),
+            "the server says: nats: Permissions Violation for Subscription to \"_INBOX_atm_home_hub.x.*\""
+                .to_owned(),
+            "the server says: nats: slow".to_owned(),
+        ];
+        let of = |kind: &str, subject: &str| (kind.to_owned(), subject.to_owned());
+        let denied = [of("Publish", "$JS.API.INFO"), of("Subscription", "_INBOX_atm_home_hub.x.*")];
+        assert_eq!(denied_in(&words), denied);
     }
 }

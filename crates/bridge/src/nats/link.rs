@@ -12,7 +12,7 @@ use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
 use tokio::io::AsyncReadExt;
 
-use super::{Bucket, Names, NatsError, setup};
+use super::{Bucket, Names, NatsError, doctor, setup};
 use crate::envelope::codec::LARGEST;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
@@ -83,8 +83,23 @@ impl Link {
         &self.context
     }
 
+    /// Whether the server has all that is needed.
+    pub fn is_new_enough(&self) -> bool {
+        let (major, minor, patch) = doctor::OLDEST;
+        self.client.is_server_compatible(major, minor, patch)
+    }
+
+    /// Fails for a server that is too old, which would fail later with an error that nobody understands.
+    pub fn check_version(&self) -> Result<(), NatsError> {
+        if self.is_new_enough() {
+            return Ok(());
+        }
+        Err(NatsError::TooOld { version: self.client.server_info().version })
+    }
+
     /// Makes what the realm needs, if it is missing and this machine may.
     pub async fn init(&self, limits: setup::Limits) -> Result<Vec<setup::Made>, NatsError> {
+        self.check_version()?;
         setup::init(&self.context, &self.realm, std::slice::from_ref(&self.machine), limits).await
     }
 

@@ -8,8 +8,8 @@ mod names;
 pub mod setup;
 
 pub use bucket::{Bucket, Found, Set};
-pub use connect::{Options, connect};
-pub use link::{Arrived, Fetched, Link, Stored};
+pub use connect::{Obstacle, Options, Word, connect};
+pub use link::{Arrived, DeadLetter, Fetched, Link, Stored};
 pub use names::Names;
 
 /// The server could not do it.
@@ -20,8 +20,24 @@ pub enum NatsError {
     Connect {
         /// Where to.
         url: String,
+        /// What stands in the way.
+        obstacle: Obstacle,
         /// Why not.
         why: String,
+    },
+    /// Not the address of a server.
+    #[error("{url} is not the address of a server: {why}")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An old server.
+    #[error("nats-server {version} is too old: 2.11 or newer is needed")]
+    TooOld {
+        /// Which one it is.
+        version: String,
     },
     /// A file for the connection cannot be used.
     #[error("{path}: {why}")]

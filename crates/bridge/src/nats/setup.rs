@@ -143,8 +143,17 @@ async fn make_bucket(
         .map_err(|why| NatsError::Missing { what: format!("bucket {bucket}"), why: why.to_string() })
 }
 
-/// The least that a machine has to be allowed, as part of a server's configuration. All else can be denied.
-pub fn permissions(realm: &Realm, machine: &Machine) -> String {
+/// The least that a machine has to be allowed. All else can be denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    /// Subjects that it publishes to.
+    pub publish: Vec<String>,
+    /// Subjects that it subscribes to.
+    pub subscribe: Vec<String>,
+}
+
+/// The least that a machine has to be allowed.
+pub fn rights(realm: &Realm, machine: &Machine) -> Rights {
     let names = Names::of(realm);
     let (stream, presence, machines) = (&names.stream, &names.presence, &names.machines);
     let (objects, consumer) = (&names.objects, Names::consumer(machine));
@@ -178,7 +187,13 @@ pub fn permissions(realm: &Realm, machine: &Machine) -> String {
             format!("$JS.API.CONSUMER.DELETE.KV_{bucket}.>"),
         ]);
     }
-    let subscribe = [format!("{}.>", super::connect::inbox_prefix(realm, machine))];
+    let subscribe = vec![format!("{}.>", super::connect::inbox_prefix(realm, machine))];
+    Rights { publish, subscribe }
+}
+
+/// The same as a part of a server's configuration.
+pub fn permissions(realm: &Realm, machine: &Machine) -> String {
+    let Rights { publish, subscribe } = rights(realm, machine);
     let list = |subjects: &[String]| {
         subjects.join(
             "\"

@@ -9,7 +9,7 @@ use super::worker::Input;
 use crate::engine::Verdict;
 use crate::envelope::{Envelope, Refusal, codec};
 use crate::nats::{Arrived, Link, NatsError};
-use crate::subject;
+use crate::{subject, wanted};
 
 /// Envelopes that are in memory at once, in bytes: those from the object store can be large, and many come together.
 const MOST_BYTES: usize = 16 << 20;
@@ -17,12 +17,14 @@ const MOST_BYTES: usize = 16 << 20;
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(shared: Shared) {
+    shared.wait_for_stream().await;
     let mut wait = Duration::from_millis(100);
     loop {
-        if let Err(error) = take(&shared, &mut wait).await {
-            shared.engine.send(Input::Trouble(error.to_string()));
-            // Its consumer may be gone with a disk, or was never made. If this machine may not make it, that is said above.
-            let _ = shared.link.init(shared.plan.limits).await;
+        if let Err(error) = take(&shared, &mut wait).await
+            // Its consumer may be gone with a disk, or was never made: that is no trouble for a machine that may make it.
+            && shared.link.init(shared.plan.limits).await.is_err()
+        {
+            shared.report(&error);
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(MOST_BETWEEN);
@@ -48,12 +50,23 @@ async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
 
 async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
     let (mut envelopes, mut own, mut size) = (Vec::new(), Vec::new(), 0);
+    let wanted = wanted::list(&shared.plan.files);
     for arrived in batch {
         match open(shared, &arrived).await {
+            Ok((envelope, bytes)) if !wanted.is_empty() && wanted.contains(&wanted::digest(&bytes)) => {
+                let (answer, verdict) = oneshot::channel();
+                shared.engine.send(Input::Wanted(Box::new(envelope), answer));
+                let Ok(verdict) = verdict.await else { return };
+                if !matches!(verdict, Verdict::Again(_)) {
+                    // One that stays is answered as known, if its envelope ever comes again.
+                    let _ = wanted::remove(&shared.plan.files, &bytes);
+                }
+                carry_out(shared, &arrived, verdict).await;
+            }
             Ok((envelope, bytes)) => {
+                size += bytes.len();
                 envelopes.push(envelope);
                 own.push(arrived);
-                size += bytes;
                 if size >= MOST_BYTES {
                     offer(shared, std::mem::take(&mut envelopes), std::mem::take(&mut own)).await;
                     size = 0;
@@ -80,18 +93,22 @@ async fn offer(shared: &Shared, envelopes: Vec<Envelope>, own: Vec<Arrived>) {
     // Without an answer the process ends, and the messages come again.
     let Ok(verdicts) = verdicts.await else { return };
     for (arrived, verdict) in own.iter().zip(verdicts) {
-        match verdict {
-            Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
-            Verdict::Again(why) => {
-                shared.engine.send(Input::Trouble(why));
-                // Until it is dealt with, nobody knows that this machine has processed what is behind it, and what is lost
-                // there is not sent again. After a while it is left to its own sender.
-                settle(shared, arrived, arrived.is_hopeless()).await;
-            }
-            Verdict::Dead(why) => {
-                let is_kept = shared.link.bury(arrived, &why).await.is_ok();
-                settle(shared, arrived, is_kept || arrived.is_hopeless()).await;
-            }
+        carry_out(shared, arrived, verdict).await;
+    }
+}
+
+async fn carry_out(shared: &Shared, arrived: &Arrived, verdict: Verdict) {
+    match verdict {
+        Verdict::Done | Verdict::Refused(_) => settle(shared, arrived, true).await,
+        Verdict::Again(why) => {
+            shared.engine.send(Input::Trouble(why));
+            // Until it is dealt with, nobody knows that this machine has processed what is behind it, and what is lost
+            // there is not sent again. After a while it is left to its own sender.
+            settle(shared, arrived, arrived.is_hopeless()).await;
+        }
+        Verdict::Dead(why) => {
+            let is_kept = shared.link.bury(arrived, &why).await.is_ok();
+            settle(shared, arrived, is_kept || arrived.is_hopeless()).await;
         }
     }
 }
@@ -119,8 +136,8 @@ async fn settle(shared: &Shared, arrived: &Arrived, is_done: bool) {
     }
 }
 
-/// The envelope in a message, and its size; or why it is refused; or nothing, if it cannot be read now.
-async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, usize), Option<&'static str>> {
+/// The envelope in a message, and its bytes; or why it is refused; or nothing, if it cannot be read now.
+async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, Vec<u8>), Option<&'static str>> {
     // Nobody who is not trusted makes this machine fetch anything.
     if Link::is_object(arrived) && !is_trusted(shared, arrived) {
         return Err(Some("untrusted"));
@@ -128,7 +145,7 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, usize), O
     let bytes = match shared.link.envelope_in(arrived).await {
         Ok(bytes) => bytes,
         Err(error) => {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
             // An object that is gone for good: its sender publishes it again, under another name.
             return Err(arrived.is_hopeless().then_some("no-object"));
         }
@@ -144,7 +161,7 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, usize), O
     }
     let opened = checked.open_by(&mut shared.opener(), &shared.plan.key);
     match opened {
-        Ok(envelope) => Ok((envelope, bytes.len())),
+        Ok(envelope) => Ok((envelope, bytes)),
         Err(Refusal::Unreadable(why)) => {
             // One that leaves no room for the reason cannot be kept: its sender is told all the same.
             if shared.link.bury(arrived, &why).await.is_err() && !arrived.is_hopeless() {

@@ -20,12 +20,12 @@ use std::time::{Duration, Instant};
 use atm_office::clock::{Clock, SystemClock};
 use atm_wire::Stamp;
 use ed25519_dalek::SigningKey;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 use crate::engine::Identity;
 use crate::envelope::seal::Opener;
 use crate::files::Files;
-use crate::nats::{self, Link, NatsError, setup};
+use crate::nats::{self, Link, NatsError, Word, setup};
 use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 use worker::{Handle, Input};
@@ -95,6 +95,20 @@ impl Passed {
 }
 
 impl Shared {
+    /// Waits until the stream was seen: before, there is nothing to ask for.
+    async fn wait_for_stream(&self) {
+        while self.passed().stream.is_none() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Tells of a request that failed. Without a connection, all of them do: the reason is told by the connection itself.
+    fn report(&self, error: &NatsError) {
+        if self.link.client().connection_state() == async_nats::connection::State::Connected {
+            self.engine.send(Input::Trouble(error.to_string()));
+        }
+    }
+
     fn passed(&self) -> std::sync::MutexGuard<'_, Passed> {
         // Nothing panics while it is held.
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
@@ -129,13 +143,15 @@ pub async fn run(
     trust: watch::Receiver<Trust>,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(), NatsError> {
-    let (up_sender, up) = mpsc::unbounded_channel();
-    let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, up_sender).await?;
+    let (teller, words) = mpsc::unbounded_channel();
+    let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, teller).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let (renew, renewed) = watch::channel(0);
     let (plan, passed, last_word, opener) = (Arc::new(plan), Arc::default(), Arc::default(), Arc::default());
     let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener };
+    let up = Arc::new(Notify::new());
     let tasks = [
+        tokio::spawn(pass_on(words, shared.engine.clone(), Arc::clone(&up))),
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
@@ -150,19 +166,30 @@ pub async fn run(
     Ok(())
 }
 
+/// What is heard of the connection is known at once, also while requests wait for their answers.
+async fn pass_on(mut words: mpsc::UnboundedReceiver<Word>, engine: Handle, up: Arc<Notify>) {
+    while let Some(word) = words.recv().await {
+        match word {
+            Word::Trouble(text) => engine.send(Input::Trouble(text)),
+            Word::Down => engine.send(Input::Connected(false)),
+            Word::Up => {
+                engine.send(Input::Connected(true));
+                up.notify_one();
+            }
+        }
+    }
+}
+
 /// Asks for the stream now and then, and whenever the connection is back.
-async fn follow_stream(shared: Shared, mut up: mpsc::UnboundedReceiver<bool>, renew: watch::Sender<u64>) {
+async fn follow_stream(shared: Shared, up: Arc<Notify>, renew: watch::Sender<u64>) {
     let mut looks = 0_u32;
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            Some(is_up) = up.recv() => {
-                shared.engine.send(Input::Connected(is_up));
-                if is_up {
-                    renew.send_modify(|times| *times += 1);
-                    let _ = look_at_stream(&shared, &renew).await;
-                }
+            () = up.notified() => {
+                renew.send_modify(|times| *times += 1);
+                let _ = look_at_stream(&shared, &renew).await;
             }
             _ = look.tick() => {
                 let view = look_at_stream(&shared, &renew).await;
@@ -186,20 +213,23 @@ async fn catch_up(shared: &Shared, view: &StreamView) {
 
 /// Asks the server for the stream; makes it if it is gone and this machine may.
 async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) -> Option<StreamView> {
-    let asked = steady_now();
-    match shared.link.stream_view(asked).await {
-        Ok(view) => {
-            if shared.passed().look_at(&view) {
-                renew.send_modify(|times| *times += 1);
-            }
-            shared.engine.send(Input::Stream(Some(view.clone())));
-            Some(view)
+    let seen = |view: StreamView| {
+        if shared.passed().look_at(&view) {
+            renew.send_modify(|times| *times += 1);
         }
+        shared.engine.send(Input::Stream(Some(view.clone())));
+        view
+    };
+    match shared.link.stream_view(steady_now()).await {
+        Ok(view) => Some(seen(view)),
         Err(error) => {
             shared.engine.send(Input::Stream(None));
-            shared.engine.send(Input::Trouble(error.to_string()));
-            // If it may not, the next look says so again.
-            let _ = shared.link.init(shared.plan.limits).await;
+            // One that is missing and was made now is no trouble. If it may not be made, the next look says so again.
+            match shared.link.init(shared.plan.limits).await {
+                Ok(_) => return shared.link.stream_view(steady_now()).await.ok().map(seen),
+                Err(old @ NatsError::TooOld { .. }) => shared.report(&old),
+                Err(_) => shared.report(&error),
+            }
             None
         }
     }

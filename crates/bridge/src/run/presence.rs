@@ -65,9 +65,10 @@ pub(super) async fn recall_last_word(shared: &Shared) -> Result<(), NatsError> {
 /// them (the numbers of a bucket that was made anew are lower, and nothing would be heard until they have caught up), and
 /// whenever trust has changed: the last word of a machine may have been refused.
 pub(super) async fn listen(shared: Shared, stays: bool) {
+    shared.wait_for_stream().await;
     loop {
         if let Err(error) = follow(&shared, stays).await {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
         }
         tokio::time::sleep(BETWEEN).await;
     }

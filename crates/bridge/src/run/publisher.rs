@@ -60,9 +60,13 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
             Some((ticket, seq)) = answers.next() => shared.engine.send(Input::Published(ticket, position(&shared, seq))),
             _ = tick.tick() => {
                 let Some(teams) = &teams else { continue };
+                if shared.passed().stream.is_none() {
+                    // Nothing is there yet to be told.
+                    continue;
+                }
                 if !knows_last_word {
                     if let Err(error) = recall_last_word(&shared).await {
-                        shared.engine.send(Input::Trouble(error.to_string()));
+                        shared.report(&error);
                         continue;
                     }
                     knows_last_word = true;
@@ -78,7 +82,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                         // Others' words may be lost as well: all is said again, and soon.
                         told = None;
                         next_beat = Instant::now();
-                        shared.engine.send(Input::Trouble(error.to_string()));
+                        shared.report(&error);
                     }
                 }
             }
@@ -120,7 +124,7 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, post: Post) -> Option<Ans
             (ticket, answer.ok().map(|answer| answer.sequence))
         })),
         Err(error) => {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
             shared.engine.send(Input::Published(ticket, None));
             None
         }

@@ -1,6 +1,7 @@
 //! What the bridge says of itself, for `atm bridge status`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
@@ -14,6 +15,8 @@ use crate::protocol::StreamView;
 
 /// The largest status that is read.
 const LARGEST: u64 = 8 << 20;
+/// For so long the server's words explain requests that time out: longer than a request's patience.
+const EXPLAINS: Duration = Duration::from_secs(30);
 /// Troubles are shown in one line.
 const LONGEST_TROUBLE: usize = 300;
 
@@ -137,7 +140,13 @@ impl Status {
         self.clock_offset_ms = Some(self.clock_offset_ms.map_or(offset, |known| known.min(offset)));
     }
 
+    /// A request that timed out does not take the place of what the server said a moment ago: that is why.
     pub(crate) fn set_trouble(&mut self, what: &str, at: Stamp) {
+        let is_explained =
+            |known: &Trouble| known.what.starts_with("the server says") && at.since(known.at) < EXPLAINS;
+        if what.contains("timed out") && self.last_error.as_ref().is_some_and(is_explained) {
+            return;
+        }
         let what = what.chars().filter(|c| !c.is_control()).take(LONGEST_TROUBLE).collect();
         self.last_error = Some(Trouble { what, at });
     }
@@ -151,5 +160,28 @@ impl Status {
         };
         self.machines =
             neighbours.iter().map(|(name, neighbour)| (name.clone(), status(neighbour))).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_servers_own_words_outlive_the_timeouts_that_they_explain() {
+        let at = |seconds: i64| Stamp::from_millis(1_800_000_000_000 + seconds * 1_000);
+        let (machine, realm) = ("hub".parse().unwrap(), "home".parse().unwrap());
+        let mut status = Status::new(machine, realm, "nats://hub".into(), Vec::new(), at(0));
+        let mut after = |what: &str, seconds: i64| {
+            status.set_trouble(what, at(seconds));
+            status.last_error.clone().unwrap().what
+        };
+        let said = "the server says: Permissions Violation";
+        assert_eq!(after("cannot publish: timed out", 0), "cannot publish: timed out");
+        assert_eq!(after(said, 1), said);
+        assert_eq!(after("cannot publish: timed out", 6), said);
+        assert_eq!(after("disk full", 7), "disk full");
+        assert_eq!(after(said, 8), said);
+        assert_eq!(after("cannot publish: timed out", 60), "cannot publish: timed out");
     }
 }

@@ -43,6 +43,8 @@ const LARGEST_MEMORY: u64 = 256 << 20;
 pub enum Input {
     /// Envelopes that arrived; the verdicts are wanted.
     Arrived(Vec<Envelope>, oneshot::Sender<Vec<Verdict>>),
+    /// A dead letter that was asked for again; the verdict is wanted.
+    Wanted(Box<Envelope>, oneshot::Sender<Verdict>),
     /// What the server answered to a publication.
     Published(Ticket, Option<Position>),
     /// The stream as it is; none: out of reach.
@@ -261,6 +263,11 @@ impl Worker {
                 // Whoever asked may be gone: then it comes again.
                 let _ = answer.send(verdicts);
             }
+            Input::Wanted(envelope, answer) => {
+                let (verdict, posts) = self.engine.receive_again(*envelope, now());
+                self.post(posts);
+                let _ = answer.send(verdict);
+            }
             Input::Published(ticket, position) => {
                 self.under_way = self.under_way.saturating_sub(1);
                 self.engine.published(&ticket, position, steady_now());
@@ -340,6 +347,11 @@ impl Worker {
                 Ok(0) => {}
                 Ok(_) => self.engine.wake(),
                 Err(error) => self.note(&error),
+            }
+            match self.engine.local().look() {
+                Ok(true) => self.engine.wake(),
+                Ok(false) => {}
+                Err(error) => self.status.set_trouble(&error.to_string(), now()),
             }
         }
         let is_time = start >= self.due.members;

@@ -26,6 +26,23 @@ fn a_letter_crosses_and_its_stages_come_home() {
     assert_eq!(laptop.texts("bob"), Vec::<String>::new(), "atm writes no local copy for a remote member");
 }
 
+/// A client took it, and nobody runs a command or a daemon there.
+#[test]
+fn what_a_client_does_with_a_letter_comes_home_by_the_bridge_alone() {
+    let server = Server::new();
+    let (laptop, hub) = pair(&server.url(), &server.url());
+    let sent = laptop.send("ann", "bob", "please look at the build");
+    wait_until("it is in bob's file", || hub.texts("bob").len() == 1);
+    let path = hub.env().root().join("teams/demo/inboxes/bob.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(
+        &path,
+        text.replace("\"read\":false", "\"read\":true").replace("\"read\": false", "\"read\": true"),
+    )
+    .unwrap();
+    wait_until("laptop knows that it is taken", || laptop.stage(&sent.id) == "taken");
+}
+
 #[test]
 fn an_answer_comes_back_under_the_senders_name() {
     let server = Server::new();

@@ -1,12 +1,18 @@
 //! The bridge as processes, with a real server: machines are separate roots, each with its own ledger.
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
+mod access;
 mod cluster;
 mod commands;
+mod credentials;
 mod crossing;
+mod dead;
+mod guide;
 mod permissions;
 mod presence;
 mod refused;
+mod schema;
 mod server;
+mod surface;
 mod troubles;
 mod world;

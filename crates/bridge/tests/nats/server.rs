@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal};
 use tempfile::TempDir;
 
 /// The server that `cargo xtask setup` installs.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("test-tools");
     std::env::var_os("ATM_TEST_NATS_SERVER").map_or_else(|| tools.join("nats/bin/nats-server"), PathBuf::from)
 }
@@ -72,6 +72,11 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// The same by the host's name, as a certificate has it.
+    pub(crate) fn tls_url(&self) -> String {
+        format!("tls://localhost:{}", self.port)
     }
 
     pub(crate) fn port(&self) -> u16 {

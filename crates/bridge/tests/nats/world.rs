@@ -30,6 +30,8 @@ pub(crate) struct Machine {
     env: TestEnv,
     bridge: Option<Child>,
     url: String,
+    /// How the server lets this machine in.
+    pub(crate) access: Vec<String>,
 }
 
 impl Machine {
@@ -42,7 +44,7 @@ impl Machine {
         for member in members {
             office.add_member(&team(), &MemberPlan::new(member)).unwrap();
         }
-        Self { name: machine.to_owned(), office, env, bridge: None, url: url.to_owned() }
+        Self { name: machine.to_owned(), office, env, bridge: None, url: url.to_owned(), access: Vec::new() }
     }
 
     pub(crate) fn env(&self) -> &TestEnv {
@@ -77,10 +79,17 @@ impl Machine {
         self.json(&[&["trust", &name, &key], more].concat());
     }
 
+    /// A command with what it takes to reach the server.
+    pub(crate) fn at_server<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
+        let mut words = words.to_vec();
+        words.extend(["--machine", &self.name, "--nats", &self.url]);
+        words.extend(self.access.iter().map(String::as_str));
+        words
+    }
+
     pub(crate) fn start(&mut self) {
         assert!(self.bridge.is_none());
-        let mut command =
-            self.command(&["run", "--machine", &self.name, "--nats", &self.url, "--team", TEAM]);
+        let mut command = self.command(&self.at_server(&["run", "--team", TEAM]));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         self.bridge = Some(command.spawn().unwrap());
     }

@@ -30,6 +30,8 @@ pub(crate) struct Bridge {
     nats: Option<Texts>,
     /// The file with this machine's rights there.
     creds: Option<PathBuf>,
+    /// The file with this machine's nkey seed, instead.
+    nkey: Option<PathBuf>,
     tls_ca: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,
@@ -66,8 +68,9 @@ impl Bridge {
     pub(crate) fn lines(&self) -> Vec<(&'static str, Option<String>)> {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         vec![
-            ("bridge.nats", self.nats.as_ref().map(|nats| nats.all().join(", "))),
+            ("bridge.nats", self.nats.as_ref().map(|nats| without_passwords(&nats.all()))),
             ("bridge.creds", path(&self.creds)),
+            ("bridge.nkey", path(&self.nkey)),
             ("bridge.tls_ca", path(&self.tls_ca)),
             ("bridge.tls_cert", path(&self.tls_cert)),
             ("bridge.tls_key", path(&self.tls_key)),
@@ -76,5 +79,27 @@ impl Bridge {
             ("bridge.teams", self.teams.as_ref().map(|teams| teams.join(", "))),
             ("bridge.seal", self.seal.map(|seal| seal.to_string())),
         ]
+    }
+}
+
+/// Addresses as they may be shown: what stands before `@` is nobody's business.
+fn without_passwords(servers: &[&str]) -> String {
+    let hidden = servers.iter().map(|server| match (server.split_once("://"), server.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://…@{host}"),
+        (None, Some((_, host))) => format!("…@{host}"),
+        _ => (*server).to_owned(),
+    });
+    hidden.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        let bridge: Bridge = toml::from_str("nats = [\"tls://ann:secret@hub:4222\", \"nats://b\"]").unwrap();
+        let shown = bridge.lines().into_iter().find(|(key, _)| *key == "bridge.nats").unwrap().1.unwrap();
+        assert_eq!(shown, "tls://…@hub:4222, nats://b");
     }
 }

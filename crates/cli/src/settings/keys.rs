@@ -50,6 +50,7 @@ pub(crate) const KEYS: &[(&str, Shape, &str)] = &[
     ("claude.native_peers", Shape::Flag, "true"),
     ("bridge.nats", Shape::Text, "nats://hub.example.org:4222"),
     ("bridge.creds", Shape::Text, "~/.config/atm/laptop.creds"),
+    ("bridge.nkey", Shape::Text, "~/.config/atm/laptop.nk"),
     ("bridge.tls_ca", Shape::Text, "~/.config/atm/ca.pem"),
     ("bridge.tls_cert", Shape::Text, "~/.config/atm/laptop.pem"),
     ("bridge.tls_key", Shape::Text, "~/.config/atm/laptop.key"),

@@ -43,6 +43,7 @@ fn members_show_their_machine_and_its_word() {
     let (world, office) = shared();
     let _serving = office.machines().serve().unwrap().unwrap();
     let members = world.json(&["members"]);
+    crate::schema::hold_answer(&world, "members", &members);
     let seen: Vec<(String, Option<String>, String)> = members
         .as_array()
         .unwrap()

@@ -28,6 +28,9 @@ pub struct Receipt {
     pub for_machine: MachineName,
     /// How far the message came.
     pub stage: Stage,
+    /// It failed without ever being written there: if it is rescued later, it has not failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unwritten: bool,
     /// When.
     pub at: Stamp,
     /// How that is known.
@@ -120,7 +123,8 @@ impl Machines<'_> {
             for (told, news) in received.iter().zip(news) {
                 count += usize::from(news.is_news);
                 // What it answers is answered, now that it is where its recipient reads.
-                if news.has_waited
+                let is_rescued = news.is_news && told.message.stage == Stage::Failed;
+                if (news.has_waited || is_rescued)
                     && told.stage != Stage::Failed
                     && let Some(draft) = ledger.draft_of(&told.message)?.as_deref().and_then(parse_draft)
                 {
@@ -153,6 +157,7 @@ impl Machines<'_> {
             to: to.to_owned(),
             for_machine: machine.clone(),
             stage: Stage::Failed,
+            is_unwritten: true,
             at: self.office.now(),
             evidence: Evidence::certain(why),
             origin: self.identity()?.origin,
@@ -168,6 +173,7 @@ impl Receipt {
         Received {
             message,
             stage: self.stage,
+            is_unwritten: self.is_unwritten,
             at: self.at.as_millis(),
             // Which machine says so is what its signature says, and nothing in the receipt.
             evidence: self.evidence.clone().on_machine(from.as_str()),
@@ -204,7 +210,8 @@ fn receipt(
     origin: &str,
 ) -> Option<Receipt> {
     let (team, at) = (TeamName::parse(&inbox.team).ok()?, Stamp::from_millis(at));
-    Some(Receipt { id, team, to: inbox.name, for_machine, stage, at, evidence, origin: origin.to_owned() })
+    let (to, origin) = (inbox.name, origin.to_owned());
+    Some(Receipt { id, team, to, for_machine, stage, is_unwritten: false, at, evidence, origin })
 }
 
 fn events_since(ledger: &Ledger, from: &Cursor, most: usize) -> Result<(Vec<Event>, Cursor), LedgerError> {

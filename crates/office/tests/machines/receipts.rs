@@ -93,3 +93,24 @@ fn what_a_bridge_cannot_carry_fails_with_its_reason() {
     assert_eq!(track.stage, Stage::Failed);
     assert_eq!(track.stages.last().unwrap().evidence.what, "the machine is not trusted");
 }
+
+#[test]
+fn what_failed_unwritten_and_is_written_later_has_not_failed() {
+    for failed_first in [true, false] {
+        let (laptop, desk) = laptop_and_desk();
+        let sent = laptop.send("alice", "bob", "unreadable for this version, and readable for the next");
+        let letter = laptop.outgoing().remove(0);
+        let machines = laptop.office.machines();
+        let failed = machines.receipt_of_failure(&letter, "its content cannot be read").unwrap();
+        let written = said(&desk.take_from(&laptop));
+        let order = if failed_first { [vec![failed], written] } else { [written, vec![failed]] };
+        for receipts in order {
+            laptop.confirm(&desk, &receipts);
+            laptop.confirm(&desk, &receipts);
+        }
+        assert_eq!(laptop.stage(&sent.id), Stage::Written, "failed first: {failed_first}");
+        desk.read("bob");
+        laptop.confirm(&desk, &desk.receipts());
+        assert_eq!(laptop.stage(&sent.id), Stage::Seen);
+    }
+}

@@ -2,6 +2,7 @@
 //! member against a scripted model, with atm's stages compared to what the model was really sent.
 
 mod accounts;
+pub(super) mod bridge;
 mod course;
 mod findings;
 mod model;

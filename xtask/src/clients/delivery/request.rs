@@ -113,11 +113,10 @@ impl Request {
         let text = if looked_up { &self.heard } else { &self.new };
         let (name, input, has_it) = match peer_directive(text)? {
             PeerDirective::List => ("ListAgents", json!({}), self.can_list),
-            PeerDirective::Write { to, words } => (
-                "SendMessage",
-                json!({ "to": to, "message": words, "summary": "a word" }),
-                self.mail_tool.is_some(),
-            ),
+            PeerDirective::Write { to, words } => {
+                let takes = self.mail_tool.clone().unwrap_or_else(|| json!({ "to": {} }));
+                ("SendMessage", mail(to, words, &takes), self.mail_tool.is_some())
+            }
         };
         if has_it || looked_up {
             return Some(Answer::Tool { name, input });
@@ -177,13 +176,16 @@ pub(super) fn own_words(number: u32) -> String {
     format!("own words number {number:03} for bob")
 }
 
-/// Versions name its parts differently.
 fn own_mail(number: u32, takes: &Value) -> Value {
-    let words = own_words(number);
-    if takes.get("to").is_some() {
-        json!({ "to": "bob", "message": words, "summary": "a word" })
+    mail("bob", &own_words(number), takes)
+}
+
+/// What the client's own tool is called with: versions name its parts differently.
+fn mail(to: &str, words: &str, takes: &Value) -> Value {
+    if takes.get("recipient").is_some() {
+        json!({ "type": "message", "recipient": to, "content": words, "summary": "a word" })
     } else {
-        json!({ "type": "message", "recipient": "bob", "content": words, "summary": "a word" })
+        json!({ "to": to, "message": words, "summary": "a word" })
     }
 }
 

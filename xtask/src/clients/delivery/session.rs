@@ -128,7 +128,7 @@ impl Session {
                 let words = [programs.join("claude").into_os_string(), LEAD_PROMPT.into()];
                 Terminal::start(&name, &home.file("work"), &variables, &words)?
             }
-            Role::Member => start_member(&name, &home, programs, variables)?,
+            Role::Member => start_member(&name, &home, programs, variables, "bob")?,
             Role::Spawned => spawn_member(&name, &home, &variables)?,
         };
         let mut session = Self { role, team: TEAM.to_owned(), model, terminal, home };
@@ -206,16 +206,17 @@ impl Session {
 }
 
 /// By the command line that a lead would use.
-fn start_member(
+pub(super) fn start_member(
     name: &str,
     home: &Home,
     programs: &Path,
     mut variables: Vec<(&'static str, OsString)>,
+    member: &str,
 ) -> Result<Terminal> {
-    home.atm_in(TEAM, &["member", "add", "bob"])?;
+    home.atm_in(TEAM, &["member", "add", member])?;
     variables.push(("CLAUDECODE", "1".into()));
     let mut words = vec![programs.join("claude").into_os_string()];
-    let options = ["--agent-id", &format!("bob@{TEAM}"), "--agent-name", "bob", "--team-name", TEAM];
+    let options = ["--agent-id", &format!("{member}@{TEAM}"), "--agent-name", member, "--team-name", TEAM];
     words.extend(options.map(OsString::from));
     let options = ["--agent-color", "blue", "--parent-session-id", LEAD_SESSION];
     words.extend(options.into_iter().chain(["--agent-type", "general-purpose"]).map(OsString::from));
@@ -232,7 +233,7 @@ fn spawn_member(name: &str, home: &Home, variables: &[(&'static str, OsString)])
 }
 
 /// What the client asks its user at the first start, answered.
-fn prepare(home: &Home, version: &str) -> Result<()> {
+pub(super) fn prepare(home: &Home, version: &str) -> Result<()> {
     let work = home.file("work").canonicalize()?;
     let trusted = json!({ "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true });
     let answers = json!({
@@ -254,7 +255,11 @@ fn prepare(home: &Home, version: &str) -> Result<()> {
     Ok(())
 }
 
-fn environment(home: &Home, programs: &Path, model: &ScriptedModel) -> Result<Vec<(&'static str, OsString)>> {
+pub(super) fn environment(
+    home: &Home,
+    programs: &Path,
+    model: &ScriptedModel,
+) -> Result<Vec<(&'static str, OsString)>> {
     Ok(vec![
         ("HOME", home.folder().into()),
         ("PATH", repo::path_with([programs])?),

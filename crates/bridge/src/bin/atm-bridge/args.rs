@@ -14,7 +14,12 @@ use crate::cmd::Command;
     bin_name = "atm bridge",
     version,
     max_term_width = 100,
-    disable_help_subcommand = true
+    after_help = "\
+Examples:
+  atm bridge key                                   # what the other machines are told
+  atm bridge trust hub KEY                         # what they told you
+  atm bridge run --nats nats://hub:4222 --team dev
+  atm bridge status"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -57,19 +62,19 @@ pub(crate) struct Server {
     /// Where the server is: nats://HOST:PORT or tls://HOST:PORT; several for a cluster [default: bridge.nats]
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     pub(crate) nats: Vec<String>,
-    /// A file with the user's JWT and seed
+    /// A file with the user's JWT and seed [default: bridge.creds]
     #[arg(long, value_name = "FILE")]
     pub(crate) creds: Option<PathBuf>,
-    /// A file with the user's nkey seed
+    /// A file with the user's nkey seed [default: bridge.nkey]
     #[arg(long, value_name = "FILE", conflicts_with = "creds")]
     pub(crate) nkey: Option<PathBuf>,
-    /// The certificates of those who may sign the server's
+    /// The certificates of those who may sign the server's [default: bridge.tls_ca, else the system's]
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// Our certificate, if the server wants one
+    /// Our certificate, if the server wants one [default: bridge.tls_cert]
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The key of our certificate
+    /// The key of our certificate [default: bridge.tls_key]
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
 }

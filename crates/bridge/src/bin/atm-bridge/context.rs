@@ -1,13 +1,14 @@
 //! Where things are and who this machine is, from flags, environment and settings.
 
 use std::env;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use atm_bridge::files::Files;
 use atm_bridge::house::Share;
 use atm_bridge::keys;
 use atm_bridge::name::{Machine, Realm};
-use atm_bridge::nats::{self, Link};
+use atm_bridge::nats::{self, Link, Word};
 use atm_bridge::trust::Trust;
 use atm_office::Office;
 use atm_office::clock::{Clock, SystemClock};
@@ -15,6 +16,7 @@ use atm_store::{Root, State};
 use atm_wire::Stamp;
 use ed25519_dalek::SigningKey;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::args::{Global, Me, Server};
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     pub(crate) state: PathBuf,
     pub(crate) settings: Settings,
+    settings_file: PathBuf,
     pub(crate) json: bool,
 }
 
@@ -37,7 +40,8 @@ impl Context {
             Xdg::new().map_err(|_| Failure::new(7, "no_home", "there is no home folder").hint("set HOME"))?;
         let from_environment =
             |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let loaded = settings::load(&xdg.config_dir().join("atm/config.toml"), xdg.home_dir())?;
+        let settings_file = xdg.config_dir().join("atm/config.toml");
+        let loaded = settings::load(&settings_file, xdg.home_dir())?;
         let root = global
             .root
             .clone()
@@ -52,7 +56,7 @@ impl Context {
             .or_else(|| from_environment("ATM_STATE"))
             .or(loaded.state)
             .unwrap_or_else(|| state_home.join("atm"));
-        Ok(Self { root, state, settings: loaded.bridge, json: global.json })
+        Ok(Self { root, state, settings: loaded.bridge, settings_file, json: global.json })
     }
 
     pub(crate) fn office(&self) -> Office {
@@ -99,10 +103,21 @@ impl Context {
         }
         let certificate = server.tls_cert.clone().or_else(|| set.tls_cert.clone());
         let certificate_key = server.tls_key.clone().or_else(|| set.tls_key.clone());
+        // What is named on the command line replaces both of the settings.
+        let (creds, nkey) = match (&server.creds, &server.nkey) {
+            (None, None) => (set.creds.clone(), set.nkey.clone()),
+            (creds, nkey) => (creds.clone(), nkey.clone()),
+        };
+        if creds.is_some() && nkey.is_some() {
+            return Err(Failure::usage("[bridge] has creds and nkey: the server takes one of them"));
+        }
+        if certificate.is_some() != certificate_key.is_some() {
+            return Err(Failure::usage("a certificate and its key go together: tls_cert and tls_key"));
+        }
         Ok(nats::Options {
             servers,
-            creds: server.creds.clone().or_else(|| set.creds.clone()),
-            nkey: server.nkey.clone(),
+            creds,
+            nkey,
             tls_ca: server.tls_ca.clone().or_else(|| set.tls_ca.clone()),
             tls_client: certificate.zip(certificate_key),
         })
@@ -117,15 +132,22 @@ impl Context {
         Share::parse_all(teams.iter().map(String::as_str)).map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// Connects, or fails: for commands that ask once.
+    /// The settings file, if it holds a password that others can read.
+    pub(crate) fn exposed_settings(&self) -> Option<PathBuf> {
+        let holds_password = self.settings.nats.list().iter().any(|server| server.contains('@'));
+        let mode = self.settings_file.metadata().map_or(0, |found| found.permissions().mode());
+        (holds_password && mode & 0o077 != 0).then(|| self.settings_file.clone())
+    }
+
+    /// Connects, or fails: for commands that ask once. The words are what the server says beside its answers.
     pub(crate) async fn link(
         &self,
         server: &Server,
         realm: &Realm,
         machine: &Machine,
-    ) -> Result<Link, Failure> {
-        let (up, _) = tokio::sync::mpsc::unbounded_channel();
-        let client = nats::connect(&self.server(server)?, realm, machine, false, up).await?;
-        Ok(Link::new(client, realm.clone(), machine.clone()))
+    ) -> Result<(Link, UnboundedReceiver<Word>), Failure> {
+        let (teller, words) = tokio::sync::mpsc::unbounded_channel();
+        let client = nats::connect(&self.server(server)?, realm, machine, false, teller).await?;
+        Ok((Link::new(client, realm.clone(), machine.clone()), words))
     }
 }

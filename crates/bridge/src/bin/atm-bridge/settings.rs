@@ -13,6 +13,7 @@ pub(crate) struct Settings {
     #[serde(default)]
     pub(crate) nats: OneOrMore,
     pub(crate) creds: Option<PathBuf>,
+    pub(crate) nkey: Option<PathBuf>,
     pub(crate) tls_ca: Option<PathBuf>,
     pub(crate) tls_cert: Option<PathBuf>,
     pub(crate) tls_key: Option<PathBuf>,
@@ -77,7 +78,8 @@ pub(crate) fn load(path: &Path, home: &Path) -> Result<Loaded, Failure> {
         Ok(rest) => home.join(rest),
         Err(_) => folder.join(given),
     };
-    for file in [&mut bridge.creds, &mut bridge.tls_ca, &mut bridge.tls_cert, &mut bridge.tls_key] {
+    let Settings { creds, nkey, tls_ca, tls_cert, tls_key, .. } = &mut bridge;
+    for file in [creds, nkey, tls_ca, tls_cert, tls_key] {
         *file = file.take().map(from_here);
     }
     Ok(Loaded { root: root.map(from_here), state: state.map(from_here), bridge })

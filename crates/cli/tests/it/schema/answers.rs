@@ -62,8 +62,9 @@ fn each_fits_its_schema() {
     let list = world.json(&["schema"]);
     all.hold("schemas", &list, "schema");
     let answers = list.as_array().unwrap().iter().filter(|one| one["kind"] == "answer");
-    let missing: Vec<&str> =
-        answers.filter_map(|one| one["name"].as_str()).filter(|name| !all.held.contains(*name)).collect();
+    // Those of `atm-bridge` are held by its own tests.
+    let is_here = |name: &&str| !all.held.contains(*name) && !name.starts_with("bridge-");
+    let missing: Vec<&str> = answers.filter_map(|one| one["name"].as_str()).filter(is_here).collect();
     assert_eq!(missing, [""; 0], "a schema without an answer");
 }
 

@@ -23,6 +23,11 @@ fn hold(schema: &Value, document: &Value, what: &str) {
     assert!(wrong.is_empty(), "{what}: {}\n{document:#}", wrong.join("\n"));
 }
 
+/// Fails if an answer does not fit its schema, or has a key that its schema does not describe.
+pub(crate) fn hold_answer(world: &World, name: &str, answer: &Value) {
+    hold(&closed(&schema(world, name)), answer, name);
+}
+
 /// The same schema, which allows no key that it does not describe: so a key that is added to an answer is added to its
 /// schema too.
 fn closed(schema: &Value) -> Value {

@@ -1,7 +1,13 @@
 //! `atm bridge dead`.
 
-use atm_bridge::envelope::Body;
-use atm_bridge::envelope::codec;
+use atm_bridge::envelope::{Body, codec};
+use atm_bridge::house::Share;
+use atm_bridge::local::Letter;
+use atm_bridge::name::{Machine, Realm};
+use atm_bridge::nats::{DeadLetter, Link};
+use atm_bridge::run::status::Status;
+use atm_bridge::{trust::Trust, wanted};
+use ed25519_dalek::SigningKey;
 use serde_json::json;
 
 use crate::args::{Me, Server};
@@ -9,22 +15,25 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
 
-/// List envelopes that could not be taken in here, or publish one again
+/// List letters that could not be taken in here, or have one taken in after all
 ///
-/// A dead letter was answered as failed, so that the next one could pass. After an upgrade it may be readable: --again publishes
-/// its envelope as it was, and its signature is checked as ever.
-///
-/// Examples:
-///   atm bridge dead --nats nats://hub:4222
-///   atm bridge dead --nats nats://hub:4222 --again 42
+/// A dead letter was answered as failed, so that the next one could pass. After an upgrade it may be readable: with --again it
+/// is published once more and taken in, although later ones have passed; its signature is checked as ever, and its sender is
+/// told that it is written. What still cannot be read is dead again.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge dead
+  atm bridge dead --nats nats://hub:4222 --json
+  atm bridge dead --again 42
+
+Exit codes: 3 there is no such dead letter; 7 the server cannot be reached.")]
 pub(crate) struct Dead {
     #[command(flatten)]
     me: Me,
     #[command(flatten)]
     server: Server,
-    /// The number of a dead letter that is published again
+    /// The number of a dead letter that is to be taken in
     #[arg(long, value_name = "NUMBER")]
     again: Option<u64>,
 }
@@ -35,47 +44,85 @@ const MOST: usize = 1_000;
 impl Dead {
     pub(crate) async fn run(&self, context: &Context) -> Result<i32, Failure> {
         let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
-        let link = context.link(&self.server, &realm, &machine).await?;
-        if let Some(number) = self.again {
-            let found = link.next_dead(number).await?.filter(|dead| dead.seq == number);
-            let Some(dead) = found else {
-                return Err(Failure::new(
-                    3,
-                    "no_such_dead_letter",
-                    format!("there is no dead letter {number}"),
-                )
-                .hint("`atm bridge dead` lists them"));
-            };
-            let stored = link.publish(dead.subject, None, dead.envelope).await?;
-            stored.await.map_err(|error| Failure::new(7, "nats", error.to_string()))?;
-            if context.json {
-                output::json(&json!({"number": number, "published": true}))?;
-            } else {
-                output::lines(&format!("dead letter {number} is published again"))?;
-            }
-            return Ok(0);
+        let (link, _words) = context.link(&self.server, &realm, &machine).await?;
+        match self.again {
+            Some(number) => again(context, &link, number).await,
+            None => list(context, &link, &realm, &machine).await,
         }
-        let (trust, key) = (context.trust()?, context.key()?);
-        let (mut documents, mut lines, mut next) = (Vec::new(), Vec::new(), 1);
-        while let Some(dead) = link.next_dead(next).await?.filter(|_| documents.len() < MOST) {
-            next = dead.seq + 1;
-            let opened =
-                codec::check(&dead.envelope, &trust, &realm, &machine).and_then(|checked| checked.open(&key));
-            let about = opened.ok().and_then(|envelope| match envelope.body {
-                Body::Letter(letter) => Some((letter.id, letter.from, letter.to)),
-                _ => None,
-            });
-            let (id, from, to) = about.unwrap_or_default();
-            lines.push(format!("{:<8} {} {id} {from} {to}", dead.seq, dead.reason));
-            documents.push(json!({"number": dead.seq, "reason": dead.reason, "subject": dead.subject, "id": id, "from": from, "to": to}));
-        }
-        if context.json {
-            output::json(&documents.into())?;
-        } else if lines.is_empty() {
-            output::lines("no dead letters")?;
-        } else {
-            output::lines(&lines.join("\n"))?;
-        }
-        Ok(0)
     }
+}
+
+/// First it is written down that it is wanted, then it is published: the bridge that gets it knows.
+async fn again(context: &Context, link: &Link, number: u64) -> Result<i32, Failure> {
+    let found = link.next_dead(number).await?.filter(|dead| dead.seq == number);
+    let Some(dead) = found else {
+        let text = format!("there is no dead letter {number}");
+        return Err(Failure::new(3, "no_such_dead_letter", text).hint("`atm bridge dead` lists them"));
+    };
+    wanted::add(&context.files(), &dead.envelope)
+        .map_err(|error| Failure::new(7, "io", error.to_string()))?;
+    let stored = link.publish(dead.subject, None, dead.envelope).await?;
+    stored.await.map_err(|error| Failure::new(7, "nats", error.to_string()))?;
+    let is_running = context.office().machines().is_served();
+    if context.json {
+        output::json(&json!({"number": number, "published": true, "running": is_running}))?;
+    } else {
+        let then = if is_running { "" } else { "; it is taken in when a bridge runs: `atm bridge run`" };
+        output::lines(&format!("dead letter {number} is published again{then}"))?;
+    }
+    Ok(0)
+}
+
+async fn list(context: &Context, link: &Link, realm: &Realm, machine: &Machine) -> Result<i32, Failure> {
+    let (trust, key) = (context.trust()?, context.key()?);
+    let shares = shares(context);
+    let (mut documents, mut lines, mut next) = (Vec::new(), Vec::new(), 1);
+    while let Some(dead) = link.next_dead(next).await?.filter(|_| documents.len() < MOST) {
+        next = dead.seq + 1;
+        let letter = letter_in(&dead, (&trust, &key), realm, machine);
+        let is_taken = letter.as_ref().is_some_and(|letter| is_taken(context, &shares, letter));
+        let (id, from, to) = letter.map(|letter| (letter.id, letter.from, letter.to)).unwrap_or_default();
+        let about = if id.is_empty() { String::new() } else { format!("  {from} to {to}, {id}") };
+        let state = if is_taken { "taken in since" } else { dead.reason.as_str() };
+        lines.push(format!("{:<8} {state}{about}", dead.seq));
+        documents.push(json!({
+            "number": dead.seq, "reason": dead.reason, "subject": dead.subject, "id": id, "from": from, "to": to,
+            "taken": is_taken,
+        }));
+    }
+    if context.json {
+        output::json(&documents.into())?;
+    } else if lines.is_empty() {
+        output::lines("no dead letters")?;
+    } else {
+        output::lines(&lines.join("\n"))?;
+    }
+    Ok(0)
+}
+
+/// The letter in a dead envelope, if this version can read it.
+fn letter_in(
+    dead: &DeadLetter,
+    (trust, key): (&Trust, &SigningKey),
+    realm: &Realm,
+    machine: &Machine,
+) -> Option<Letter> {
+    let checked = codec::check(&dead.envelope, trust, realm, machine).ok()?;
+    match checked.open(key).ok()?.body {
+        Body::Letter(letter) => Some(letter),
+        _ => None,
+    }
+}
+
+/// The teams that the last bridge shared, else those of the settings.
+fn shares(context: &Context) -> Vec<Share> {
+    let teams = Status::load(&context.files()).map(|status| status.teams).unwrap_or_default();
+    context.shares(&teams).unwrap_or_default()
+}
+
+/// Whether the ledger has it by now.
+fn is_taken(context: &Context, shares: &[Share], letter: &Letter) -> bool {
+    let Some(share) = shares.iter().find(|share| share.shared == letter.team) else { return false };
+    let asked = [(share.local.clone(), letter.to.clone(), letter.id.clone())];
+    context.office().machines().known(&asked).is_ok_and(|known| known == [true])
 }

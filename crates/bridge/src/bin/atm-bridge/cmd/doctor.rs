@@ -1,6 +1,7 @@
 //! `atm bridge doctor`.
 
-use atm_bridge::nats::doctor::{self, Outcome};
+use atm_bridge::nats::Word;
+use atm_bridge::nats::doctor::{self, Check, Outcome};
 use serde_json::json;
 
 use crate::args::{Me, Server};
@@ -9,14 +10,13 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Check the server: version, limits, permissions, what `init` makes; and say what to change
-///
-/// Ends with 6 if something does not work so.
-///
-/// Examples:
-///   atm bridge doctor --nats nats://hub:4222
-///   atm bridge doctor --nats nats://hub:4222 --json
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge doctor --nats nats://hub:4222
+  atm bridge doctor --nats nats://hub:4222 --json
+
+Exit codes: 4 the server does not take the credentials; 6 something does not work so; 7 it cannot be reached.")]
 pub(crate) struct Doctor {
     #[command(flatten)]
     me: Me,
@@ -27,8 +27,27 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) async fn run(&self, context: &Context) -> Result<i32, Failure> {
         let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
-        let link = context.link(&self.server, &realm, &machine).await?;
-        let checks = doctor::examine(&link, &realm, &machine).await;
+        let (link, mut words) = context.link(&self.server, &realm, &machine).await?;
+        let heard = || {
+            let mut heard = Vec::new();
+            while let Ok(word) = words.try_recv() {
+                heard.extend(match word {
+                    Word::Trouble(text) => Some(text),
+                    Word::Up | Word::Down => None,
+                });
+            }
+            heard
+        };
+        let mut checks = doctor::examine(&link, &realm, &machine, heard).await;
+        if let Some(path) = context.exposed_settings() {
+            let found = format!("{} holds a password, and others can read it", path.display());
+            checks.push(Check {
+                about: "settings",
+                outcome: Outcome::Fair,
+                found,
+                change: Some(format!("chmod 600 {}", path.display())),
+            });
+        }
         let is_bad = checks.iter().any(|check| check.outcome == Outcome::Bad);
         if context.json {
             let checks: Vec<_> = checks

@@ -11,12 +11,13 @@ use crate::output;
 ///
 /// The key is made at the first call, in a file that only you can read. What this prints is what the other machines are told
 /// with `atm bridge trust`.
-///
-/// Examples:
-///   atm bridge key
-///   atm bridge key --machine laptop
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge key
+  atm bridge key --machine laptop
+
+Exit codes: 4 others can read the key; 6 the file in its place is none; 7 it cannot be read.")]
 pub(crate) struct Key {
     #[command(flatten)]
     me: Me,

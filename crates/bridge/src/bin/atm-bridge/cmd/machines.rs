@@ -8,12 +8,13 @@ use crate::failure::Failure;
 use crate::output;
 
 /// List the machines that are trusted, and whether they are there
-///
-/// Examples:
-///   atm bridge machines
-///   atm bridge machines --json
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge machines
+  atm bridge machines --json
+
+Exit codes: 6 the file of trusted machines is damaged.")]
 pub(crate) struct Machines {}
 
 impl Machines {

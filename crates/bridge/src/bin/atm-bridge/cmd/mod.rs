@@ -1,5 +1,4 @@
 //! One file per command.
-#![expect(clippy::doc_markdown, reason = "the comments of commands are their help")]
 
 mod dead;
 mod doctor;

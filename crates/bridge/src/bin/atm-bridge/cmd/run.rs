@@ -24,12 +24,13 @@ use crate::failure::Failure;
 ///
 /// Runs in the foreground. Mail for members of other machines is accepted while no bridge runs or the server is down, and sent
 /// when they are back.
-///
-/// Examples:
-///   atm bridge run --nats nats://hub:4222 --team alpha
-///   atm bridge run --nats tls://hub:4222 --creds ~/.config/atm/laptop.creds --team alpha=work
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge run --nats nats://hub:4222 --team alpha
+  atm bridge run --nats tls://hub:4222 --creds ~/.config/atm/laptop.creds --team alpha=work
+
+Exit codes: 0 it was stopped by a signal; 5 a bridge runs here already.")]
 pub(crate) struct Run {
     #[command(flatten)]
     me: Me,
@@ -61,6 +62,9 @@ impl Run {
         let (key, trusted) = (context.key()?, context.trust()?);
         let teams = shares.iter().map(|share| format!("{}={}", share.local, share.shared)).collect();
         let nats = without_password(&server.servers.join(","));
+        for share in shares.iter().filter(|share| !office.has_team(&share.local)) {
+            eprintln!("warning: there is no team {} here; it is shared as soon as there is", share.local);
+        }
         let house = House::new(office, shares)?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());

@@ -1,6 +1,8 @@
 //! `atm bridge status`.
 
+use atm_bridge::house::Share;
 use atm_bridge::run::status::Status as Report;
+use atm_wire::Stamp;
 use serde_json::json;
 
 use crate::context::Context;
@@ -8,18 +10,20 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Show whether the bridge runs, is connected, and what waits
-///
-/// Examples:
-///   atm bridge status
-///   atm bridge status --json
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge status
+  atm bridge status --json
+
+Exit codes: 0, also when no bridge runs.")]
 pub(crate) struct Status {}
 
 impl Status {
     pub(crate) fn run(context: &Context) -> Result<i32, Failure> {
         let is_running = context.office().machines().is_served();
         let report = Report::load(&context.files());
+        let missing = report.as_ref().map(|report| missing_teams(context, report)).unwrap_or_default();
         if context.json {
             let mut document = match &report {
                 Some(report) => serde_json::to_value(report).unwrap_or_default(),
@@ -29,25 +33,46 @@ impl Status {
             if !is_running {
                 document["connected"] = false.into();
             }
+            document["missingTeams"] = missing.into();
             output::json(&document)?;
             return Ok(0);
         }
-        output::lines(&describe(report.as_ref(), is_running))?;
+        output::lines(&describe(report.as_ref(), is_running, &missing, Context::now()))?;
         Ok(0)
     }
 }
 
-fn describe(report: Option<&Report>, is_running: bool) -> String {
+/// The shared teams that are not here, by their names here.
+fn missing_teams(context: &Context, report: &Report) -> Vec<String> {
+    let shares = Share::parse_all(report.teams.iter().map(String::as_str)).unwrap_or_default();
+    let office = context.office();
+    let missing = shares.iter().filter(|share| !office.has_team(&share.local));
+    missing.map(|share| share.local.to_string()).collect()
+}
+
+fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: Stamp) -> String {
     let Some(report) = report else {
         return "no bridge has run here: `atm bridge run --nats URL --team NAME` starts one".to_owned();
     };
+    let ago = |at: Stamp| format!("{} ago", span(now, at));
     let mut lines = Vec::new();
     let Report { machine, realm, nats, pid, since, .. } = report;
     if is_running {
         let connected = if report.connected { "connected to" } else { "not connected to" };
-        lines.push(format!("{machine} in realm {realm}: {connected} {nats} (process {pid}, since {since})"));
+        lines.push(format!(
+            "{machine} in realm {realm}: {connected} {nats} (process {pid}, for {})",
+            span(now, *since)
+        ));
     } else {
-        lines.push(format!("{machine} in realm {realm}: no bridge runs; mail for other machines waits"));
+        lines.push(format!(
+            "{machine} in realm {realm}: no bridge runs, mail for other machines waits; `atm bridge run` starts one"
+        ));
+    }
+    lines.push(format!("teams     {}", report.teams.join(", ")));
+    for team in missing {
+        lines.push(format!(
+            "          {team} is not here: it is shared when it is; `atm team list` shows those that are"
+        ));
     }
     lines.push(match &report.stream {
         Some(stream) => format!("stream    messages {} to {}", stream.first, stream.last),
@@ -56,14 +81,16 @@ fn describe(report: Option<&Report>, is_running: bool) -> String {
     let outbox: usize = report.outbox.values().sum();
     let by_machine: Vec<String> =
         report.outbox.iter().map(|(name, count)| format!("{name} {count}")).collect();
-    lines.push(format!("outbox    {outbox} unconfirmed {}", by_machine.join(", ")));
+    let by_machine =
+        if by_machine.is_empty() { String::new() } else { format!(": {}", by_machine.join(", ")) };
+    lines.push(format!("outbound  {outbox} unconfirmed{by_machine}"));
     lines.push(format!("inbound   {} waiting at the server, {} held for order", report.lag, report.held));
     if let Some(offset) = report.clock_offset_ms {
         lines.push(format!("clock     at most {offset} ms ahead of the server's"));
     }
     let tally = &report.tally;
     lines.push(format!(
-        "since start  published {} ({} again), confirmed {}, taken in {}, receipts {}, refused {}, dead {}",
+        "counted   published {} ({} again), confirmed {}, taken in {}, receipts {}, refused {}, dead {}",
         tally.published,
         tally.published_again,
         tally.confirmed,
@@ -73,17 +100,45 @@ fn describe(report: Option<&Report>, is_running: bool) -> String {
         tally.dead
     ));
     for (why, count) in &tally.refused {
-        lines.push(format!("  refused {why}: {count}"));
+        lines.push(format!("          refused as {why}: {count}"));
     }
     for (name, machine) in &report.machines {
         let state = if machine.present { "present" } else { "away" };
         lines.push(format!(
             "machine   {name} {state}, {} members, heard from {}",
-            machine.members, machine.seen_at
+            machine.members,
+            ago(machine.seen_at)
         ));
     }
     if let Some(trouble) = &report.last_error {
-        lines.push(format!("last error  {} ({})", trouble.what, trouble.at));
+        lines.push(format!("error     {} ({})", trouble.what, ago(trouble.at)));
     }
     lines.join("\n")
+}
+
+/// The time between two moments, in its largest unit.
+fn span(now: Stamp, at: Stamp) -> String {
+    let seconds = now.since(at).as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_in_their_largest_unit() {
+        let at = Stamp::from_millis(1_800_000_000_000);
+        for (seconds, shown) in
+            [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7_200, "2 h"), (200_000, "2 days")]
+        {
+            assert_eq!(span(Stamp::from_millis(at.as_millis() + seconds * 1_000), at), shown);
+        }
+        assert_eq!(span(at, Stamp::from_millis(at.as_millis() + 5_000)), "0 s", "clocks may differ");
+    }
 }

@@ -10,13 +10,14 @@ use crate::output;
 ///
 /// Envelopes of a machine are refused until its key is trusted, on both sides. A key never replaces another one silently. With
 /// --as-lead, that machine's lead may shut down members of this machine, decide their plans and assign them tasks.
-///
-/// Examples:
-///   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
-///   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --as-lead
-///   atm bridge trust --remove hub
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a
+  atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --as-lead
+  atm bridge trust --remove hub
+
+Exit codes: 2 that is no key; 3 --remove of a machine that is not trusted; 4 another key of it is trusted.")]
 pub(crate) struct Trust {
     /// The machine, as its own `atm bridge key` names it
     machine: String,
