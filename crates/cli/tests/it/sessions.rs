@@ -324,6 +324,14 @@ fn names_that_fit_nothing_or_several_fail_with_what_may_be_meant() {
     let none = world.atm(&["send", "fronted", "hello", "--json"]);
     assert_eq!(none.code, Some(3), "{none:?}");
     assert!(none.stderr.contains("no_such_session") && none.stderr.contains("frontend"), "{none:?}");
+    // Only the last part of what it is called is typed wrong.
+    let none = world.atm(&["send", "shpo", "hello"]);
+    assert_eq!(none.code, Some(3), "{none:?}");
+    assert!(none.stderr.contains("a/shop") && none.stderr.contains("b/shop"), "{none:?}");
+    // As `atm sessions` calls it.
+    let why = world.json(&["status", "b/shop", "--why"]);
+    assert_eq!([&why["team"], &why["state"]], ["sessions", "offline"], "{why}");
+    assert_eq!(world.atm(&["status", "c/shop"]).code, Some(3));
     world.ok(&["send", "b/shop", "to one of them"]);
     world.ok(&["sessions", "alias", "left", "a/shop"]);
     world.ok(&["send", "left", "by its alias"]);
