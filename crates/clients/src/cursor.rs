@@ -34,6 +34,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &EVENTS,
         recognises,
         takes_text_at_start: true,
+        resumes_whole: false,
         takes_text_in_turn: false,
         stop_is_held_by: HeldBy::Any,
         largest_text: hook::LARGEST_TEXT,

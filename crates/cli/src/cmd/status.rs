@@ -6,9 +6,10 @@ pub(crate) mod show;
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use atm_office::sessions::Recipient;
 use atm_office::view::TeamPicture;
 use atm_office::watch::{TeamsWatch, Wake};
-use atm_wire::{Address, Stamp, TeamName};
+use atm_wire::{Stamp, TeamName};
 use clap::Args;
 
 use super::duration::duration;
@@ -23,8 +24,8 @@ const SLOW_LOOK: Duration = Duration::from_secs(3);
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Status {
-    /// Only this member: whether it is there [default: the whole team]
-    name: Option<Address>,
+    /// Only this member or session: whether it is there [default: the whole team]
+    name: Option<Recipient>,
     /// With NAME, every piece of evidence, and how much it counts
     #[arg(long, requires = "name")]
     why: bool,

@@ -58,6 +58,7 @@ fn member(name: &str, state: Presence, unread: usize) -> MemberView {
         lead: name == "team-lead",
         machine: None,
         has_entry: true,
+        has_pane: true,
         activity: (unread == 3).then(|| "waiting for permission".to_owned()),
         metadata: atm_wire::metadata::Metadata::new(),
         warnings: Vec::new(),
@@ -211,6 +212,7 @@ fn a_team_in_one_look_fits() {
         Attention {
         reason,
         who: Some(who.to_owned()),
+        has_screen: true,
         message: Some("0199e3b2-7c1d-7e00-9a55-0a5301a1e542".to_owned()),
         task: None,
         since: Some(Stamp::from_millis(stamp("2026-11-15T12:00:00Z").as_millis() - minutes * 60_000)),

@@ -227,6 +227,45 @@ fn what_sessions_of_other_clients_were_shown_is_proved_by_their_own_conversation
     assert!(stages.contains("in the recipient's conversation, with its id"), "{stages}");
 }
 
+/// Most clients do not tell when their user has answered: it was shown as waiting while the tool ran that was let run.
+#[test]
+fn a_session_does_not_wait_for_its_user_when_its_conversation_goes_on_or_its_client_says_so() {
+    let world = World::new();
+    let waits = |world: &World, folder: &str| {
+        let shown = world.json(&["status", folder, "--why"])["activity"].clone();
+        let listed = world.json(&["sessions"]);
+        let of_this = listed.as_array().unwrap().iter().find(|one| one["name"] == folder).unwrap();
+        assert_eq!(shown == "waiting for permission", of_this["activity"] == "waiting for permission");
+        shown == "waiting for permission"
+    };
+    let rollouts = world.home().join(".codex/sessions/2026/11/17");
+    fs::create_dir_all(&rollouts).unwrap();
+    let rollout = rollouts.join(format!("rollout-2026-11-17T12-00-00-{FIRST}.jsonl"));
+    fs::write(&rollout, "{}\n").unwrap();
+    let silent = Session::silent(&world, FIRST, "codex-shop");
+    let mut codex = Session { client: "codex", transcript: Some(rollout.clone()), ..silent };
+    let mut opencode = Session { client: "opencode", ..Session::silent(&world, "ses_1", "open-shop") };
+    for has_mailbox in [false, true] {
+        for session in [&mut codex, &mut opencode] {
+            session.hook("UserPromptSubmit");
+            session.asks();
+        }
+        assert!(waits(&world, "codex-shop") && waits(&world, "open-shop"), "{has_mailbox}");
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        fs::File::options().append(true).open(&rollout).unwrap().set_modified(later).unwrap();
+        let said = json!({ "session_id": opencode.id, "cwd": opencode.folder, "notification_type": "permission_answered" });
+        let words = [ATM, "hook", "permission-request", "--client", "opencode"];
+        let done = opencode.process.call(&words, &said, (&json!({}), Some(&opencode.folder)));
+        assert_eq!(done, (0, String::new(), String::new()));
+        assert!(!waits(&world, "codex-shop") && !waits(&world, "open-shop"), "{has_mailbox}");
+        let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+        fs::File::options().append(true).open(&rollout).unwrap().set_modified(earlier).unwrap();
+        for folder in ["codex-shop", "open-shop"] {
+            world.ok(&["send", folder, "hello"]);
+        }
+    }
+}
+
 /// What a session does was known of Claude Code alone, and of no session why.
 #[test]
 fn every_clients_session_tells_why_it_is_there_and_when_it_needs_its_user() {
@@ -257,6 +296,10 @@ fn every_clients_session_tells_why_it_is_there_and_when_it_needs_its_user() {
             needs.iter().any(|one| one["reason"] == "waits_for_user" && one["who"] == folder.as_str()),
             "{picture}"
         );
+        // A session has no pane whose screen could be looked at.
+        let shown = world.ok(&["status", "-t", "sessions"]);
+        let hint = format!("status {folder} --why");
+        assert!(shown.contains(&hint) && !shown.contains("peek"), "{shown}");
         session.hook(if client == "gemini" { "AfterTool" } else { "PostToolUse" });
         assert_ne!(status(&world)["activity"], "waiting for permission");
         session.hook(if client == "gemini" { "AfterAgent" } else { "Stop" });
@@ -281,6 +324,14 @@ fn names_that_fit_nothing_or_several_fail_with_what_may_be_meant() {
     let none = world.atm(&["send", "fronted", "hello", "--json"]);
     assert_eq!(none.code, Some(3), "{none:?}");
     assert!(none.stderr.contains("no_such_session") && none.stderr.contains("frontend"), "{none:?}");
+    // Only the last part of what it is called is typed wrong.
+    let none = world.atm(&["send", "shpo", "hello"]);
+    assert_eq!(none.code, Some(3), "{none:?}");
+    assert!(none.stderr.contains("a/shop") && none.stderr.contains("b/shop"), "{none:?}");
+    // As `atm sessions` calls it.
+    let why = world.json(&["status", "b/shop", "--why"]);
+    assert_eq!([&why["team"], &why["state"]], ["sessions", "offline"], "{why}");
+    assert_eq!(world.atm(&["status", "c/shop"]).code, Some(3));
     world.ok(&["send", "b/shop", "to one of them"]);
     world.ok(&["sessions", "alias", "left", "a/shop"]);
     world.ok(&["send", "left", "by its alias"]);

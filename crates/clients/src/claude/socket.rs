@@ -156,8 +156,17 @@ pub fn peer(stream: &UnixStream) -> io::Result<Option<u64>> {
     Ok(u64::try_from(found.pid.as_raw_nonzero().get()).ok())
 }
 
+/// The process at the other end, where the system tells.
+#[cfg(target_os = "macos")]
+pub fn peer(stream: &UnixStream) -> io::Result<Option<u64>> {
+    use nix::sys::socket::{getsockopt, sockopt::LocalPeerPid};
+    let pid = getsockopt(stream, LocalPeerPid)?;
+    // A peer that has ended is 0.
+    Ok(u64::try_from(pid).ok().filter(|pid| *pid > 0))
+}
+
 /// The process at the other end: elsewhere the socket's folder, which is its user's alone, has to do.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub fn peer(_: &UnixStream) -> io::Result<Option<u64>> {
     Ok(None)
 }

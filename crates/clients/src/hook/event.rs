@@ -24,14 +24,19 @@ pub enum HookEvent {
 /// A moment of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// It begins, or is taken up again: what was presented before may be lost to it.
-    Begins,
-    /// The same in a client that does not keep what it is told then: mail waits for the first prompt.
-    BeginsSilently,
+    /// It begins, or is taken up again.
+    Begins {
+        /// Whether its client keeps what it is told then. Where it does not, mail waits for the first prompt.
+        tells: bool,
+        /// Whether all that stands in the conversation is before the model again. Else what was presented before may be lost to it.
+        remembers: bool,
+    },
     /// A turn begins, or goes on.
     Works,
     /// The client asks its user for a permission, and the turn waits.
     Asks,
+    /// The user has answered, and the turn goes on. Few clients tell it.
+    Answered,
     /// A turn ends.
     Stops {
         /// What keeps it from ending.

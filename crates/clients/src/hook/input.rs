@@ -35,6 +35,8 @@ pub struct HookInput {
     agent_id: Option<String>,
     /// What a notification is about.
     notification_type: Option<String>,
+    /// Why a session starts.
+    source: Option<String>,
 }
 
 impl HookInput {
@@ -73,10 +75,20 @@ impl HookInput {
         said.iter().flatten().any(|name| names.contains(name))
     }
 
+    /// Whether a conversation is taken up again, as it was left.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.source.as_deref() == Some("resume")
+    }
+
     /// Whether the client asks its user for a permission: an event of its own, or one of several kinds of notifications.
     pub(crate) fn asks_permission(&self) -> bool {
         let is_permission = |kind: &str| plain(kind).contains("permission");
         self.notification_type.as_deref().is_none_or(is_permission)
+    }
+
+    /// Whether its user has answered a question for a permission, as our plugin for `OpenCode` tells.
+    pub(crate) fn answers_permission(&self) -> bool {
+        self.notification_type.as_deref() == Some("permission_answered")
     }
 
     /// Whether it is about an agent inside the session, a member or not.

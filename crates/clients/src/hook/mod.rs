@@ -26,6 +26,8 @@ pub struct HookFormat {
     /// Whether text that it gets at a session's start is kept in the conversation, so that it can be proved. Where it is not,
     /// mail waits for the first prompt.
     pub takes_text_at_start: bool,
+    /// Whether a conversation that is taken up again has all before the model that its hooks put there.
+    pub resumes_whole: bool,
     /// Whether text gets to the model in the middle of a turn.
     pub takes_text_in_turn: bool,
     /// Which mail keeps an agent going that wants to stop.
@@ -43,9 +45,12 @@ impl HookFormat {
             return None;
         }
         Some(match event {
-            HookEvent::SessionStart if self.takes_text_at_start => Moment::Begins,
-            HookEvent::SessionStart => Moment::BeginsSilently,
+            HookEvent::SessionStart => Moment::Begins {
+                tells: self.takes_text_at_start,
+                remembers: self.resumes_whole && input.is_resumed(),
+            },
             HookEvent::Prompt | HookEvent::Tool => return self.takes_text_in_turn.then_some(Moment::Works),
+            HookEvent::Permission if input.answers_permission() => Moment::Answered,
             HookEvent::Permission => return input.asks_permission().then_some(Moment::Asks),
             HookEvent::Stop | HookEvent::TeammateIdle if input.must_stop() => {
                 Moment::Stops { held_by: HeldBy::Nothing }
@@ -102,15 +107,22 @@ mod tests {
 
     #[test]
     fn what_each_client_lets_us_do_at_each_event() {
-        use HookEvent::{Prompt, SessionEnd, SessionStart, Stop, TeammateIdle, Tool};
+        use HookEvent::{Permission, Prompt, SessionEnd, SessionStart, Stop, TeammateIdle, Tool};
         let stops = |held_by| Some(Moment::Stops { held_by });
         let (wanted, any, nothing) = (stops(HeldBy::Wanted), stops(HeldBy::Any), stops(HeldBy::Nothing));
         for client in AgentClient::ALL {
             let Some(hooks) = &client.profile().hooks else { continue };
             let moment = |event, text| hooks.moment(event, &input(text));
             let is_cursor = client == AgentClient::Cursor;
-            let begins = if client == AgentClient::Qwen { Moment::BeginsSilently } else { Moment::Begins };
-            assert_eq!(moment(SessionStart, "{}"), Some(begins), "{client}");
+            let tells = client != AgentClient::Qwen;
+            for (said, remembers) in [
+                ("{}", false),
+                (r#"{"source":"startup"}"#, false),
+                (r#"{"source":"compact"}"#, false),
+                (r#"{"source":"resume"}"#, hooks.resumes_whole),
+            ] {
+                assert_eq!(moment(SessionStart, said), Some(Moment::Begins { tells, remembers }), "{client}");
+            }
             for event in [Prompt, Tool] {
                 assert_eq!(moment(event, "{}"), (!is_cursor).then_some(Moment::Works), "{client}");
             }
@@ -120,6 +132,14 @@ mod tests {
                 assert_eq!(moment(TeammateIdle, held), nothing, "{client} {held}");
             }
             assert_eq!(moment(SessionEnd, "{}"), Some(Moment::Ends), "{client}");
+            for (said, expected) in [
+                ("{}", Some(Moment::Asks)),
+                (r#"{"notification_type":"ToolPermission"}"#, Some(Moment::Asks)),
+                (r#"{"notification_type":"permission_answered"}"#, Some(Moment::Answered)),
+                (r#"{"notification_type":"idle"}"#, None),
+            ] {
+                assert_eq!(moment(Permission, said), expected, "{client} {said}");
+            }
             assert_eq!(moment(Stop, r#"{"agent_id":"a1"}"#), None, "{client}: an agent inside the session");
             assert_eq!(moment(Stop, r#"{"agent_id":"bob@dev"}"#), moment(Stop, "{}"), "{client}: a member");
         }

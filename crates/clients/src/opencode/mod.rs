@@ -38,6 +38,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &[],
         recognises: |_, _| false,
         takes_text_at_start: true,
+        resumes_whole: false,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

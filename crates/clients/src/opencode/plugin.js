@@ -83,10 +83,13 @@ export const AtmPlugin = async ({ client }) => {
       output.system.push(...(shown.get(input.sessionID ?? current) ?? []));
     },
     event: async ({ event }) => {
-      if (!["session.idle", "permission.asked"].includes(event.type)) return;
+      if (!["session.idle", "permission.asked", "permission.replied"].includes(event.type)) return;
       const session = event.properties.sessionID;
       if (await isInner(session)) return;
       if (event.type === "permission.asked") return void (await hook("permission-request", session));
+      if (event.type === "permission.replied") {
+        return void (await hook("permission-request", session, { notification_type: "permission_answered" }));
+      }
       shown.delete(session);
       const { reason } = await hook("stop", session, { stop_hook_active: held.delete(session) });
       if (!reason) return;

@@ -43,6 +43,7 @@ pub(crate) static PROFILE: Profile = Profile {
         events: &EVENTS,
         recognises,
         takes_text_at_start: false,
+        resumes_whole: true,
         takes_text_in_turn: true,
         stop_is_held_by: HeldBy::Wanted,
         largest_text: hook::LARGEST_TEXT,

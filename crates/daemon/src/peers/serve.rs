@@ -43,7 +43,8 @@ fn try_serve(
     input: impl Read + Send + 'static,
 ) -> Result<(), DaemonError> {
     let times = LockTimes { wait: LOCK_PATIENCE, ..office.lock_times() };
-    let office = office.clone().with_lock_times(times);
+    // What is accepted for another machine is carried by a bridge: the sender has not to wait until it is there.
+    let office = office.clone().with_lock_times(times).with_machine_patience(Duration::ZERO);
     let pid = u64::from(std::process::id());
     let process = Process { pid, start: office.probe().started(pid).unwrap_or_default() };
     let (listener, socket) = listen(&office, pid)?;

@@ -142,7 +142,9 @@ impl Front {
             Remedy::Peek(name) if self.leads => {
                 call("check_teammate", json!({ "agent_name": name, "include_output": true }))
             }
-            Remedy::Wake(name) | Remedy::Peek(name) => call("check_teammate", json!({ "agent_name": name })),
+            Remedy::Wake(name) | Remedy::Peek(name) | Remedy::Why(name) => {
+                call("check_teammate", json!({ "agent_name": name }))
+            }
             Remedy::Track(id) => call("track", json!({ "message_id": id })),
             Remedy::ReleaseTask(id) => Some(format!("task_update {}", json!({ "task_id": id, "owner": "" }))),
             Remedy::ListPending => call("pending", json!({})),

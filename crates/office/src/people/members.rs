@@ -12,6 +12,7 @@ use crate::error::OfficeError;
 use crate::mail::digest::Digest;
 use crate::mail::partly::{After, Done};
 use crate::office::Office;
+use crate::people::pane::PaneRef;
 use crate::people::presence::{Judged, Judgement, Signs};
 use crate::team::Team;
 
@@ -173,6 +174,9 @@ pub struct MemberView {
     /// Whether it is listed in the configuration. One that is not has mail that waits.
     #[serde(skip)]
     pub has_entry: bool,
+    /// Whether it runs in a pane of ours, whose screen can be looked at.
+    #[serde(skip)]
+    pub has_pane: bool,
     /// What it does, where its client says so.
     pub activity: Option<String>,
     /// Since when it does that.
@@ -338,6 +342,7 @@ fn member_view(
         lead: leads,
         machine: member.machine.as_ref().map(ToString::to_string),
         has_entry: true,
+        has_pane: PaneRef::of(member).is_some(),
         metadata: member.metadata.clone(),
         warnings: Vec::new(),
     }

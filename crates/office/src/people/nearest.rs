@@ -1,7 +1,7 @@
 //! The names that were probably meant.
 
 /// How many names are offered.
-const AT_MOST: usize = 3;
+pub(crate) const AT_MOST: usize = 3;
 /// Below this similarity a name is no help.
 const SIMILAR: f64 = 0.6;
 

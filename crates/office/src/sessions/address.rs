@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::tail;
 use crate::error::OfficeError;
-use crate::people::nearest::nearest;
+use crate::people::nearest::{AT_MOST, nearest};
 
 /// So much of a session's id says which is meant.
 const SHORTEST_ID: usize = 6;
@@ -110,12 +110,27 @@ impl Names {
     fn unknown(&self, wanted: &str) -> OfficeError {
         let tails: Vec<String> = self.folders.iter().map(|folder| self.tail(folder)).collect();
         let names = self.running.iter().filter_map(|running| running.name.as_deref());
-        let known =
-            tails.iter().map(String::as_str).chain(names).chain(self.aliases.keys().map(String::as_str));
         // Of a path, the last part is what people type wrong.
-        let last = wanted.rsplit('/').find(|part| !part.is_empty()).unwrap_or(wanted);
-        OfficeError::NoSession { wanted: wanted.to_owned(), nearest: nearest(last, known) }
+        let aliases = self.aliases.keys().map(String::as_str);
+        let known = tails.iter().map(|tail| last_part(tail)).chain(names).chain(aliases);
+        let near = nearest(last_part(wanted), known);
+        let mut choices: Vec<String> = Vec::new();
+        for name in near {
+            let of_folders: Vec<&String> = tails.iter().filter(|tail| last_part(tail) == name).collect();
+            if of_folders.is_empty() {
+                choices.push(name);
+            } else {
+                choices.extend(of_folders.into_iter().cloned());
+            }
+        }
+        choices.truncate(AT_MOST);
+        OfficeError::NoSession { wanted: wanted.to_owned(), nearest: choices }
     }
+}
+
+/// What a folder is called by itself.
+fn last_part(name: &str) -> &str {
+    name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name)
 }
 
 fn is_folder(folder: &Path, wanted: &str) -> bool {
@@ -139,7 +154,9 @@ mod tests {
             folder: folder.into(),
         };
         Names {
-            folders: ["/w/shop", "/w/web", "/v/web", "/w/api", "/w/two"].map(PathBuf::from).into(),
+            folders: ["/w/shop", "/w/web", "/v/web", "/w/api", "/w/two", "/x/deep", "/y/deep"]
+                .map(PathBuf::from)
+                .into(),
             running: vec![
                 running("0b7e1c52-1", Some("p-c1"), "/w/shop"),
                 running("1c1c1c52-2", Some("left"), "/w/two"),
@@ -185,6 +202,10 @@ mod tests {
             // A session in one folder that is called as others are.
             ("web", several(&["v/web", "w/web", "web"])),
             ("shopp", none(&["shop"])),
+            // Names of which only the last part is typed wrong, with or without the rest.
+            ("deap", none(&["x/deep", "y/deep"])),
+            ("y/deap", none(&["x/deep", "y/deep"])),
+            ("/x/deap", none(&["x/deep", "y/deep"])),
             ("/w/zzzz", none(&[])),
             ("0b7e1", none(&[])),
             ("zzz", none(&[])),

@@ -14,7 +14,7 @@ use crate::error::OfficeError;
 use crate::mail::digest::Digest;
 use crate::office::Office;
 use crate::people::ancestry::ClientProcess;
-use crate::people::presence::Presence;
+use crate::people::presence::{Presence, asking};
 
 /// A session that runs, or a folder in which one has run.
 #[derive(Debug, Clone, Serialize)]
@@ -177,7 +177,7 @@ impl Office {
             }
             let (Ok(client), Some(pid)) = (known.client.parse(), known.pid) else { continue };
             let (id, folder) = (known.session.clone(), known.folder.clone());
-            let activity = known.asks.then(Activity::waits_for_permission);
+            let activity = asking(known.asked_at, known.went_on(), self.now());
             running.push(Live { id, client, folder, name: None, pid, activity });
         }
         running

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use atm_clients::AgentClient;
 use atm_clients::claude::sessions;
 use atm_store::SessionNote;
+use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::OfficeError;
 use crate::office::Office;
+use crate::people::presence::went_on_at;
 
 /// A call of a client in one of its sessions.
 #[derive(Debug, Clone, Copy)]
@@ -47,9 +49,16 @@ pub(crate) struct Registered {
     pub(crate) began: i64,
     /// Its client said that it is over.
     pub(crate) is_over: bool,
-    /// Its client asked its user for a permission, and nothing came after it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) asks: bool,
+    /// When its client asked its user for a permission, if no hook was called after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) asked_at: Option<Stamp>,
+}
+
+impl Registered {
+    /// When its conversation last went on, where that can be told.
+    pub(crate) fn went_on(&self) -> Option<Stamp> {
+        went_on_at(self.client.parse().ok()?, self.transcript.as_deref(), &self.session)
+    }
 }
 
 impl Office {
@@ -92,13 +101,14 @@ impl Office {
         Ok(())
     }
 
-    /// Whether a session's client asks its user for a permission now.
+    /// A hook of a session's client was called: its client asks its user for a permission now, or it does not.
     pub(crate) fn note_asking(&self, session: &Registered, asks: bool) -> Result<(), OfficeError> {
-        if session.asks == asks {
+        let asked_at = asks.then(|| self.now());
+        if session.asked_at == asked_at {
             return Ok(());
         }
         let note = SessionNote::in_register(&self.root, &session.session, &self.state);
-        let now = Registered { asks, ..session.clone() };
+        let now = Registered { asked_at, ..session.clone() };
         Ok(note.write(&serde_json::to_string(&now).unwrap_or_default())?)
     }
 

@@ -85,7 +85,11 @@ fn arrival<'a>(session: &'a str, cwd: &'a Path, parent: u64) -> Arrival<'a> {
 
 /// What a hook offers, as it is said to the model.
 fn offered(office: &Office, arrival: &Arrival<'_>) -> usize {
-    let Some(handover) = office.hook_session(arrival, Moment::Works).unwrap().handover else { return 0 };
+    taken(office, arrival, Moment::Works)
+}
+
+fn taken(office: &Office, arrival: &Arrival<'_>, moment: Moment) -> usize {
+    let Some(handover) = office.hook_session(arrival, moment).unwrap().handover else { return 0 };
     let count = handover.messages().len();
     handover.presented(&vec![true; count]).unwrap();
     count
@@ -136,19 +140,14 @@ fn a_session_works_where_it_was_taken_up_last() {
 /// Mail for a folder was proved in conversations of Claude Code alone.
 #[test]
 fn mail_for_a_folder_is_proved_in_any_clients_conversation_and_in_no_other_file() {
-    let thread = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";
     for (name, is_its) in [
-        (format!("rollout-2026-11-17T12-17-10-{thread}.jsonl"), true),
+        (rollout(), true),
         ("rollout-2026-11-17T12-17-10-01a1e970-0000-7010-b66a-c65fb5cdf6b8.jsonl".to_owned(), false),
         ("notes.jsonl".to_owned(), false),
     ] {
         let scene = Scene::new();
         let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(name));
-        let codex = Arrival {
-            client: AgentClient::Codex,
-            transcript: Some(&conversation),
-            ..arrival(thread, &shop, 11)
-        };
+        let codex = codex(&shop, &conversation);
         scene.office.register_session(&codex).unwrap();
         let id = scene.send("shop", "the build is red");
         assert_eq!(offered(&scene.office, &codex), 1);
@@ -161,12 +160,9 @@ fn mail_for_a_folder_is_proved_in_any_clients_conversation_and_in_no_other_file(
 /// At the end of a turn mail is marked, and then a look finds nothing to prove: its place in the conversation was never recorded.
 #[test]
 fn mail_of_a_session_is_proved_by_its_place_before_it_is_marked() {
-    let thread = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";
     let scene = Scene::new();
-    let shop = scene.make("shop");
-    let conversation = scene.make("codex").join(format!("rollout-2026-11-17T12-17-10-{thread}.jsonl"));
-    let codex =
-        Arrival { client: AgentClient::Codex, transcript: Some(&conversation), ..arrival(thread, &shop, 11) };
+    let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+    let codex = codex(&shop, &conversation);
     scene.office.register_session(&codex).unwrap();
     let id = scene.send("shop", "the build is red");
     assert_eq!(offered(&scene.office, &codex), 1);
@@ -174,6 +170,68 @@ fn mail_of_a_session_is_proved_by_its_place_before_it_is_marked() {
     scene.office.hook_session(&codex, Moment::Stops { held_by: HeldBy::Wanted }).unwrap();
     let stages = format!("{:?}", scene.office.track(Some(&team_name()), &id).unwrap().stages);
     assert!(stages.contains("in the recipient's conversation"), "{stages}");
+}
+
+/// In a first turn a client's file may come after the first look for it: mail was marked without its better proof.
+#[test]
+fn a_conversation_that_has_no_file_yet_is_looked_for_again() {
+    let scene = Scene::new();
+    let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+    let codex = codex(&shop, &conversation);
+    scene.office.register_session(&codex).unwrap();
+    let id = scene.send("shop", "the build is red");
+    assert_eq!(offered(&scene.office, &codex), 1);
+    let (mailbox, mut looks) = (scene.office.mailbox_of_folder(&shop).unwrap(), 0);
+    let write_late = |_| {
+        looks += 1;
+        if looks == 3 {
+            fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
+        }
+    };
+    scene.office.prove_patiently(&team_name(), (&mailbox, THREAD), &[&id], write_late).unwrap();
+    assert_eq!(looks, 3, "and no longer than needed");
+    let stages = format!("{:?}", scene.office.track(Some(&team_name()), &id).unwrap().stages);
+    assert!(stages.contains("in the recipient's conversation"), "{stages}");
+}
+
+/// A client that goes on with all of its conversation was told again what stands there, and its model had it twice.
+#[test]
+fn a_conversation_that_is_taken_up_again_is_told_what_it_does_not_have() {
+    // Whether the killed client had written what it was told, and whether its model has all of the conversation again.
+    for (is_written, remembers, told_again) in
+        [(true, true, 0), (true, false, 1), (false, true, 1), (false, false, 1)]
+    {
+        for tells in [true, false] {
+            let scene = Scene::new();
+            let (shop, conversation) = (scene.make("shop"), scene.make("codex").join(rollout()));
+            let codex = codex(&shop, &conversation);
+            scene.office.register_session(&codex).unwrap();
+            let id = scene.send("shop", "the build is red");
+            assert_eq!(offered(&scene.office, &codex), 1);
+            if is_written {
+                fs::write(&conversation, shown_by_codex(&scene.office, &id)).unwrap();
+            }
+            // It was killed. The same conversation begins again.
+            let begins = Moment::Begins { tells, remembers };
+            let mut told = taken(&scene.office, &codex, begins);
+            told += taken(&scene.office, &codex, Moment::Works);
+            assert_eq!(told, told_again, "{is_written} {remembers} {tells}");
+            // And it is marked with the turn that it was in.
+            scene.office.hook_session(&codex, Moment::Stops { held_by: HeldBy::Wanted }).unwrap();
+            let view = scene.office.sessions().unwrap();
+            assert_eq!(view[0].unread, 0, "{is_written} {remembers} {tells}");
+        }
+    }
+}
+
+const THREAD: &str = "01a1e970-8fa8-7010-b66a-c65fb5cdf6b8";
+
+fn rollout() -> String {
+    format!("rollout-2026-11-17T12-17-10-{THREAD}.jsonl")
+}
+
+fn codex<'a>(folder: &'a Path, conversation: &'a Path) -> Arrival<'a> {
+    Arrival { client: AgentClient::Codex, transcript: Some(conversation), ..arrival(THREAD, folder, 11) }
 }
 
 /// A line of Codex's conversation with what a hook said.

@@ -86,6 +86,8 @@ pub enum Remedy {
     Wake(String),
     /// The member's screen can be looked at.
     Peek(String),
+    /// What is known of the member can be looked at: it has no screen of ours.
+    Why(String),
     /// What became of the message can be looked at.
     Track(String),
     /// The task can be given back.
@@ -110,7 +112,8 @@ impl Attention {
         let who = || self.who.clone().unwrap_or_default();
         match (self.reason, &self.message, &self.task) {
             (Reason::UnreadLong | Reason::NoSignOfWork, ..) => Remedy::Wake(who()),
-            (Reason::Stalled | Reason::WaitsForUser, ..) => Remedy::Peek(who()),
+            (Reason::Stalled | Reason::WaitsForUser, ..) if self.has_screen => Remedy::Peek(who()),
+            (Reason::Stalled | Reason::WaitsForUser, ..) => Remedy::Why(who()),
             (Reason::BadInbox, ..) => Remedy::RunDoctor,
             (_, Some(id), _) => Remedy::Track(id.clone()),
             (_, _, Some(task)) => Remedy::ReleaseTask(task.clone()),
@@ -126,6 +129,9 @@ pub struct Attention {
     pub reason: Reason,
     /// Whom it is about.
     pub who: Option<String>,
+    /// Whether that one has a screen that can be looked at.
+    #[serde(skip)]
+    pub has_screen: bool,
     /// The message that it is about.
     pub message: Option<String>,
     /// The task that it is about.
@@ -157,6 +163,7 @@ pub(super) fn gather(look: &Pending, members: &[MemberView], tasks: &[TaskView])
         .map(|step| Attention { since: Some(step.at), ..new(Reason::OutcomeUnknown, step.words()) });
     let stalled = members.iter().filter(|member| member.state == Presence::Stalled).map(|member| Attention {
         who: Some(member.name.clone()),
+        has_screen: member.has_pane,
         since: member.last_seen,
         ..new(Reason::Stalled, format!("{} does not answer: {}", member.name, member.why))
     });
@@ -164,6 +171,7 @@ pub(super) fn gather(look: &Pending, members: &[MemberView], tasks: &[TaskView])
         let activity = member.activity.as_deref().filter(|activity| activity.starts_with(WAITING))?;
         Some(Attention {
             who: Some(member.name.clone()),
+            has_screen: member.has_pane,
             since: member.activity_since,
             ..new(Reason::WaitsForUser, format!("{} is {activity}", member.name))
         })
@@ -196,7 +204,7 @@ pub(super) fn gather(look: &Pending, members: &[MemberView], tasks: &[TaskView])
 }
 
 fn new(reason: Reason, what: String) -> Attention {
-    Attention { reason, who: None, message: None, task: None, since: None, what }
+    Attention { reason, who: None, has_screen: false, message: None, task: None, since: None, what }
 }
 
 /// A lead that is off, for whom mail waits longer than a reader may take, while another member is there. Where nobody is,
@@ -348,5 +356,24 @@ mod tests {
             let about = (gone.who.as_deref(), gone.since, gone.remedy());
             assert_eq!(about, (Some("lead"), Some(Stamp::from_millis(60_000)), Remedy::ListPending));
         }
+    }
+
+    #[test]
+    fn a_screen_is_offered_only_of_those_that_have_one() {
+        let about = |reason, has_screen| Attention {
+            reason,
+            who: Some("bob".to_owned()),
+            has_screen,
+            message: None,
+            task: None,
+            since: None,
+            what: String::new(),
+        };
+        let bob = || "bob".to_owned();
+        for reason in [Reason::Stalled, Reason::WaitsForUser] {
+            assert_eq!(about(reason, true).remedy(), Remedy::Peek(bob()));
+            assert_eq!(about(reason, false).remedy(), Remedy::Why(bob()), "a session has no pane of ours");
+        }
+        assert_eq!(about(Reason::UnreadLong, false).remedy(), Remedy::Wake(bob()));
     }
 }

@@ -204,6 +204,7 @@ mod tests {
         let about = |who: Option<&str>, message: Option<&str>, task: Option<&str>| Attention {
             reason: Reason::Stalled,
             who: who.map(Into::into),
+            has_screen: true,
             message: message.map(Into::into),
             task: task.map(Into::into),
             since: None,

@@ -7,6 +7,7 @@ mod carrying;
 mod collecting;
 mod homes;
 mod names;
+mod peers;
 mod receipts;
 mod stopping;
 mod waiting;

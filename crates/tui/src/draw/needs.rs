@@ -87,6 +87,7 @@ fn remedy(remedy: &Remedy) -> String {
     match remedy {
         Remedy::Wake(_) => "w wake".to_owned(),
         Remedy::Peek(_) => "p peek".to_owned(),
+        Remedy::Why(_) => "atm status --why".to_owned(),
         Remedy::Track(_) => "Enter open".to_owned(),
         Remedy::ReleaseTask(_) => "R release".to_owned(),
         Remedy::ListPending => "atm pending".to_owned(),

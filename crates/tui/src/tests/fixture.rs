@@ -69,6 +69,7 @@ fn member(name: &str, state: Presence, color: &str, unread: usize) -> MemberView
         lead: name == "team-lead",
         machine: None,
         has_entry: true,
+        has_pane: true,
         activity: None,
         activity_since: None,
         since: Some(ago(42)),
@@ -176,6 +177,7 @@ pub(super) fn known() -> TeamKnown {
                 Attention {
                     reason: Reason::Stalled,
                     who: Some("bob".into()),
+                    has_screen: true,
                     message: None,
                     task: None,
                     since: Some(ago(42)),
@@ -184,6 +186,7 @@ pub(super) fn known() -> TeamKnown {
                 Attention {
                     reason: Reason::UnreadLong,
                     who: Some("bob".into()),
+                    has_screen: true,
                     message: Some(stuck.id.clone()),
                     task: None,
                     since: Some(stuck.timestamp),

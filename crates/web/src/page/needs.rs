@@ -193,6 +193,9 @@ fn resolve(team: &TeamName, remedy: &Remedy) -> Markup {
             &on(format!("task release {}", word(id))),
         ),
         Remedy::Peek(name) => html! { span.act hidden { (command(&on(format!("peek {}", word(name))))) } },
+        Remedy::Why(name) => {
+            html! { span.act hidden { (command(&on(format!("status {} --why", word(name))))) } }
+        }
         Remedy::Track(id) => {
             html! { span.act hidden { (command(&on(format!("track {}", word(&short(id)))))) } }
         }

@@ -40,11 +40,11 @@ fn is_whole((_, outcome): &Tried) -> bool {
 }
 
 impl Outcome {
-    /// Whether all mail arrived and was proved. A client that is killed may not have written what its model has: that has to
+    /// Whether all mail arrived once and was proved. A client that is killed may not have written what its model has: that has to
     /// wait unread then, and is proved in the state after it, in which the client goes on.
     fn is_whole(&self) -> bool {
         let may_wait = if self.is_killed { self.waiting } else { 0 };
-        self.arrived == self.sent && self.proved + may_wait == self.sent
+        self.arrived == self.sent && self.doubled == 0 && self.proved + may_wait == self.sent
     }
 }
 
@@ -138,6 +138,7 @@ mod tests {
             doubled: 0,
             time: Some(Duration::from_millis(340)),
         };
+        let twice = Outcome { doubled: 1, ..outcome(2, 0, false) };
         let row = |outcomes| Row { client: "Codex", version: "0.1".to_owned(), outcomes };
         let one = |outcome| row(Ok(vec![("idle", Ok(outcome))]));
         assert!(one(outcome(2, 0, false)).is_true());
@@ -145,6 +146,7 @@ mod tests {
         assert!(!one(outcome(1, 1, false)).is_true(), "it runs, and had it");
         assert!(one(outcome(0, 2, true)).is_true());
         assert!(!one(outcome(0, 1, true)).is_true(), "neither proved nor waiting");
+        assert!(!one(twice).is_true(), "told twice");
         let failed = row(Err(anyhow::anyhow!("no | client")));
         assert!(!failed.is_true());
         let partly = row(Ok(vec![("idle", Ok(outcome(2, 0, false))), ("busy", Err(anyhow::anyhow!("no")))]));

@@ -170,7 +170,7 @@ fn arrival<'a>(
         return None;
     }
     let transcript = conversation.filter(|path| path.is_absolute());
-    let (cwd, begins) = (context.cwd.as_path(), moment == Moment::Begins);
+    let (cwd, begins) = (context.cwd.as_path(), matches!(moment, Moment::Begins { .. }));
     let has_socket = socket().is_some();
     Some(Arrival { client, session, cwd, transcript, parent: u64::from(parent_id()), begins, has_socket })
 }

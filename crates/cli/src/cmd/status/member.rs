@@ -1,8 +1,10 @@
 //! `atm status NAME`: whether one member is there.
 
+use std::env;
+
 use atm_office::people::presence::{Judgement, PastPresence, PresenceView, Weight};
-use atm_office::sessions;
-use atm_wire::{Address, MemberName, TeamName};
+use atm_office::sessions::{self, Recipient};
+use atm_wire::{MemberName, TeamName};
 use serde::Serialize;
 
 use crate::cmd::members::state;
@@ -25,7 +27,7 @@ struct View<'a> {
 }
 
 /// Shows a member's state; with `why`, every piece of evidence and how much it counts; with `past`, the states before.
-pub(super) fn show(context: &mut Context, whom: Address, (why, past): (bool, bool)) -> Result<(), Failure> {
+pub(super) fn show(context: &mut Context, whom: Recipient, (why, past): (bool, bool)) -> Result<(), Failure> {
     let view = presence(context, whom)?;
     let history = past.then(|| history(context, &view)).transpose()?;
     let out = &mut context.out;
@@ -48,9 +50,13 @@ pub(super) fn show(context: &mut Context, whom: Address, (why, past): (bool, boo
     Ok(())
 }
 
-/// Of a member of the team that is meant; of a session, where no team was named and the team has nobody of that name.
-fn presence(context: &Context, whom: Address) -> Result<PresenceView, Failure> {
+/// Of a member of the team that is meant; of a session, where a folder was named, or no team and the team has nobody of that name.
+fn presence(context: &Context, whom: Recipient) -> Result<PresenceView, Failure> {
     let office = &context.office;
+    let whom = match whom.within(&context.cwd, env::home_dir().as_deref()) {
+        Recipient::Folder(folder) => return Ok(office.session_presence(&folder)?),
+        Recipient::Address(address) => address,
+    };
     if whom.team.as_ref().is_some_and(sessions::is_team) {
         return Ok(office.session_presence(whom.name.as_str())?);
     }

@@ -127,6 +127,7 @@ fn remedy(remedy: &Remedy, atm: &str) -> String {
     match remedy {
         Remedy::Wake(name) => format!("{atm} wake {}", word(name, "NAME")),
         Remedy::Peek(name) => format!("{atm} peek {}", word(name, "NAME")),
+        Remedy::Why(name) => format!("{atm} status {} --why", word(name, "NAME")),
         Remedy::Track(id) => format!("atm track {}", word(&ids::short(id), "ID")),
         Remedy::ReleaseTask(id) => format!("{atm} task release {}", word(id, "ID")),
         Remedy::ListPending => format!("{atm} pending"),

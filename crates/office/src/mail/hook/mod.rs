@@ -7,6 +7,7 @@
 //! an acknowledgment, by whichever front, and has not given it.
 
 mod pushed;
+mod resumed;
 mod unread;
 mod whose;
 mod withheld;
@@ -18,12 +19,13 @@ use atm_clients::claude::sessions::Activity;
 pub use atm_clients::hook::{HeldBy, Moment};
 use atm_store::mailbox::Turn;
 use atm_store::{Mailbox, Receipt, Seat, SessionNote};
-use atm_wire::{MemberName, Message, TeamName};
+use atm_wire::{MemberName, Message, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 
 use crate::error::OfficeError;
 use crate::mail::tag::is_tagged;
 use crate::office::Office;
+use crate::people::presence::asking;
 use crate::team::Team;
 use crate::view::{MessageView, Viewer};
 use unread::Unread;
@@ -119,9 +121,9 @@ pub(crate) struct Record {
     pub(crate) held: Vec<String>,
     /// Whether its last turn has ended.
     pub(crate) rests: bool,
-    /// Whether its client asked its user for a permission, and nothing came after it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) asks: bool,
+    /// When its client asked its user for a permission, if no hook was called after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) asked_at: Option<Stamp>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -143,9 +145,9 @@ impl Record {
     /// Whether there can be nothing to do: asked of two small files, before anything else is opened.
     fn is_idle(&self, moment: Moment, mailbox: &Mailbox) -> bool {
         let to_mark = moment != Moment::Works && !self.presented.is_empty();
-        moment != Moment::Begins
+        !matches!(moment, Moment::Begins { .. })
             && !to_mark
-            && !self.asks
+            && self.asked_at.is_none()
             && self.rests == matches!(moment, Moment::Stops { .. })
             && self.has_seen(mailbox)
     }
@@ -175,18 +177,18 @@ impl Team<'_> {
         let mailbox = self.known_mailbox(who)?;
         let note = SessionNote::of(&mailbox, session, &office.state);
         // Where a turn is on, or nobody is left to hear it, no hook of this client need wait to wake anybody.
-        if !matches!(moment, Moment::Begins | Moment::BeginsSilently | Moment::Stops { .. }) {
+        if !matches!(moment, Moment::Begins { .. } | Moment::Stops { .. }) {
             Seat::clear(&mailbox, &office.state);
         }
         if moment == Moment::Ends {
             note.remove()?;
             return Ok(Hooked::default());
         }
-        if moment == Moment::BeginsSilently {
-            return forget_presented(&mailbox, &note);
+        if let Moment::Begins { tells: false, remembers } = moment {
+            return self.begin_silently((who, session), &mailbox, &note, remembers);
         }
-        if moment == Moment::Asks {
-            return note_asking(&mailbox, &note);
+        if matches!(moment, Moment::Asks | Moment::Answered) {
+            return note_asking(&mailbox, &note, (moment == Moment::Asks).then(|| office.now()));
         }
         office.complete_for_hook(team, who);
         let last = Record::read(&note)?;
@@ -201,11 +203,11 @@ impl Team<'_> {
         let turn = mailbox.turn()?;
         // The previous holder of the lock may have presented it.
         let before = Record::read(&note)?;
-        let mut record = Record { asks: false, ..before.clone().unwrap_or_default() };
+        let mut record = Record { asked_at: None, ..before.clone().unwrap_or_default() };
         let signature = mailbox.settled_signature().map(|signature| signature.to_string());
         self.take_over_frames(who, session, &mailbox, &mut record)?;
-        if moment == Moment::Begins {
-            record.presented.clear();
+        if let Moment::Begins { remembers, .. } = moment {
+            record.presented = self.kept((who, session), &mailbox, &record.presented, remembers);
             note.forget_older(FORGOTTEN_AFTER);
         }
         let Unread { presented, mut new, left_out, owed, held, others } =
@@ -213,7 +215,7 @@ impl Team<'_> {
         let mut warnings = Vec::new();
         record.presented = presented.iter().map(receipt).collect();
         record.held = held;
-        if moment == Moment::Begins {
+        if matches!(moment, Moment::Begins { .. }) {
             // An earlier conversation was shown these.
             record.held.extend(owed.iter().map(receipt));
         }
@@ -295,20 +297,20 @@ impl Team<'_> {
 impl Office {
     /// Whether a conversation waits for its next turn, as far as its client's hooks tell.
     pub(crate) fn conversation_rests(&self, team: &TeamName, who: &MemberName, session: &str) -> bool {
-        self.hooked_activity(team, who, session) == Some(Activity::Idle)
+        self.hooked_activity(team, who, session, None) == Some(Activity::Idle)
     }
 
-    /// What a conversation does, as far as its client's hooks tell.
+    /// What a conversation does, as far as its client's hooks tell; it last went on at that time, if that is known.
     pub(crate) fn hooked_activity(
         &self,
         team: &TeamName,
         who: &MemberName,
         session: &str,
+        went_on: Option<Stamp>,
     ) -> Option<Activity> {
         let note = SessionNote::of(&self.mailbox(team, who), session, &self.state);
         let record = Record::read(&note).ok()??;
-        let idle = record.rests.then_some(Activity::Idle);
-        if record.asks { Some(Activity::waits_for_permission()) } else { idle }
+        asking(record.asked_at, went_on, self.now()).or(record.rests.then_some(Activity::Idle))
     }
 
     /// The receipts of all that is before a model, in any conversation of the mailbox's owner, and not marked as read.
@@ -341,20 +343,15 @@ impl Office {
     }
 }
 
-/// What was presented before may be lost to a conversation that is taken up again: it is new once more.
-fn forget_presented(mailbox: &Mailbox, note: &SessionNote) -> Result<Hooked, OfficeError> {
-    let _turn = mailbox.turn()?;
-    if let Some(record) = Record::read(note)? {
-        Record { held: record.held, ..Record::default() }.write(note)?;
-    }
-    Ok(Hooked::default())
-}
-
-/// The client asks for a permission: its user is needed, and the mail can wait.
-fn note_asking(mailbox: &Mailbox, note: &SessionNote) -> Result<Hooked, OfficeError> {
+/// The client asks for a permission: its user is needed, and the mail can wait. Or that was answered, and the turn goes on.
+fn note_asking(
+    mailbox: &Mailbox,
+    note: &SessionNote,
+    asked_at: Option<Stamp>,
+) -> Result<Hooked, OfficeError> {
     let _turn = mailbox.turn()?;
     let record = Record::read(note)?.unwrap_or_default();
-    Record { asks: true, rests: false, ..record }.write(note)?;
+    Record { asked_at, rests: false, ..record }.write(note)?;
     Ok(Hooked::default())
 }
 

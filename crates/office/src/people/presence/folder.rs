@@ -53,11 +53,14 @@ impl Office {
     }
 
     fn working(&self, team: &TeamName, member: &Member, live: &Live, registered: &[Registered]) -> Working {
-        let hooked = || self.hooked_activity(team, &MemberName::parse(&member.name).ok()?, &live.id);
+        let known = registered.iter().find(|known| known.session == live.id);
+        let hooked = || {
+            let name = MemberName::parse(&member.name).ok()?;
+            self.hooked_activity(team, &name, &live.id, known.and_then(Registered::went_on))
+        };
         let activity = live.activity.clone().or_else(hooked);
         let doing =
             activity.as_ref().map(|activity| format!(", {}", activity.describe())).unwrap_or_default();
-        let known = registered.iter().find(|known| known.session == live.id);
         let tells = known.and_then(|known| {
             judge(live.client.title(), &live.id, openness(live.client, known), Caller::Runs(live.pid))
         });

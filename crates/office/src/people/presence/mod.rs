@@ -4,6 +4,7 @@
 //! weighs them by strength and age. All that depends on somebody being there asks here; a send only where the
 //! configuration calls its recipient inactive, or does not know it.
 
+mod asking;
 mod folder;
 mod gather;
 mod own;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use crate::error::OfficeError;
 use crate::office::Office;
 
+pub(crate) use asking::{asking, went_on_at};
 pub(crate) use gather::{Surroundings, detail, ended, is_chore};
 
 pub(crate) use round::Judged;

@@ -11,6 +11,7 @@ use atm_clients::conversations::Openness;
 use atm_wire::team::Member;
 use atm_wire::{MemberName, Stamp, TeamName};
 
+use super::asking::went_on;
 use super::gather::Surroundings;
 use crate::office::Office;
 use crate::trail::transcript::Tie;
@@ -89,12 +90,13 @@ impl Office {
             None => Caller::Unknown,
         };
         let (is_running, pid, what) = judge(tie.client()?.title(), &tie.session, tie.openness(), caller)?;
+        let transcript = tie.transcript();
         let does = || {
             let name = MemberName::parse(&member.name).ok()?;
-            self.hooked_activity(team, &name, &tie.session)
+            self.hooked_activity(team, &name, &tie.session, went_on(transcript.as_ref()))
         };
-        let went_on = tie.transcript().map(|transcript| Stamp::from_millis(transcript.changed_at));
         let activity = if is_running { does() } else { None };
+        let went_on = transcript.map(|transcript| Stamp::from_millis(transcript.changed_at));
         Some(Tied { is_running, what, pid, activity, went_on })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use atm_clients::AgentClient;
-use atm_wire::{MemberName, TeamName};
+use atm_wire::{MachineName, MemberName, TeamName};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -40,7 +40,7 @@ pub enum PeerTarget {
 pub struct Peer {
     /// Whom mail for it goes to.
     pub to: PeerTarget,
-    /// What it is called in the list: who it is, in which client and where.
+    /// What it is called in the list: who it is, in which client or on which machine, and where.
     pub title: String,
     /// Its id, in the place of a session's: always the same for the same one.
     pub id: String,
@@ -55,23 +55,30 @@ pub(super) struct Candidate {
     /// What people call it: the member's name, or the folder's.
     pub(super) name: String,
     pub(super) client: Option<AgentClient>,
+    /// Its home, if that is another machine.
+    pub(super) machine: Option<MachineName>,
     pub(super) state: Presence,
     pub(super) folder: Option<PathBuf>,
 }
 
 impl Candidate {
-    /// Whether it runs in another client than Claude Code. Of whom nothing is known, or who is not there, is not shown in a list
-    /// of those who run: its mail would wait without anybody being told.
+    /// Whether it runs on another machine, in whichever client, or here in another client than Claude Code, which shows its own.
+    /// Of whom nothing is known, or who is not there, is not shown in a list of those who run: its mail would wait without
+    /// anybody being told.
     fn is_peer(&self) -> bool {
         let is_there = matches!(self.state, Presence::Online | Presence::Idle | Presence::Stalled);
-        is_there && self.client.is_some_and(|client| client != AgentClient::Claude)
+        let is_of_another_client = self.client.is_some_and(|client| client != AgentClient::Claude);
+        is_there && (self.machine.is_some() || is_of_another_client)
     }
 
     fn title(&self) -> String {
         let client = self.client.map_or("unknown", AgentClient::as_str);
-        match &self.to {
-            PeerTarget::Member { team, .. } => format!("{} ({client}, team {team})", self.name),
-            PeerTarget::Session { .. } => format!("{} ({client} session)", self.name),
+        match (&self.to, &self.machine) {
+            (PeerTarget::Member { team, .. }, Some(machine)) => {
+                format!("{} (machine {machine}, team {team})", self.name)
+            }
+            (PeerTarget::Member { team, .. }, None) => format!("{} ({client}, team {team})", self.name),
+            (PeerTarget::Session { .. }, _) => format!("{} ({client} session)", self.name),
         }
     }
 
@@ -128,13 +135,18 @@ mod tests {
 
     fn member(name: &str, team: &str, client: Option<AgentClient>, state: Presence) -> Candidate {
         let to = PeerTarget::Member { team: team.parse().unwrap(), name: name.parse().unwrap() };
-        Candidate { to, name: name.to_owned(), client, state, folder: None }
+        Candidate { to, name: name.to_owned(), client, machine: None, state, folder: None }
+    }
+
+    fn elsewhere(name: &str, machine: &str, state: Presence) -> Candidate {
+        Candidate { machine: Some(machine.parse().unwrap()), ..member(name, "shop", None, state) }
     }
 
     fn session(folder: &str, id: &str, client: AgentClient) -> Candidate {
         let to = PeerTarget::Session { folder: folder.into(), session: id.to_owned() };
         let name = folder.rsplit('/').next().unwrap_or_default().to_owned();
-        Candidate { to, name, client: Some(client), state: Presence::Online, folder: Some(folder.into()) }
+        let (state, folder) = (Presence::Online, Some(folder.into()));
+        Candidate { to, name, client: Some(client), machine: None, state, folder }
     }
 
     fn titles(candidates: &[Candidate]) -> Vec<String> {
@@ -142,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_other_clients_that_are_there_are_listed_under_names_that_say_what_they_are() {
+    fn those_of_other_clients_and_machines_that_are_there_are_listed_under_names_that_say_what_they_are() {
         use AgentClient::{Claude, Codex, Gemini, Opencode, Qwen};
         use Presence::{Idle, Offline, Online, Stalled, Unknown};
         assert_eq!(
@@ -158,12 +170,19 @@ mod tests {
                 member("mist", "shop", Some(Codex), Unknown),
                 session("/w/front", "0b7e1c52-1", Opencode),
                 session("/w/front", "1c1c1c52-2", Claude),
+                // Whichever client it has there: the list shows this machine's alone.
+                elsewhere("sam", "desk", Idle),
+                elsewhere("boss.desk", "desk", Online),
+                elsewhere("late", "desk", Offline),
+                elsewhere("dim", "desk", Unknown),
             ]),
             [
                 "ann (gemini, team shop)",
                 "bob (codex, team shop)",
+                "boss.desk (machine desk, team shop)",
                 "eve (qwen, team api)",
-                "front (opencode session)"
+                "front (opencode session)",
+                "sam (machine desk, team shop)"
             ]
         );
     }

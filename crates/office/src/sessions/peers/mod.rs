@@ -1,4 +1,5 @@
-//! Peers: members and sessions of other clients in Claude Code's own list of agents, reached by its own send tool.
+//! Peers: members and sessions of other clients, and members of other machines, in Claude Code's own list of agents, reached
+//! by its own send tool.
 //!
 //! `list` decides who is one, `receive` what a frame becomes, `left` what a dead daemon left behind. Listening and writing
 //! entries is the daemon's.
@@ -43,13 +44,15 @@ impl Office {
             let client = client_of(member, ties.of(&member.name).last());
             let Ok(checked) = member.checked_name() else { continue };
             // Whether it is there is asked only of those it matters for.
-            if client.is_none_or(|client| client == AgentClient::Claude) {
+            let is_here = member.machine.is_none();
+            if is_here && client.is_none_or(|client| client == AgentClient::Claude) {
                 continue;
             }
             found.push(Candidate {
                 name: checked.to_string(),
                 to: PeerTarget::Member { team: name.clone(), name: checked },
                 client,
+                machine: member.machine.clone(),
                 state: team.judge(member).state,
                 folder: member.cwd.as_ref().map(Into::into),
             });
@@ -64,6 +67,7 @@ impl Office {
         let candidate = |live: super::list::Live| Candidate {
             name: names.tail(&live.folder),
             client: Some(live.client),
+            machine: None,
             state: Presence::Online,
             folder: Some(live.folder.clone()),
             to: PeerTarget::Session { folder: live.folder, session: live.id },

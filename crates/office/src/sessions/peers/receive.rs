@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::list::{Peer, PeerTarget};
 use crate::error::OfficeError;
+use crate::mail::address::outside;
 use crate::mail::hook::Caller;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::Office;
@@ -66,6 +67,9 @@ impl Office {
             }
             Writer::Unknown { .. } => {
                 let team = self.team(&there)?;
+                if let (to, Some(machine)) = team.home_of(&letter.to.name) {
+                    return Err(outside(&there, &to, &machine));
+                }
                 let is_free = |name: &&&str| team.config().member(name).is_none();
                 let name = UNKNOWN.iter().find(is_free).unwrap_or(&UNKNOWN[1]);
                 let name = MemberName::parse(name)?;

@@ -1,6 +1,7 @@
 //! What a recipient's conversations gained, and what that proves.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -67,13 +68,17 @@ impl Office {
         (who, session): (&MemberName, &str),
         ids: &[&str],
     ) -> Result<(), OfficeError> {
+        self.prove_patiently(team, (who, session), ids, thread::sleep)
+    }
+
+    pub(crate) fn prove_patiently(
+        &self,
+        team: &TeamName,
+        (who, session): (&MemberName, &str),
+        ids: &[&str],
+        mut pause: impl FnMut(Duration),
+    ) -> Result<(), OfficeError> {
         let ties = self.ties(team);
-        let conversation = || {
-            if sessions::is_team(team) {
-                return self.transcript_of_session(&self.registered_session(session)?);
-            }
-            ties.of(who.as_str()).last()?.transcript()
-        };
         let is_expected = if sessions::is_team(team) {
             self.registered_session(session).is_some()
         } else {
@@ -86,18 +91,48 @@ impl Office {
         self.look_at_inbox(team, who, None)?;
         let inbox = self.inbox_key(team, who);
         for wait in LATE_BY {
-            thread::sleep(wait);
+            pause(wait);
             // In a first turn there may be no file yet.
-            let Some(transcript) = conversation() else { continue };
-            let transcripts = [transcript];
-            let gains = self.read_conversations(&inbox, &transcripts)?;
-            self.prove_seen(team, &inbox, &transcripts, gains)?;
+            let Some(transcript) = self.conversation_of(team, (who, session)) else { continue };
+            self.prove_in(team, &inbox, transcript)?;
             let open = self.books.with(|ledger| ledger.outlines(&inbox, Stage::Accepted, Stage::Seen))?;
             if !open.iter().any(|known| ids.contains(&known.id.as_str())) {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Looks once for mail in the conversation `session` of `who`'s client, which is taken up again; gives its file. A database is
+    /// none: it does not tell which of its sessions it was.
+    pub(crate) fn look_for_presented(
+        &self,
+        team: &TeamName,
+        (who, session): (&MemberName, &str),
+        ids: &[&str],
+    ) -> Result<Option<PathBuf>, OfficeError> {
+        let conversation = self.conversation_of(team, (who, session)).filter(Transcript::is_file);
+        let Some(transcript) = conversation.filter(|_| self.books.exist() && !ids.is_empty()) else {
+            return Ok(None);
+        };
+        self.look_at_inbox(team, who, None)?;
+        let path = transcript.path.clone();
+        self.prove_in(team, &self.inbox_key(team, who), transcript)?;
+        Ok(Some(path))
+    }
+
+    fn prove_in(&self, team: &TeamName, inbox: &InboxKey, transcript: Transcript) -> Result<(), OfficeError> {
+        let transcripts = [transcript];
+        let gains = self.read_conversations(inbox, &transcripts)?;
+        self.prove_seen(team, inbox, &transcripts, gains)
+    }
+
+    /// The conversation of a session, as it stands now: a folder's by what was noted of the session, a member's by its last tie.
+    fn conversation_of(&self, team: &TeamName, (who, session): (&MemberName, &str)) -> Option<Transcript> {
+        if sessions::is_team(team) {
+            return self.transcript_of_session(&self.registered_session(session)?);
+        }
+        self.ties(team).of(who.as_str()).last().filter(|tie| tie.session == session)?.transcript()
     }
 
     /// Records which open messages are in what the conversations gained. The inbox was looked at after they were read.

@@ -29,8 +29,16 @@ pub(crate) use find::{Conversations, listed};
 pub(crate) use remembered::Remembered;
 pub(crate) use ties::{Tie, Ties};
 
-/// How much of a conversation is read in one look; the rest is for the next.
-const AT_A_TIME: u64 = 256 << 20;
+/// How much of a conversation is held and read.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// The longest line that is read. The longest message is a tenth of it, and pictures are within it.
+    line: u64,
+    /// How much is read in one look; the rest is for the next. More than one line, so that every look comes further.
+    look: u64,
+}
+
+const BOUNDS: Bounds = Bounds { line: 64 << 20, look: 256 << 20 };
 /// How much of a conversation's end is searched for the last turn. Where a turn is longer than that, it is not known when
 /// it began.
 const LAST_TURN_WITHIN: u64 = 4 << 20;
@@ -121,7 +129,7 @@ impl Transcript {
     /// What it gained since `from`: the entries that may show mail. `copies` is a folder of ours for what has to be copied.
     pub(crate) fn read_since(&self, from: u64, copies: &Path) -> io::Result<Gained> {
         match self.profile().conversations.as_ref().map(|conversations| &conversations.format) {
-            Some(ConversationFormat::JsonLines { shown, .. }) => self.read_lines(from, *shown),
+            Some(ConversationFormat::JsonLines { shown, .. }) => self.read_lines(from, *shown, BOUNDS),
             Some(ConversationFormat::Database { shown_since }) => {
                 let session = self.session.as_deref().unwrap_or_default();
                 let since = from.saturating_sub(ROWS_ARE_LATE_MS);
@@ -132,25 +140,39 @@ impl Transcript {
         }
     }
 
-    /// The lines of a file. One that is not ended may still be growing.
-    fn read_lines(&self, from: u64, shown: fn(&str, bool) -> Option<Shown>) -> io::Result<Gained> {
+    /// The lines of a file. One that is not ended may still be growing; one that is too long proves nothing, and is passed over
+    /// without being held.
+    fn read_lines(
+        &self,
+        from: u64,
+        shown: fn(&str, bool) -> Option<Shown>,
+        bounds: Bounds,
+    ) -> io::Result<Gained> {
         let mut gained = Gained { shown: Vec::new(), end: if from > self.length { 0 } else { from } };
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(gained.end))?;
-        let mut reader = BufReader::with_capacity(1 << 16, file.take(AT_A_TIME));
+        let mut reader = BufReader::with_capacity(1 << 16, file.take(bounds.look));
         let is_inside = self.is_inside();
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line)? > 0 {
+        loop {
+            line.clear();
+            let read = reader.by_ref().take(bounds.line).read_until(b'\n', &mut line)? as u64;
             if line.last() != Some(&b'\n') {
-                break;
+                if read < bounds.line {
+                    break;
+                }
+                let length = read + reader.skip_until(b'\n')? as u64;
+                let (path, at) = (self.path.display(), gained.end);
+                tracing::warn!(%path, at, length, "a line of a conversation is too long, and proves nothing");
+                gained.end += length;
+                continue;
             }
             if SIGNS.iter().any(|sign| memmem::find(&line, sign).is_some()) {
                 let shown = shown(&String::from_utf8_lossy(&line), is_inside);
                 let place = |shown| Shown { position: gained.end, cursor: gained.end, ..shown };
                 gained.shown.extend(shown.map(place));
             }
-            gained.end += line.len() as u64;
-            line.clear();
+            gained.end += read;
         }
         Ok(gained)
     }
@@ -271,6 +293,36 @@ mod tests {
             2,
             "it is another file"
         );
+    }
+
+    /// Such a line was read again and again, and nothing behind it.
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_and_what_follows_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let mail = |text: &str| {
+            let content = format!("<teammate-message teammate_id=\\\"a\\\">\\n{text}\\n</teammate-message>");
+            format!(r#"{{"type":"user","message":{{"content":"{content}"}}}}"#)
+        };
+        let shown = atm_clients::claude::transcript::shown;
+        let (one, two) = (mail("one"), mail("two"));
+        let bounds = Bounds { line: 200, look: 500 };
+        // Within a look, as long as one, and longer than several.
+        for length in [200, 300, 499, 500, 501, 1_700] {
+            let long = mail(&"x".repeat(length - mail("").len()));
+            assert_eq!(long.len(), length);
+            let text = format!("{one}\n{long}\n{two}\n");
+            fs::write(&path, &text).unwrap();
+            let transcript = Transcript::at(&path).unwrap();
+            let (mut from, mut positions) = (0, Vec::new());
+            for _ in 0..10 {
+                let gained = transcript.read_lines(from, shown, bounds).unwrap();
+                positions.extend(gained.shown.iter().map(|shown| shown.position));
+                from = gained.end;
+            }
+            let second = (one.len() + 1 + long.len() + 1) as u64;
+            assert_eq!((positions, from), (vec![0, second], text.len() as u64), "{length}");
+        }
     }
 
     /// An answer has an entry for each of its parts, and what a quick tool gave back may stand between them: the model was not

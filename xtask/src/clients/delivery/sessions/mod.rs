@@ -24,7 +24,7 @@ pub(in crate::clients) struct SessionChoice {
     /// This version of Claude Code only (repeatable)
     #[arg(long, value_name = "VERSION")]
     session_version: Vec<String>,
-    /// This state only (repeatable): idle, busy, dialog, bypass, cleared, killed, resumed, burst
+    /// This state only (repeatable): idle, busy, dialog, bypass, cleared, stop, killed, burst
     #[arg(long, value_name = "STATE", requires = "sessions")]
     session_state: Vec<String>,
 }

@@ -39,6 +39,8 @@ pub(super) struct Manner {
     pub(super) asks: bool,
     /// It bypasses permissions.
     pub(super) bypasses: bool,
+    /// Its user took our server out again.
+    pub(super) hooks_alone: bool,
 }
 
 pub(super) struct Scene {
@@ -66,6 +68,9 @@ impl Scene {
         let model = ScriptedModel::start(&home.file("work"))?;
         prepare(&home, start.version, manner)?;
         home::run(home.command("atm").args(["install", "claude", "--json"]))?;
+        if manner.hooks_alone {
+            home::run(home.command("claude").args(["mcp", "remove", "atm", "--scope", "user"]))?;
+        }
         let mut variables = vec![
             ("HOME", home.folder().into()),
             ("PATH", repo::path_with([start.atm, start.programs])?),
@@ -152,6 +157,20 @@ impl Scene {
         std::thread::sleep(SETTLES);
         outcome.doubled = sent.iter().filter(|message| self.shown(&message.text) > 1).count();
         Ok(outcome)
+    }
+
+    /// Whether the session has a socket, by its client's registry.
+    pub(super) fn has_socket(&self) -> Result<bool> {
+        let mut has_socket = false;
+        for entry in fs::read_dir(self.home.file(".claude/sessions"))? {
+            let path = entry?.path();
+            // The registry alone: what lies beside it is not ours to read.
+            if path.extension().is_some_and(|extension| extension == "json") {
+                let entry: Value = serde_json::from_str(&fs::read_to_string(path)?).unwrap_or_default();
+                has_socket |= entry["messagingSocketPath"].is_string();
+            }
+        }
+        Ok(has_socket)
     }
 
     /// Whether the session handed our server a socket to push into.

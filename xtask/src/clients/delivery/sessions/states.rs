@@ -23,12 +23,13 @@ pub(super) struct State {
     pub(super) run: fn(&Start<'_>) -> Result<Outcome>,
 }
 
-pub(super) const ALL: [State; 7] = [
+pub(super) const ALL: [State; 8] = [
     State { name: "idle", title: "idle", run: idle },
     State { name: "busy", title: "busy, in a tool", run: busy },
     State { name: "dialog", title: "permission dialog open", run: dialog },
     State { name: "bypass", title: "bypasses permissions, idle", run: bypass },
     State { name: "cleared", title: "after `/clear`", run: cleared },
+    State { name: "stop", title: "hooks alone: in the last answer of a turn", run: stop },
     State { name: "killed", title: "killed with mail waiting, then resumed", run: killed },
     State { name: "burst", title: "1,000 in bursts of 100", run: burst::run },
 ];
@@ -120,6 +121,25 @@ fn cleared(start: &Start<'_>) -> Result<Outcome> {
     // The client has another conversation at once; its registry says so a moment later.
     std::thread::sleep(PUSHED);
     idle_in(&scene, "cleared")
+}
+
+/// No server of ours runs: what comes when no tool follows any more is pushed by the hook of the turn's end.
+fn stop(start: &Start<'_>) -> Result<Outcome> {
+    let scene = Scene::start(start, Manner { hooks_alone: true, ..Manner::default() })?;
+    ensure!(!scene.pushes(), "a server of ours runs");
+    scene.terminal.enter("Please think: [hold 1]")?;
+    wait_for("the model holds its answer back", SOON, || Ok(scene.model.is_holding(1)))?;
+    let sent = send_each(&scene, "stop", 3)?;
+    let released = Instant::now();
+    scene.model.release(1)?;
+    if !scene.has_socket()? {
+        scene.await_rest()?;
+        let from = let_in(&scene)?;
+        return accounted(&scene, &sent, from);
+    }
+    let mut outcome = accounted(&scene, &sent, Some(released))?;
+    outcome.note = "pushed by the hook of the turn's end, from the last answer on";
+    Ok(outcome)
 }
 
 /// The client dies with mail in its queue and is started again: what it lost comes in the resumed conversation.

@@ -335,7 +335,12 @@ fn what_a_dead_process_pushed_is_settled_when_the_conversation_is_taken_up_again
     scene.shows(SESSION, "f1");
     let begins = Arrival { begins: true, has_socket: true, ..arrival(&shop, SESSION) };
     assert!(
-        scene.office.hook_session(&begins, HookMoment::Begins).unwrap().handover.is_none(),
+        scene
+            .office
+            .hook_session(&begins, HookMoment::Begins { tells: true, remembers: false })
+            .unwrap()
+            .handover
+            .is_none(),
         "push has it"
     );
     assert_eq!(scene.stage(&ids[0]), Stage::Seen);
