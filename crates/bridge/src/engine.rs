@@ -265,6 +265,7 @@ impl<L: Local> Engine<L> {
             from: letter.from,
             from_lead: letter.from_lead,
             after: due.after,
+            home: letter.home,
             letter: letter.letter,
         });
         let ticket = Ticket::Letter { n: due.n, attempt: due.attempt };

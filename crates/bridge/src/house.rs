@@ -1,9 +1,12 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod moves;
+mod placement;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use atm_office::machines::{self, Evidence, Incoming, RemoteMember, Stage};
+use atm_office::machines::{self, Evidence, Incoming, Stage};
 use atm_office::{Office, OfficeError};
 use atm_wire::{Stamp, TeamName};
 use serde::{Deserialize, Serialize};
@@ -11,6 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::envelope::{Failure, SharedMember, SharedTeam};
 use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use crate::name::Machine;
+use crate::protocol::homes::{Homes, MemberKey};
+
+/// Every machine has its own: it has no home.
+const USER: &str = "user";
 
 /// A team of this machine, and the name under which the realm knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +65,9 @@ pub struct Neighbour {
     pub is_present: bool,
     /// When it was heard from.
     pub seen_at: Stamp,
+    /// When it said so, by its own clock.
+    #[serde(default)]
+    pub said_at: Option<Stamp>,
 }
 
 /// This machine's office, for the engine.
@@ -68,13 +78,29 @@ pub struct House {
     origin: String,
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
+    pub(crate) me: Machine,
+    pub(crate) homes: Homes,
+    /// The ordinary members that are here.
+    pub(crate) own: BTreeSet<MemberKey>,
+    /// Members whose lead was told that another machine holds their names.
+    pub(crate) told: HashSet<(MemberKey, Machine, u64)>,
 }
 
 impl House {
-    /// Over this office.
-    pub fn new(office: Office, shares: Vec<Share>) -> Result<Self, OfficeError> {
+    /// Over this office, on a machine of this name.
+    pub fn new(office: Office, shares: Vec<Share>, me: Machine) -> Result<Self, OfficeError> {
         let origin = office.machines().identity()?.origin;
-        Ok(Self { office, shares, origin, as_lead: HashSet::new(), leads: HashMap::new() })
+        Ok(Self {
+            office,
+            shares,
+            origin,
+            as_lead: HashSet::new(),
+            leads: HashMap::new(),
+            me,
+            homes: Homes::default(),
+            own: BTreeSet::new(),
+            told: HashSet::new(),
+        })
     }
 
     /// The epoch of the log.
@@ -109,6 +135,7 @@ impl House {
     /// The teams that are shared, with the members that are at home here.
     pub fn shared(&mut self) -> Result<Vec<SharedTeam>, OfficeError> {
         let mut teams = Vec::new();
+        self.own.clear();
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
@@ -116,49 +143,48 @@ impl House {
             let members = self.office.machines().local_members(local)?;
             let leads = members.iter().filter(|member| member.is_lead).map(|member| member.name.clone());
             self.leads.insert(local.clone(), leads.collect());
-            let members = members.into_iter().map(|member| SharedMember {
-                name: member.name,
-                lead: member.is_lead,
-                state: member.state,
-            });
-            teams.push(SharedTeam { name: shared.clone(), members: members.collect() });
+            let mut announced = Vec::new();
+            for member in members {
+                let key = MemberKey { team: shared.clone(), name: member.name.clone() };
+                let is_ordinary = !member.is_lead && member.name != USER;
+                let epoch = self.homes.epoch_at(&key, &self.me).filter(|_| is_ordinary);
+                if is_ordinary {
+                    self.own.insert(key);
+                }
+                let (name, lead, state) = (member.name, member.is_lead, member.state);
+                announced.push(SharedMember { name, lead, state, epoch });
+            }
+            teams.push(SharedTeam { name: shared.clone(), members: announced });
         }
         Ok(teams)
     }
 
     /// Makes the members of other machines known here; says whether that changed anything.
     pub fn place(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Result<bool, OfficeError> {
-        let mut has_changed = false;
+        // A move that cannot be done now is done the next time, and keeps nobody else away.
+        let settled = self.settle_moves();
+        let mut has_changed = *settled.as_ref().unwrap_or(&true);
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
             }
-            let mut remote = Vec::new();
-            for (machine, neighbour) in neighbours {
-                let teams = neighbour.teams.iter().filter(|team| &team.name == shared);
-                for member in teams.flat_map(|team| &team.members) {
-                    let state =
-                        if neighbour.is_present { member.state.clone() } else { "offline".to_owned() };
-                    remote.push(RemoteMember {
-                        name: member.name.clone(),
-                        machine: machine.clone(),
-                        is_lead: member.lead,
-                        state,
-                        seen_at: Some(neighbour.seen_at),
-                    });
-                }
-            }
+            let remote = placement::members_of(shared, &self.me, &self.homes, neighbours);
             let placed = self.office.machines().set_members(local, &remote)?;
             has_changed |= !placed.added.is_empty() || !placed.removed.is_empty();
         }
-        Ok(has_changed)
+        settled.map(|_| has_changed)
+    }
+
+    /// This machine's office.
+    pub(crate) fn office(&self) -> &Office {
+        &self.office
     }
 
     fn share_of_local(&self, team: &TeamName) -> Option<&Share> {
         self.shares.iter().find(|share| &share.local == team)
     }
 
-    fn share_of(&self, shared: &str) -> Option<&Share> {
+    pub(crate) fn share_of(&self, shared: &str) -> Option<&Share> {
         self.shares.iter().find(|share| share.shared == shared)
     }
 
@@ -210,7 +236,9 @@ impl Local for House {
             after = last.n;
             for letter in page {
                 let Some(share) = self.share_of_local(&letter.team) else { continue };
+                let key = MemberKey { team: share.shared.clone(), name: letter.to.clone() };
                 found.push(Outgoing {
+                    home: self.homes.address(&key, &letter.machine),
                     n: u64::try_from(letter.n).unwrap_or(0),
                     id: letter.id,
                     team: share.shared.clone(),
@@ -236,6 +264,11 @@ impl Local for House {
                 answers.push(Some(self.refuse(from, letter, why)));
                 continue;
             };
+            let key = MemberKey { team: letter.team.clone(), name: letter.to.clone() };
+            if !self.homes.admits(&key, &self.me, letter.home) {
+                answers.push(Some(Ok(TakenIn::NotHome)));
+                continue;
+            }
             incoming.push(Incoming {
                 team: share.local.clone(),
                 to: letter.to.clone(),

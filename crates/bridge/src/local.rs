@@ -22,6 +22,8 @@ pub struct Outgoing {
     pub from: String,
     /// Whether the sender leads its team here.
     pub from_lead: bool,
+    /// The epoch of the recipient's home, once it has moved.
+    pub home: Option<u64>,
     /// Everything that is needed to write it there: opaque.
     pub letter: String,
 }
@@ -56,6 +58,9 @@ pub struct Letter {
     /// The letter before this one, if the recipient's machine had not confirmed that one when this was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
+    /// The epoch of the recipient's home that it is addressed to; none before its first move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<u64>,
     /// Everything that is needed to write it: opaque.
     pub letter: String,
 }

@@ -62,6 +62,8 @@ impl<L: Local> Engine<L> {
                 }
                 Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
                 Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
+                // Homes are claimed in their bucket, where one machine at a time can.
+                Body::Home(_) => {}
             }
         }
         self.offer(&mut run, &mut verdicts, &mut posts, now);

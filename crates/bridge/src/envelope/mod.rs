@@ -62,6 +62,8 @@ pub enum Body {
     Failed(Vec<Failure>),
     /// The machine is there, and who its members are.
     Presence(Presence),
+    /// A member is at home on the machine.
+    Home(Home),
 }
 
 impl Body {
@@ -74,6 +76,7 @@ impl Body {
             Self::Applied(_) => "applied",
             Self::Failed(_) => "failed",
             Self::Presence(_) => "presence",
+            Self::Home(_) => "home",
         }
     }
 }
@@ -136,4 +139,21 @@ pub struct SharedMember {
     pub lead: bool,
     /// Its state: `online`, `idle`, `stalled`, `offline` or `unknown`.
     pub state: String,
+    /// The epoch of its home there; none where it is not claimed, or claimed by another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+}
+
+/// That a member is at home on the machine that says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Home {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The member.
+    pub name: String,
+    /// The epoch of its home.
+    pub epoch: u64,
+    /// Where it was at home before.
+    pub former: Vec<Machine>,
 }

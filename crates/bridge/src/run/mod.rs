@@ -6,8 +6,10 @@
 //! | `intake` | what arrives → engine → acknowledgment |
 //! | `publisher` | what the engine posts → server → engine |
 //! | `presence` | heartbeats, announcements, what other machines say |
+//! | `homes` | the bucket of members' homes |
 //! | [`status`] | what the bridge says of itself |
 
+pub mod homes;
 mod intake;
 mod presence;
 mod publisher;
@@ -106,6 +108,7 @@ pub async fn run(
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
+        tokio::spawn(homes::listen(shared.clone())),
     ];
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

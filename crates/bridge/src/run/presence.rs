@@ -64,5 +64,5 @@ fn hear(shared: &Shared, entry: &Entry, stays: bool, latest: &mut BTreeMap<Machi
         return;
     }
     latest.insert(from.clone(), at);
-    shared.engine.send(Input::Heard(from, Box::new(presence), !stays));
+    shared.engine.send(Input::Heard(from, Box::new(presence), at, !stays));
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::worker::{Input, Output, announcement, presence};
-use super::{Shared, now};
+use super::{Shared, homes, now};
 use crate::engine::{Post, Ticket};
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Envelope, SharedTeam};
@@ -42,6 +42,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                         answers.extend(publish(&shared, post).await);
                     }
                 }
+                Some(Output::Homes(puts)) => drop(tokio::spawn(homes::put(shared.clone(), puts))),
                 Some(Output::Teams(changed)) => {
                     teams = Some(changed);
                     next_beat = Instant::now();
@@ -111,7 +112,11 @@ async fn publish(shared: &Shared, post: Post) -> Option<Answer> {
 fn message_id(envelope: &Envelope, ticket: &Ticket) -> Option<String> {
     let (from, epoch) = (&envelope.header.from, &envelope.header.epoch);
     match ticket {
-        Ticket::Letter { n, attempt } => Some(format!("{from}-{epoch}-{n}-{attempt}")),
+        // With its machine: one that was sent on begins anew there.
+        Ticket::Letter { n, attempt } => {
+            let to = envelope.header.to.as_ref()?;
+            Some(format!("{from}-{epoch}-{to}-{n}-{attempt}"))
+        }
         Ticket::Receipts { to, upto, attempt } => {
             Some(format!("{from}-{epoch}-r-{to}-{}-{attempt}", subject::token(upto)))
         }

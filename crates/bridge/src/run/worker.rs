@@ -1,5 +1,7 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
+mod claiming;
+
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -9,6 +11,7 @@ use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
+use super::homes::News;
 use super::now;
 use super::status::Status;
 use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
@@ -17,6 +20,7 @@ use crate::files::Files;
 use crate::house::{House, Neighbour};
 use crate::name::Machine;
 use crate::nats::setup::PRESENCE_AGE;
+use crate::protocol::homes::{self, Homes, Put};
 use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 
@@ -47,8 +51,10 @@ pub enum Input {
     Stream(Option<StreamView>),
     /// The connection came or went.
     Connected(bool),
-    /// Another machine announced itself; whether that is a heartbeat.
-    Heard(Machine, Box<Presence>, bool),
+    /// Another machine announced itself; when, by its clock; whether that is a heartbeat.
+    Heard(Machine, Box<Presence>, Stamp, bool),
+    /// The bucket of homes.
+    Homes(News),
     /// The last word of every machine was heard.
     HeardAll,
     /// An envelope was refused before its content was read: why, and who sent it.
@@ -81,6 +87,8 @@ pub enum Output {
     Posts(Vec<Post>),
     /// What this machine shares has changed.
     Teams(Vec<SharedTeam>),
+    /// Homes of members, to be claimed.
+    Homes(Vec<Put>),
 }
 
 /// Where inputs go.
@@ -123,6 +131,8 @@ pub struct Worker {
 struct Saved {
     engine: Memory,
     neighbours: BTreeMap<Machine, Neighbour>,
+    #[serde(default)]
+    homes: homes::Memory,
 }
 
 /// When each thing is done next.
@@ -144,6 +154,8 @@ impl Worker {
         status: Status,
     ) -> Self {
         let saved = load(&files);
+        let mut house = house;
+        house.set_homes(Homes::remembering(saved.homes.clone()));
         let start = Instant::now();
         Self {
             engine: Engine::new(me, house, saved.engine.clone()),
@@ -212,7 +224,8 @@ impl Worker {
                     self.engine.set_stream(None);
                 }
             }
-            Input::Heard(machine, presence, is_live) => self.hear(machine, *presence, is_live),
+            Input::Heard(machine, presence, at, is_live) => self.hear(machine, *presence, at, is_live),
+            Input::Homes(news) => self.hear_of_homes(news),
             Input::HeardAll => {
                 self.knows_all = true;
                 self.places_again = true;
@@ -241,7 +254,7 @@ impl Worker {
         self.places_again = true;
     }
 
-    fn hear(&mut self, machine: Machine, presence: Presence, is_live: bool) {
+    fn hear(&mut self, machine: Machine, presence: Presence, at: Stamp, is_live: bool) {
         self.engine.heard_from(&machine, presence.passed, now());
         let known = self.neighbours.get(&machine);
         let was_present = known.is_some_and(|known| known.is_present);
@@ -250,7 +263,8 @@ impl Worker {
         let has_changed =
             known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
         self.places_again |= has_changed;
-        self.neighbours.insert(machine, Neighbour { teams: presence.teams, is_present, seen_at });
+        let said_at = known.and_then(|known| known.said_at).max(Some(at));
+        self.neighbours.insert(machine, Neighbour { teams: presence.teams, is_present, seen_at, said_at });
     }
 
     /// What happens by the clock: clients' files, who is at home, who is away.
@@ -277,10 +291,14 @@ impl Worker {
         if self.knows_all && (is_time || self.places_again) {
             self.places_again = false;
             match self.engine.local().place(&self.neighbours) {
-                Ok(true) => self.engine.list_again(),
+                Ok(true) => {
+                    self.engine.list_again();
+                    self.due.members = start;
+                }
                 Ok(false) => {}
                 Err(error) => self.status.set_trouble(&error.to_string(), now()),
             }
+            self.claim_homes();
         }
     }
 
@@ -327,9 +345,12 @@ impl Worker {
         for neighbour in neighbours.values_mut() {
             // A heartbeat alone is nothing to remember.
             neighbour.is_present = false;
-            neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
+            let to_the_minute = |at: Stamp| Stamp::from_millis(at.as_millis() / 60_000 * 60_000);
+            neighbour.seen_at = to_the_minute(neighbour.seen_at);
+            neighbour.said_at = neighbour.said_at.map(to_the_minute);
         }
-        let saved = Saved { engine: self.engine.to_remember(), neighbours };
+        let homes = self.engine.local().homes().to_remember();
+        let saved = Saved { engine: self.engine.to_remember(), neighbours, homes };
         if saved != self.saved {
             // Strings, numbers and lists: that cannot fail.
             let text = serde_json::to_string(&saved).unwrap_or_default();
@@ -345,6 +366,11 @@ impl Worker {
         self.status.set_machines(&self.neighbours);
         self.status.save(&self.files);
     }
+}
+
+/// The homes that the bridge of this machine remembers.
+pub fn remembered_homes(files: &Files) -> Homes {
+    Homes::remembering(load(files).homes)
 }
 
 /// What the last bridge remembered; nothing if it cannot be read, which costs time and traffic alone.

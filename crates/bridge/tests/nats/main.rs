@@ -3,6 +3,7 @@
 
 mod commands;
 mod crossing;
+mod moving;
 mod permissions;
 mod refused;
 mod server;

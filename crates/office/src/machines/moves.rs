@@ -92,6 +92,11 @@ impl Machines<'_> {
         Ok(())
     }
 
+    /// Whether a team here has a member of this name, of whichever machine.
+    pub fn has_member(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
+        Ok(self.office.folder(team)?.load()?.member(name.as_str()).is_some())
+    }
+
     /// Tells the lead here, once, that a member of its machine has a name that another machine holds.
     pub fn tell_refused(
         &self,

@@ -53,6 +53,7 @@ impl Ledger {
             machine: machine.clone(),
             from: "ann".into(),
             from_lead: false,
+            home: None,
             letter: "{}".into(),
         };
         self.sent.insert(self.next, Sent { letter, stages: BTreeSet::new(), recalled: false });

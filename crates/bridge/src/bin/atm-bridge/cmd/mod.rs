@@ -8,6 +8,7 @@ mod key;
 mod machines;
 mod run;
 mod status;
+mod take;
 mod trust;
 
 use crate::context::Context;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Key(key::Key),
     Trust(trust::Trust),
     Machines(machines::Machines),
+    Take(take::Take),
     Dead(dead::Dead),
 }
 
@@ -35,6 +37,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
         Command::Key(key) => key.run(context),
         Command::Trust(trust) => trust.run(context),
         Command::Machines(_) => machines::Machines::run(context),
+        Command::Take(take) => block_on(take.run(context)),
         Command::Dead(dead) => block_on(dead.run(context)),
     }
 }

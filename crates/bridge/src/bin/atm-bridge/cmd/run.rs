@@ -58,7 +58,7 @@ impl Run {
         let (key, trusted) = (context.key()?, context.trust()?);
         let teams = shares.iter().map(|share| format!("{}={}", share.local, share.shared)).collect();
         let nats = without_password(&server.servers.join(","));
-        let house = House::new(office, shares)?;
+        let house = House::new(office, shares, machine.clone())?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
         let (engine, inputs) = Handle::new();
