@@ -162,7 +162,7 @@ impl House {
     /// Makes the members of other machines known here; says whether that changed anything.
     pub fn place(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Result<bool, OfficeError> {
         // A move that cannot be done now is done the next time, and keeps nobody else away.
-        let settled = self.settle_moves();
+        let settled = self.settle_moves(neighbours);
         let mut has_changed = *settled.as_ref().unwrap_or(&true);
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
@@ -199,12 +199,16 @@ impl House {
         receipts.iter().filter_map(|receipt| self.export(receipt)).collect()
     }
 
-    /// A receipt of another machine for the office. What is about a team that is not shared here is passed over.
-    fn import(&self, receipt: &Receipt) -> Option<machines::Receipt> {
+    /// A receipt of another machine for the office. What is about a team that is not shared here is passed over, and so is what
+    /// stood in a member's file during an earlier stay there: it left with the member.
+    fn import(&self, from: &Machine, receipt: &Receipt) -> Option<machines::Receipt> {
         let share = self.share_of(&receipt.team)?;
         let mut own: machines::Receipt = serde_json::from_str(&receipt.record).ok()?;
         own.team = share.local.clone();
-        (own.id == receipt.id).then_some(own)
+        let key = MemberKey { team: receipt.team.clone(), name: own.to.clone() };
+        let stay = self.homes.home_of(&key).filter(|claim| claim.machine == *from && claim.epoch > 1);
+        let is_past = own.stage < Stage::Taken && stay.is_some_and(|stay| own.at < stay.at);
+        (own.id == receipt.id && !is_past).then_some(own)
     }
 
     /// The receipt of a letter that is refused before the office sees it.
@@ -237,6 +241,10 @@ impl Local for House {
             for letter in page {
                 let Some(share) = self.share_of_local(&letter.team) else { continue };
                 let key = MemberKey { team: share.shared.clone(), name: letter.to.clone() };
+                // Before its move is done here, letters would overtake those that are sent on.
+                if !self.homes.is_settled(&key) {
+                    continue;
+                }
                 found.push(Outgoing {
                     home: self.homes.address(&key, &letter.machine),
                     n: u64::try_from(letter.n).unwrap_or(0),
@@ -287,14 +295,21 @@ impl Local for House {
 
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
         let Some(share) = self.share_of(&letter.team) else { return Ok(true) };
+        let key = MemberKey { team: letter.team.clone(), name: letter.to.clone() };
+        if !self.homes.admits(&key, &self.me, letter.home) {
+            return Ok(true);
+        }
         let asked = [(share.local.clone(), letter.to.clone(), letter.id.clone())];
         let known = self.office.machines().known(&asked).map_err(transient)?;
         Ok(known.first().copied().unwrap_or(false))
     }
 
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError> {
-        let receipts: Vec<_> = receipts.iter().filter_map(|receipt| self.import(receipt)).collect();
-        self.office.machines().confirm(from, &receipts).map(drop).map_err(transient)
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError> {
+        let imported: Vec<_> = receipts.iter().map(|receipt| self.import(from, receipt)).collect();
+        let counts = imported.iter().map(Option::is_some).collect();
+        let receipts: Vec<_> = imported.into_iter().flatten().collect();
+        self.office.machines().confirm(from, &receipts).map_err(transient)?;
+        Ok(counts)
     }
 
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {

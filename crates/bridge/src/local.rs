@@ -95,11 +95,11 @@ pub trait Local {
     /// Offers letters of one machine to the ledger; one answer for each, in order.
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>>;
 
-    /// Whether the ledger has answered for this letter before, without taking it in.
+    /// Whether the ledger has answered for this letter before, or its recipient is not at home here; without taking it in.
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError>;
 
-    /// Records what `from` said about mail that is addressed to it. Idempotent, in any order.
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError>;
+    /// Records what `from` said about mail that is addressed to it; says of each whether it counts. Idempotent, in any order.
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError>;
 
     /// Records that `from` can never take this letter in, if it is addressed to `from`; its id may be empty, where it could
     /// not be read there. Idempotent.

@@ -79,7 +79,13 @@ impl<L: Local> Engine<L> {
         posts: &mut Vec<Post>,
         now: Stamp,
     ) {
-        match self.intake.decide(&arrival) {
+        let mut decision = self.intake.decide(&arrival);
+        if matches!(decision, Decision::Repeat | Decision::Former) {
+            // The ledger may know it from this very batch, or may have refused to take in what it was passed by.
+            self.offer(run, verdicts, posts, now);
+            decision = self.intake.decide(&arrival);
+        }
+        match decision {
             Decision::Take => {
                 let mut next = Some((Some(place), arrival));
                 while let Some((place, arrival)) = next {
@@ -89,11 +95,7 @@ impl<L: Local> Engine<L> {
                 }
             }
             Decision::Hold => self.tally.held += 1,
-            Decision::Repeat | Decision::Former => {
-                // The ledger may know it from this very batch.
-                self.offer(run, verdicts, posts, now);
-                verdicts[place] = self.repeat(&arrival, posts, now);
-            }
+            Decision::Repeat | Decision::Former => verdicts[place] = self.repeat(&arrival, posts, now),
         }
     }
 
@@ -179,12 +181,13 @@ impl<L: Local> Engine<L> {
     }
 
     fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Verdict {
-        if let Err(error) = self.local.confirm(from, receipts) {
-            return verdict_of(error);
-        }
+        let counts = match self.local.confirm(from, receipts) {
+            Ok(counts) => counts,
+            Err(error) => return verdict_of(error),
+        };
         self.tally.receipts += receipts.len() as u64;
         let before = self.outbox.len();
-        for receipt in receipts {
+        for (receipt, _) in receipts.iter().zip(counts).filter(|(_, counts)| *counts) {
             self.outbox.confirmed(from, &receipt.id);
         }
         self.tally.confirmed += (before - self.outbox.len()) as u64;

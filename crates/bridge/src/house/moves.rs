@@ -32,9 +32,12 @@ impl House {
     }
 
     /// Moves mail, and members that have left, as the homes are now; says whether that changed anything.
-    pub(super) fn settle_moves(&mut self) -> Result<bool, OfficeError> {
+    pub(super) fn settle_moves(
+        &mut self,
+        neighbours: &BTreeMap<Machine, Neighbour>,
+    ) -> Result<bool, OfficeError> {
         let mut has_changed = false;
-        for Moved { key, claim } in self.homes.unsettled() {
+        for Moved { key, claim } in self.homes.moves(&self.me, &self.own, neighbours) {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             if !self.office().has_team(&local) {
                 continue;

@@ -39,6 +39,11 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether it is the same stay of the member, on the same machine.
+    pub fn is_stay_of(&self, other: &Self) -> bool {
+        (self.epoch, &self.machine) == (other.epoch, &other.machine)
+    }
+
     /// Whether it counts rather than another one. Two of one epoch are of buckets that were lost: every machine decides the same.
     pub fn beats(&self, other: &Self) -> bool {
         (self.epoch, &self.machine) > (other.epoch, &other.machine)
@@ -146,8 +151,13 @@ impl Homes {
         if known.is_some_and(|known| !claim.beats(&known.claim)) {
             return false;
         }
-        // Nothing has to be moved for a first claim, nor for one of the machine that had it.
-        let settled = if claim.epoch == 1 { 1 } else { known.map_or(0, |known| known.settled) };
+        // Nothing has to be moved for a first claim. But a bucket that was lost may have had another first one.
+        let settled = match known {
+            None if claim.epoch == 1 => 1,
+            None => 0,
+            Some(known) if known.claim.machine == claim.machine => known.settled,
+            Some(known) => known.settled.min(claim.epoch.saturating_sub(1)),
+        };
         self.known.insert(key, Remembered { claim, signed, settled });
         true
     }
@@ -205,7 +215,7 @@ impl Homes {
             match (self.known.get(key), self.bucket.get(key)) {
                 (None, None) => puts.push(put(Content::New { epoch: 1, former: Vec::new() }, 0)),
                 (Some(known), Some((Some(claim), revision)))
-                    if claim == &known.claim
+                    if claim.is_stay_of(&known.claim)
                         && claim.machine != *me
                         && has_given_up(claim, key, neighbours.get(&claim.machine)) =>
                 {
@@ -247,10 +257,25 @@ impl Homes {
         local.iter().filter_map(refused).collect()
     }
 
-    /// Moves that are not done on this machine yet.
-    pub fn unsettled(&self) -> Vec<Moved> {
-        let open = self.known.iter().filter(|(_, known)| known.settled < known.claim.epoch);
+    /// Moves that are to be done on this machine now. A member that is here leaves when its new home has it: one that nobody
+    /// else has stays.
+    pub fn moves(
+        &self,
+        me: &Machine,
+        local: &BTreeSet<MemberKey>,
+        neighbours: &BTreeMap<Machine, Neighbour>,
+    ) -> Vec<Moved> {
+        let open = self.known.iter().filter(|(key, known)| {
+            let Remembered { claim, settled, .. } = known;
+            let is_leaving = local.contains(*key) && claim.machine != *me && claim.former.contains(me);
+            *settled < claim.epoch && (!is_leaving || lists(key, neighbours.get(&claim.machine)))
+        });
         open.map(|(key, known)| Moved { key: key.clone(), claim: known.claim.clone() }).collect()
+    }
+
+    /// Whether no move of a member is open on this machine.
+    pub fn is_settled(&self, key: &MemberKey) -> bool {
+        self.known.get(key).is_none_or(|known| known.settled >= known.claim.epoch)
     }
 
     /// A move is done on this machine.
@@ -292,10 +317,13 @@ fn takeover(claim: &Claim, me: &Machine) -> Content {
 
 /// Whether the holder of a member said, after it had claimed it, that it is not there any more.
 fn has_given_up(claim: &Claim, key: &MemberKey, holder: Option<&Neighbour>) -> bool {
-    let Some(holder) = holder else { return false };
-    let lists = holder.teams.iter().filter(|team| team.name == key.team);
-    let lists = lists.flat_map(|team| &team.members).any(|member| member.name == key.name);
-    !lists && holder.said_at.is_some_and(|said_at| said_at > claim.at)
+    !lists(key, holder) && holder.and_then(|holder| holder.said_at).is_some_and(|said_at| said_at > claim.at)
+}
+
+/// Whether a machine has a member, as it said last.
+fn lists(key: &MemberKey, machine: Option<&Neighbour>) -> bool {
+    let teams = machine.into_iter().flat_map(|machine| &machine.teams).filter(|team| team.name == key.team);
+    teams.flat_map(|team| &team.members).any(|member| member.name == key.name)
 }
 
 #[cfg(test)]
@@ -433,14 +461,33 @@ mod tests {
     fn a_move_is_done_once_for_each_epoch_and_a_first_claim_moves_nobody() {
         let mut homes = Homes::default();
         found(&mut homes, &claim("desk", 1, &[]), 1);
-        assert!(homes.unsettled().is_empty());
+        let moves = |homes: &Homes| homes.moves(&machine("laptop"), &BTreeSet::new(), &BTreeMap::new());
+        assert!(moves(&homes).is_empty() && homes.is_settled(&bob()));
         found(&mut homes, &claim("hub", 2, &["desk"]), 2);
-        assert_eq!(homes.unsettled().len(), 1);
+        assert_eq!((moves(&homes).len(), homes.is_settled(&bob())), (1, false));
         homes.settle(&bob(), 2);
         let mut homes = Homes::remembering(homes.to_remember());
-        assert!(homes.unsettled().is_empty());
+        assert!(moves(&homes).is_empty());
         found(&mut homes, &claim("desk", 3, &["hub"]), 3);
-        assert_eq!(homes.unsettled(), [Moved { key: bob(), claim: claim("desk", 3, &["hub"]) }]);
+        assert_eq!(moves(&homes), [Moved { key: bob(), claim: claim("desk", 3, &["hub"]) }]);
+        // Two first claims, in two buckets.
+        let mut homes = Homes::default();
+        found(&mut homes, &claim("desk", 1, &[]), 1);
+        found(&mut homes, &claim("hub", 1, &[]), 2);
+        assert_eq!(moves(&homes).len(), 1);
+    }
+
+    #[test]
+    fn a_member_leaves_when_its_new_home_has_it() {
+        let (me, here) = (machine("laptop"), BTreeSet::from([bob()]));
+        let mut homes = Homes::default();
+        found(&mut homes, &claim("desk", 2, &["laptop"]), 1);
+        let moves = |local: &BTreeSet<MemberKey>, desk: &[&str]| {
+            homes.moves(&me, local, &BTreeMap::from([(machine("desk"), says(desk, 2_000))])).len()
+        };
+        assert_eq!((moves(&here, &["bob"]), moves(&here, &[])), (1, 0));
+        assert_eq!(moves(&BTreeSet::new(), &[]), 1, "there is nobody who could leave");
+        assert_eq!(homes.moves(&me, &here, &BTreeMap::new()).len(), 0);
     }
 
     #[test]

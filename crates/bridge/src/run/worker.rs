@@ -341,11 +341,11 @@ impl Worker {
 
     /// Saves what has to be remembered, and what the bridge says of itself.
     fn save(&mut self) {
+        let to_the_minute = |at: Stamp| Stamp::from_millis(at.as_millis() / 60_000 * 60_000);
         let mut neighbours = self.neighbours.clone();
         for neighbour in neighbours.values_mut() {
             // A heartbeat alone is nothing to remember.
             neighbour.is_present = false;
-            let to_the_minute = |at: Stamp| Stamp::from_millis(at.as_millis() / 60_000 * 60_000);
             neighbour.seen_at = to_the_minute(neighbour.seen_at);
             neighbour.said_at = neighbour.said_at.map(to_the_minute);
         }

@@ -32,7 +32,7 @@ pub struct Move<'a> {
 }
 
 impl Machines<'_> {
-    /// A member has moved: its home is another one from now on, and its mail goes there. Repeating it changes nothing. Says
+    /// A member has moved: its home is another one from now on, and its mail goes there. Repeating it costs traffic alone. Says
     /// whether it is done: a member that is to be here has to be one of the team's first.
     pub fn set_home(&self, team: &TeamName, moved: &Move<'_>) -> Result<bool, OfficeError> {
         let office = self.office;
@@ -49,10 +49,9 @@ impl Machines<'_> {
             Home::Here => {
                 self.send_on(team, &name, None, moved.former)?;
             }
-            // Another member that has the name.
-            Home::Machine(_) if is_here && !moved.was_here => {}
             Home::Machine(machine) => {
-                if is_here {
+                // Another member that has the name stays.
+                if is_here && moved.was_here {
                     // What was taken is known to be, and all that is promised is in the file, before the file is nobody's.
                     office.look(team)?;
                     office.write_accepted(team, &name)?;
@@ -141,10 +140,11 @@ impl Machines<'_> {
             let parse = |(draft, message): (Option<String>, Recorded)| Some((message, parse_draft(&draft?)?));
             letters.extend(found.into_iter().filter_map(parse));
         }
-        // All of them, or none: one that stayed in its place would be overtaken by those before it.
-        if letters.iter().all(|(_, draft)| draft.home.as_ref() == home) {
+        if letters.is_empty() {
             return Ok(());
         }
+        // All of them: one that stayed in its place would be overtaken by those before it. Also those for the same machine: the
+        // member may have been away since, and have left them behind.
         letters.sort_by_key(|(message, _)| message.number());
         let is_recall = |(_, draft): &(Recorded, Draft)| home.is_none() && recalled_by(draft).is_some();
         let (recalls, letters): (Vec<_>, Vec<_>) = letters.into_iter().partition(is_recall);
