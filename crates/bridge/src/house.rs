@@ -206,7 +206,8 @@ impl House {
         let mut own: machines::Receipt = serde_json::from_str(&receipt.record).ok()?;
         own.team = share.local.clone();
         let key = MemberKey { team: receipt.team.clone(), name: own.to.clone() };
-        let stay = self.homes.home_of(&key).filter(|claim| claim.machine == *from && claim.epoch > 1);
+        let stay =
+            self.homes.home_of(&key).filter(|residence| residence.machine == *from && residence.epoch > 1);
         let is_past = own.stage < Stage::Taken && stay.is_some_and(|stay| own.at < stay.at);
         (own.id == receipt.id && !is_past).then_some(own)
     }

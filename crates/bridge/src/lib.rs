@@ -12,13 +12,12 @@
 //! | [`envelope`] | what is published: signed, sealed for its recipient, refused with a reason |
 //! | [`keys`], [`trust`] | this machine's key; the machines whose keys are trusted |
 //! | [`protocol`] | when to send, what to take in, in which order |
-//! | [`claims`] | homes of members, as they are signed and stored |
+//! | [`residence`] | homes of members, as they are signed and stored |
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
 //! | [`house`] | that ledger, and the teams that are shared |
 //! | [`nats`] | the server |
 //! | [`run`](mod@run) | the process: one thread for the engine, tasks around the server |
 
-pub mod claims;
 pub mod engine;
 pub mod envelope;
 pub mod files;
@@ -28,6 +27,7 @@ pub mod local;
 pub mod name;
 pub mod nats;
 pub mod protocol;
+pub mod residence;
 pub mod run;
 pub mod subject;
 pub mod trust;

@@ -62,7 +62,7 @@ impl<L: Local> Engine<L> {
                 }
                 Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
                 Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
-                // Homes are claimed in their bucket, where one machine at a time can.
+                // Homes are registered in their bucket, by one machine at a time.
                 Body::Home(_) => {}
             }
         }

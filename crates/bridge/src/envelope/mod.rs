@@ -139,7 +139,7 @@ pub struct SharedMember {
     pub lead: bool,
     /// Its state: `online`, `idle`, `stalled`, `offline` or `unknown`.
     pub state: String,
-    /// The epoch of its home there; none where it is not claimed, or claimed by another machine.
+    /// The epoch of its home there; none where it has none, or has it on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
 }

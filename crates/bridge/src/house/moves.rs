@@ -37,20 +37,20 @@ impl House {
         neighbours: &BTreeMap<Machine, Neighbour>,
     ) -> Result<bool, OfficeError> {
         let mut has_changed = false;
-        for Moved { key, claim } in self.homes.moves(&self.me, &self.own, neighbours) {
+        for Moved { key, residence } in self.homes.moves(&self.me, &self.own, neighbours) {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             if !self.office().has_team(&local) {
                 continue;
             }
-            let is_here = claim.machine == self.me;
+            let is_here = residence.machine == self.me;
             let moved = Move {
                 name: &key.name,
-                home: if is_here { Home::Here } else { Home::Machine(claim.machine.clone()) },
-                former: &claim.former,
-                was_here: claim.former.contains(&self.me),
+                home: if is_here { Home::Here } else { Home::Machine(residence.machine.clone()) },
+                former: &residence.former,
+                was_here: residence.former.contains(&self.me),
             };
             if self.office().machines().set_home(&local, &moved)? {
-                self.homes.settle(&key, claim.epoch);
+                self.homes.settle(&key, residence.epoch);
                 if !is_here {
                     self.own.remove(&key);
                 }

@@ -52,7 +52,7 @@ mod tests {
 
     use super::*;
     use crate::envelope::{SharedMember, SharedTeam};
-    use crate::protocol::homes::Claim;
+    use crate::protocol::homes::Residence;
 
     const NOW: i64 = 1_800_000_000_000;
 
@@ -66,18 +66,19 @@ mod tests {
         Neighbour { teams, is_present: true, seen_at: Stamp::from_millis(NOW), said_at: None }
     }
 
+    type Row<'a> = (&'a str, &'a str, Option<u64>, Option<Option<u64>>, &'a [(&'a str, &'a str)]);
+
     #[test]
     fn a_member_is_where_it_has_moved_also_if_its_former_home_is_off() {
         let mut homes = Homes::default();
-        let claim = Claim {
+        let residence = Residence {
             machine: machine("desk"),
             epoch: 2,
             at: Stamp::from_millis(NOW),
             former: vec![machine("hub")],
         };
         let bob = MemberKey { team: "alpha".into(), name: "bob".into() };
-        homes.find(bob, Some((claim, String::new())), 1);
-        type Row<'a> = (&'a str, &'a str, Option<u64>, Option<Option<u64>>, &'a [(&'a str, &'a str)]);
+        homes.find(bob, Some((residence, String::new())), 1);
         let rows: &[Row] = &[
             ("the former home alone announces it", "laptop", Some(1), None, &[("desk", "unknown")]),
             ("both do", "laptop", Some(1), Some(Some(2)), &[("desk", "idle")]),

@@ -1,7 +1,7 @@
-//! Where members are at home: claims, of which the one with the highest epoch counts.
+//! Where members are at home: residences, of which the one with the highest epoch counts.
 //!
-//! A machine claims a member of its own by compare-and-set in a bucket of the realm. A claim is signed by its machine, and each
-//! one that takes over from another has an epoch that is one higher. Every machine remembers the highest claims that it saw, with
+//! A machine registers a member of its own by compare-and-set in a bucket of the realm. A residence is signed by its machine, and each
+//! one that takes over from another has an epoch that is one higher. Every machine remembers the highest residences that it saw, with
 //! their signatures, and puts them back into a bucket that has lost them: so a server that lost its disk sends no member back to
 //! a former home, as long as one machine remembers.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::house::Neighbour;
 use crate::name::Machine;
 
-/// Former homes that a claim names.
+/// Former homes that a residence names.
 const MOST_FORMER: usize = 32;
 
 /// A member, by the shared name of its team and its own.
@@ -27,7 +27,7 @@ pub struct MemberKey {
 
 /// What a machine says: that a member is at home on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+pub struct Residence {
     /// The home.
     pub machine: Machine,
     /// It grows by one with each takeover, and begins with 1.
@@ -38,7 +38,7 @@ pub struct Claim {
     pub former: Vec<Machine>,
 }
 
-impl Claim {
+impl Residence {
     /// Whether it is the same stay of the member, on the same machine.
     pub fn is_stay_of(&self, other: &Self) -> bool {
         (self.epoch, &self.machine) == (other.epoch, &other.machine)
@@ -50,10 +50,10 @@ impl Claim {
     }
 }
 
-/// A claim that is remembered.
+/// A residence that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
-    claim: Claim,
+    residence: Residence,
     /// As its machine signed it.
     signed: String,
     /// The epoch whose move is done on this machine.
@@ -77,14 +77,14 @@ pub struct Put {
 /// What an entry says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// A claim of this machine, which has to be signed.
+    /// A residence of this machine, which has to be signed.
     New {
         /// Its epoch.
         epoch: u64,
         /// Where the member was at home before.
         former: Vec<Machine>,
     },
-    /// A claim that a bucket has lost, as it was signed.
+    /// A residence that a bucket has lost, as it was signed.
     Again(String),
 }
 
@@ -104,17 +104,17 @@ pub struct Refused {
 pub struct Moved {
     /// The member.
     pub key: MemberKey,
-    /// Its claim.
-    pub claim: Claim,
+    /// Its residence.
+    pub residence: Residence,
 }
 
 /// All homes that a machine knows, and the bucket as it sees it.
 #[derive(Debug, Default)]
 pub struct Homes {
     known: BTreeMap<MemberKey, Remembered>,
-    /// What the bucket has: the claim, if it could be read, and its revision.
-    bucket: BTreeMap<MemberKey, (Option<Claim>, u64)>,
-    /// Whether all of the bucket was seen. Before, nothing is claimed.
+    /// What the bucket has: the residence, if it could be read, and its revision.
+    bucket: BTreeMap<MemberKey, (Option<Residence>, u64)>,
+    /// Whether all of the bucket was seen. Before, nothing is put.
     is_whole: bool,
 }
 
@@ -140,36 +140,36 @@ impl Homes {
         self.is_whole = true;
     }
 
-    /// An entry of the bucket: its claim with its signed form, or nothing where it was refused. Says whether that is news.
-    pub fn find(&mut self, key: MemberKey, found: Option<(Claim, String)>, revision: u64) -> bool {
+    /// An entry of the bucket: its residence with its signed form, or nothing where it was refused. Says whether that is news.
+    pub fn find(&mut self, key: MemberKey, found: Option<(Residence, String)>, revision: u64) -> bool {
         if self.bucket.get(&key).is_some_and(|(_, known)| *known > revision) {
             return false;
         }
-        self.bucket.insert(key.clone(), (found.as_ref().map(|(claim, _)| claim.clone()), revision));
-        let Some((claim, signed)) = found else { return false };
+        self.bucket.insert(key.clone(), (found.as_ref().map(|(residence, _)| residence.clone()), revision));
+        let Some((residence, signed)) = found else { return false };
         let known = self.known.get(&key);
-        if known.is_some_and(|known| !claim.beats(&known.claim)) {
+        if known.is_some_and(|known| !residence.beats(&known.residence)) {
             return false;
         }
-        // Nothing has to be moved for a first claim. But a bucket that was lost may have had another first one.
+        // Nothing has to be moved for a first residence. But a bucket that was lost may have had another first one.
         let settled = match known {
-            None if claim.epoch == 1 => 1,
+            None if residence.epoch == 1 => 1,
             None => 0,
-            Some(known) if known.claim.machine == claim.machine => known.settled,
-            Some(known) => known.settled.min(claim.epoch.saturating_sub(1)),
+            Some(known) if known.residence.machine == residence.machine => known.settled,
+            Some(known) => known.settled.min(residence.epoch.saturating_sub(1)),
         };
-        self.known.insert(key, Remembered { claim, signed, settled });
+        self.known.insert(key, Remembered { residence, signed, settled });
         true
     }
 
     /// Where a member is at home, and since which epoch.
-    pub fn home_of(&self, key: &MemberKey) -> Option<&Claim> {
-        self.known.get(key).map(|known| &known.claim)
+    pub fn home_of(&self, key: &MemberKey) -> Option<&Residence> {
+        self.known.get(key).map(|known| &known.residence)
     }
 
     /// The epoch under which a member is at home on a machine.
     pub fn epoch_at(&self, key: &MemberKey, machine: &Machine) -> Option<u64> {
-        self.home_of(key).filter(|claim| claim.machine == *machine).map(|claim| claim.epoch)
+        self.home_of(key).filter(|residence| residence.machine == *machine).map(|residence| residence.epoch)
     }
 
     /// Whether a letter that was addressed to a machine under an epoch is for the member that is at home there now. An envelope
@@ -201,7 +201,7 @@ impl Homes {
         for (key, known) in &self.known {
             let (is_lost, revision) = match self.bucket.get(key) {
                 None => (true, 0),
-                Some((Some(claim), revision)) => (known.claim.beats(claim), *revision),
+                Some((Some(residence), revision)) => (known.residence.beats(residence), *revision),
                 // Of a machine that is not trusted here: it is not ours to replace.
                 Some((None, _)) => (false, 0),
             };
@@ -214,12 +214,12 @@ impl Homes {
             let put = |what, revision| Put { key: key.clone(), what, revision };
             match (self.known.get(key), self.bucket.get(key)) {
                 (None, None) => puts.push(put(Content::New { epoch: 1, former: Vec::new() }, 0)),
-                (Some(known), Some((Some(claim), revision)))
-                    if claim.is_stay_of(&known.claim)
-                        && claim.machine != *me
-                        && has_given_up(claim, key, neighbours.get(&claim.machine)) =>
+                (Some(known), Some((Some(residence), revision)))
+                    if residence.is_stay_of(&known.residence)
+                        && residence.machine != *me
+                        && has_given_up(residence, key, neighbours.get(&residence.machine)) =>
                 {
-                    puts.push(put(takeover(claim, me), *revision));
+                    puts.push(put(takeover(residence, me), *revision));
                 }
                 _ => {}
             }
@@ -231,8 +231,8 @@ impl Homes {
     pub fn take(&self, me: &Machine, key: &MemberKey) -> Option<Put> {
         let revision = self.bucket.get(key).map_or(0, |(_, revision)| *revision);
         let what = match self.home_of(key) {
-            Some(claim) if claim.machine == *me => return None,
-            Some(claim) => takeover(claim, me),
+            Some(residence) if residence.machine == *me => return None,
+            Some(residence) => takeover(residence, me),
             None => Content::New { epoch: 1, former: Vec::new() },
         };
         Some(Put { key: key.clone(), what, revision })
@@ -246,12 +246,12 @@ impl Homes {
         neighbours: &BTreeMap<Machine, Neighbour>,
     ) -> Vec<Refused> {
         let refused = |key: &MemberKey| {
-            let claim = self.home_of(key).filter(|claim| claim.machine != *me)?;
-            let is_free = has_given_up(claim, key, neighbours.get(&claim.machine));
+            let residence = self.home_of(key).filter(|residence| residence.machine != *me)?;
+            let is_free = has_given_up(residence, key, neighbours.get(&residence.machine));
             (!is_free).then(|| Refused {
                 key: key.clone(),
-                machine: claim.machine.clone(),
-                epoch: claim.epoch,
+                machine: residence.machine.clone(),
+                epoch: residence.epoch,
             })
         };
         local.iter().filter_map(refused).collect()
@@ -266,16 +266,17 @@ impl Homes {
         neighbours: &BTreeMap<Machine, Neighbour>,
     ) -> Vec<Moved> {
         let open = self.known.iter().filter(|(key, known)| {
-            let Remembered { claim, settled, .. } = known;
-            let is_leaving = local.contains(*key) && claim.machine != *me && claim.former.contains(me);
-            *settled < claim.epoch && (!is_leaving || lists(key, neighbours.get(&claim.machine)))
+            let Remembered { residence, settled, .. } = known;
+            let is_leaving =
+                local.contains(*key) && residence.machine != *me && residence.former.contains(me);
+            *settled < residence.epoch && (!is_leaving || lists(key, neighbours.get(&residence.machine)))
         });
-        open.map(|(key, known)| Moved { key: key.clone(), claim: known.claim.clone() }).collect()
+        open.map(|(key, known)| Moved { key: key.clone(), residence: known.residence.clone() }).collect()
     }
 
     /// Whether no move of a member is open on this machine.
     pub fn is_settled(&self, key: &MemberKey) -> bool {
-        self.known.get(key).is_none_or(|known| known.settled >= known.claim.epoch)
+        self.known.get(key).is_none_or(|known| known.settled >= known.residence.epoch)
     }
 
     /// A move is done on this machine.
@@ -289,8 +290,10 @@ impl Homes {
     /// epoch is another member of the name.
     pub fn place(&self, key: &MemberKey, announcer: &Machine, epoch: Option<u64>) -> Place {
         match self.home_of(key) {
-            Some(claim) if claim.machine != *announcer && epoch.is_some_and(|epoch| epoch < claim.epoch) => {
-                Place::Moved(claim.machine.clone())
+            Some(residence)
+                if residence.machine != *announcer && epoch.is_some_and(|epoch| epoch < residence.epoch) =>
+            {
+                Place::Moved(residence.machine.clone())
             }
             _ => Place::There,
         }
@@ -306,18 +309,20 @@ pub enum Place {
     Moved(Machine),
 }
 
-/// The claim of a machine that takes a member over.
-fn takeover(claim: &Claim, me: &Machine) -> Content {
-    let mut former: Vec<Machine> = claim.former.iter().filter(|machine| *machine != me).cloned().collect();
-    former.retain(|machine| *machine != claim.machine);
-    former.push(claim.machine.clone());
+/// The residence of a machine that takes a member over.
+fn takeover(residence: &Residence, me: &Machine) -> Content {
+    let mut former: Vec<Machine> =
+        residence.former.iter().filter(|machine| *machine != me).cloned().collect();
+    former.retain(|machine| *machine != residence.machine);
+    former.push(residence.machine.clone());
     former.drain(..former.len().saturating_sub(MOST_FORMER));
-    Content::New { epoch: claim.epoch + 1, former }
+    Content::New { epoch: residence.epoch + 1, former }
 }
 
-/// Whether the holder of a member said, after it had claimed it, that it is not there any more.
-fn has_given_up(claim: &Claim, key: &MemberKey, holder: Option<&Neighbour>) -> bool {
-    !lists(key, holder) && holder.and_then(|holder| holder.said_at).is_some_and(|said_at| said_at > claim.at)
+/// Whether the holder of a member said, after it had taken it, that it is not there any more.
+fn has_given_up(residence: &Residence, key: &MemberKey, holder: Option<&Neighbour>) -> bool {
+    !lists(key, holder)
+        && holder.and_then(|holder| holder.said_at).is_some_and(|said_at| said_at > residence.at)
 }
 
 /// Whether a machine has a member, as it said last.
@@ -339,13 +344,17 @@ mod tests {
         MemberKey { team: "alpha".into(), name: "bob".into() }
     }
 
-    fn claim(machine_name: &str, epoch: u64, former: &[&str]) -> Claim {
+    fn residence(machine_name: &str, epoch: u64, former: &[&str]) -> Residence {
         let former = former.iter().map(|name| machine(name)).collect();
-        Claim { machine: machine(machine_name), epoch, at: Stamp::from_millis(1_000), former }
+        Residence { machine: machine(machine_name), epoch, at: Stamp::from_millis(1_000), former }
     }
 
-    fn found(homes: &mut Homes, claim: &Claim, revision: u64) -> bool {
-        homes.find(bob(), Some((claim.clone(), format!("{} {}", claim.machine, claim.epoch))), revision)
+    fn found(homes: &mut Homes, residence: &Residence, revision: u64) -> bool {
+        homes.find(
+            bob(),
+            Some((residence.clone(), format!("{} {}", residence.machine, residence.epoch))),
+            revision,
+        )
     }
 
     fn says(members: &[&str], said_at: i64) -> Neighbour {
@@ -361,14 +370,14 @@ mod tests {
     }
 
     /// What laptop puts for its member bob, if the bucket has `in_bucket` and laptop remembers `known`, and desk says this.
-    fn put(known: Option<Claim>, in_bucket: Option<Claim>, desk: Option<Neighbour>) -> Option<Put> {
+    fn put(known: Option<Residence>, in_bucket: Option<Residence>, desk: Option<Neighbour>) -> Option<Put> {
         let mut homes = Homes::default();
         if let Some(known) = known {
             found(&mut homes, &known, 1);
             homes.begin();
         }
-        if let Some(claim) = in_bucket {
-            found(&mut homes, &claim, 7);
+        if let Some(residence) = in_bucket {
+            found(&mut homes, &residence, 7);
         }
         homes.complete();
         let neighbours = desk.into_iter().map(|desk| (machine("desk"), desk)).collect();
@@ -376,6 +385,8 @@ mod tests {
         assert!(puts.len() <= 1, "{puts:?}");
         puts.pop()
     }
+
+    type Row = (&'static str, Option<Residence>, Option<Residence>, Option<Neighbour>, Option<Put>);
 
     #[test]
     fn what_is_put_into_the_bucket() {
@@ -386,46 +397,45 @@ mod tests {
         let again = |signed: &str, revision| {
             Some(Put { key: bob(), what: Content::Again(signed.to_owned()), revision })
         };
-        type Row = (&'static str, Option<Claim>, Option<Claim>, Option<Neighbour>, Option<Put>);
         let rows: Vec<Row> = vec![
             ("nobody has it", None, None, None, new(1, &[], 0)),
-            ("it is ours", None, Some(claim("laptop", 1, &[])), None, None),
-            ("another has it", None, Some(claim("desk", 1, &[])), Some(says(&["bob"], 2_000)), None),
-            ("another has it, and was never heard", None, Some(claim("desk", 1, &[])), None, None),
-            ("it has not said so since", None, Some(claim("desk", 1, &[])), Some(says(&[], 900)), None),
+            ("it is ours", None, Some(residence("laptop", 1, &[])), None, None),
+            ("another has it", None, Some(residence("desk", 1, &[])), Some(says(&["bob"], 2_000)), None),
+            ("another has it, and was never heard", None, Some(residence("desk", 1, &[])), None, None),
+            ("it has not said so since", None, Some(residence("desk", 1, &[])), Some(says(&[], 900)), None),
             (
                 "given up",
                 None,
-                Some(claim("desk", 3, &["hub"])),
+                Some(residence("desk", 3, &["hub"])),
                 Some(says(&["eve"], 2_000)),
                 new(4, &["hub", "desk"], 7),
             ),
-            ("the bucket is lost", Some(claim("laptop", 5, &[])), None, None, again("laptop 5", 0)),
+            ("the bucket is lost", Some(residence("laptop", 5, &[])), None, None, again("laptop 5", 0)),
             (
-                "another's claim is lost",
-                Some(claim("desk", 5, &[])),
+                "another's residence is lost",
+                Some(residence("desk", 5, &[])),
                 None,
                 Some(says(&[], 2_000)),
                 again("desk 5", 0),
             ),
             (
                 "a former home was faster",
-                Some(claim("desk", 5, &[])),
-                Some(claim("laptop", 1, &[])),
+                Some(residence("desk", 5, &[])),
+                Some(residence("laptop", 1, &[])),
                 None,
                 again("desk 5", 7),
             ),
             (
                 "a tie, lost",
-                Some(claim("desk", 1, &[])),
-                Some(claim("laptop", 1, &[])),
+                Some(residence("desk", 1, &[])),
+                Some(residence("laptop", 1, &[])),
                 Some(says(&["bob"], 2_000)),
                 None,
             ),
             (
                 "a tie, won",
-                Some(claim("laptop", 1, &[])),
-                Some(claim("desk", 1, &[])),
+                Some(residence("laptop", 1, &[])),
+                Some(residence("desk", 1, &[])),
                 None,
                 again("laptop 1", 7),
             ),
@@ -448,32 +458,32 @@ mod tests {
     #[test]
     fn the_highest_epoch_counts_whenever_it_is_heard() {
         let mut homes = Homes::default();
-        assert!(found(&mut homes, &claim("desk", 2, &["hub"]), 5));
-        assert!(!found(&mut homes, &claim("hub", 1, &[]), 6));
+        assert!(found(&mut homes, &residence("desk", 2, &["hub"]), 5));
+        assert!(!found(&mut homes, &residence("hub", 1, &[]), 6));
         assert_eq!(homes.home_of(&bob()).unwrap().machine, machine("desk"));
-        assert!(!found(&mut homes, &claim("laptop", 9, &[]), 4), "an older revision is no news");
+        assert!(!found(&mut homes, &residence("laptop", 9, &[]), 4), "an older revision is no news");
         let mut homes = Homes::remembering(homes.to_remember());
-        assert_eq!(homes.home_of(&bob()), Some(&claim("desk", 2, &["hub"])));
-        assert!(found(&mut homes, &claim("hub", 3, &["desk"]), 1));
+        assert_eq!(homes.home_of(&bob()), Some(&residence("desk", 2, &["hub"])));
+        assert!(found(&mut homes, &residence("hub", 3, &["desk"]), 1));
     }
 
     #[test]
-    fn a_move_is_done_once_for_each_epoch_and_a_first_claim_moves_nobody() {
+    fn a_move_is_done_once_for_each_epoch_and_a_first_home_moves_nobody() {
         let mut homes = Homes::default();
-        found(&mut homes, &claim("desk", 1, &[]), 1);
+        found(&mut homes, &residence("desk", 1, &[]), 1);
         let moves = |homes: &Homes| homes.moves(&machine("laptop"), &BTreeSet::new(), &BTreeMap::new());
         assert!(moves(&homes).is_empty() && homes.is_settled(&bob()));
-        found(&mut homes, &claim("hub", 2, &["desk"]), 2);
+        found(&mut homes, &residence("hub", 2, &["desk"]), 2);
         assert_eq!((moves(&homes).len(), homes.is_settled(&bob())), (1, false));
         homes.settle(&bob(), 2);
         let mut homes = Homes::remembering(homes.to_remember());
         assert!(moves(&homes).is_empty());
-        found(&mut homes, &claim("desk", 3, &["hub"]), 3);
-        assert_eq!(moves(&homes), [Moved { key: bob(), claim: claim("desk", 3, &["hub"]) }]);
-        // Two first claims, in two buckets.
+        found(&mut homes, &residence("desk", 3, &["hub"]), 3);
+        assert_eq!(moves(&homes), [Moved { key: bob(), residence: residence("desk", 3, &["hub"]) }]);
+        // Two first residences, in two buckets.
         let mut homes = Homes::default();
-        found(&mut homes, &claim("desk", 1, &[]), 1);
-        found(&mut homes, &claim("hub", 1, &[]), 2);
+        found(&mut homes, &residence("desk", 1, &[]), 1);
+        found(&mut homes, &residence("hub", 1, &[]), 2);
         assert_eq!(moves(&homes).len(), 1);
     }
 
@@ -481,7 +491,7 @@ mod tests {
     fn a_member_leaves_when_its_new_home_has_it() {
         let (me, here) = (machine("laptop"), BTreeSet::from([bob()]));
         let mut homes = Homes::default();
-        found(&mut homes, &claim("desk", 2, &["laptop"]), 1);
+        found(&mut homes, &residence("desk", 2, &["laptop"]), 1);
         let moves = |local: &BTreeSet<MemberKey>, desk: &[&str]| {
             homes.moves(&me, local, &BTreeMap::from([(machine("desk"), says(desk, 2_000))])).len()
         };
@@ -495,24 +505,24 @@ mod tests {
         let me = machine("laptop");
         let mut homes = Homes::default();
         let admits = |homes: &Homes| [None, Some(2), Some(3)].map(|epoch| homes.admits(&bob(), &me, epoch));
-        assert_eq!(admits(&homes), [true, false, false], "no claim is known");
-        found(&mut homes, &claim("laptop", 1, &[]), 1);
+        assert_eq!(admits(&homes), [true, false, false], "no residence is known");
+        found(&mut homes, &residence("laptop", 1, &[]), 1);
         assert_eq!((admits(&homes), homes.address(&bob(), &me)), ([true, false, false], None));
-        found(&mut homes, &claim("desk", 2, &["laptop"]), 2);
+        found(&mut homes, &residence("desk", 2, &["laptop"]), 2);
         assert_eq!(admits(&homes), [true, false, false], "another member of the name");
-        found(&mut homes, &claim("laptop", 3, &["desk"]), 3);
+        found(&mut homes, &residence("laptop", 3, &["desk"]), 3);
         assert_eq!((admits(&homes), homes.address(&bob(), &me)), ([false, false, true], Some(3)));
     }
 
     #[test]
     fn who_was_announced_before_a_move_is_where_it_moved() {
         let mut homes = Homes::default();
-        found(&mut homes, &claim("desk", 2, &["hub"]), 1);
+        found(&mut homes, &residence("desk", 2, &["hub"]), 1);
         let place = |announcer: &str, epoch| homes.place(&bob(), &machine(announcer), epoch);
         assert_eq!(place("hub", Some(1)), Place::Moved(machine("desk")));
         assert_eq!(place("hub", None), Place::There, "another member of the name");
         assert_eq!(place("desk", Some(2)), Place::There);
-        assert_eq!(place("hub", Some(3)), Place::There, "this machine has not heard of its claim yet");
+        assert_eq!(place("hub", Some(3)), Place::There, "this machine has not heard of its residence yet");
     }
 
     #[test]
@@ -520,7 +530,7 @@ mod tests {
         let mut homes = Homes::default();
         let me = machine("laptop");
         assert_eq!(homes.take(&me, &bob()).unwrap().what, Content::New { epoch: 1, former: vec![] });
-        found(&mut homes, &claim("desk", 4, &["laptop", "hub"]), 9);
+        found(&mut homes, &residence("desk", 4, &["laptop", "hub"]), 9);
         let put = homes.take(&me, &bob()).unwrap();
         assert_eq!(put.what, Content::New { epoch: 5, former: vec![machine("hub"), machine("desk")] });
         assert_eq!(put.revision, 9);
@@ -528,7 +538,7 @@ mod tests {
             homes.refused(&me, &BTreeSet::from([bob()]), &BTreeMap::from([(machine("desk"), desk)])).len()
         };
         assert_eq!((refused(&homes, says(&["bob"], 2_000)), refused(&homes, says(&[], 2_000))), (1, 0));
-        found(&mut homes, &claim("laptop", 5, &["hub", "desk"]), 10);
+        found(&mut homes, &residence("laptop", 5, &["hub", "desk"]), 10);
         assert_eq!(homes.take(&me, &bob()), None);
         assert_eq!(refused(&homes, says(&["bob"], 2_000)), 0);
     }

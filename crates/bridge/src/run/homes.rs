@@ -8,9 +8,9 @@ use tokio::time::MissedTickBehavior;
 
 use super::worker::Input;
 use super::{Shared, now};
-use crate::claims;
 use crate::nats::{Bucket, Names, NatsError, Set};
-use crate::protocol::homes::{Claim, Content, MemberKey, Put};
+use crate::protocol::homes::{Content, MemberKey, Put, Residence};
+use crate::residence;
 
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(2);
@@ -22,8 +22,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 pub enum News {
     /// It was opened, perhaps another one of its name.
     Opened,
-    /// An entry: its claim as it was signed, or nothing where it was refused; and its revision.
-    Found(MemberKey, Option<(Claim, String)>, u64),
+    /// An entry: its residence as it was signed, or nothing where it was refused; and its revision.
+    Found(MemberKey, Option<(Residence, String)>, u64),
     /// All entries were seen.
     Whole,
 }
@@ -32,7 +32,7 @@ async fn open(shared: &Shared) -> Result<Bucket, NatsError> {
     Bucket::open(&shared.link, &Names::of(&shared.plan.me.realm).homes).await
 }
 
-/// Listens to claims.
+/// Listens to residences.
 pub(super) async fn listen(shared: Shared) {
     loop {
         if let Err(error) = follow(&shared).await {
@@ -76,16 +76,16 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
 
 /// Hands an entry over. What is refused is counted.
 fn find(shared: &Shared, entry: &str, value: &[u8], revision: u64) {
-    let Some(member) = claims::member_of(entry) else { return };
+    let Some(member) = residence::member_of(entry) else { return };
     let plan = &shared.plan;
-    let claim = claims::read(value, &member, &plan.me, &plan.key, &shared.trust.borrow());
-    let claim = claim.map_err(|refusal| {
+    let residence = residence::read(value, &member, &plan.me, &plan.key, &shared.trust.borrow());
+    let residence = residence.map_err(|refusal| {
         shared.engine.send(Input::Refused(refusal.kind(), format!("home of {}", member.name)));
     });
-    shared.engine.send(Input::Homes(News::Found(member, claim.ok(), revision)));
+    shared.engine.send(Input::Homes(News::Found(member, residence.ok(), revision)));
 }
 
-/// Puts claims into the bucket, each if nobody was faster. Who was is heard of at once.
+/// Puts residences into the bucket, each if nobody was faster. Who was is heard of at once.
 pub(super) async fn put(shared: Shared, puts: Vec<Put>) {
     if let Err(error) = put_all(&shared, puts).await {
         shared.engine.send(Input::Trouble(error.to_string()));
@@ -98,10 +98,10 @@ async fn put_all(shared: &Shared, puts: Vec<Put>) -> Result<(), NatsError> {
         let value = match what {
             Content::Again(signed) => signed.into_bytes(),
             Content::New { epoch, former } => {
-                claims::sign(&plan.me, &plan.key, &member, (epoch, &former), now())
+                residence::sign(&plan.me, &plan.key, &member, (epoch, &former), now())
             }
         };
-        let entry = claims::entry_of(&member);
+        let entry = residence::entry_of(&member);
         let found = match bucket.set(&entry, value.clone(), revision).await? {
             Set::Done(revision) => Some((value, revision)),
             Set::Lost => bucket.get(&entry).await?.map(|found| (found.value, found.revision)),

@@ -1,6 +1,6 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
-mod claiming;
+mod homes;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
@@ -20,7 +20,7 @@ use crate::files::Files;
 use crate::house::{House, Neighbour};
 use crate::name::Machine;
 use crate::nats::setup::PRESENCE_AGE;
-use crate::protocol::homes::{self, Homes, Put};
+use crate::protocol::homes::{Homes, Memory as HomesMemory, Put};
 use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 
@@ -87,7 +87,7 @@ pub enum Output {
     Posts(Vec<Post>),
     /// What this machine shares has changed.
     Teams(Vec<SharedTeam>),
-    /// Homes of members, to be claimed.
+    /// Homes of members, for their bucket.
     Homes(Vec<Put>),
 }
 
@@ -132,7 +132,7 @@ struct Saved {
     engine: Memory,
     neighbours: BTreeMap<Machine, Neighbour>,
     #[serde(default)]
-    homes: homes::Memory,
+    homes: HomesMemory,
 }
 
 /// When each thing is done next.
@@ -298,7 +298,7 @@ impl Worker {
                 Ok(false) => {}
                 Err(error) => self.status.set_trouble(&error.to_string(), now()),
             }
-            self.claim_homes();
+            self.put_homes();
         }
     }
 

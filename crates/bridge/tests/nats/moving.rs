@@ -6,7 +6,7 @@ use atm_support::wait_until;
 use super::server::Server;
 use super::world::{Machine, introduce, name, pair, team};
 
-/// Ann on laptop, bob on hub, eve on desk; all bridges run, and bob's home is claimed.
+/// Ann on laptop, bob on hub, eve on desk; all bridges run, and bob's home is registered.
 fn three(server: &Server) -> [Machine; 3] {
     let mut machines = [("laptop", "ann"), ("hub", "bob"), ("desk", "eve")]
         .map(|(machine, member)| Machine::new(machine, &server.url(), &[member]));

@@ -125,8 +125,11 @@ impl Machine {
         let memory: Value = serde_json::from_slice(&bytes).unwrap();
         let homes = memory["homes"].as_array().cloned().unwrap_or_default();
         let home = homes.iter().find(|home| home[0]["name"] == member);
-        let claim = home.map(|home| home[1]["claim"].clone()).unwrap_or_default();
-        (claim["machine"].as_str().unwrap_or_default().to_owned(), claim["epoch"].as_u64().unwrap_or(0))
+        let residence = home.map(|home| home[1]["residence"].clone()).unwrap_or_default();
+        (
+            residence["machine"].as_str().unwrap_or_default().to_owned(),
+            residence["epoch"].as_u64().unwrap_or(0),
+        )
     }
 
     pub(crate) fn wait_for_home(&self, member: &str, machine: &str, epoch: u64) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Claim, Content, MemberKey, Put};
+use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence};
 use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, member};
@@ -16,7 +16,7 @@ use super::world::World;
 pub(crate) struct Bucket {
     made: u64,
     revision: u64,
-    entries: BTreeMap<MemberKey, (Claim, u64)>,
+    entries: BTreeMap<MemberKey, (Residence, u64)>,
 }
 
 impl Bucket {
@@ -25,10 +25,10 @@ impl Bucket {
         *self = Self { made: self.made + 1, ..Self::default() };
     }
 
-    fn set(&mut self, key: &MemberKey, claim: Claim, revision: u64) {
+    fn set(&mut self, key: &MemberKey, residence: Residence, revision: u64) {
         if self.entries.get(key).map_or(0, |(_, known)| *known) == revision {
             self.revision += 1;
-            self.entries.insert(key.clone(), (claim, self.revision));
+            self.entries.insert(key.clone(), (residence, self.revision));
         }
     }
 }
@@ -50,16 +50,16 @@ pub(crate) fn neighbour(teams: Vec<SharedTeam>, said_at: u64) -> Neighbour {
     Neighbour { teams, is_present: true, seen_at: at, said_at: Some(at) }
 }
 
-/// A signed claim is its own text here.
-fn signed(claim: &Claim) -> String {
-    serde_json::to_string(claim).unwrap()
+/// A signed residence is its own text here.
+fn signed(residence: &Residence) -> String {
+    serde_json::to_string(residence).unwrap()
 }
 
-fn claim_of(put: &Put, me: &Machine, at: Stamp) -> Claim {
+fn residence_of(put: &Put, me: &Machine, at: Stamp) -> Residence {
     match &put.what {
         Content::Again(signed) => serde_json::from_str(signed).unwrap(),
         Content::New { epoch, former } => {
-            Claim { machine: me.clone(), epoch: *epoch, at, former: former.clone() }
+            Residence { machine: me.clone(), epoch: *epoch, at, former: former.clone() }
         }
     }
 }
@@ -92,7 +92,7 @@ impl World {
             self.look_at_bucket(to);
             let (now, mut ledger) = (self.now(), self.nodes[to].ledger.0.borrow_mut());
             if let Some(put) = ledger.homes.take(&ledger.me, &member(name)) {
-                self.bucket.set(&put.key, claim_of(&put, &ledger.me, now), put.revision);
+                self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision);
             }
             ledger.here.insert(member(name));
         }
@@ -109,13 +109,13 @@ impl World {
             ledger.homes.begin();
         }
         node.bucket_seen = Some(now);
-        for (key, (claim, revision)) in &self.bucket.entries {
-            ledger.homes.find(key.clone(), Some((claim.clone(), signed(claim))), *revision);
+        for (key, (residence, revision)) in &self.bucket.entries {
+            ledger.homes.find(key.clone(), Some((residence.clone(), signed(residence))), *revision);
         }
         ledger.homes.complete();
     }
 
-    /// What the bridge's thread does about homes: hear, move, claim.
+    /// What the bridge's thread does about homes: hear, move, residence.
     pub(crate) fn tend_homes(&mut self, place: usize) {
         if self.random.happens(70) {
             self.look_at_bucket(place);
@@ -128,7 +128,7 @@ impl World {
         }
         let mut has_moved = false;
         for moved in ledger.homes.moves(&ledger.me, &ledger.here, &node.neighbours) {
-            let (name, home) = (moved.key.name.as_str(), &moved.claim.machine);
+            let (name, home) = (moved.key.name.as_str(), &moved.residence.machine);
             if *home == ledger.me {
                 if !ledger.here.contains(&moved.key) {
                     continue;
@@ -138,18 +138,18 @@ impl World {
                 ledger.write_own();
             } else {
                 // Another member of the name stays.
-                if moved.claim.former.contains(&ledger.me) || !ledger.here.contains(&moved.key) {
+                if moved.residence.former.contains(&ledger.me) || !ledger.here.contains(&moved.key) {
                     ledger.leave(name);
                 }
                 ledger.send_on(name, home);
             }
-            ledger.homes.settle(&moved.key, moved.claim.epoch);
+            ledger.homes.settle(&moved.key, moved.residence.epoch);
             has_moved = true;
         }
         let puts = ledger.homes.puts(&ledger.me, &ledger.here, &node.neighbours);
         for put in puts {
             if !self.random.happens(lost) {
-                self.bucket.set(&put.key, claim_of(&put, &ledger.me, now), put.revision);
+                self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision);
             }
         }
         drop(ledger);
@@ -165,15 +165,19 @@ impl World {
         if ledger.here.contains(&key) && ledger.homes.epoch_at(&key, &ledger.me).is_some() {
             return ledger.homes.is_settled(&key).then(|| ledger.me.clone());
         }
-        ledger.homes.home_of(&key).map(|claim| claim.machine.clone()).filter(|machine| *machine != ledger.me)
+        ledger
+            .homes
+            .home_of(&key)
+            .map(|residence| residence.machine.clone())
+            .filter(|machine| *machine != ledger.me)
     }
 
     /// Whether a machine knows where everybody is, as the bucket has it, and has done what follows.
     pub(crate) fn has_heard_of_homes(&self, ledger: &Ledger) -> bool {
         MOVERS.iter().map(|name| member(name)).all(|key| {
-            let claim = self.bucket.entries.get(&key).map(|(claim, _)| claim);
+            let residence = self.bucket.entries.get(&key).map(|(residence, _)| residence);
             let is_known =
-                claim.zip(ledger.homes.home_of(&key)).is_some_and(|(one, other)| one.is_stay_of(other));
+                residence.zip(ledger.homes.home_of(&key)).is_some_and(|(one, other)| one.is_stay_of(other));
             is_known && ledger.homes.is_settled(&key)
         })
     }

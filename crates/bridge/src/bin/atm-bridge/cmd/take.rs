@@ -1,10 +1,10 @@
 //! `atm bridge take`.
 
-use atm_bridge::claims;
 use atm_bridge::engine::Identity;
 use atm_bridge::house::Share;
 use atm_bridge::nats::{Bucket, Names, Set};
 use atm_bridge::protocol::homes::{Content, MemberKey};
+use atm_bridge::residence;
 use atm_bridge::run::status::Status;
 use atm_bridge::run::worker::remembered_homes;
 use atm_wire::MemberName;
@@ -57,26 +57,26 @@ impl Take {
         let link = context.link(&self.server, &me.realm, &me.machine).await?;
         let bucket = Bucket::open(&link, &Names::of(&me.realm).homes).await?;
         let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
-        let entry = claims::entry_of(&member);
+        let entry = residence::entry_of(&member);
         let mut homes = remembered_homes(&context.files());
         let is_known = office.machines().has_member(&share.local, &name)?;
         for _ in 0..ATTEMPTS {
             let found = bucket.get(&entry).await?;
             if let Some(found) = &found {
-                let claim = claims::read(&found.value, &member, &me, &key, &trust);
-                let claim = claim.map_err(|refusal| {
+                let residence = residence::read(&found.value, &member, &me, &key, &trust);
+                let residence = residence.map_err(|refusal| {
                     Failure::new(4, "refused", format!("the home of {name} cannot be read: {refusal}"))
                         .hint("`atm bridge machines` lists whom this machine trusts")
                 })?;
-                homes.find(member.clone(), Some(claim), found.revision);
+                homes.find(member.clone(), Some(residence), found.revision);
             } else if !is_known {
                 return Err(Failure::new(3, "no_such_member", format!("no machine has a member {name}"))
                     .hint(format!("`atm member add {name} --team {}` makes one", share.local)));
             }
-            let former = homes.home_of(&member).map(|claim| claim.machine.clone());
+            let former = homes.home_of(&member).map(|residence| residence.machine.clone());
             let (epoch, is_new) = match homes.take(&me.machine, &member).map(|put| put.what) {
                 Some(Content::New { epoch, former }) => {
-                    let value = claims::sign(&me, &key, &member, (epoch, &former), Context::now());
+                    let value = residence::sign(&me, &key, &member, (epoch, &former), Context::now());
                     let revision = found.map_or(0, |found| found.revision);
                     if bucket.set(&entry, value, revision).await? == Set::Lost {
                         continue;

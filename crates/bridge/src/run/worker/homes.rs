@@ -11,8 +11,8 @@ impl Worker {
                 homes.complete();
                 self.places_again = true;
             }
-            News::Found(key, claim, revision) => {
-                if homes.find(key, claim, revision) {
+            News::Found(key, residence, revision) => {
+                if homes.find(key, residence, revision) {
                     self.places_again = true;
                     // What this machine announces of it may be another epoch.
                     self.due.members = std::time::Instant::now();
@@ -21,8 +21,8 @@ impl Worker {
         }
     }
 
-    /// Claims members of this machine, gives a bucket back what it lost, and tells whose names are held elsewhere.
-    pub(super) fn claim_homes(&mut self) {
+    /// Registers members of this machine as at home here, gives a bucket back what it lost, and tells whose names are held elsewhere.
+    pub(super) fn put_homes(&mut self) {
         let puts = self.engine.local().puts(&self.neighbours);
         if !puts.is_empty() {
             let _ = self.outputs.send(Output::Homes(puts));

@@ -1,4 +1,4 @@
-//! Claims of homes, as entries of their bucket: signed envelopes for all of the realm.
+//! Residences of members, as entries of their bucket: signed envelopes for all of the realm.
 
 use atm_wire::Stamp;
 use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -7,7 +7,7 @@ use crate::engine::Identity;
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Envelope, Header, Home, Refusal};
 use crate::name::Machine;
-use crate::protocol::homes::{Claim, MemberKey};
+use crate::protocol::homes::{MemberKey, Residence};
 use crate::subject;
 use crate::trust::Trust;
 
@@ -45,29 +45,29 @@ pub fn sign(
     codec::encode(&Envelope { header, body }, key, None).unwrap_or_default()
 }
 
-/// Those who may claim: the machines that are trusted here, and this one.
-struct Claimants<'a> {
+/// Those who may residence: the machines that are trusted here, and this one.
+struct Residents<'a> {
     trust: &'a Trust,
     me: &'a Machine,
     own: VerifyingKey,
 }
 
-impl Keys for Claimants<'_> {
+impl Keys for Residents<'_> {
     fn key_of(&self, machine: &Machine) -> Option<VerifyingKey> {
         if machine == self.me { Some(self.own) } else { self.trust.key_of(machine) }
     }
 }
 
-/// The claim in an entry, with its signed form; or why it is refused. Every machine speaks for itself alone.
+/// The residence in an entry, with its signed form; or why it is refused. Every machine speaks for itself alone.
 pub fn read(
     bytes: &[u8],
     member: &MemberKey,
     me: &Identity,
     key: &SigningKey,
     trust: &Trust,
-) -> Result<(Claim, String), Refusal> {
-    let claimants = Claimants { trust, me: &me.machine, own: key.verifying_key() };
-    let Envelope { header, body } = codec::check(bytes, &claimants, &me.realm, &me.machine)?.open(key)?;
+) -> Result<(Residence, String), Refusal> {
+    let machines = Residents { trust, me: &me.machine, own: key.verifying_key() };
+    let Envelope { header, body } = codec::check(bytes, &machines, &me.realm, &me.machine)?.open(key)?;
     let Body::Home(Home { team, name, epoch, former }) = body else {
         return Err(Refusal::Unreadable(format!("it is a {}", body.kind())));
     };
@@ -76,7 +76,7 @@ pub fn read(
         return Err(Refusal::ForeignSender { signer, claimed });
     }
     let signed = String::from_utf8(bytes.to_vec()).map_err(|_| Refusal::Malformed)?;
-    Ok((Claim { machine: header.from, epoch, at: header.at, former }, signed))
+    Ok((Residence { machine: header.from, epoch, at: header.at, former }, signed))
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_of_its_signer_and_of_its_member_alone() {
+    fn a_residence_is_of_its_signer_and_of_its_member_alone() {
         let (desk, laptop) = (SigningKey::from_bytes(&[1; 32]), SigningKey::from_bytes(&[2; 32]));
         let at = Stamp::from_millis(1_800_000_000_000);
         let signed = sign(&identity("desk"), &desk, &member("bob"), (3, &["hub".parse().unwrap()]), at);
@@ -108,11 +108,13 @@ mod tests {
             read(bytes, &member(name), &identity("laptop"), &laptop, trust)
         };
         assert_eq!(read(&trust, &signed, "bob").unwrap_err().kind(), "untrusted");
-        let public: String =
-            desk.verifying_key().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let public = crate::keys::public_text(&desk.verifying_key());
         trust.add("desk".parse().unwrap(), &public, false, at).unwrap();
-        let (claim, text) = read(&trust, &signed, "bob").unwrap();
-        assert_eq!((claim.machine.as_str(), claim.epoch, claim.at, claim.former.len()), ("desk", 3, at, 1));
+        let (residence, text) = read(&trust, &signed, "bob").unwrap();
+        assert_eq!(
+            (residence.machine.as_str(), residence.epoch, residence.at, residence.former.len()),
+            ("desk", 3, at, 1)
+        );
         assert_eq!(text.as_bytes(), signed);
         assert_eq!(read(&trust, &signed, "eve").unwrap_err().kind(), "foreign-sender");
         let mut altered = signed.clone();
