@@ -13,7 +13,9 @@ fn three(server: &Server) -> [Machine; 3] {
     introduce(&machines.iter().collect::<Vec<_>>());
     machines.iter_mut().for_each(Machine::start);
     for (machine, members) in machines.iter().zip([["bob", "eve"], ["ann", "eve"], ["ann", "bob"]]) {
-        members.iter().for_each(|member| machine.wait_for_member(member));
+        for member in members {
+            machine.wait_for_member(member);
+        }
     }
     for machine in &machines {
         machine.wait_for_home("bob", "hub", 1);
