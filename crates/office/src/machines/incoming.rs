@@ -175,10 +175,10 @@ impl<'a> Machines<'a> {
         let inbox = team.inbox_key(&to);
         // The ledger is asked before the policy: what was answered once is answered the same again.
         let known = office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
-        if let Some(known) = known.filter(|known| !self.has_left(known)) {
-            // What its sender is called here may have changed since.
-            let is_same = known.machine.as_deref() == Some(letter.machine.as_str());
-            return Ok(if is_same {
+        // What its sender is called here may have changed since.
+        let is_same = |known: &Recorded| known.machine.as_deref() == Some(letter.machine.as_str());
+        if let Some(known) = known.filter(|known| !(is_same(known) && self.has_left(known))) {
+            return Ok(if is_same(&known) {
                 Verdict::Known(Box::new(known))
             } else {
                 Verdict::Refuse(format!("another message for {to} has the id {}", letter.id))

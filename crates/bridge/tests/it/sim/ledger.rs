@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub(crate) first: u64,
     /// The machines that it was addressed to.
     homes: BTreeSet<Machine>,
+    /// Those that it was published to, each with the epoch of its recipient's home.
+    pub(crate) addressed: BTreeSet<(Machine, u64)>,
     /// The stages that came home.
     pub(crate) stages: BTreeSet<String>,
     pub(crate) recalled: bool,
@@ -50,6 +52,8 @@ pub(crate) struct Ledger {
     /// The inbox file of each member: ids in the order in which they were written.
     pub(crate) inboxes: BTreeMap<String, Vec<String>>,
     pub(crate) known: BTreeMap<String, (Machine, Receipt)>,
+    /// What was taken in for members that move, and under which epoch of their homes.
+    pub(crate) taken: Vec<(String, u64)>,
     /// Of these, what left with its recipient, unread.
     pub(crate) left: BTreeSet<String>,
     pub(crate) seen: BTreeSet<String>,
@@ -73,6 +77,7 @@ impl Ledger {
             next: 0,
             inboxes: BTreeMap::new(),
             known: BTreeMap::new(),
+            taken: Vec::new(),
             left: BTreeSet::new(),
             seen: BTreeSet::new(),
             poison: BTreeSet::new(),
@@ -99,7 +104,8 @@ impl Ledger {
             letter: "{}".into(),
         };
         let homes = BTreeSet::from([machine.clone()]);
-        let sent = Sent { letter, first: self.next, homes, stages: BTreeSet::new(), recalled: false };
+        let (stages, addressed) = (BTreeSet::new(), BTreeSet::new());
+        let sent = Sent { letter, first: self.next, homes, addressed, stages, recalled: false };
         self.sent.insert(self.next, sent);
         if *machine == self.me {
             self.write_own();
@@ -192,6 +198,9 @@ impl Ledger {
             return Ok(TakenIn::Recorded(vec![receipt.clone()]));
         }
         self.left.remove(&letter.id);
+        if is_mover {
+            self.taken.push((letter.id.clone(), self.homes.epoch_at(&key, &self.me).unwrap_or(1)));
+        }
         let is_refused = self.refusing.contains(&letter.to);
         let record = match self.homes.epoch_at(&key, &self.me).filter(|_| is_mover) {
             _ if is_refused => "failed".to_owned(),
@@ -224,16 +233,18 @@ pub(crate) struct Shared(pub(crate) Rc<RefCell<Ledger>>);
 
 impl Local for Shared {
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
-        let ledger = self.0.borrow();
-        let open = ledger.sent.range(after + 1..).filter(|(_, sent)| {
-            let is_settled = ledger.homes.is_settled(&member(&sent.letter.to));
-            sent.stages.is_empty() && !sent.recalled && sent.letter.machine != ledger.me && is_settled
+        let mut ledger = self.0.borrow_mut();
+        let Ledger { sent, homes, me, .. } = &mut *ledger;
+        let open = sent.range_mut(after + 1..).map(|(_, sent)| sent).filter(|sent| {
+            let is_settled = homes.is_settled(&member(&sent.letter.to));
+            sent.stages.is_empty() && !sent.recalled && sent.letter.machine != *me && is_settled
         });
-        let outgoing = |sent: &Sent| Outgoing {
-            home: ledger.homes.address(&member(&sent.letter.to), &sent.letter.machine),
-            ..sent.letter.clone()
+        let outgoing = |sent: &mut Sent| {
+            let home = homes.address(&member(&sent.letter.to), &sent.letter.machine);
+            sent.addressed.insert((sent.letter.machine.clone(), home.unwrap_or(1)));
+            Outgoing { home, ..sent.letter.clone() }
         };
-        Ok(open.take(most).map(|(_, sent)| outgoing(sent)).collect())
+        Ok(open.take(most).map(outgoing).collect())
     }
 
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>> {

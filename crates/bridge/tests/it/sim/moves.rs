@@ -182,8 +182,19 @@ impl World {
         })
     }
 
-    /// Every letter to a member that moves was read where it was at home, at most once on each machine, in order.
+    /// Every letter to a member that moves was read where it was at home, at most once on each machine, in order; and nobody
+    /// took in what was sent to an earlier home.
     pub(crate) fn check_moves(&self) {
+        for node in &self.nodes {
+            for (id, epoch) in &node.ledger.0.borrow().taken {
+                let place = (node.name.clone(), *epoch);
+                let is_addressed = self.nodes.iter().any(|sender| {
+                    let ledger = sender.ledger.0.borrow();
+                    ledger.sent.values().any(|sent| sent.letter.id == *id && sent.addressed.contains(&place))
+                });
+                assert!(is_addressed, "{id} was taken in, and not sent to {place:?}:\n{}", self.describe());
+            }
+        }
         for name in MOVERS {
             for from in 0..self.nodes.len() {
                 let sent = self.expected.iter().filter(|(f, _, m, _)| (*f, *m) == (from, name));
