@@ -5,7 +5,7 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 
 use crate::engine::Identity;
 use crate::envelope::codec::{self, Keys};
-use crate::envelope::{Body, Envelope, Header, Home, Refusal};
+use crate::envelope::{Body, Envelope, Home, Refusal};
 use crate::name::Machine;
 use crate::protocol::homes::{MemberKey, Residence};
 use crate::subject;
@@ -30,19 +30,10 @@ pub fn sign(
     (epoch, former): (u64, &[Machine]),
     at: Stamp,
 ) -> Vec<u8> {
-    let header = Header {
-        realm: me.realm.clone(),
-        from: me.machine.clone(),
-        to: None,
-        epoch: me.epoch.clone(),
-        n: 0,
-        attempt: 1,
-        at,
-    };
     let MemberKey { team, name } = member.clone();
     let body = Body::Home(Home { team, name, epoch, former: former.to_vec() });
     // Only sealing can fail.
-    codec::encode(&Envelope { header, body }, key, None).unwrap_or_default()
+    codec::encode(&me.announce(body, at), key, None).unwrap_or_default()
 }
 
 /// Those who may residence: the machines that are trusted here, and this one.

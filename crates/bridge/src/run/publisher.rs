@@ -9,7 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::worker::{Input, Output, announcement, presence};
+use super::worker::{Input, Output, presence};
 use super::{Shared, homes, now};
 use crate::engine::{Post, Ticket};
 use crate::envelope::codec::{self, Keys};
@@ -82,7 +82,7 @@ async fn announce(
     teams: Vec<SharedTeam>,
     stays: bool,
 ) -> Result<(), NatsError> {
-    let envelope = announcement(&shared.plan.me, presence(passed, teams), now());
+    let envelope = shared.plan.me.announce(presence(passed, teams), now());
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.link.announce(bytes, stays).await
 }

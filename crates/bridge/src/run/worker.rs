@@ -383,18 +383,3 @@ fn load(files: &Files) -> Saved {
 pub(crate) fn presence(passed: Option<Position>, teams: Vec<SharedTeam>) -> Body {
     Body::Presence(Presence { passed, teams })
 }
-
-/// An envelope for all of the realm, at this time.
-pub(crate) fn announcement(me: &Identity, body: Body, at: Stamp) -> Envelope {
-    use crate::envelope::Header;
-    let header = Header {
-        realm: me.realm.clone(),
-        from: me.machine.clone(),
-        to: None,
-        epoch: me.epoch.clone(),
-        n: 0,
-        attempt: 1,
-        at,
-    };
-    Envelope { header, body }
-}

@@ -201,6 +201,10 @@ fn a_name_that_was_held_twice_is_one_after_it_was_taken_over() {
     cloud.office.machines().set_members(&team(), &[]).unwrap();
     cloud.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
     introduce(&[&laptop, &desk, &cloud]);
+    let members = cloud.office.members(&team()).unwrap();
+    let said = |name: &str| members.iter().find(|member| member.name == name).unwrap().warnings.clone();
+    assert_eq!(said("bob"), ["machine desk has a member of this name, too: bob.desk here"]);
+    assert!(said("team-lead").is_empty() && said("eve").is_empty());
     laptop.send("alice", "bob.desk", "to the desk's");
     carry(&[&laptop, &desk, &cloud]);
     laptop.send("alice", "bob.desk", "on its way");
