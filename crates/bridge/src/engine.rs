@@ -44,6 +44,22 @@ pub struct Identity {
     pub epoch: String,
 }
 
+impl Identity {
+    /// An envelope of this machine for all of the realm.
+    pub fn announce(&self, body: Body, at: Stamp) -> Envelope {
+        let header = Header {
+            realm: self.realm.clone(),
+            from: self.machine.clone(),
+            to: None,
+            epoch: self.epoch.clone(),
+            n: 0,
+            attempt: 1,
+            at,
+        };
+        Envelope { header, body }
+    }
+}
+
 /// What is remembered across restarts. Its loss costs time and traffic, never mail.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
@@ -295,6 +311,7 @@ impl<L: Local> Engine<L> {
             from: letter.from,
             from_lead: letter.from_lead,
             after: due.after,
+            home: letter.home,
             letter: letter.letter,
         });
         let ticket = Ticket::Letter { n: due.n, attempt: due.attempt };
@@ -348,25 +365,13 @@ impl<L: Local> Engine<L> {
 
     /// An envelope of this machine.
     pub fn envelope(&self, to: Machine, n: u64, attempt: u32, body: Body, now: Stamp) -> Envelope {
-        self.envelope_for(Some(to), n, attempt, body, now)
+        let Envelope { header, body } = self.me.announce(body, now);
+        Envelope { header: Header { to: Some(to), n, attempt, ..header }, body }
     }
 
     /// An envelope of this machine for all of the realm.
     pub fn announcement(&self, body: Body, now: Stamp) -> Envelope {
-        self.envelope_for(None, 0, 1, body, now)
-    }
-
-    fn envelope_for(&self, to: Option<Machine>, n: u64, attempt: u32, body: Body, now: Stamp) -> Envelope {
-        let header = Header {
-            realm: self.me.realm.clone(),
-            from: self.me.machine.clone(),
-            to,
-            epoch: self.me.epoch.clone(),
-            n,
-            attempt,
-            at: now,
-        };
-        Envelope { header, body }
+        self.me.announce(body, now)
     }
 
     fn answer(&self, to: &Machine, body: Body, now: Stamp) -> Post {

@@ -1,12 +1,14 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
 mod following;
+mod moves;
+mod placement;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use atm_office::machines::{self, Evidence, Incoming, RemoteMember, Stage};
+use atm_office::machines::{self, Evidence, Incoming, Stage};
 use atm_office::{Office, OfficeError};
 use atm_store::watch::has_events;
 use atm_wire::{Stamp, TeamName};
@@ -15,7 +17,11 @@ use serde::{Deserialize, Serialize};
 use crate::envelope::{Failure, SharedMember, SharedTeam};
 use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use crate::name::Machine;
+use crate::protocol::homes::{Homes, MemberKey};
 use following::Following;
+
+/// Every machine has its own: it has no home.
+const USER: &str = "user";
 
 /// A team of this machine, and the name under which the realm knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +77,13 @@ pub struct Neighbour {
     pub beat_at: Option<Stamp>,
 }
 
+impl Neighbour {
+    /// When it last spoke, by its own clock.
+    pub(crate) fn spoke_at(&self) -> Option<Stamp> {
+        self.said_at.max(self.beat_at)
+    }
+}
+
 /// This machine's office, for the engine.
 #[derive(Debug)]
 pub struct House {
@@ -80,18 +93,35 @@ pub struct House {
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
+    pub(crate) me: Machine,
+    pub(crate) homes: Homes,
+    /// The ordinary members that are here.
+    pub(crate) own: BTreeSet<MemberKey>,
+    /// Members whose lead was told that another machine holds their names.
+    pub(crate) told: HashSet<(MemberKey, Machine, u64)>,
 }
 
 impl House {
-    /// Over this office.
-    pub fn new(office: Office, shares: Vec<Share>) -> Result<Self, OfficeError> {
+    /// Over this office, on a machine of this name.
+    pub fn new(office: Office, shares: Vec<Share>, me: Machine) -> Result<Self, OfficeError> {
         let origin = office.machines().identity()?.origin;
         let mut following = Following::default();
         // What came before this process started may still be on its way to be read.
         for share in &shares {
             following.note(&share.local, Instant::now());
         }
-        Ok(Self { office, shares, origin, as_lead: HashSet::new(), leads: HashMap::new(), following })
+        Ok(Self {
+            office,
+            shares,
+            origin,
+            as_lead: HashSet::new(),
+            leads: HashMap::new(),
+            following,
+            me,
+            homes: Homes::default(),
+            own: BTreeSet::new(),
+            told: HashSet::new(),
+        })
     }
 
     /// The epoch of the log.
@@ -147,6 +177,7 @@ impl House {
     /// The teams that are shared, with the members that are at home here.
     pub fn shared(&mut self) -> Result<Vec<SharedTeam>, OfficeError> {
         let mut teams = Vec::new();
+        self.own.clear();
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
@@ -154,50 +185,48 @@ impl House {
             let members = self.office.machines().local_members(local)?;
             let leads = members.iter().filter(|member| member.is_lead).map(|member| member.name.clone());
             self.leads.insert(local.clone(), leads.collect());
-            let members = members.into_iter().map(|member| SharedMember {
-                name: member.name,
-                lead: member.is_lead,
-                state: member.state,
-            });
-            teams.push(SharedTeam { name: shared.clone(), members: members.collect() });
+            let mut announced = Vec::new();
+            for member in members {
+                let key = MemberKey { team: shared.clone(), name: member.name.clone() };
+                let is_ordinary = !member.is_lead && member.name != USER;
+                let epoch = self.homes.epoch_at(&key, &self.me).filter(|_| is_ordinary);
+                if is_ordinary {
+                    self.own.insert(key);
+                }
+                let (name, lead, state) = (member.name, member.is_lead, member.state);
+                announced.push(SharedMember { name, lead, state, epoch });
+            }
+            teams.push(SharedTeam { name: shared.clone(), members: announced });
         }
         Ok(teams)
     }
 
     /// Makes the members of other machines known here; says whether that changed anything.
     pub fn place(&mut self, neighbours: &BTreeMap<Machine, Neighbour>) -> Result<bool, OfficeError> {
-        let mut has_changed = false;
+        // A move that cannot be done now is done the next time, and keeps nobody else away.
+        let settled = self.settle_moves(neighbours);
+        let mut has_changed = *settled.as_ref().unwrap_or(&true);
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
             }
-            let mut remote = Vec::new();
-            for (machine, neighbour) in neighbours {
-                let teams = neighbour.teams.iter().filter(|team| &team.name == shared);
-                for member in teams.flat_map(|team| &team.members) {
-                    let state =
-                        if neighbour.is_present { member.state.clone() } else { "offline".to_owned() };
-                    remote.push(RemoteMember {
-                        name: member.name.clone(),
-                        machine: machine.clone(),
-                        is_lead: member.lead,
-                        state,
-                        // To the minute: a heartbeat alone is nothing to write down.
-                        seen_at: Some(Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000)),
-                    });
-                }
-            }
+            let remote = placement::members_of(shared, &self.me, &self.homes, neighbours);
             let placed = self.office.machines().set_members(local, &remote)?;
             has_changed |= !placed.added.is_empty() || !placed.removed.is_empty();
         }
-        Ok(has_changed)
+        settled.map(|_| has_changed)
+    }
+
+    /// This machine's office.
+    pub(crate) fn office(&self) -> &Office {
+        &self.office
     }
 
     fn share_of_local(&self, team: &TeamName) -> Option<&Share> {
         self.shares.iter().find(|share| &share.local == team)
     }
 
-    fn share_of(&self, shared: &str) -> Option<&Share> {
+    pub(crate) fn share_of(&self, shared: &str) -> Option<&Share> {
         self.shares.iter().find(|share| share.shared == shared)
     }
 
@@ -212,13 +241,18 @@ impl House {
         receipts.iter().filter_map(|receipt| self.export(receipt)).collect()
     }
 
-    /// A receipt of another machine for the office. What is about a team that is not shared here is passed over.
-    fn import(&self, receipt: &Receipt) -> Option<machines::Receipt> {
+    /// A receipt of another machine for the office. What is about a team that is not shared here is passed over, and so is what
+    /// stood in a member's file during an earlier stay there: it left with the member.
+    fn import(&self, from: &Machine, receipt: &Receipt) -> Option<machines::Receipt> {
         let share = self.share_of(&receipt.team)?;
         let mut own: machines::Receipt = serde_json::from_str(&receipt.record).ok()?;
         own.team = share.local.clone();
         own.evidence = shortened(own.evidence);
-        (own.id == receipt.id).then_some(own)
+        let key = MemberKey { team: receipt.team.clone(), name: own.to.clone() };
+        let stay =
+            self.homes.home_of(&key).filter(|residence| residence.machine == *from && residence.epoch > 1);
+        let is_past = own.stage < Stage::Taken && stay.is_some_and(|stay| own.at < stay.at);
+        (own.id == receipt.id && !is_past).then_some(own)
     }
 
     /// The receipt of a letter that is refused before the office sees it.
@@ -257,7 +291,13 @@ impl Local for House {
             after = last.n;
             for letter in page {
                 let Some(share) = self.share_of_local(&letter.team) else { continue };
+                let key = MemberKey { team: share.shared.clone(), name: letter.to.clone() };
+                // Before its move is done here, letters would overtake those that are sent on.
+                if !self.homes.is_settled(&key) {
+                    continue;
+                }
                 found.push(Outgoing {
+                    home: self.homes.address(&key, &letter.machine),
                     n: u64::try_from(letter.n).unwrap_or(0),
                     id: letter.id,
                     team: share.shared.clone(),
@@ -283,6 +323,11 @@ impl Local for House {
                 answers.push(Some(self.refuse(from, letter, why)));
                 continue;
             };
+            let key = MemberKey { team: letter.team.clone(), name: letter.to.clone() };
+            if !self.homes.admits(&key, &self.me, letter.home) {
+                answers.push(Some(Ok(TakenIn::NotHome)));
+                continue;
+            }
             incoming.push(Incoming {
                 team: share.local.clone(),
                 to: letter.to.clone(),
@@ -304,14 +349,21 @@ impl Local for House {
 
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
         let Some(share) = self.share_of(&letter.team) else { return Ok(true) };
+        let key = MemberKey { team: letter.team.clone(), name: letter.to.clone() };
+        if !self.homes.admits(&key, &self.me, letter.home) {
+            return Ok(true);
+        }
         let asked = [(share.local.clone(), letter.to.clone(), letter.id.clone())];
         let known = self.office.machines().known(&asked).map_err(transient)?;
         Ok(known.first().copied().unwrap_or(false))
     }
 
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError> {
-        let receipts: Vec<_> = receipts.iter().filter_map(|receipt| self.import(receipt)).collect();
-        self.office.machines().confirm(from, &receipts).map(drop).map_err(transient)
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError> {
+        let imported: Vec<_> = receipts.iter().map(|receipt| self.import(from, receipt)).collect();
+        let counts = imported.iter().map(Option::is_some).collect();
+        let receipts: Vec<_> = imported.into_iter().flatten().collect();
+        self.office.machines().confirm(from, &receipts).map_err(transient)?;
+        Ok(counts)
     }
 
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {

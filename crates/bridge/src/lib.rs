@@ -13,6 +13,7 @@
 //! | [`keys`], [`trust`] | this machine's key; the machines whose keys are trusted |
 //! | [`wanted`] | dead letters that people asked for again |
 //! | [`protocol`] | when to send, what to take in, in which order |
+//! | [`residence`] | homes of members, as they are signed and stored |
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
 //! | [`house`] | that ledger, and the teams that are shared |
 //! | [`nats`] | the server |
@@ -27,6 +28,7 @@ pub mod local;
 pub mod name;
 pub mod nats;
 pub mod protocol;
+pub mod residence;
 pub mod run;
 pub mod subject;
 pub mod trust;

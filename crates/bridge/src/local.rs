@@ -22,6 +22,8 @@ pub struct Outgoing {
     pub from: String,
     /// Whether the sender leads its team here.
     pub from_lead: bool,
+    /// The epoch of the recipient's home, once it has moved.
+    pub home: Option<u64>,
     /// Everything that is needed to write it there: opaque.
     pub letter: String,
 }
@@ -56,6 +58,9 @@ pub struct Letter {
     /// The letter before this one, if the recipient's machine had not confirmed that one when this was published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
+    /// The epoch of the recipient's home that it is addressed to; none before its first move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<u64>,
     /// Everything that is needed to write it: opaque.
     pub letter: String,
 }
@@ -100,11 +105,11 @@ pub trait Local {
     /// Offers letters of one machine to the ledger; one answer for each, in order.
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>>;
 
-    /// Whether the ledger has answered for this letter before, without taking it in.
+    /// Whether the ledger has answered for this letter before, or its recipient is not at home here; without taking it in.
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError>;
 
-    /// Records what `from` said about mail that is addressed to it. Idempotent, in any order.
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError>;
+    /// Records what `from` said about mail that is addressed to it; says of each whether it counts. Idempotent, in any order.
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError>;
 
     /// Records that `from` can never take this letter in, if it is addressed to `from`; its id may be empty, where it could
     /// not be read there. Idempotent.

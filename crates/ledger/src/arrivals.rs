@@ -71,7 +71,10 @@ impl Ledger {
         let mut known = HashSet::new();
         let mut given = HashSet::new();
         for (number, Acceptance { inbox, message, is_new, .. }) in messages.iter().enumerate() {
-            if !is_new && (!given.insert((inbox, &message.id)) || self.is_known(inbox, &message.id)?) {
+            let is_here = message.home.is_none();
+            if !is_new
+                && (!given.insert((inbox, &message.id)) || self.is_known(inbox, &message.id, is_here)?)
+            {
                 known.insert(number);
             }
         }
@@ -259,17 +262,21 @@ impl Ledger {
         })
     }
 
-    /// Whether an inbox has had an id before. One that failed may be sent again.
-    fn is_known(&self, inbox: &InboxKey, id: &str) -> Result<bool, LedgerError> {
-        self.read(|view| is_known(view, inbox, id))
+    /// Whether an inbox has had an id before. One that failed may be sent again, and so may one whose recipient had another
+    /// home meanwhile and is here now.
+    fn is_known(&self, inbox: &InboxKey, id: &str, is_here: bool) -> Result<bool, LedgerError> {
+        self.read(|view| is_known(view, inbox, id, is_here))
     }
 }
 
-fn is_known(view: &View<'_>, inbox: &InboxKey, id: &str) -> rusqlite::Result<bool> {
+fn is_known(view: &View<'_>, inbox: &InboxKey, id: &str, is_here: bool) -> rusqlite::Result<bool> {
     let Some(message) = find_message(view, inbox, id)? else { return Ok(false) };
     view.index
-        .prepare_cached("SELECT 1 FROM messages WHERE seq = ?1 AND rank NOT IN (12, 36, 37, 38)")?
-        .exists([message])
+        .prepare_cached(
+            "SELECT 1 FROM messages WHERE seq = ?1 AND rank NOT IN (12, 36, 37, 38)
+                 AND NOT (?2 AND elsewhere AND rank < ?3)",
+        )?
+        .exists(params![message, is_here, Stage::Taken.rank()])
 }
 
 /// Puts a message in the queue.

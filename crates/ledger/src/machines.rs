@@ -14,7 +14,7 @@ use crate::log::append::{append, root_id};
 use crate::log::event::{Body, Incarnation, Key, Kind, NewEvent, RootId};
 use crate::lookup::Recorded;
 use crate::open::Ledger;
-use crate::record::{draft_of, find_inbox, has_rank};
+use crate::record::{draft_of, find_inbox};
 use crate::row::{InboxKey, NewMessage};
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage, WITHDRAWN};
@@ -155,8 +155,9 @@ impl Ledger {
         let known: Vec<(bool, Option<i64>)> = self.read(|view| {
             let mut known = Vec::new();
             for told in received {
-                let reached = has_rank(view.index, told.message.seq, told.rank())?;
-                known.push((reached, accepted_by(view.index, told.message.seq)?));
+                let accepted = accepted_by(view.index, told.message.seq)?;
+                let reached = has_reached_since(view.index, told.message.seq, told.rank(), accepted)?;
+                known.push((reached, accepted));
             }
             Ok(known)
         })?;
@@ -195,6 +196,18 @@ fn append_received(log: &Connection, told: &Received) -> rusqlite::Result<bool> 
     let origin = Some((told.origin.0.into_bytes(), told.origin.1));
     append(log, &NewEvent { origin, ..event.evidence(&evidence) })?;
     Ok(true)
+}
+
+/// Whether a message reached a rank since it was accepted last: one that was sent on begins anew at its new home.
+fn has_reached_since(
+    index: &Connection,
+    message: i64,
+    rank: i64,
+    accepted: Option<i64>,
+) -> rusqlite::Result<bool> {
+    index
+        .prepare_cached("SELECT 1 FROM stages WHERE message = ?1 AND rank = ?2 AND event > ?3")?
+        .exists(params![message, rank, accepted.unwrap_or(0)])
 }
 
 /// The event that has the draft of a message.

@@ -2,13 +2,18 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use atm_wire::json;
 use atm_wire::team::{RemoteEntry, TeamConfig};
+use atm_wire::{MemberName, json};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::commit::Plan;
-use crate::error::StoreError;
+use crate::disk;
+use crate::error::{IoContext, StoreError};
+use crate::files::{read_small, replace_own};
 use crate::mailbox::{Inbox, Mailbox, Receipt};
-use crate::team::TeamFolder;
+use crate::paths::State;
+use crate::team::{LARGEST_ENTRY, TeamFolder};
 
 /// What was changed among the entries of other machines' members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +67,60 @@ impl TeamFolder {
             let patch =
                 json::append(&left, members.get(), &entries, &rendered).map_err(|error| self.bad(&error))?;
             Ok(Plan::Replace(patch.apply(&left), mirrored))
+        })
+    }
+}
+
+impl TeamFolder {
+    /// Puts the entry of another machine's member in the place of one of this machine, in one change, and keeps that one in our
+    /// state, as if it were removed. Says whether there was one.
+    pub fn hand_over(&self, entry: &RemoteEntry<'_>, state: &State) -> Result<bool, StoreError> {
+        let keep = |old: &str| replace_own(&state.removed(self.config_file(), entry.name), old);
+        self.exchange(entry.name.as_str(), false, &entry.render(), keep)
+    }
+
+    /// Puts an entry of this machine in the place of another machine's member: the one that was kept when it was handed over,
+    /// else this one. Says whether there was such a member.
+    pub fn take_over<T: Serialize>(
+        &self,
+        name: &MemberName,
+        entry: &T,
+        state: &State,
+    ) -> Result<bool, StoreError> {
+        let kept = state.removed(self.config_file(), name);
+        let Some(file) = read_small(&kept, LARGEST_ENTRY)? else {
+            return self.exchange(name.as_str(), true, entry, |_| Ok(()));
+        };
+        let old: Box<RawValue> =
+            serde_json::from_slice(&file.bytes).map_err(|error| StoreError::bad(&kept, error.to_string()))?;
+        let is_done = self.exchange(name.as_str(), true, &json::Laid(old.get()), |_| Ok(()))?;
+        if is_done {
+            disk::remove_file(&kept).doing("remove", &kept)?;
+        }
+        Ok(is_done)
+    }
+
+    fn exchange<T: Serialize>(
+        &self,
+        name: &str,
+        is_remote: bool,
+        entry: &T,
+        keep: impl Fn(&str) -> Result<(), StoreError>,
+    ) -> Result<bool, StoreError> {
+        self.config().update(|look| {
+            let Some(text) = self.config().whole(look)? else { return Ok(Plan::Unsure) };
+            let config = TeamConfig::parse(text)
+                .map_err(|error| StoreError::bad(self.config_file(), error.to_string()))?;
+            let Some(old) = config.member(name).filter(|old| old.machine.is_some() == is_remote) else {
+                return Ok(Plan::Keep(false));
+            };
+            let (members, entries) = self.members(text)?;
+            keep(entries[old.index].get())?;
+            let left = json::remove(text, members.get(), &entries, &BTreeSet::from([old.index])).apply(text);
+            let (members, entries) = self.members(&left)?;
+            let patch =
+                json::append(&left, members.get(), &entries, &[entry]).map_err(|error| self.bad(&error))?;
+            Ok(Plan::Replace(patch.apply(&left), true))
         })
     }
 }

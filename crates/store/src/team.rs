@@ -23,7 +23,7 @@ use crate::mailbox::Turn;
 use crate::paths::{Layout, Root, State, create_private_folders};
 
 /// No entry of a member is as long as this.
-const LARGEST_ENTRY: u64 = 16 << 20;
+pub(crate) const LARGEST_ENTRY: u64 = 16 << 20;
 
 /// One team on disk.
 #[derive(Debug)]

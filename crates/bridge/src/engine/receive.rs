@@ -88,6 +88,8 @@ impl<L: Local> Engine<L> {
                 }
                 Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
                 Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
+                // Homes are registered in their bucket, by one machine at a time.
+                Body::Home(_) => {}
             }
         }
         self.offer(&mut run, &mut verdicts, &mut posts, now);
@@ -135,7 +137,13 @@ impl<L: Local> Engine<L> {
         posts: &mut Vec<Post>,
         now: Stamp,
     ) {
-        match self.intake.decide(&arrival) {
+        let mut decision = self.intake.decide(&arrival);
+        if matches!(decision, Decision::Repeat | Decision::Former) {
+            // The ledger may know it from this very batch, or may have refused to take in what it was passed by.
+            self.offer(run, verdicts, posts, now);
+            decision = self.intake.decide(&arrival);
+        }
+        match decision {
             Decision::Take => {
                 let mut next = Some((Some(place), arrival));
                 while let Some((place, arrival)) = next {
@@ -146,8 +154,6 @@ impl<L: Local> Engine<L> {
             }
             Decision::Hold => self.tally.held += 1,
             decision @ (Decision::Repeat | Decision::Former) => {
-                // The ledger may know it from this very batch.
-                self.offer(run, verdicts, posts, now);
                 verdicts[place] = self.repeat(&arrival, decision, posts, now);
             }
         }
@@ -246,12 +252,13 @@ impl<L: Local> Engine<L> {
     }
 
     fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Verdict {
-        if let Err(error) = self.local.confirm(from, receipts) {
-            return verdict_of(error);
-        }
+        let counts = match self.local.confirm(from, receipts) {
+            Ok(counts) => counts,
+            Err(error) => return verdict_of(error),
+        };
         self.tally.receipts += receipts.len() as u64;
         let before = self.outbox.len();
-        for receipt in receipts {
+        for (receipt, _) in receipts.iter().zip(counts).filter(|(_, counts)| *counts) {
             self.outbox.confirmed(from, &receipt.id);
         }
         self.tally.confirmed += (before - self.outbox.len()) as u64;

@@ -164,6 +164,7 @@ mod tests {
             to: "bob".into(),
             from: "ann".into(),
             from_lead: false,
+            home: None,
             after: Some(3),
             letter: "{\"text\":\"hello\\n\"}".into(),
         };

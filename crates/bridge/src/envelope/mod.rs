@@ -62,6 +62,8 @@ pub enum Body {
     Failed(Vec<Failure>),
     /// The machine is there, and who its members are.
     Presence(Presence),
+    /// A member is at home on the machine.
+    Home(Home),
 }
 
 impl Body {
@@ -74,6 +76,7 @@ impl Body {
             Self::Applied(_) => "applied",
             Self::Failed(_) => "failed",
             Self::Presence(_) => "presence",
+            Self::Home(_) => "home",
         }
     }
 
@@ -82,7 +85,7 @@ impl Body {
         match self {
             Self::Confirm(receipts) | Self::Receipts(Receipts { receipts, .. }) => receipts.len(),
             Self::Failed(failures) => failures.len(),
-            Self::Letter(_) | Self::Applied(_) | Self::Presence(_) => 0,
+            Self::Letter(_) | Self::Applied(_) | Self::Presence(_) | Self::Home(_) => 0,
         }
     }
 }
@@ -147,4 +150,21 @@ pub struct SharedMember {
     pub lead: bool,
     /// Its state: `online`, `idle`, `stalled`, `offline` or `unknown`.
     pub state: String,
+    /// The epoch of its home there; none where it has none, or has it on another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+}
+
+/// That a member is at home on the machine that says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Home {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The member.
+    pub name: String,
+    /// The epoch of its home.
+    pub epoch: u64,
+    /// Where it was at home before.
+    pub former: Vec<Machine>,
 }

@@ -42,6 +42,11 @@ impl Bucket {
         self.store.stream.cached_info().created.unix_timestamp_nanos().to_string()
     }
 
+    /// Whether it had no entry when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.store.stream.cached_info().state.messages == 0
+    }
+
     /// One entry, if there is one.
     pub async fn get(&self, key: &str) -> Result<Option<Found>, NatsError> {
         let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;

@@ -237,6 +237,7 @@ mod tests {
                 to: "bob".into(),
                 from: "ann".into(),
                 from_lead: false,
+                home: None,
                 after,
                 letter: "{}".into(),
             },

@@ -6,9 +6,11 @@
 //! | [`outbox`] | which letters to publish now, and which letter each one follows |
 //! | [`intake`] | whether an arriving letter is next, early, known or replayed |
 //! | [`feed`] | which receipts to send to one machine |
+//! | [`homes`] | which machine is the home of a member |
 
 pub mod delivery;
 pub mod feed;
+pub mod homes;
 pub mod intake;
 pub mod outbox;
 

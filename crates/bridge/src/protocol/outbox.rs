@@ -231,6 +231,7 @@ mod tests {
             machine: machine.parse().unwrap(),
             from: "ann".into(),
             from_lead: false,
+            home: None,
             letter: "{}".into(),
         }
     }

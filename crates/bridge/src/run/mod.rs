@@ -6,8 +6,10 @@
 //! | `intake` | what arrives → engine → acknowledgment |
 //! | `publisher` | what the engine posts → server → engine |
 //! | `presence` | heartbeats, announcements, what other machines say |
+//! | `homes` | the bucket of members' homes |
 //! | [`status`] | what the bridge says of itself |
 
+pub mod homes;
 mod intake;
 mod presence;
 mod publisher;
@@ -156,6 +158,7 @@ pub async fn run(
         tokio::spawn(intake::run(shared.clone())),
         tokio::spawn(presence::listen(shared.clone(), true)),
         tokio::spawn(presence::listen(shared.clone(), false)),
+        tokio::spawn(homes::listen(shared.clone())),
         tokio::spawn(follow_stream(shared, up, renew)),
     ];
     // Nothing else is waited for here: a request to a server that is silent takes its time, and the end must not.

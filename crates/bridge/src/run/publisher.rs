@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::presence::recall_last_word;
-use super::worker::{Input, Output, announcement, presence};
-use super::{Shared, now};
+use super::worker::{Input, Output, presence};
+use super::{Shared, homes, now};
 use crate::engine::{Identity, Post, Ticket};
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::seal::Sealer;
@@ -47,6 +47,7 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                         answers.extend(publish(&shared, &mut sealer, post).await);
                     }
                 }
+                Some(Output::Homes(puts)) => drop(tokio::spawn(homes::put(shared.clone(), puts))),
                 Some(Output::Teams(changed)) => {
                     teams = Some(changed);
                     next_beat = Instant::now();
@@ -103,7 +104,7 @@ async fn announce(
     teams: Vec<SharedTeam>,
     stays: bool,
 ) -> Result<(), NatsError> {
-    let envelope = announcement(me, presence(passed, teams), shared.last_word.next(now()));
+    let envelope = me.announce(presence(passed, teams), shared.last_word.next(now()));
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.link.announce(bytes, stays).await
 }
@@ -188,6 +189,7 @@ mod tests {
                 from: "ann".into(),
                 from_lead: false,
                 after: None,
+                home: None,
                 letter: "{}".into(),
             };
             let envelope = Envelope { header, body: Body::Letter(letter) };

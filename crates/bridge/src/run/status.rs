@@ -12,6 +12,7 @@ use crate::files::Files;
 use crate::house::Neighbour;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
+use crate::protocol::homes::Refused;
 
 /// The largest status that is read.
 const LARGEST: u64 = 8 << 20;
@@ -56,6 +57,21 @@ pub struct Status {
     pub last_error: Option<Trouble>,
     /// The shared teams.
     pub teams: Vec<String>,
+    /// Members of this machine whose names another machine holds.
+    #[serde(default)]
+    pub held_elsewhere: Vec<HeldElsewhere>,
+}
+
+/// A member of this machine whose name another machine holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldElsewhere {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The member.
+    pub name: String,
+    /// The machine that holds the name.
+    pub machine: Machine,
 }
 
 /// The stream.
@@ -111,6 +127,7 @@ impl Status {
             tally: Tally::default(),
             last_error: None,
             teams,
+            held_elsewhere: Vec::new(),
         }
     }
 
@@ -138,6 +155,11 @@ impl Status {
     pub(crate) fn set_lag(&mut self, count: u64, offset: i64) {
         self.lag = count;
         self.clock_offset_ms = Some(self.clock_offset_ms.map_or(offset, |known| known.min(offset)));
+    }
+
+    pub(crate) fn set_refused(&mut self, refused: Vec<Refused>) {
+        let held = |Refused { key, machine, .. }| HeldElsewhere { team: key.team, name: key.name, machine };
+        self.held_elsewhere = refused.into_iter().map(held).collect();
     }
 
     /// A request that timed out does not take the place of what the server said a moment ago: that is why.

@@ -1,5 +1,7 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
+mod homes;
+
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -9,6 +11,7 @@ use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
+use super::homes::News;
 use super::status::Status;
 use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
@@ -17,6 +20,7 @@ use crate::files::Files;
 use crate::house::{House, Neighbour};
 use crate::name::Machine;
 use crate::nats::setup::PRESENCE_AGE;
+use crate::protocol::homes::{Homes, Memory as HomesMemory, Put};
 use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 
@@ -53,6 +57,8 @@ pub enum Input {
     Connected(bool),
     /// Another machine announced itself.
     Heard(Box<Word>),
+    /// The bucket of homes.
+    Homes(News),
     /// The last word of every machine was heard.
     HeardAll,
     /// An envelope was refused before its content was read: why, and who sent it.
@@ -104,6 +110,8 @@ pub enum Output {
     Teams(Vec<SharedTeam>),
     /// The log was lost, and this is its epoch now.
     Epoch(String),
+    /// Homes of members, for their bucket.
+    Homes(Vec<Put>),
 }
 
 /// Where inputs go.
@@ -151,6 +159,8 @@ pub struct Worker {
 struct Saved {
     engine: Memory,
     neighbours: BTreeMap<Machine, Neighbour>,
+    #[serde(default)]
+    homes: HomesMemory,
 }
 
 /// When each thing is done next.
@@ -175,6 +185,8 @@ impl Worker {
         status: Status,
     ) -> Self {
         let saved = load(&files);
+        let mut house = house;
+        house.set_homes(Homes::remembering(saved.homes.clone()));
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
         Self {
@@ -283,6 +295,7 @@ impl Worker {
                 }
             }
             Input::Heard(word) => self.hear(*word),
+            Input::Homes(news) => self.hear_of_homes(news),
             Input::HeardAll => {
                 self.knows_all = true;
                 self.places_again = true;
@@ -364,10 +377,14 @@ impl Worker {
         if self.knows_all && (is_time || self.places_again) {
             self.places_again = false;
             match self.engine.local().place(&self.neighbours) {
-                Ok(true) => self.engine.list_again(),
+                Ok(true) => {
+                    self.engine.list_again();
+                    self.due.members = start;
+                }
                 Ok(false) => {}
                 Err(error) => self.note(&error),
             }
+            self.put_homes();
         }
     }
 
@@ -424,7 +441,8 @@ impl Worker {
             neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
             neighbour.beat_at = None;
         }
-        let saved = Saved { engine: self.engine.to_remember(), neighbours };
+        let homes = self.engine.local().homes().to_remember();
+        let saved = Saved { engine: self.engine.to_remember(), neighbours, homes };
         if saved != self.saved {
             // Strings, numbers and lists: that cannot fail.
             let text = serde_json::to_string(&saved).unwrap_or_default();
@@ -445,6 +463,11 @@ impl Worker {
     }
 }
 
+/// The homes that the bridge of this machine remembers.
+pub fn remembered_homes(files: &Files) -> Homes {
+    Homes::remembering(load(files).homes)
+}
+
 /// What the last bridge remembered; nothing if it cannot be read, which costs time and traffic alone.
 fn load(files: &Files) -> Saved {
     let file = read_small(&files.memory(), LARGEST_MEMORY).ok().flatten();
@@ -454,19 +477,4 @@ fn load(files: &Files) -> Saved {
 /// The announcement of a machine, as an envelope's body.
 pub(crate) fn presence(passed: Option<Position>, teams: Vec<SharedTeam>) -> Body {
     Body::Presence(Presence { passed, teams })
-}
-
-/// An envelope for all of the realm, at this time.
-pub(crate) fn announcement(me: &Identity, body: Body, at: Stamp) -> Envelope {
-    use crate::envelope::Header;
-    let header = Header {
-        realm: me.realm.clone(),
-        from: me.machine.clone(),
-        to: None,
-        epoch: me.epoch.clone(),
-        n: 0,
-        attempt: 1,
-        at,
-    };
-    Envelope { header, body }
 }

@@ -1,5 +1,8 @@
 //! One engine, call by call, where the simulation would need luck.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
 use atm_bridge::envelope::{Body, Envelope, Failure, Header, Receipts};
 use atm_bridge::local::{Letter, Local, Receipt};
@@ -24,9 +27,11 @@ fn stream(last: u64, asked: i64) -> StreamView {
 }
 
 fn ledger() -> Shared {
-    let ledger = Shared::default();
-    ledger.0.borrow_mut().epoch = "e".into();
-    ledger
+    Shared(Rc::new(RefCell::new(log_of_epoch("e"))))
+}
+
+fn log_of_epoch(epoch: &str) -> Ledger {
+    Ledger { epoch: epoch.into(), ..Ledger::new("laptop".parse().unwrap()) }
 }
 
 /// The bridge of laptop, in epoch `e`; it trusts hub.
@@ -85,8 +90,7 @@ fn a_log_that_is_lost_under_a_running_bridge_is_a_new_epoch() {
     }
     let mut engine = laptop(&ledger);
     assert_eq!(publish(&mut engine, at(0), 1).len(), 5);
-    *ledger.0.borrow_mut() = Ledger::default();
-    ledger.0.borrow_mut().epoch = "f".into();
+    *ledger.0.borrow_mut() = log_of_epoch("f");
     ledger.0.borrow_mut().send("new".into(), "bob", &hub(), 0);
     engine.wake();
     let posts = publish(&mut engine, at(1), 6);

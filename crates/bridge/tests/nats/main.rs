@@ -8,6 +8,7 @@ mod credentials;
 mod crossing;
 mod dead;
 mod guide;
+mod moving;
 mod permissions;
 mod presence;
 mod refused;

@@ -41,6 +41,7 @@ impl Voice {
             name: (*name).to_owned(),
             lead: false,
             state: "online".into(),
+            epoch: None,
         });
         let teams = vec![SharedTeam { name: TEAM.into(), members: members.collect() }];
         let header = Header {

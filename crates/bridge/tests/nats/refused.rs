@@ -64,6 +64,7 @@ impl Scene {
             to: out.to,
             from: out.from,
             from_lead: false,
+            home: None,
             after: None,
             letter: out.letter,
         };

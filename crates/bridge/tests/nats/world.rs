@@ -145,6 +145,37 @@ impl Machine {
         Some(self.status()).filter(|status| status["pid"].as_u64() == own.map(u64::from)).unwrap_or_default()
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where the bridge remembers a member to be at home, and since which epoch.
+    pub(crate) fn home_of(&self, member: &str) -> (String, u64) {
+        let Ok(bytes) = std::fs::read(self.env.state().join("bridge/memory.json")) else {
+            return Default::default();
+        };
+        let memory: Value = serde_json::from_slice(&bytes).unwrap();
+        let homes = memory["homes"].as_array().cloned().unwrap_or_default();
+        let home = homes.iter().find(|home| home[0]["name"] == member);
+        let residence = home.map(|home| home[1]["residence"].clone()).unwrap_or_default();
+        (
+            residence["machine"].as_str().unwrap_or_default().to_owned(),
+            residence["epoch"].as_u64().unwrap_or(0),
+        )
+    }
+
+    pub(crate) fn wait_for_home(&self, member: &str, machine: &str, epoch: u64) {
+        let expected = (machine.to_owned(), epoch);
+        wait_until(&format!("{} knows the home of {member}", self.name), || self.home_of(member) == expected);
+    }
+
+    /// The machine that a member's entry here names; empty if it has no such entry.
+    pub(crate) fn machine_of(&self, member: &str) -> String {
+        let members = self.office.members(&team()).unwrap();
+        let found = members.into_iter().find(|view| view.name == member);
+        found.and_then(|view| view.machine).unwrap_or_default()
+    }
+
     /// Waits until a member of another machine is in the configuration here.
     pub(crate) fn wait_for_member(&self, member: &str) {
         wait_until(&format!("{} knows {member}", self.name), || self.knows(member));

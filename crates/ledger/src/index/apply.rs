@@ -179,6 +179,9 @@ impl<'a> Applier<'a> {
         let message = if is_new { Some(event.seq) } else { self.number_of(inbox.number, id)? };
         let Some(message) = message else { return Ok(()) };
         if is_accepted && !is_new {
+            if body.message.home.is_none() {
+                self.bring_home(message)?;
+            }
             self.index
                 .prepare_cached("UPDATE messages SET ours = 1, draft = ?2, elsewhere = ?3 WHERE seq = ?1")?
                 .execute(params![message, event.seq, body.message.home.is_some()])?;
@@ -192,6 +195,17 @@ impl<'a> Applier<'a> {
             self.put(&Reached::new(event, inbox, message, rank))?;
         }
         Ok(())
+    }
+
+    /// The recipient is here now, and what another machine told of its file says nothing about the one here.
+    fn bring_home(&self, message: i64) -> rusqlite::Result<()> {
+        self.index
+            .prepare_cached(
+                "UPDATE messages SET rank = ?2, witnesses = NULL, removing_since = NULL, recalling = 0
+                 WHERE seq = ?1 AND elsewhere AND rank < ?3",
+            )?
+            .execute(params![message, Stage::Accepted.rank(), Stage::Taken.rank()])
+            .map(drop)
     }
 
     fn bring_past(&self, event: &Stored, inbox: i64, message: i64) -> rusqlite::Result<()> {

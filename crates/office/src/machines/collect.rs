@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use atm_ledger::{Acceptance, InboxKey};
+use atm_ledger::{Acceptance, Evidence, InboxKey, Recorded, SentOn, Stage};
 use atm_store::{Mailbox, Receipt, StoreError};
 use atm_wire::message::{Delivery, Ours};
 use atm_wire::{Draft, MachineName, MemberName, Message, Stamp, TeamName, metadata};
@@ -51,15 +51,22 @@ impl Machines<'_> {
         for (name, machine) in self.read_here(team)? {
             let mailbox = self.office.mailbox(team, &name);
             // Of a file that is broken, or just being written, what is whole is collected: nobody else mends it here.
-            let messages: Vec<Message> = match mailbox.list() {
-                Ok(listing) => listing.messages.into_iter().filter(|message| !message.read).collect(),
+            let listing = match mailbox.list() {
+                Ok(listing) => listing,
                 Err(error) => {
                     failed.get_or_insert(error);
                     continue;
                 }
             };
+            let inbox = self.office.inbox_key(team, &name);
+            let mut messages = Vec::new();
+            for message in listing.messages.into_iter().filter(|message| !message.read) {
+                if self.may_leave(&inbox, &message)? {
+                    messages.push(message);
+                }
+            }
             if !messages.is_empty() {
-                found.push(Found { mailbox, inbox: self.office.inbox_key(team, &name), machine, messages });
+                found.push(Found { mailbox, inbox, machine, messages });
             }
         }
         let accepted = self.accept_found(&found)?;
@@ -95,19 +102,37 @@ impl Machines<'_> {
         Ok(names)
     }
 
+    /// Whether an entry may be taken out of a file whose member is on another machine now. Of a member that was here before,
+    /// one may still be about to be recorded as written; and what another machine sent, and was told that it was taken, is
+    /// sent on by nobody.
+    fn may_leave(&self, inbox: &InboxKey, message: &Message) -> Result<bool, OfficeError> {
+        Ok(self.office.books.with(|ledger| {
+            let Some(known) = ledger.message_in(inbox, &message.id)? else { return Ok(true) };
+            let draft = ledger.draft_of(&known)?.as_deref().and_then(parse_draft);
+            let was_here = draft.is_some_and(|draft| draft.home.is_none());
+            let is_underway = was_here && ledger.is_waiting(inbox, &message.id)?;
+            Ok(!is_underway && (known.machine.is_none() || known.stage < Stage::Taken))
+        })?)
+    }
+
     /// Accepts what the log does not have as a letter for that machine, durably.
     fn accept_found(&self, found: &[Found]) -> Result<usize, OfficeError> {
         let now = self.office.now();
-        let mut accepted: Vec<Acceptance> = Vec::new();
+        let (mut accepted, mut left): (Vec<Acceptance>, Vec<SentOn>) = Default::default();
         for Found { inbox, machine, messages, .. } in found {
             for message in messages {
                 let known = self.office.books.with(|ledger| {
                     let Some(known) = ledger.message_in(inbox, &message.id)? else { return Ok(None) };
-                    ledger.draft_of(&known)
+                    Ok(Some((ledger.draft_of(&known)?, known)))
                 })?;
-                let is_collected =
-                    known.as_deref().and_then(parse_draft).is_some_and(|draft| draft.home.is_some());
-                if !is_collected {
+                let (draft, known) = known.unzip();
+                let draft = draft.flatten().as_deref().and_then(parse_draft);
+                let is_collected = draft.as_ref().is_some_and(|draft| draft.home.is_some());
+                if let Some(known) = known.filter(|known| known.machine.is_some()) {
+                    left.extend(
+                        draft.filter(|_| !is_collected).map(|draft| left_here(known, draft, machine)),
+                    );
+                } else if !is_collected {
                     let draft = draft_of(message, &inbox.name, machine, now);
                     let new = effects::noticed(&as_message(&draft), now.as_millis());
                     let new = atm_ledger::NewMessage { home: Some(machine.to_string()), ..new };
@@ -119,11 +144,23 @@ impl Machines<'_> {
         if !found.is_empty() {
             self.office.books.with(|ledger| {
                 ledger.accept(&accepted, now.as_millis(), COLLECTOR)?;
+                ledger.send_on(
+                    &left,
+                    now.as_millis(),
+                    &Evidence::certain("its recipient has left this machine"),
+                )?;
                 ledger.make_durable()
             })?;
         }
         Ok(accepted.len())
     }
+}
+
+/// What another machine sent to a member that has left: it is sent on by that machine, and is not here any more.
+fn left_here(message: Recorded, draft: Draft, machine: &MachineName) -> SentOn {
+    let (name, home) = (message.inbox.name.clone(), Some(machine.to_string()));
+    let draft = render_draft(&Draft { home: Some(machine.clone()), ..draft });
+    SentOn { message, name, home, draft, waits: false }
 }
 
 /// What is carried of an entry that a client wrote.

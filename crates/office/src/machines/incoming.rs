@@ -175,10 +175,10 @@ impl<'a> Machines<'a> {
         let inbox = team.inbox_key(&to);
         // The ledger is asked before the policy: what was answered once is answered the same again.
         let known = office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
-        if let Some(known) = known {
-            // What its sender is called here may have changed since.
-            let is_same = known.machine.as_deref() == Some(letter.machine.as_str());
-            return Ok(if is_same {
+        // What its sender is called here may have changed since.
+        let is_same = |known: &Recorded| known.machine.as_deref() == Some(letter.machine.as_str());
+        if let Some(known) = known.filter(|known| !(is_same(known) && self.has_left(known))) {
+            return Ok(if is_same(&known) {
                 Verdict::Known(Box::new(known))
             } else {
                 Verdict::Refuse(format!("another message for {to} has the id {}", letter.id))
@@ -216,6 +216,13 @@ impl<'a> Machines<'a> {
             Err(OfficeError::NoMember { .. }) => Ok(Verdict::NotHome(None)),
             addressed => Ok(Verdict::Accept(Box::new(addressed?))),
         }
+    }
+
+    /// Whether it was here, and left with its recipient: if that one is back, it is taken in anew.
+    fn has_left(&self, message: &Recorded) -> bool {
+        let draft = self.office.books.with(|ledger| ledger.draft_of(message)).ok().flatten();
+        let is_elsewhere = draft.as_deref().and_then(parse_draft).is_some_and(|draft| draft.home.is_some());
+        is_elsewhere && message.stage < Stage::Taken
     }
 
     fn written(&self, letter: &Incoming) -> Result<TakenIn, OfficeError> {

@@ -4,11 +4,12 @@
 //! `config.json` here as entries of ours (`members`). Mail for one of them is accepted and waits in the log: nobody writes
 //! it into a file here, a bridge carries it (`outgoing`), its home takes it in once (`incoming`), and what becomes of it
 //! there comes home as receipts (`receipts`). What a client here writes into the inbox of such a member is collected into
-//! the log (`collect`). Nothing of this knows a network.
+//! the log (`collect`). The mail of a member that moves is sent on (`moves`). Nothing of this knows a network.
 
 mod collect;
 mod incoming;
 mod members;
+mod moves;
 mod outgoing;
 mod place;
 mod recall;
@@ -23,6 +24,7 @@ use atm_wire::MachineName;
 pub use atm_ledger::{Evidence, Stage};
 pub use incoming::{Incoming, TakenIn};
 pub use members::{LocalMember, Placed};
+pub use moves::Move;
 pub use outgoing::Outgoing;
 pub use place::{Refusal, RemoteMember};
 pub(crate) use recall::{AskedBack, RECALL};

@@ -10,7 +10,7 @@ use atm_wire::{MachineName, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Machines, Outgoing};
+use super::{Machines, Outgoing, Table};
 use crate::error::OfficeError;
 use crate::mail::outbox::{as_message, parse_draft};
 use crate::trail::effects;
@@ -109,11 +109,15 @@ impl Machines<'_> {
     pub fn confirm(&self, from: &MachineName, receipts: &[Receipt]) -> Result<usize, OfficeError> {
         let (office, root) = (self.office, self.office.root_key());
         let now = office.now().as_millis();
+        let mut tables: HashMap<&TeamName, Table> = HashMap::new();
+        for receipt in receipts {
+            tables.entry(&receipt.team).or_insert_with(|| office.table(&receipt.team));
+        }
         let news = office.books.with(|ledger| {
             let mut received = Vec::new();
             for receipt in receipts.iter().filter(|receipt| receipt.stage != Stage::Accepted) {
                 for message in ledger.find(&root, &receipt.id, false)? {
-                    if is_about(ledger, receipt, from, &message)? {
+                    if is_about(ledger, receipt, from, &message, &tables[&receipt.team])? {
                         received.push(receipt.received(from, message));
                     }
                 }
@@ -182,20 +186,27 @@ impl Receipt {
     }
 }
 
-/// Whether a receipt is about a message, and from the machine that the message is for. A member that moved may have
-/// another home than the one it was sent to.
+/// Whether a receipt is about a message, and from the machine that the message is for. The former home of a member that moved
+/// tells what was taken there; all that it tells of its file says nothing about the new one.
 fn is_about(
     ledger: &Ledger,
     receipt: &Receipt,
     from: &MachineName,
     message: &Recorded,
+    table: &Table,
 ) -> Result<bool, LedgerError> {
     let InboxKey { team, name, .. } = &message.inbox;
     if *team != receipt.team.as_str() || (*name != receipt.to && *name != from.qualify(&receipt.to)) {
         return Ok(false);
     }
-    let draft = ledger.draft_of(message)?.as_deref().and_then(parse_draft);
-    Ok(draft.and_then(|draft| draft.home).is_some_and(|home| home == *from))
+    let homes = ledger.homes_of(message)?;
+    let is_from = |home: &Option<String>| home.as_deref() == Some(from.as_str());
+    let Some(current) = homes.last() else { return Ok(false) };
+    // One that was sent a moment before the move was known here is carried to the new home all the same.
+    let is_current = is_from(current) || (current.is_some() && table.machine_of(name) == Some(from));
+    let is_end =
+        matches!(receipt.stage, Stage::Taken | Stage::Seen | Stage::Acked | Stage::Done | Stage::Recalled);
+    Ok(is_current || (is_end && homes.iter().any(is_from)))
 }
 
 /// The other machine that a message came from.

@@ -1,5 +1,6 @@
 //! Members: adding, changing, and who is on.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use atm_wire::metadata::{self, Metadata};
@@ -277,6 +278,7 @@ impl Team<'_> {
         let Judged { known, members } = self.judge_all();
         let inboxes = self.digests();
         let lead = self.config().lead().map(|lead| lead.name.as_str());
+        let namesakes = namesakes(self.config());
         let view = |(member, (signs, judged)): (&Member, (Signs, Judgement))| {
             let leads = lead == Some(member.name.as_str());
             let before = known.get(&member.name).filter(|before| before.state == judged.state.as_str());
@@ -287,6 +289,9 @@ impl Team<'_> {
                 Some(Ok(digest)) => view.count(digest, member.shutdown_at),
                 Some(Err(error)) => view.warnings.push(error.to_string()),
                 None => view.warnings.extend(member.checked_name().err().map(|error| error.to_string())),
+            }
+            if !view.lead && view.machine.is_none() {
+                view.warnings.extend(namesakes.get(member.name.as_str()).into_iter().flatten().cloned());
             }
             view
         };
@@ -314,6 +319,20 @@ impl Team<'_> {
         view.count(digest, None);
         Some(view)
     }
+}
+
+/// The members of other machines whose own names are others' here, by those names. Leads have namesakes, as a rule.
+fn namesakes(config: &TeamConfig) -> HashMap<&str, Vec<String>> {
+    let mut found: HashMap<&str, Vec<String>> = HashMap::new();
+    for other in &config.members {
+        let Some(machine) = &other.machine else { continue };
+        let bare = machine.unqualify(&other.name);
+        if bare != other.name {
+            let what = format!("machine {machine} has a member of this name, too: {} here", other.name);
+            found.entry(bare).or_default().push(what);
+        }
+    }
+    found
 }
 
 fn member_view(

@@ -6,6 +6,7 @@ mod authority;
 mod carrying;
 mod collecting;
 mod homes;
+mod moving;
 mod names;
 mod peers;
 mod receipts;

@@ -121,6 +121,11 @@ impl Machine {
         self.office.machines().take_in(&incoming).into_iter().map(Result::unwrap).collect()
     }
 
+    /// Takes in one letter of another machine.
+    pub(crate) fn take_letter(&self, other: &Self, letter: &Outgoing) -> TakenIn {
+        self.office.machines().take_in(&[other.incoming(letter)]).remove(0).unwrap()
+    }
+
     /// The receipts that came since the last time.
     pub(crate) fn receipts(&self) -> Vec<Receipt> {
         let cursor = self.cursor.lock().unwrap().clone();

@@ -7,14 +7,34 @@ use std::rc::Rc;
 use atm_bridge::envelope::Failure;
 use atm_bridge::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
+use atm_bridge::protocol::homes::{Homes, MemberKey};
+
+/// Names of members that move from machine to machine; all others are on each machine.
+pub(crate) const MOVERS: [&str; 2] = ["mover-0", "mover-1"];
+
+pub(crate) fn member(name: &str) -> MemberKey {
+    MemberKey { team: "alpha".into(), name: name.into() }
+}
 
 /// A letter that this machine's members sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) letter: Outgoing,
+    /// Its first number.
+    pub(crate) first: u64,
+    /// The machines that it was addressed to.
+    homes: BTreeSet<Machine>,
+    /// Those that it was published to, each with the epoch of its recipient's home.
+    pub(crate) addressed: BTreeSet<(Machine, u64)>,
     /// The stages that came home.
     pub(crate) stages: BTreeSet<String>,
     pub(crate) recalled: bool,
+}
+
+impl Sent {
+    pub(crate) fn is_over(&self) -> bool {
+        self.recalled || self.stages.contains("failed") || self.stages.contains("seen")
+    }
 }
 
 /// One event about a letter that came from elsewhere.
@@ -24,14 +44,19 @@ struct Event {
     receipt: Receipt,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ledger {
     pub(crate) epoch: String,
+    pub(crate) me: Machine,
     pub(crate) sent: BTreeMap<u64, Sent>,
     next: u64,
     /// The inbox file of each member: ids in the order in which they were written.
     pub(crate) inboxes: BTreeMap<String, Vec<String>>,
-    known: BTreeMap<String, (Machine, Receipt)>,
+    pub(crate) known: BTreeMap<String, (Machine, Receipt)>,
+    /// What was taken in for members that move, and under which epoch of their homes.
+    pub(crate) taken: Vec<(String, u64)>,
+    /// Of these, what left with its recipient, unread.
+    pub(crate) left: BTreeSet<String>,
     pub(crate) seen: BTreeSet<String>,
     /// Letters that could not be read.
     poison: BTreeSet<String>,
@@ -40,9 +65,32 @@ pub(crate) struct Ledger {
     pub(crate) full: bool,
     /// Recipients whose mail the rules refuse.
     pub(crate) refusing: BTreeSet<String>,
+    /// The members that move, and are here.
+    pub(crate) here: BTreeSet<MemberKey>,
+    pub(crate) homes: Homes,
 }
 
 impl Ledger {
+    pub(crate) fn new(me: Machine) -> Self {
+        Self {
+            epoch: format!("e-{me}"),
+            me,
+            sent: BTreeMap::new(),
+            next: 0,
+            inboxes: BTreeMap::new(),
+            known: BTreeMap::new(),
+            taken: Vec::new(),
+            left: BTreeSet::new(),
+            seen: BTreeSet::new(),
+            poison: BTreeSet::new(),
+            events: Vec::new(),
+            full: false,
+            refusing: BTreeSet::from(["refused".to_owned()]),
+            here: BTreeSet::new(),
+            homes: Homes::default(),
+        }
+    }
+
     /// A member sends a letter: its number. Numbers have gaps, as those of a log with other events have.
     pub(crate) fn send(&mut self, id: String, to: &str, machine: &Machine, gap: u64) -> u64 {
         self.next += 1 + gap;
@@ -54,10 +102,17 @@ impl Ledger {
             machine: machine.clone(),
             from: "ann".into(),
             from_lead: false,
+            home: None,
             letter: "{}".into(),
         };
-        self.sent.insert(self.next, Sent { letter, stages: BTreeSet::new(), recalled: false });
-        self.next
+        let (n, homes) = (self.next, BTreeSet::from([machine.clone()]));
+        let (stages, addressed) = (BTreeSet::new(), BTreeSet::new());
+        let sent = Sent { letter, first: self.next, homes, addressed, stages, recalled: false };
+        self.sent.insert(self.next, sent);
+        if *machine == self.me {
+            self.write_own();
+        }
+        n
     }
 
     /// Something happened to a letter that came from a machine.
@@ -66,15 +121,68 @@ impl Ledger {
         self.events.push(Event { origin: origin.clone(), receipt });
     }
 
+    /// Accepts letters again, in their order, for another home.
+    pub(crate) fn send_on(&mut self, to: &str, machine: &Machine) {
+        let open = |sent: &&Sent| sent.letter.to == to && !sent.is_over();
+        let mut letters: Vec<Sent> = self.sent.values().filter(open).cloned().collect();
+        letters.sort_by_key(|sent| sent.first);
+        for mut sent in letters {
+            self.sent.remove(&sent.letter.n);
+            self.next += 1;
+            sent.letter.n = self.next;
+            sent.letter.machine = machine.clone();
+            sent.homes.insert(machine.clone());
+            sent.stages.clear();
+            self.sent.insert(self.next, sent);
+        }
+    }
+
+    /// Writes letters of this machine for members that are here.
+    pub(crate) fn write_own(&mut self) {
+        for sent in
+            self.sent.values_mut().filter(|sent| sent.letter.machine == self.me && sent.stages.is_empty())
+        {
+            let Outgoing { id, team, to, .. } = &sent.letter;
+            sent.stages.insert("written".into());
+            if self.left.remove(id) || !self.known.contains_key(id) {
+                let receipt = Receipt { id: id.clone(), team: team.clone(), record: "written".into() };
+                self.known.insert(id.clone(), (self.me.clone(), receipt));
+                self.inboxes.entry(to.clone()).or_default().push(id.clone());
+            }
+        }
+    }
+
+    /// A member has left: what nobody has read is taken out of its file.
+    pub(crate) fn leave(&mut self, name: &str) {
+        self.here.remove(&member(name));
+        let Some(inbox) = self.inboxes.get_mut(name) else { return };
+        let (read, unread): (Vec<String>, Vec<String>) =
+            inbox.drain(..).partition(|id| self.seen.contains(id));
+        *inbox = read;
+        self.left.extend(unread);
+    }
+
     /// What is in inboxes and was not read yet.
     pub(crate) fn unseen(&self) -> Vec<String> {
         self.inboxes.values().flatten().filter(|id| !self.seen.contains(*id)).cloned().collect()
+    }
+
+    /// What a member that is here may read next.
+    pub(crate) fn readable(&self) -> Option<String> {
+        let is_here = |name: &str| !MOVERS.contains(&name) || self.here.contains(&member(name));
+        let open = self.inboxes.iter().filter(|(name, _)| is_here(name)).flat_map(|(_, inbox)| inbox);
+        open.into_iter().find(|id| !self.seen.contains(*id)).cloned()
     }
 
     /// A member has read a letter in its inbox.
     pub(crate) fn see(&mut self, id: &str) {
         let (origin, receipt) = self.known[id].clone();
         self.seen.insert(id.to_owned());
+        if origin == self.me {
+            let sent = self.sent.values_mut().find(|sent| sent.letter.id == id);
+            sent.unwrap().stages.insert("seen".into());
+            return;
+        }
         self.events.push(Event { origin, receipt: Receipt { record: "seen".into(), ..receipt } });
     }
 
@@ -88,7 +196,13 @@ impl Ledger {
             self.poison.insert(letter.id.clone());
             return Err(LocalError::Poison("it cannot be read".into()));
         }
-        if let Some((origin, receipt)) = self.known.get(&letter.id) {
+        let (is_mover, key) = (MOVERS.contains(&letter.to.as_str()), member(&letter.to));
+        if is_mover && !(self.homes.admits(&key, &self.me, letter.home) && self.here.contains(&key)) {
+            return Ok(TakenIn::NotHome);
+        }
+        if let Some((origin, receipt)) =
+            self.known.get(&letter.id).filter(|_| !self.left.contains(&letter.id))
+        {
             assert_eq!(origin, from);
             return Ok(TakenIn::Recorded(vec![receipt.clone()]));
         }
@@ -98,9 +212,17 @@ impl Ledger {
                 Receipt { id: letter.id.clone(), team: letter.team.clone(), record: "failed".into() };
             return Ok(TakenIn::Refused(receipt));
         }
+        self.left.remove(&letter.id);
+        if is_mover {
+            self.taken.push((letter.id.clone(), self.homes.epoch_at(&key, &self.me).unwrap_or(1)));
+        }
         let is_refused = self.refusing.contains(&letter.to);
-        let record = if is_refused { "failed" } else { "written" };
-        let receipt = Receipt { id: letter.id.clone(), team: letter.team.clone(), record: record.into() };
+        let record = match self.homes.epoch_at(&key, &self.me).filter(|_| is_mover) {
+            _ if is_refused => "failed".to_owned(),
+            Some(epoch) => format!("written {epoch}"),
+            None => "written".to_owned(),
+        };
+        let receipt = Receipt { id: letter.id.clone(), team: letter.team.clone(), record };
         self.known.insert(letter.id.clone(), (from.clone(), receipt.clone()));
         if is_refused {
             return Ok(TakenIn::Refused(receipt));
@@ -108,10 +230,20 @@ impl Ledger {
         self.inboxes.entry(letter.to.clone()).or_default().push(letter.id.clone());
         Ok(TakenIn::Recorded(vec![receipt]))
     }
+
+    /// Whether a receipt counts: of a member that moves, what stood in its file counts during the same stay alone.
+    fn counts(&self, from: &Machine, sent: &Sent, record: &str) -> bool {
+        assert!(sent.homes.contains(from), "a receipt is from a machine that had the letter");
+        let is_mover = MOVERS.contains(&sent.letter.to.as_str());
+        let Some(epoch) = record.strip_prefix("written").filter(|_| is_mover) else { return true };
+        let told = epoch.trim().parse().unwrap_or(1);
+        let stay = self.homes.epoch_at(&member(&sent.letter.to), from);
+        sent.letter.machine == *from && stay.unwrap_or(1) <= told
+    }
 }
 
 /// The ledger, as its machine's bridge has it open.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Shared(pub(crate) Rc<RefCell<Ledger>>);
 
 impl Local for Shared {
@@ -120,10 +252,18 @@ impl Local for Shared {
     }
 
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
-        let ledger = self.0.borrow();
-        let open =
-            ledger.sent.range(after + 1..).filter(|(_, sent)| sent.stages.is_empty() && !sent.recalled);
-        Ok(open.take(most).map(|(_, sent)| sent.letter.clone()).collect())
+        let mut ledger = self.0.borrow_mut();
+        let Ledger { sent, homes, me, .. } = &mut *ledger;
+        let open = sent.range_mut(after + 1..).map(|(_, sent)| sent).filter(|sent| {
+            let is_settled = homes.is_settled(&member(&sent.letter.to));
+            sent.stages.is_empty() && !sent.recalled && sent.letter.machine != *me && is_settled
+        });
+        let outgoing = |sent: &mut Sent| {
+            let home = homes.address(&member(&sent.letter.to), &sent.letter.machine);
+            sent.addressed.insert((sent.letter.machine.clone(), home.unwrap_or(1)));
+            Outgoing { home, ..sent.letter.clone() }
+        };
+        Ok(open.take(most).map(outgoing).collect())
     }
 
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>> {
@@ -133,19 +273,25 @@ impl Local for Shared {
 
     fn is_known(&mut self, letter: &Letter) -> Result<bool, LocalError> {
         let ledger = self.0.borrow();
-        Ok(ledger.known.contains_key(&letter.id) || ledger.poison.contains(&letter.id))
+        let is_mover = MOVERS.contains(&letter.to.as_str());
+        let is_away = is_mover && !ledger.homes.admits(&member(&letter.to), &ledger.me, letter.home);
+        Ok(is_away || ledger.known.contains_key(&letter.id) || ledger.poison.contains(&letter.id))
     }
 
-    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<(), LocalError> {
+    fn confirm(&mut self, from: &Machine, receipts: &[Receipt]) -> Result<Vec<bool>, LocalError> {
         let mut ledger = self.0.borrow_mut();
         ledger.check_disk()?;
+        let mut counts = Vec::new();
         for receipt in receipts {
-            let sent = ledger.sent.values_mut().find(|sent| sent.letter.id == receipt.id);
-            let sent = sent.expect("a receipt is about a letter that was sent");
-            assert_eq!(&sent.letter.machine, from);
-            sent.stages.insert(receipt.record.clone());
+            let n = ledger.sent.iter().find(|(_, sent)| sent.letter.id == receipt.id).map(|(n, _)| *n);
+            let n = n.expect("a receipt is about a letter that was sent");
+            let is_about = ledger.counts(from, &ledger.sent[&n], &receipt.record);
+            if is_about {
+                ledger.sent.get_mut(&n).unwrap().stages.insert(receipt.record.clone());
+            }
+            counts.push(is_about);
         }
-        Ok(())
+        Ok(counts)
     }
 
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {

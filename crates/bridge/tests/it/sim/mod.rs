@@ -3,6 +3,7 @@
 //! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it sim` runs that one alone.
 
 pub(crate) mod ledger;
+mod moves;
 mod random;
 mod stream;
 mod troubles;
@@ -18,6 +19,7 @@ fn run(seed: u64) {
     let mut world = World::new(seed);
     world.run();
     world.check();
+    world.check_moves();
 }
 
 /// Every accepted letter ends exactly once in the right file, in order, and its receipts come home.

@@ -19,6 +19,7 @@ pub(crate) struct Troubles {
     pub(crate) full_disk: u64,
     pub(crate) server_down: u64,
     pub(crate) recall: u64,
+    pub(crate) moves: u64,
 }
 
 impl Troubles {
@@ -37,6 +38,7 @@ impl Troubles {
         full_disk: 0,
         server_down: 0,
         recall: 0,
+        moves: 0,
     };
 
     /// Each seed has its own mixture; some have none of a kind.
@@ -57,6 +59,7 @@ impl Troubles {
             full_disk: some(10),
             server_down: some(10),
             recall: some(4),
+            moves: some(8),
         }
     }
 }

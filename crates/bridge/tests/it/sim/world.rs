@@ -1,14 +1,18 @@
 //! Some machines, a server between them, and a schedule of troubles that follows from one seed.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
-use atm_bridge::envelope::{Body, Envelope};
+use atm_bridge::envelope::{Body, Envelope, SharedTeam};
+use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::Position;
 use atm_wire::Stamp;
 
-use super::ledger::Shared;
+use super::ledger::{Ledger, MOVERS, Sent, Shared};
+use super::moves::{Bucket, announced, neighbour};
 use super::random::Random;
 use super::stream::Stream;
 use super::troubles::Troubles;
@@ -16,6 +20,8 @@ use super::troubles::Troubles;
 /// Mail for the third is refused by the rules, that for the fourth cannot be read, and that for the last is refused without
 /// a record.
 const MEMBERS: [&str; 5] = ["bob", "eve", "refused", "poisoned", "unheard"];
+/// All who get mail.
+const RECIPIENTS: [&str; 7] = ["bob", "eve", "refused", "poisoned", "unheard", MOVERS[0], MOVERS[1]];
 /// Letters that are sent while there are troubles.
 const LETTERS: u64 = 40;
 /// Rounds with troubles.
@@ -24,15 +30,18 @@ const ROUNDS: u64 = 120;
 const CALM: u64 = 2_000;
 
 /// One machine.
-struct Node {
-    name: Machine,
-    ledger: Shared,
+pub(crate) struct Node {
+    pub(crate) name: Machine,
+    pub(crate) ledger: Shared,
     /// What was saved last, and is read at a start.
     saved: Memory,
-    engine: Option<Engine<Shared>>,
+    pub(crate) engine: Option<Engine<Shared>>,
     off_until: u64,
     next_heartbeat: u64,
     heard: BTreeMap<Machine, u64>,
+    pub(crate) neighbours: BTreeMap<Machine, Neighbour>,
+    /// Which bucket of homes it has looked at, and up to where.
+    pub(crate) bucket_seen: Option<(u64, u64)>,
 }
 
 /// Something on its way to the server, or the server's answer on its way back.
@@ -43,18 +52,19 @@ enum Flight {
 
 /// All of it.
 pub(crate) struct World {
-    random: Random,
-    troubles: Troubles,
-    nodes: Vec<Node>,
+    pub(crate) random: Random,
+    pub(crate) troubles: Troubles,
+    pub(crate) nodes: Vec<Node>,
     stream: Stream,
-    /// The last announcement of each machine: what it has passed, and when it said so.
-    announced: BTreeMap<Machine, (Option<Position>, u64)>,
+    pub(crate) bucket: Bucket,
+    /// The last announcement of each machine: what it has passed, whom it has, and when it said so.
+    announced: BTreeMap<Machine, (Option<Position>, Vec<SharedTeam>, u64)>,
     flights: Vec<(u64, Flight)>,
-    millis: u64,
+    pub(crate) millis: u64,
     sent: u64,
-    server_down_until: u64,
+    pub(crate) server_down_until: u64,
     /// Letters in the order in which they were sent: sender, machine, recipient, id.
-    expected: Vec<(usize, usize, &'static str, String)>,
+    pub(crate) expected: Vec<(usize, usize, &'static str, String)>,
     never_together: bool,
 }
 
@@ -65,24 +75,25 @@ impl World {
         let never_together = random.happens(20);
         let count = if never_together { 2 } else { 2 + random.below(3) };
         let nodes = (0..count).map(|number| {
-            let ledger = Shared::default();
-            ledger.0.borrow_mut().epoch = format!("e-{number}");
-            ledger.0.borrow_mut().refusing.insert("refused".into());
+            let name: Machine = format!("machine-{number}").parse().unwrap();
             Node {
-                name: format!("machine-{number}").parse().unwrap(),
-                ledger,
+                ledger: Shared(Rc::new(RefCell::new(Ledger::new(name.clone())))),
+                name,
                 saved: Memory::default(),
                 engine: None,
                 off_until: 0,
                 next_heartbeat: 0,
                 heard: BTreeMap::new(),
+                neighbours: BTreeMap::new(),
+                bucket_seen: None,
             }
         });
-        Self {
+        let mut world = Self {
             nodes: nodes.collect(),
             random,
             troubles,
             stream: Stream::default(),
+            bucket: Bucket::default(),
             announced: BTreeMap::new(),
             flights: Vec::new(),
             millis: 0,
@@ -90,7 +101,9 @@ impl World {
             server_down_until: 0,
             expected: Vec::new(),
             never_together,
-        }
+        };
+        world.settle_in();
+        world
     }
 
     /// Runs the schedule: troubles, then calm until all is done.
@@ -114,7 +127,7 @@ impl World {
         }
     }
 
-    fn now(&self) -> Stamp {
+    pub(crate) fn now(&self) -> Stamp {
         Stamp::from_millis(1_800_000_000_000 + i64::try_from(self.millis).unwrap())
     }
 
@@ -126,10 +139,17 @@ impl World {
             let count = self.nodes.len() as u64;
             let from = usize::try_from(self.random.below(count)).unwrap();
             let to = (from + 1 + usize::try_from(self.random.below(count - 1)).unwrap()) % self.nodes.len();
-            let member = MEMBERS[usize::try_from(self.random.below(MEMBERS.len() as u64)).unwrap()];
+            let member = RECIPIENTS[usize::try_from(self.random.below(RECIPIENTS.len() as u64)).unwrap()];
+            let address = if MOVERS.contains(&member) {
+                self.address_of(from, member)
+            } else {
+                Some(self.nodes[to].name.clone())
+            };
+            // Nobody there knows such a member yet.
+            let Some(machine) = address else { continue };
             self.sent += 1;
             let id = format!("id-{}", self.sent);
-            let (machine, gap) = (self.nodes[to].name.clone(), self.random.below(3));
+            let gap = self.random.below(3);
             self.nodes[from].ledger.0.borrow_mut().send(id.clone(), member, &machine, gap);
             if let Some(engine) = &mut self.nodes[from].engine {
                 engine.wake();
@@ -142,6 +162,7 @@ impl World {
         let troubles = self.troubles;
         if self.random.happens(troubles.wipe) {
             self.stream.wipe();
+            self.bucket.wipe();
             self.announced.clear();
         }
         if self.random.happens(troubles.roll_back) {
@@ -157,6 +178,9 @@ impl World {
         }
         if self.random.happens(troubles.server_down) {
             self.server_down_until = self.millis + self.random.below(20_000);
+        }
+        if self.random.happens(troubles.moves) {
+            self.move_somebody();
         }
         for place in 0..self.nodes.len() {
             if self.random.happens(troubles.crash) {
@@ -182,7 +206,10 @@ impl World {
     /// A sender takes back what is not confirmed yet.
     fn recall(&mut self, place: usize) {
         let mut ledger = self.nodes[place].ledger.0.borrow_mut();
-        let open = ledger.sent.values_mut().find(|sent| sent.stages.is_empty() && !sent.recalled);
+        let me = ledger.me.clone();
+        let is_open =
+            |sent: &&mut Sent| sent.stages.is_empty() && !sent.recalled && sent.letter.machine != me;
+        let open = ledger.sent.values_mut().find(is_open);
         if let Some(sent) = open {
             sent.recalled = true;
         }
@@ -212,7 +239,7 @@ impl World {
         let me = Identity {
             realm: "sim".parse().unwrap(),
             machine: node.name.clone(),
-            epoch: format!("e-{place}"),
+            epoch: node.ledger.0.borrow().epoch.clone(),
         };
         let memory = if loses_memory { Memory::default() } else { node.saved.clone() };
         let mut engine = Engine::new(me, node.ledger.clone(), memory);
@@ -228,6 +255,7 @@ impl World {
         self.nodes[place].engine.as_mut().unwrap().set_stream(view);
         if !is_down {
             self.announce(place);
+            self.tend_homes(place);
             self.take(place);
         }
         if self.random.happens(40) {
@@ -251,12 +279,15 @@ impl World {
         let node = &mut self.nodes[place];
         if self.millis >= node.next_heartbeat {
             node.next_heartbeat = self.millis + 5_000;
-            self.announced.insert(node.name.clone(), (self.stream.passed(&node.name), self.millis));
+            let said = (self.stream.passed(&node.name), announced(&node.ledger.0.borrow()), self.millis);
+            self.announced.insert(node.name.clone(), said);
         }
-        for (machine, (passed, at)) in &self.announced {
-            if machine != &node.name && node.heard.insert(machine.clone(), *at) != Some(*at) {
-                let now = Stamp::from_millis(1_800_000_000_000 + i64::try_from(self.millis).unwrap());
+        let now = Stamp::from_millis(1_800_000_000_000 + i64::try_from(self.millis).unwrap());
+        for (machine, (passed, teams, at)) in &self.announced {
+            if machine != &node.name && node.heard.get(machine) != Some(at) {
+                node.heard.insert(machine.clone(), *at);
                 node.engine.as_mut().unwrap().heard_from(machine, passed.clone(), now);
+                node.neighbours.insert(machine.clone(), neighbour(teams.clone(), *at));
             }
         }
     }
@@ -290,8 +321,8 @@ impl World {
 
     fn see(&mut self, place: usize) {
         let mut ledger = self.nodes[place].ledger.0.borrow_mut();
-        if let Some(id) = ledger.unseen().first() {
-            ledger.see(id);
+        if let Some(id) = ledger.readable() {
+            ledger.see(&id);
         }
     }
 
@@ -349,9 +380,8 @@ impl World {
         self.nodes.iter().all(|node| {
             let ledger = node.ledger.0.borrow();
             ledger.unseen().is_empty()
-                && ledger.sent.values().all(|sent| {
-                    sent.recalled || sent.stages.contains("failed") || sent.stages.contains("seen")
-                })
+                && ledger.sent.values().all(Sent::is_over)
+                && self.has_heard_of_homes(&ledger)
         })
     }
 
@@ -381,16 +411,19 @@ impl World {
         }
     }
 
-    fn must_arrive(&self, from: usize, id: &str) -> bool {
+    pub(crate) fn must_arrive(&self, from: usize, id: &str) -> bool {
         let ledger = self.nodes[from].ledger.0.borrow();
         ledger.sent.values().any(|sent| sent.letter.id == id && !sent.recalled)
     }
 
-    fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let mut lines = vec![format!("{:?}, never together: {}", self.troubles, self.never_together)];
         for node in &self.nodes {
             let ledger = node.ledger.0.borrow();
-            lines.push(format!("{}: inboxes {:?}", node.name, ledger.inboxes));
+            lines.push(format!(
+                "{}: inboxes {:?}\n  {:?} {:?}",
+                node.name, ledger.inboxes, ledger.here, ledger.homes
+            ));
             for sent in ledger.sent.values().filter(|sent| !sent.stages.contains("seen")) {
                 let (letter, stages, recalled) = (&sent.letter, &sent.stages, sent.recalled);
                 lines.push(format!("  {} to {} {stages:?} recalled: {recalled}", letter.id, letter.machine));

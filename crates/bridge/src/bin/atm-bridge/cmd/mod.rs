@@ -7,6 +7,7 @@ mod key;
 mod machines;
 mod run;
 mod status;
+mod take;
 mod trust;
 
 use crate::context::Context;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Key(key::Key),
     Trust(trust::Trust),
     Machines(machines::Machines),
+    Take(take::Take),
     Dead(dead::Dead),
 }
 
@@ -34,6 +36,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
         Command::Key(key) => key.run(context),
         Command::Trust(trust) => trust.run(context),
         Command::Machines(_) => machines::Machines::run(context),
+        Command::Take(take) => block_on(take.run(context)),
         Command::Dead(dead) => block_on(dead.run(context)),
     }
 }

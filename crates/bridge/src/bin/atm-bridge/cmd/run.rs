@@ -65,7 +65,7 @@ impl Run {
         for share in shares.iter().filter(|share| !office.has_team(&share.local)) {
             eprintln!("warning: there is no team {} here; it is shared as soon as there is", share.local);
         }
-        let house = House::new(office, shares)?;
+        let house = House::new(office, shares, machine.clone())?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
         let (engine, inputs) = Handle::new();

@@ -110,6 +110,12 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
             ago(machine.seen_at)
         ));
     }
+    for held in &report.held_elsewhere {
+        lines.push(format!(
+            "name      {} of team {} is held by {}: rename yours, or `atm bridge take {} --team {}`",
+            held.name, held.team, held.machine, held.name, held.team
+        ));
+    }
     if let Some(trouble) = &report.last_error {
         lines.push(format!("error     {} ({})", trouble.what, ago(trouble.at)));
     }

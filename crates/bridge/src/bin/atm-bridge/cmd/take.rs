@@ -1,0 +1,144 @@
+//! `atm bridge take`.
+
+use atm_bridge::engine::Identity;
+use atm_bridge::house::Share;
+use atm_bridge::nats::{Bucket, Names, Set};
+use atm_bridge::protocol::homes::{Content, MemberKey};
+use atm_bridge::residence;
+use atm_bridge::run::status::Status;
+use atm_bridge::run::worker::remembered_homes;
+use atm_wire::MemberName;
+use serde_json::json;
+
+use crate::args::{Me, Server};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+/// Make this machine the home of a member
+///
+/// The member moves here with its mail: what nobody has taken at its former home comes here. The former home may be off; when it
+/// is back, it hears of it. The mail moves while a bridge runs here.
+///
+/// Examples:
+///   atm bridge take bob --team alpha
+///   atm bridge take bob --team alpha=work --nats nats://hub:4222 --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Take {
+    /// The member
+    name: String,
+    /// Its team, as LOCAL or LOCAL=SHARED [default: the one in bridge.teams]
+    #[arg(long, short, value_name = "TEAM")]
+    team: Option<String>,
+    #[command(flatten)]
+    me: Me,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// How often somebody else may be faster.
+const ATTEMPTS: usize = 8;
+
+impl Take {
+    pub(crate) async fn run(&self, context: &Context) -> Result<i32, Failure> {
+        let name = MemberName::parse(&self.name).map_err(|error| Failure::usage(error.to_string()))?;
+        let share = self.share(context)?;
+        let office = context.office();
+        let lead = office.team(&share.local)?.lead().ok().cloned();
+        if lead.as_ref() == Some(&name) || name.as_str() == "user" {
+            return Err(Failure::new(4, "own_on_each_machine", format!("every machine has its own {name}"))
+                .hint(format!("the one of another machine is {name}.MACHINE")));
+        }
+        let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
+        let epoch = office.machines().identity()?.epoch;
+        let me = Identity { realm, machine, epoch };
+        let (key, trust) = (context.key()?, context.trust()?);
+        let link = context.link(&self.server, &me.realm, &me.machine).await?;
+        let bucket = Bucket::open(&link, &Names::of(&me.realm).homes).await?;
+        let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
+        let entry = residence::entry_of(&member);
+        let mut homes = remembered_homes(&context.files());
+        let is_known = office.machines().has_member(&share.local, &name)?;
+        for _ in 0..ATTEMPTS {
+            let found = bucket.get(&entry).await?;
+            if let Some(found) = &found {
+                let residence = residence::read(&found.value, &member, &me, &key, &trust);
+                let residence = residence.map_err(|refusal| {
+                    Failure::new(4, "refused", format!("the home of {name} cannot be read: {refusal}"))
+                        .hint("`atm bridge machines` lists whom this machine trusts")
+                })?;
+                homes.find(member.clone(), Some(residence), found.revision);
+            } else if !is_known {
+                return Err(Failure::new(3, "no_such_member", format!("no machine has a member {name}"))
+                    .hint(format!("`atm member add {name} --team {}` makes one", share.local)));
+            }
+            let former = homes.home_of(&member).map(|residence| residence.machine.clone());
+            let (epoch, is_new) = match homes.take(&me.machine, &member).map(|put| put.what) {
+                Some(Content::New { epoch, former }) => {
+                    let value = residence::sign(&me, &key, &member, (epoch, &former), Context::now());
+                    let revision = found.map_or(0, |found| found.revision);
+                    if bucket.set(&entry, value, revision).await? == Set::Lost {
+                        continue;
+                    }
+                    (epoch, true)
+                }
+                _ => (homes.epoch_at(&member, &me.machine).unwrap_or(1), false),
+            };
+            office.machines().take_member(&share.local, &name)?;
+            return self.report(
+                context,
+                (&share, &me),
+                former.map(|machine| machine.to_string()),
+                (epoch, is_new),
+            );
+        }
+        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
+            .hint("try it again"))
+    }
+
+    fn report(
+        &self,
+        context: &Context,
+        (share, me): (&Share, &Identity),
+        from: Option<String>,
+        (epoch, is_new): (u64, bool),
+    ) -> Result<i32, Failure> {
+        let from = from.filter(|from| *from != me.machine.as_str());
+        let is_served = context.office().machines().is_served();
+        if context.json {
+            output::json(&json!({
+                "name": self.name, "team": share.local.as_str(), "machine": me.machine.as_str(), "from": from,
+                "epoch": epoch, "changed": is_new, "running": is_served,
+            }))?;
+            return Ok(0);
+        }
+        let Self { name, .. } = self;
+        let mut lines = match from {
+            Some(from) => format!("{name} is at home on {} now; it was on {from}", me.machine),
+            None => format!("{name} is at home on {}", me.machine),
+        };
+        if !is_served {
+            lines.push_str("\nno bridge runs here: its mail comes when one does (`atm bridge run`)");
+        }
+        output::lines(&lines)?;
+        Ok(0)
+    }
+
+    /// The team here and its shared name: as it is given, as the bridge has it, or as it is set.
+    fn share(&self, context: &Context) -> Result<Share, Failure> {
+        let running = Status::load(&context.files()).map(|status| status.teams).unwrap_or_default();
+        let known = if running.is_empty() { context.settings.teams.clone() } else { running };
+        let all = Share::parse_all(known.iter().map(String::as_str)).unwrap_or_default();
+        let Some(given) = &self.team else {
+            let mut all = all;
+            let one = all.pop().filter(|_| all.is_empty());
+            return one.ok_or_else(|| Failure::usage("which team? --team NAME"));
+        };
+        if let Some(share) = all.into_iter().find(|share| share.local.as_str() == given) {
+            return Ok(share);
+        }
+        let mut given = context.shares(std::slice::from_ref(given))?;
+        given.pop().ok_or_else(|| Failure::usage("which team? --team NAME"))
+    }
+}

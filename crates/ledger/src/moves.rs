@@ -1,0 +1,97 @@
+//! Letters whose recipient has another home now.
+//!
+//! A letter that is sent on is accepted again: its new event has the new home, and its number is that of the log's end, so that
+//! letters that are sent on together keep their order among each other. What the former home told before stays on record.
+
+use rusqlite::params;
+
+use crate::arrivals::{stop_waiting, wait, waiting_numbers};
+use crate::error::LedgerError;
+use crate::index::View;
+use crate::log::append::append;
+use crate::log::event::{Body, Key, Kind, NewEvent};
+use crate::lookup::{Recorded, text_of};
+use crate::open::Ledger;
+use crate::record::{find_inbox, find_team};
+use crate::row::{InboxKey, NewMessage};
+use crate::stage::{Evidence, Stage};
+
+/// A letter that goes to another home.
+#[derive(Debug, Clone)]
+pub struct SentOn {
+    /// The letter, as it was found.
+    pub message: Recorded,
+    /// What its recipient is called here from now on.
+    pub name: String,
+    /// Its new home; none: that is here.
+    pub home: Option<String>,
+    /// All that it takes to write it.
+    pub draft: String,
+    /// Whether it waits here to be written or carried. What came from another machine is sent on by that one.
+    pub waits: bool,
+}
+
+impl Recorded {
+    /// Its place in the log: messages with higher ones came later.
+    pub fn number(&self) -> i64 {
+        self.seq
+    }
+}
+
+impl Ledger {
+    /// What was accepted for a recipient on another machine, and is not known to be taken there, in the order of the log.
+    pub fn untaken_elsewhere(&self, inbox: &InboxKey) -> Result<Vec<Recorded>, LedgerError> {
+        let place =
+            |view: &View<'_>| Ok(find_team(view, &inbox.root, &inbox.team)?.zip(find_inbox(view, inbox)?));
+        let Some((team, number)) = self.read(place)? else { return Ok(Vec::new()) };
+        let condition = "m.team = ?2 AND m.inbox = ?3 AND m.elsewhere = 1 AND m.rank >= ?4 AND m.rank < ?5 ORDER BY m.seq";
+        let ranks = (Stage::Accepted.rank(), Stage::Taken.rank());
+        // What was withdrawn has a rank between.
+        let mut found = self.select(&inbox.root, condition, &[&team, &number, &ranks.0, &ranks.1])?;
+        found.retain(|message| message.stage != Stage::Failed);
+        Ok(found)
+    }
+
+    /// The homes that a message was accepted for, the last one behind; none: that was here.
+    pub fn homes_of(&self, message: &Recorded) -> Result<Vec<Option<String>>, LedgerError> {
+        self.read(|view| {
+            let mut ask = view
+                .index
+                .prepare_cached("SELECT event FROM stages WHERE message = ?1 AND rank = ?2 ORDER BY event")?;
+            let events = ask.query_map(params![message.seq, Stage::Accepted.rank()], |row| row.get(0))?;
+            let events = events.collect::<rusqlite::Result<Vec<i64>>>()?;
+            let mut homes = Vec::new();
+            for event in events {
+                homes.push(text_of(view.log, event)?.home);
+            }
+            Ok(homes)
+        })
+    }
+
+    /// Sends letters on, all of them or none, in their order. One that waited for its former home waits for that no more.
+    pub fn send_on(&mut self, letters: &[SentOn], now: i64, evidence: &Evidence) -> Result<(), LedgerError> {
+        let evidence = evidence.to_json();
+        self.append(|log| {
+            for letter in letters {
+                let (from, id) = (&letter.message.inbox, letter.message.id.as_str());
+                let Some(key) = from.key(log)? else { continue };
+                if let Some(number) = waiting_numbers(log, key)?.get(id) {
+                    stop_waiting(log, *number)?;
+                }
+                let there = Key { member: &letter.name, ..key };
+                if from.name != letter.name {
+                    let moved = NewEvent::of(Kind::Moved, now, key, id).evidence(&evidence);
+                    append(log, &moved.body(Some(&letter.name)))?;
+                }
+                let new = NewMessage { home: letter.home.clone(), ..text_of(log, letter.message.seq)? };
+                let body = Body::new(&new, Some(&letter.draft)).to_json();
+                let event = NewEvent::of(Kind::Accepted, now, there, id).evidence(&evidence);
+                let seq = append(log, &event.body(Some(&body)))?;
+                if letter.waits {
+                    wait(log, seq, there, id)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Members that move from one machine to another, and keep their mail.
+//!
+//! Each machine sends on its own letters that are not known to be taken at the former home: they are accepted again, for the new
+//! home, in the order in which they were sent. So nothing depends on the former home, which may be off for ever. That one, when it
+//! hears of it, takes the unread mail out of its file, so that nobody reads it twice; what clients there had written goes on to
+//! the new home, and what other machines had sent is sent on by those.
+
+use atm_ledger::{Evidence, Recorded, SentOn, Stage};
+use atm_wire::team::RemoteEntry;
+use atm_wire::{Address, Color, Draft, MachineName, MemberName, TeamName};
+
+use super::recall::recalled_by;
+use super::{Home, Machines};
+use crate::error::OfficeError;
+use crate::mail::derived::letter_id;
+use crate::mail::outbox::{parse_draft, render_draft};
+use crate::mail::send::{Letter, SendOptions};
+use crate::office::USER;
+use crate::people::members::MemberPlan;
+
+/// A member's home, as the machines of a realm have settled it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move<'a> {
+    /// The member, by its name there.
+    pub name: &'a str,
+    /// Where it is at home now.
+    pub home: Home,
+    /// Where it was at home before.
+    pub former: &'a [MachineName],
+    /// It was at home here: a member of that name here is the one that has left.
+    pub was_here: bool,
+}
+
+impl Machines<'_> {
+    /// A member has moved: its home is another one from now on, and its mail goes there. Repeating it costs traffic alone. Says
+    /// whether it is done: a member that is to be here has to be one of the team's first.
+    pub fn set_home(&self, team: &TeamName, moved: &Move<'_>) -> Result<bool, OfficeError> {
+        let office = self.office;
+        let name = MemberName::parse(moved.name)?;
+        let folder = office.folder(team)?;
+        let config = folder.load()?;
+        let is_own = office.lead_of(team, &config).is_ok_and(|lead| lead == name) || moved.name == USER;
+        if is_own {
+            return Ok(true);
+        }
+        let is_here = config.member(moved.name).is_some_and(|member| member.machine.is_none());
+        match &moved.home {
+            Home::Here if !is_here => return Ok(false),
+            Home::Here => {
+                self.send_on(team, &name, None, moved.former)?;
+            }
+            Home::Machine(machine) => {
+                // Another member that has the name stays.
+                if is_here && moved.was_here {
+                    // What was taken is known to be, and all that is promised is in the file, before the file is nobody's.
+                    office.look(team)?;
+                    office.write_accepted(team, &name)?;
+                    let entry = RemoteEntry {
+                        name: &name,
+                        agent_id: format!("{name}@{team}"),
+                        machine,
+                        color: Color::in_turn(config.members.len()),
+                        joined_at: office.now(),
+                    };
+                    folder.hand_over(&entry, &office.state)?;
+                    self.collect(team)?;
+                }
+                self.send_on(team, &name, Some(machine), moved.former)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes a member of another machine one of this machine: with the entry that it had here before, if it had one.
+    pub fn take_member(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+        let office = self.office;
+        let folder = office.folder(team)?;
+        let config = folder.load()?;
+        match config.member(name.as_str()) {
+            Some(member) if member.machine.is_none() => return Ok(()),
+            Some(_) => {
+                let member = MemberPlan::new(name.as_str()).resolve(team, &config, office.now())?;
+                folder.take_over(name, &member.render(), &office.state)?;
+            }
+            None => drop(office.add_member(team, &MemberPlan::new(name.as_str()))?),
+        }
+        let mailbox = office.mailbox(team, name);
+        if !mailbox.exists() {
+            mailbox.create()?;
+        }
+        Ok(())
+    }
+
+    /// Whether a team here has a member of this name, of whichever machine.
+    pub fn has_member(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
+        Ok(self.office.folder(team)?.load()?.member(name.as_str()).is_some())
+    }
+
+    /// Tells the lead here, once, that a member of its machine has a name that another machine holds.
+    pub fn tell_refused(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        (holder, epoch, own): (&MachineName, u64, &MachineName),
+    ) -> Result<(), OfficeError> {
+        let handle = self.office.team(team)?;
+        let to = handle.lead().cloned().or_else(|_| MemberName::parse(USER))?;
+        let text = format!(
+            "The name {name} is held by machine {holder}. Your member {name} stays here, and is {} on other machines. \
+             Rename it, or, if it is to be the same member, move it here: atm bridge take {name} --team {team}",
+            own.qualify(name.as_str())
+        );
+        let id = letter_id(&handle.inbox_key(name), &format!("{holder} {epoch}"), "refused home");
+        let letter = Letter { id: Some(id), ..Letter::new(Address { name: to, team: None }, text) };
+        let options = SendOptions { create: true, ..SendOptions::default() };
+        handle.send(&MemberName::parse(USER)?, &letter, options)?;
+        Ok(())
+    }
+
+    /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this.
+    fn send_on(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        home: Option<&MachineName>,
+        former: &[MachineName],
+    ) -> Result<(), OfficeError> {
+        let office = self.office;
+        // Names that were held twice had their machine's with them.
+        let qualified = former.iter().filter(|machine| home != Some(*machine));
+        let names = qualified.filter_map(|machine| MemberName::parse(&machine.qualify(name.as_str())).ok());
+        let mut letters: Vec<(Recorded, Draft)> = Vec::new();
+        for name in std::iter::once(name.clone()).chain(names) {
+            let inbox = office.inbox_key(team, &name);
+            let found = office.books.with(|ledger| {
+                let own = ledger.untaken_elsewhere(&inbox)?.into_iter();
+                let own = own.filter(|message| message.machine.is_none());
+                own.map(|message| Ok((ledger.draft_of(&message)?, message))).collect::<Result<Vec<_>, _>>()
+            })?;
+            let parse = |(draft, message): (Option<String>, Recorded)| Some((message, parse_draft(&draft?)?));
+            letters.extend(found.into_iter().filter_map(parse));
+        }
+        if letters.is_empty() {
+            return Ok(());
+        }
+        // All of them: one that stayed in its place would be overtaken by those before it. Also those for the same machine: the
+        // member may have been away since, and have left them behind.
+        letters.sort_by_key(|(message, _)| message.number());
+        let is_recall = |(_, draft): &(Recorded, Draft)| home.is_none() && recalled_by(draft).is_some();
+        let (recalls, letters): (Vec<_>, Vec<_>) = letters.into_iter().partition(is_recall);
+        let sent_on: Vec<SentOn> = letters
+            .into_iter()
+            .map(|(message, draft)| SentOn {
+                message,
+                name: name.to_string(),
+                home: home.map(ToString::to_string),
+                draft: render_draft(&Draft { home: home.cloned(), to: name.to_string(), ..draft }),
+                waits: true,
+            })
+            .collect();
+        let place = home.map_or_else(|| "this machine".to_owned(), |home| format!("machine {home}"));
+        let evidence = Evidence::certain(format!("sent on: {name} is at home on {place}"));
+        office.books.with(|ledger| {
+            ledger.send_on(&sent_on, office.now().as_millis(), &evidence)?;
+            ledger.make_durable()
+        })?;
+        if home.is_none() {
+            office.complete_accepted(team, Some(name));
+            recalls.iter().try_for_each(|(message, draft)| self.recall_here(message, draft))?;
+        }
+        Ok(())
+    }
+
+    /// A letter that takes another one back, which is here now.
+    fn recall_here(&self, letter: &Recorded, draft: &Draft) -> Result<(), OfficeError> {
+        let (office, target) = (self.office, recalled_by(draft).unwrap_or_default());
+        let name = MemberName::parse(&draft.to)?;
+        let inbox = office.inbox_key(&TeamName::parse(&letter.inbox.team)?, &name);
+        let message = office.books.with(|ledger| ledger.message_in(&inbox, target))?;
+        let (stage, what) = match message {
+            Some(message) => match office.take_back(None, &MemberName::parse(&letter.sender)?, &message) {
+                Ok(_) => (Stage::Done, "taken back by its sender, unread".to_owned()),
+                Err(error @ OfficeError::NotRecallable { .. }) => (Stage::Failed, error.to_string()),
+                Err(error) => return Err(error),
+            },
+            None => (Stage::Failed, "there is no such message".to_owned()),
+        };
+        let (now, evidence) = (office.now().as_millis(), Evidence::certain(what));
+        office.books.with(|ledger| {
+            ledger.withdraw(&letter.inbox, &letter.id, now, &evidence)?;
+            ledger.advance(&letter.inbox, &letter.id, stage, now, &evidence)
+        })?;
+        Ok(())
+    }
+}
