@@ -14,6 +14,7 @@
 //! | [`protocol`] | when to send, what to take in, in which order |
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
 //! | [`house`] | that ledger, and the teams that are shared |
+//! | [`tasks`] | the tasks of shared teams, in a bucket and in files |
 //! | [`nats`] | the server |
 //! | [`run`](mod@run) | the process: one thread for the engine, tasks around the server |
 
@@ -28,4 +29,5 @@ pub mod nats;
 pub mod protocol;
 pub mod run;
 pub mod subject;
+pub mod tasks;
 pub mod trust;

@@ -62,6 +62,8 @@ impl<L: Local> Engine<L> {
                 }
                 Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
                 Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
+                // These stand in a bucket, and are for nobody else.
+                Body::Task(_) | Body::Numbers(_) => verdicts[place] = Verdict::Refused("foreign-place"),
             }
         }
         self.offer(&mut run, &mut verdicts, &mut posts, now);

@@ -11,11 +11,13 @@ pub mod seal;
 pub use refusal::Refusal;
 
 use atm_wire::Stamp;
+use atm_wire::task::TaskId;
 use serde::{Deserialize, Serialize};
 
 use crate::local::{Letter, Receipt};
 use crate::name::{Machine, Realm};
 use crate::protocol::Position;
+use crate::protocol::tasks::SharedTask;
 
 /// An envelope whose signature was checked, or that will be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +64,10 @@ pub enum Body {
     Failed(Vec<Failure>),
     /// The machine is there, and who its members are.
     Presence(Presence),
+    /// What the machines have in common of a task: an entry of a bucket.
+    Task(SharedTask),
+    /// The last number that was given to a task of a team: an entry of a bucket.
+    Numbers(Numbers),
 }
 
 impl Body {
@@ -74,8 +80,19 @@ impl Body {
             Self::Applied(_) => "applied",
             Self::Failed(_) => "failed",
             Self::Presence(_) => "presence",
+            Self::Task(_) => "task",
+            Self::Numbers(_) => "numbers",
         }
     }
+}
+
+/// The numbers of a team's tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The last one that was given.
+    pub last: TaskId,
 }
 
 /// A batch of receipts.

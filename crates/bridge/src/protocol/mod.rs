@@ -6,11 +6,13 @@
 //! | [`outbox`] | which letters to publish now, and which letter each one follows |
 //! | [`intake`] | whether an arriving letter is next, early, known or replayed |
 //! | [`feed`] | which receipts to send to one machine |
+//! | [`tasks`] | who gets a task, and what becomes of changes on two machines |
 
 pub mod delivery;
 pub mod feed;
 pub mod intake;
 pub mod outbox;
+pub mod tasks;
 
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};

@@ -6,12 +6,14 @@
 //! | `intake` | what arrives → engine → acknowledgment |
 //! | `publisher` | what the engine posts → server → engine |
 //! | `presence` | heartbeats, announcements, what other machines say |
+//! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
 //! | [`status`] | what the bridge says of itself |
 
 mod intake;
 mod presence;
 mod publisher;
 pub mod status;
+mod tasks;
 pub mod worker;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +28,7 @@ use crate::engine::Identity;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, setup};
 use crate::protocol::Position;
+use crate::tasks::files::OfficeFiles;
 use crate::trust::Trust;
 use worker::{Handle, Input};
 
@@ -44,6 +47,8 @@ pub struct Plan {
     pub seals: bool,
     /// Where its files are.
     pub files: Files,
+    /// The files of the teams' tasks.
+    pub tasks: Mutex<Option<OfficeFiles>>,
 }
 
 /// What the tasks share.
@@ -101,6 +106,8 @@ pub async fn run(
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let passed = Arc::default();
     let shared = Shared { link, plan: Arc::new(plan), engine, trust, passed };
+    let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let shared_tasks = files.map(|files| tasks::Tasks::start(&shared, files)).transpose()?;
     let tasks = [
         tokio::spawn(publisher::run(shared.clone(), posts)),
         tokio::spawn(intake::run(shared.clone())),
@@ -124,6 +131,7 @@ pub async fn run(
     for task in &tasks {
         task.abort();
     }
+    drop(shared_tasks);
     Ok(())
 }
 

@@ -2,3 +2,4 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod sim;
+mod tasks;

@@ -6,5 +6,6 @@ mod crossing;
 mod permissions;
 mod refused;
 mod server;
+mod tasks;
 mod troubles;
 mod world;

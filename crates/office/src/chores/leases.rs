@@ -28,7 +28,9 @@ fn left_behind(snapshot: &Snapshot) -> impl Iterator<Item = (&TaskView, &str, &L
     let owned = snapshot.tasks.iter().filter_map(|task| {
         Some((task, task.owner.as_deref().filter(|owner| *owner != USER)?, task.lease.as_ref()?))
     });
-    owned.filter(|(_, owner, _)| snapshot.config.member(owner).is_none())
+    // Of who is at home on another machine, that one decides.
+    let config = &snapshot.config;
+    owned.filter(|(_, owner, _)| config.member(owner).is_none() && config.machine_of(owner).is_none())
 }
 
 impl Chore for Leases {
@@ -97,6 +99,7 @@ mod tests {
                 expires_at: Stamp::from_millis(until),
                 expired: false,
             }),
+            made_on: None,
             metadata: None,
         }
     }

@@ -10,6 +10,7 @@ mod collect;
 mod incoming;
 mod members;
 mod outgoing;
+mod owners;
 mod place;
 mod recall;
 mod receipts;
@@ -35,7 +36,7 @@ use crate::office::Office;
 /// Other machines, as an office sees them.
 #[derive(Debug, Clone)]
 pub struct Machines<'a> {
-    office: &'a Office,
+    pub(crate) office: &'a Office,
 }
 
 /// Where a member's home is.

@@ -3,7 +3,7 @@
 //! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it sim` runs that one alone.
 
 mod ledger;
-mod random;
+pub(crate) mod random;
 mod stream;
 mod troubles;
 mod world;
