@@ -23,7 +23,7 @@ fn short(socket: &Path) -> io::Result<Short> {
         return Ok(Short { path: socket.to_owned(), _folder: None });
     }
     let (folder, name) = (socket.parent().unwrap_or(Path::new("/")), socket.file_name().unwrap_or_default());
-    let folder = File::open(folder)?;
+    let folder = disk::open_to_read(folder)?;
     // The same place by another name, where the system has one.
     let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
     if !Path::new("/proc/self/fd").is_dir() {

@@ -127,7 +127,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     fn sync_team(&mut self, team: &str) -> Result<(), MirrorError> {
-        let entries: BTreeMap<TaskId, _> = self.entries.list(team)?.into_iter().collect();
+        let mut entries: BTreeMap<TaskId, _> = self.entries.list(team)?.into_iter().collect();
+        self.drop_copies(&mut entries)?;
         let texts = self.texts(team)?;
         let known = self.memory.teams.get(team).map(|known| known.tasks.keys().copied().collect::<Vec<_>>());
         let ids: BTreeSet<TaskId> =

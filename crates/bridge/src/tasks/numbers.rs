@@ -1,5 +1,7 @@
 //! Numbers of tasks: reserved among all machines, and given anew to a task whose number another one has.
 
+use std::collections::BTreeMap;
+
 use atm_wire::task::{Change, MADE_ON, SHARED_ID, Task, TaskId, edit, relink, renumber};
 
 use super::entries::{Away, Entries, Entry, LastNumber};
@@ -146,16 +148,26 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             self.files.replace(team, id, Some(text), Some(&marked))?;
             return Ok(false);
         };
+        // Other machines may have it, too: one of them gives it the number.
+        let was_shared = task.made_on().is_none();
+        let is_moved = |entry: &Entry| entry.value.as_ref().is_some_and(|value| value.shared_id == shared_id);
+        if was_shared && self.entries.list(team)?.iter().any(|(other, entry)| *other != id && is_moved(entry))
+        {
+            return Ok(self.files.replace(team, id, Some(text), instead)?);
+        }
         let begun = self.team(team).moves.get(&id).copied();
-        let to = match begun {
-            Some(to) => to,
-            None => {
-                let to = self.reserve(team)?;
-                self.team(team).moves.insert(id, to);
-                self.save()?;
-                to
-            }
+        let to = if let Some(to) = begun {
+            to
+        } else {
+            let to = self.reserve(team)?;
+            self.team(team).moves.insert(id, to);
+            self.save()?;
+            to
         };
+        if was_shared {
+            // It is not new: what was claimed of it may still hold.
+            self.team(team).reserved.remove(&to);
+        }
         // Nobody claims the copy before the task under the old number is gone: it has no mark of this machine.
         let moved = edit(&renumber(text, to).map_err(unreadable)?, &[Change::forget(MADE_ON)]);
         let moved = moved.map_err(unreadable)?;
@@ -199,12 +211,29 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(true)
     }
 
-    /// Whether this is the copy of a task whose file under the old number is still there.
-    pub(super) fn is_being_moved_to(&self, team: &str, to: TaskId, texts: &Texts) -> bool {
-        let Some(known) = self.memory.teams.get(team) else { return false };
-        let shared_id = |id: &TaskId| Task::parse(texts.get(id)?.as_deref()?).ok()?.shared_id();
-        let mut from = known.moves.iter().filter(|(_, target)| **target == to).map(|(id, _)| id);
-        from.any(|id| shared_id(id).is_some_and(|old| Some(old) == shared_id(&to)))
+    /// The old number of a task of which this is the copy, if its file is still there.
+    pub(super) fn moved_from(&self, team: &str, to: TaskId, texts: &Texts) -> Option<TaskId> {
+        let shared_id = |id: TaskId| Task::parse(texts.get(&id)?.as_deref()?).ok()?.shared_id();
+        let mut from = self.memory.teams.get(team)?.moves.iter().filter(|(_, target)| **target == to);
+        let is_copy = |id: TaskId| shared_id(id).is_some_and(|old| Some(old) == shared_id(to));
+        from.find(|(id, _)| is_copy(**id)).map(|(id, _)| *id)
+    }
+
+    /// Takes back all but one of the numbers of a task that several machines gave another number at once.
+    pub(super) fn drop_copies(&mut self, entries: &mut BTreeMap<TaskId, Entry>) -> Result<(), MirrorError> {
+        let mut kept: BTreeMap<String, TaskId> = BTreeMap::new();
+        for (id, entry) in entries {
+            let Some(value) = entry.value.as_mut().filter(|value| value.text.is_some()) else { continue };
+            if *kept.entry(value.shared_id.clone()).or_insert(*id) == *id {
+                continue;
+            }
+            let gone = SharedTask { text: None, owner: None, until: None, ..value.clone() };
+            if let Set::Done(revision) = self.entries.set(&gone, entry.revision)? {
+                entry.revision = revision;
+                *value = gone;
+            }
+        }
+        Ok(())
     }
 
     /// Marks what was made here while other machines cannot be told of it.

@@ -68,12 +68,11 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                     local = text;
                 }
                 next @ (Next::Put(..) | Next::Answer(..)) => {
-                    match self.put(team, id, local.as_deref(), next)? {
-                        Some(put) => entry = Some(put),
-                        None => {
-                            entry = self.entries.get(team, id)?;
-                            is_fresh = true;
-                        }
+                    if let Some(put) = self.put(team, id, local.as_deref(), next)? {
+                        entry = Some(put);
+                    } else {
+                        entry = self.entries.get(team, id)?;
+                        is_fresh = true;
                     }
                 }
                 Next::Publish(text) => match self.publish(team, id, &text)? {
@@ -131,7 +130,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         (entry, local, texts): (Option<&Entry>, Option<&str>, &Texts),
         is_fresh: bool,
     ) -> Result<Next, MirrorError> {
-        let base = self.base(team, id).cloned();
+        // After a bucket was lost, another machine may have given this number to another task.
+        let shared_id = entry.and_then(|entry| entry.value.as_ref()).map(|value| &value.shared_id);
+        let is_about = |base: &Base| shared_id.is_none_or(|shared_id| *shared_id == base.value.shared_id);
+        let base = self.base(team, id).filter(|base| is_about(base)).cloned();
         let is_old = |base: &Base| entry.is_none_or(|entry| entry.revision < base.revision);
         if base.as_ref().is_some_and(is_old) && !is_fresh {
             return Ok(Next::Refresh);
@@ -150,8 +152,12 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                     let value = SharedTask { again: base.was, grants_from: again_from, ..base.value };
                     Next::Put(value, 0)
                 }
-                // Its file under the old number is not gone yet.
-                (None, Some(_)) if self.is_being_moved_to(team, id, texts) => Next::Rest,
+                (None, Some(_)) if self.moved_from(team, id, texts).is_some() => {
+                    // The task is told to all under its old number after all, or its file there is not gone yet.
+                    let from = self.moved_from(team, id, texts);
+                    let is_known = from.is_some_and(|from| self.base(team, from).is_some());
+                    if is_known { Next::Write(None) } else { Next::Rest }
+                }
                 (None, Some(text)) => Next::Publish(text.to_owned()),
                 (None, None) => Next::Rest,
             });
@@ -170,7 +176,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             && is_newer(base, value)
         {
             let (again, grants_from) = (base.was.clone(), value.grants_from);
-            return Ok(Next::Put(SharedTask { again, grants_from, ..base.value.clone() }, entry.revision));
+            return Ok(Next::Put(SharedTask { grants_from, again, ..base.value.clone() }, entry.revision));
         }
         let is_news = base.as_ref().is_none_or(|base| base.revision != entry.revision);
         if is_news

@@ -16,13 +16,13 @@ impl Task {
     /// What tells it from every other task of all machines, if it was ever shared.
     pub fn shared_id(&self) -> Option<String> {
         let metadata = Object::parse(self.metadata.as_ref()?.get()).ok()?;
-        metadata.string(SHARED_ID).map(|id| id.into_owned())
+        metadata.string(SHARED_ID).map(std::borrow::Cow::into_owned)
     }
 
     /// The machine that made it and has not shared it yet.
     pub fn made_on(&self) -> Option<String> {
         let metadata = Object::parse(self.metadata.as_ref()?.get()).ok()?;
-        metadata.string(MADE_ON).map(|machine| machine.into_owned())
+        metadata.string(MADE_ON).map(std::borrow::Cow::into_owned)
     }
 }
 

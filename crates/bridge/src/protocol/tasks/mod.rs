@@ -7,6 +7,8 @@
 
 pub mod claim;
 pub mod merge;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

@@ -401,7 +401,16 @@ impl World {
     pub(crate) fn check(&self) {
         let shared = self.shared();
         for node in &self.nodes {
-            assert_eq!(node.disk.borrow().files, shared, "the files of {}", node.name);
+            let disk = node.disk.borrow();
+            for id in disk.files.keys().chain(shared.keys()) {
+                assert_eq!(
+                    disk.files.get(id),
+                    shared.get(id),
+                    "task {id} of {}: {:?}",
+                    node.name,
+                    disk.memory
+                );
+            }
         }
         let mut numbers: BTreeMap<String, TaskId> = BTreeMap::new();
         for (id, text) in &shared {

@@ -9,6 +9,7 @@ mod machines;
 mod run;
 mod status;
 mod trust;
+mod unshare;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Trust(trust::Trust),
     Machines(machines::Machines),
     Dead(dead::Dead),
+    Unshare(unshare::Unshare),
 }
 
 pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
@@ -36,6 +38,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
         Command::Trust(trust) => trust.run(context),
         Command::Machines(_) => machines::Machines::run(context),
         Command::Dead(dead) => block_on(dead.run(context)),
+        Command::Unshare(unshare) => unshare.run(context),
     }
 }
 
