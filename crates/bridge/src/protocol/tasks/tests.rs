@@ -9,6 +9,7 @@ use super::claim::{Claim, Verdict, claim};
 use super::merge::{Names, may_delete, merge, without_liberties};
 use super::{Base, MARGIN, Owner, Seen, SharedTask};
 use crate::name::Machine;
+use Status::{Completed, InProgress, Pending};
 
 const NOW: i64 = 1_800_000_000_000;
 
@@ -75,7 +76,6 @@ fn who_gets_a_task() {
     let (ann, bob) = (owner("ann", "laptop"), owner("bob", "hub"));
     let margin = i64::try_from(MARGIN.as_secs()).unwrap();
     let waits = |from: i64, task: SharedTask| SharedTask { grants_from: Some(at(from)), ..task };
-    use Status::{Completed, InProgress, Pending};
     let rows = [
         ("nobody's", task(None, None, Pending), false, "grant"),
         ("its own", task(Some(&ann), Some(30), InProgress), false, "grant"),
@@ -129,7 +129,7 @@ fn who_gets_a_task() {
 #[test]
 fn a_claim_that_is_kept_never_ends_sooner_and_none_is_longer_than_the_longest() {
     let me = machine("laptop");
-    let entry = task(Some(&owner("ann", "laptop")), Some(300), Status::InProgress);
+    let entry = task(Some(&owner("ann", "laptop")), Some(300), InProgress);
     let until = |seconds| {
         let wanted = Claim { who: "ann", lease: Duration::from_secs(seconds), renews: true, at: at(0) };
         match claim(&entry, entry.text.as_deref(), &wanted, &seen(&me)) {
@@ -145,7 +145,6 @@ fn a_claim_that_is_kept_never_ends_sooner_and_none_is_longer_than_the_longest() 
 #[test]
 fn what_becomes_of_a_change_here() {
     let (ann, bob) = (owner("ann", "laptop"), owner("bob", "hub"));
-    use Status::{Completed, InProgress, Pending};
     let free = task(None, None, Pending);
     let of_ann = task(Some(&ann), Some(60), InProgress);
     let of_bob = task(Some(&bob), Some(60), InProgress);
@@ -183,7 +182,7 @@ fn what_becomes_of_a_change_here() {
 
 #[test]
 fn changes_of_different_fields_are_both_kept_and_of_one_field_the_first_is() {
-    let base = task(None, None, Status::Pending);
+    let base = task(None, None, Pending);
     let text = base.text.clone().unwrap();
     let there = vec![Change::Description("there".into()), Change::AddBlocks("8".parse().unwrap())];
     let entry = SharedTask { text: Some(edit(&text, &there).unwrap()), ..base.clone() };
@@ -207,8 +206,8 @@ fn changes_of_different_fields_are_both_kept_and_of_one_field_the_first_is() {
 fn a_file_that_is_gone_deletes_only_what_nobody_else_has() {
     let me = machine("laptop");
     let [free, mine, theirs] = [None, Some(owner("ann", "laptop")), Some(owner("bob", "hub"))]
-        .map(|owner| task(owner.as_ref(), owner.as_ref().map(|_| 60), Status::InProgress));
-    let done = task(Some(&owner("bob", "hub")), None, Status::Completed);
+        .map(|owner| task(owner.as_ref(), owner.as_ref().map(|_| 60), InProgress));
+    let done = task(Some(&owner("bob", "hub")), None, Completed);
     let rows = [
         (&free, &free, true),
         (&mine, &mine, true),
@@ -224,8 +223,8 @@ fn a_file_that_is_gone_deletes_only_what_nobody_else_has() {
 #[test]
 fn another_machine_gives_tasks_to_members_here_only_if_its_lead_may_lead_here() {
     let (me, hub) = (machine("laptop"), machine("hub"));
-    let given = task(Some(&owner("ann", "laptop")), None, Status::Pending);
-    let free = task(None, None, Status::Pending);
+    let given = task(Some(&owner("ann", "laptop")), None, Pending);
+    let free = task(None, None, Pending);
     let base = Base { revision: 3, value: free, mirrored: None, was: None };
     let stripped = without_liberties(&hub, Some(&base), None, &given, &OnLaptop, &seen(&me)).unwrap();
     assert_eq!((stripped.owner.clone(), stripped.task().unwrap().owner), (None, None));
@@ -237,6 +236,6 @@ fn another_machine_gives_tasks_to_members_here_only_if_its_lead_may_lead_here() 
     assert_eq!(without_liberties(&hub, Some(&had), None, &given, &OnLaptop, &seen(&me)), None);
     let text = given.text.as_deref();
     assert_eq!(without_liberties(&hub, None, text, &given, &OnLaptop, &seen(&me)), None);
-    let other = task(Some(&owner("bob", "desk")), None, Status::Pending);
+    let other = task(Some(&owner("bob", "desk")), None, Pending);
     assert_eq!(without_liberties(&hub, Some(&base), None, &other, &OnLaptop, &seen(&me)), None);
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atm_bridge::name::Machine;
+use atm_bridge::protocol::tasks::SharedTask;
 use atm_bridge::tasks::mirror::{Memory, Mirror};
 use atm_office::tasks::claimed;
 use atm_office::tasks::shared::Answer;
@@ -16,7 +17,7 @@ use super::bucket::{Line, Luck, Server};
 use super::disk::{Disk, Files, TEAM};
 use crate::sim::random::Random;
 
-const ROUNDS: usize = 120;
+const ROUNDS: usize = 80;
 const CALM: usize = 200;
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -33,7 +34,6 @@ struct Node {
 struct Grant {
     task: String,
     who: String,
-    from: i64,
     until: i64,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct World {
     has_wiped: bool,
     crash: u64,
     lost: u64,
-    granted: usize,
+    pub(crate) granted: usize,
 }
 
 impl World {
@@ -108,9 +108,7 @@ impl World {
             let all_know = self.nodes.iter().all(|node| node.disk.borrow().memory != Memory::default());
             if self.wipes && all_know && self.happens(2) {
                 self.server.borrow_mut().wipe();
-                if let Ok(wanted) = std::env::var("ATM_SIM_TASK") {
-                    self.trace(&wanted, "wipe");
-                }
+                self.trace_wanted("the server's disk is lost");
                 self.has_wiped = true;
             }
             for place in 0..self.nodes.len() {
@@ -121,9 +119,7 @@ impl World {
                 if self.happens(60) {
                     self.sync(place);
                 }
-                if let Ok(wanted) = std::env::var("ATM_SIM_TASK") {
-                    self.trace(&wanted, &format!("after {place}"));
-                }
+                self.trace_wanted(self.nodes[place].name.as_str());
             }
         }
         for node in &mut self.nodes {
@@ -276,35 +272,30 @@ impl World {
         self.grant(&task.subject, who, lease);
     }
 
+    /// Shows what is said of the task that `ATM_SIM_TASK` names, after something happened.
+    fn trace_wanted(&self, what: &str) {
+        if let Ok(wanted) = std::env::var("ATM_SIM_TASK") {
+            self.trace(&wanted, what);
+        }
+    }
+
     fn trace(&self, task: &str, what: &str) {
-        if std::env::var("ATM_SIM_TASK").is_ok_and(|wanted| wanted == task) {
-            eprintln!("{} {what}", self.millis());
-            for node in &self.nodes {
-                for (id, text) in &node.disk.borrow().files {
-                    let found = Task::parse(text).unwrap();
-                    if found.subject == task {
-                        eprintln!(
-                            "   {} {id} {} {:?} {:?} {:?}",
-                            node.name,
-                            found.status,
-                            found.owner,
-                            found.lease(),
-                            found.made_on()
-                        );
-                    }
+        if std::env::var("ATM_SIM_TASK").as_deref() != Ok(task) {
+            return;
+        }
+        eprintln!("{} {what}", self.millis());
+        for node in &self.nodes {
+            for (id, text) in &node.disk.borrow().files {
+                let found = Task::parse(text).unwrap();
+                if found.subject == task {
+                    let (lease, mark) = (found.lease(), found.made_on());
+                    eprintln!("   {} {id} {} {:?} {lease:?} {mark:?}", node.name, found.status, found.owner);
                 }
             }
-            for (id, entry) in &self.server.borrow().entries {
-                let value = entry.value.clone().unwrap();
-                if value.task().is_some_and(|found| found.subject == task)
-                    || std::env::var("ATM_SIM_ID").is_ok_and(|wanted| wanted == id.to_string())
-                {
-                    let subject = value.task().map(|task| task.subject);
-                    eprintln!(
-                        "   bucket {id} {} {} {:?} {:?} {:?} {subject:?} {:?}",
-                        entry.revision, entry.from, value.owner, value.until, value.grants_from, value.again
-                    );
-                }
+        }
+        for (id, entry) in &self.server.borrow().entries {
+            if entry.value.as_ref().and_then(SharedTask::task).is_some_and(|found| found.subject == task) {
+                eprintln!("   bucket {id} {entry:?}");
             }
         }
     }
@@ -320,7 +311,7 @@ impl World {
         for grant in self.grants.iter_mut().filter(|grant| grant.task == task && grant.who == who) {
             grant.until = grant.until.min(from);
         }
-        self.grants.push(Grant { task: task.to_owned(), who: who.to_owned(), from, until });
+        self.grants.push(Grant { task: task.to_owned(), who: who.to_owned(), until });
         self.granted += 1;
     }
 

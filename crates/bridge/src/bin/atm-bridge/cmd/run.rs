@@ -60,8 +60,8 @@ impl Run {
         let (key, trusted) = (context.key()?, context.trust()?);
         let teams = shares.iter().map(|share| format!("{}={}", share.local, share.shared)).collect();
         let nats = without_password(&server.servers.join(","));
-        let shared: Vec<_> = shares.iter().map(|share| share.local.clone()).collect();
-        office.machines().set_shared_teams(&machine, &shared)?;
+        let locals: Vec<_> = shares.iter().map(|share| share.local.clone()).collect();
+        office.machines().set_shared_teams(&machine, &locals)?;
         let tasks = OfficeFiles::new(office.apart(), shares.clone(), machine.clone(), files.clone());
         let house = House::new(office, shares)?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
