@@ -19,12 +19,12 @@ fn id(number: &str) -> TaskId {
 }
 
 impl Machine {
-    fn create(&self, who: &str, subject: &str) -> TaskView {
+    pub(crate) fn create(&self, who: &str, subject: &str) -> TaskView {
         let plan = TaskPlan { subject: subject.to_owned(), ..TaskPlan::default() };
         self.office.tasks(&team()).unwrap().create(&name(who), &plan).unwrap().task
     }
 
-    fn claim(&self, who: &str, number: &str) -> Result<TaskView, atm_office::OfficeError> {
+    pub(crate) fn claim(&self, who: &str, number: &str) -> Result<TaskView, atm_office::OfficeError> {
         let tasks = self.office.tasks(&team())?;
         tasks.claim(&name(who), id(number), LEASE).map(|outcome| outcome.task)
     }
@@ -55,7 +55,7 @@ impl Machine {
         std::fs::write(&path, serde_json::to_string_pretty(&task).unwrap()).unwrap();
     }
 
-    fn wait_for_task(&self, number: &str, subject: &str) {
+    pub(crate) fn wait_for_task(&self, number: &str, subject: &str) {
         wait_until(&format!("{} has task {number}", self.name), || {
             self.task(number).is_some_and(|task| task.subject == subject && task.made_on.is_none())
         });
@@ -236,4 +236,63 @@ fn after_the_servers_disk_was_lost_holders_keep_and_nobody_else_gets() {
     laptop.claim("ann", &new).unwrap();
     hub.wait_for_task(&new, "new");
     assert_eq!(laptop.owner(&held).as_deref(), Some("bob"));
+}
+
+#[test]
+fn entries_of_a_machine_that_is_not_trusted_are_refused() {
+    let server = Server::new();
+    let mut laptop = Machine::new("laptop", &server.url(), &["ann"]);
+    let mut hub = Machine::new("hub", &server.url(), &["bob"]);
+    laptop.trust(&hub, &[]);
+    laptop.start();
+    wait_until("a number can be reserved", || laptop.create("ann", "warm up").made_on.is_none());
+    let number = laptop.create("ann", "dig").id.to_string();
+    hub.start();
+    wait_until("hub refuses it", || hub.status()["tally"]["refused"]["untrusted"].as_u64() >= Some(2));
+    assert_eq!(hub.all(), []);
+    introduce(&[&laptop, &hub]);
+    hub.wait_for_task(&number, "dig");
+}
+
+#[test]
+fn a_bridge_that_dies_and_a_folder_that_is_deleted_lose_no_task() {
+    let server = Server::new();
+    let (mut laptop, hub) = pair(&server.url(), &server.url());
+    wait_until("a number can be reserved", || laptop.create("ann", "warm up").made_on.is_none());
+    let number = laptop.create("ann", "dig").id.to_string();
+    hub.wait_for_task(&number, "dig");
+    laptop.kill();
+    hub.edit_natively(&number, |task| task["description"] = "there".into());
+    laptop.edit_natively(&number, |task| task["subject"] = "here".into());
+    laptop.start();
+    wait_until("both edits are on both", || {
+        [&laptop, &hub].iter().all(|machine| {
+            machine.task(&number).is_some_and(|task| task.subject == "here" && task.description == "there")
+        })
+    });
+    // A client that cleans up takes the folder: nobody means to delete the tasks of all.
+    std::fs::remove_dir_all(laptop.task_file(&number).parent().unwrap()).unwrap();
+    laptop.wait_for_task(&number, "here");
+    // One file that is gone is a task that is deleted.
+    std::fs::remove_file(laptop.task_file(&number)).unwrap();
+    wait_until("hub has it no more", || hub.task(&number).is_none());
+    assert_ne!(hub.create("bob", "next").id.to_string(), number);
+}
+
+#[test]
+fn a_task_for_a_member_of_another_machine_needs_its_trust() {
+    let server = Server::new();
+    let (laptop, hub) = pair(&server.url(), &server.url());
+    wait_until("a number can be reserved", || laptop.create("ann", "warm up").made_on.is_none());
+    let task = laptop.create("ann", "dig").id;
+    let number = task.to_string();
+    hub.wait_for_task(&number, "dig");
+    laptop.office.tasks(&team()).unwrap().assign(&name("team-lead"), task, &name("bob")).unwrap();
+    wait_until("it is set back", || laptop.owner(&number).is_none());
+    hub.trust(&laptop, &["--as-lead"]);
+    wait_until("hub takes it", || {
+        let tasks = laptop.office.tasks(&team()).unwrap();
+        tasks.assign(&name("team-lead"), task, &name("bob")).unwrap();
+        hub.owner(&number).as_deref() == Some("bob") && laptop.owner(&number).as_deref() == Some("bob")
+    });
 }

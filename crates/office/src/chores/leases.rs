@@ -113,9 +113,13 @@ mod tests {
             (Some(USER), Some((5, 9)), 99, vec![], None),
             (Some("carol"), None, 99, vec![], None),
             (None, None, 99, vec![], None),
+            // Of another machine's people that one decides.
+            (Some("user.hub"), Some((5, 9)), 99, vec![], None),
         ];
         for (owner, lease, now, numbers, next) in rows {
-            let config = TeamConfig::parse(r#"{"members":[{"name":"bob"}]}"#).unwrap();
+            let members =
+                r#"{"members":[{"name":"bob"},{"name":"eve","metadata":{"atm":{"machine":"hub"}}}]}"#;
+            let config = TeamConfig::parse(members).unwrap();
             let snapshot = Snapshot { config, tasks: vec![task(owner, lease)], ..Snapshot::default() };
             let due = Leases.due(&snapshot, Stamp::from_millis(now));
             let found: Vec<i64> = due.iter().map(|step| step.number).collect();

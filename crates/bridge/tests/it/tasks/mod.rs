@@ -10,7 +10,7 @@ use std::panic;
 
 use world::World;
 
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 200;
 
 fn run(seed: u64) -> usize {
     let mut world = World::new(seed);
