@@ -465,7 +465,11 @@ fn tasks_of_a_shared_team_are_claimed_by_the_bridge_alone() {
     let made = world.tasks().create(&who("user"), &plan("made offline")).unwrap().task;
     assert_eq!(made.made_on.as_deref(), Some("laptop"));
     world.tasks().claim(&who("bob"), made.id, DEFAULT_LEASE).unwrap();
-    refused(world.tasks().claim(&who("alice"), made.id, DEFAULT_LEASE), ErrorKind::Refused, "is held by bob");
+    refused(
+        world.tasks().claim(&who("alice"), made.id, DEFAULT_LEASE),
+        ErrorKind::Refused,
+        "task 2 is held by bob until 2026-11-15T18:45:00.000Z",
+    );
     // Everything else is written at once, and a request.
     world.tasks().assign(&who("team-lead"), shared, &who("bob")).unwrap();
     assert!(machines.unshare_tasks(world.team.name()).unwrap());

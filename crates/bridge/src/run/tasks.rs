@@ -218,6 +218,9 @@ async fn follow(
     signer: &Signer,
     events: &mpsc::Sender<Event>,
 ) -> Result<(), NatsError> {
+    // All that is heard from here on is judged by this trust, or by a later one.
+    let mut trust = signer.trust.clone();
+    trust.mark_unchanged();
     let name = Names::of(&signer.me.realm).tasks;
     let bucket = Bucket::open(&shared.link, &name).await?;
     let identity = bucket.identity();
@@ -229,7 +232,6 @@ async fn follow(
         heard.version += 1;
     }
     let _ = events.send(Event::Changed);
-    let mut trust = signer.trust.clone();
     let mut look = tokio::time::interval(LOOK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
