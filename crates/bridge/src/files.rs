@@ -34,6 +34,11 @@ impl Files {
         self.folder.join("wanted")
     }
 
+    /// What is remembered of tasks across restarts.
+    pub fn tasks(&self) -> PathBuf {
+        self.folder.join("tasks.json")
+    }
+
     /// What the running bridge says of itself.
     pub fn status(&self) -> PathBuf {
         self.folder.join("status.json")

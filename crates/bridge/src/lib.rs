@@ -16,6 +16,7 @@
 //! | [`residence`] | homes of members, as they are signed and stored |
 //! | [`engine`] | these together, over a ledger behind the trait [`local::Local`] |
 //! | [`house`] | that ledger, and the teams that are shared |
+//! | [`tasks`] | the tasks of shared teams, in a bucket and in files |
 //! | [`nats`] | the server |
 //! | [`run`](mod@run) | the process: one thread for the engine, tasks around the server |
 
@@ -31,5 +32,6 @@ pub mod protocol;
 pub mod residence;
 pub mod run;
 pub mod subject;
+pub mod tasks;
 pub mod trust;
 pub mod wanted;

@@ -152,6 +152,7 @@ fn advice(hint: &Hint) -> String {
         Hint::ClaimAnother => "`atm task claim --next` takes another one".into(),
         Hint::ShowTaskGraph => "`atm task graph` shows what waits for what".into(),
         Hint::UseClaims => "use `atm task claim` and `atm task release`".into(),
+        Hint::ShowBridge => "`atm bridge status` shows the bridge; `atm bridge run` starts it".into(),
         Hint::InstallTmux => "install tmux; members run in its panes".into(),
         Hint::TmuxHangs => "the tmux server hangs".into(),
         Hint::UseWindow => "use --place window".into(),

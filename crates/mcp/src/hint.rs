@@ -79,6 +79,9 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::ShowTaskGraph => some("task_list shows what waits for what"),
         Hint::AssignTask { id } => Some(format!("task_update of {id} with owner gives it to somebody")),
         Hint::UseClaims => some("claim_task claims a task"),
+        Hint::ShowBridge => {
+            some("Nothing was claimed; try again later, or a person has to look at `atm bridge status`")
+        }
         Hint::StartAgain { .. } => leads("spawn_teammate starts it again", "The tool members shows who runs"),
         Hint::StartMember { name } => {
             is_lead.then(|| format!("spawn_teammate with the name {name} starts it, with its inbox"))
@@ -202,6 +205,7 @@ mod tests {
             Hint::ShowTaskGraph,
             Hint::AssignTask { id },
             Hint::UseClaims,
+            Hint::ShowBridge,
             Hint::InstallTmux,
             Hint::TmuxHangs,
             Hint::UseWindow,

@@ -157,6 +157,8 @@ pub enum Hint {
     },
     /// Claims are made and given back by their own operations.
     UseClaims,
+    /// The bridge says whether other machines can be reached.
+    ShowBridge,
 
     /// tmux has to be installed.
     InstallTmux,

@@ -440,3 +440,38 @@ fn a_change_of_owner_or_status_ends_the_lease() {
     let nobody = TaskChange { owner: Some(None), ..TaskChange::default() };
     assert!(tasks.change(&who("alice"), id(1), &nobody).unwrap().task.ready);
 }
+
+#[test]
+fn tasks_of_a_shared_team_are_claimed_by_the_bridge_alone() {
+    let world = World::new();
+    let shared = world.make("made before");
+    let machines = world.office.machines();
+    machines.set_shared_teams(&"laptop".parse().unwrap(), &[world.team.name().clone()]).unwrap();
+    let before = world.text(shared);
+    let claims = [
+        world.tasks().claim(&who("bob"), shared, DEFAULT_LEASE).map(drop),
+        world.tasks().claim_next(&who("bob"), DEFAULT_LEASE).map(drop),
+        world.tasks().renew(&who("bob"), shared, at(1)).map(drop),
+    ];
+    for claim in claims {
+        let error = claim.unwrap_err();
+        assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, "tasks_out_of_reach"));
+        assert!(error.to_string().contains("no bridge runs here: nothing was claimed"), "{error}");
+    }
+    assert_eq!(world.text(shared), before);
+    let long = world.tasks().claim(&who("bob"), shared, Duration::from_secs(3600)).unwrap_err();
+    assert_eq!((long.kind(), long.code()), (ErrorKind::Invalid, "lease_too_long"));
+    // What is made meanwhile has the machine's mark, and is nobody else's.
+    let made = world.tasks().create(&who("user"), &plan("made offline")).unwrap().task;
+    assert_eq!(made.made_on.as_deref(), Some("laptop"));
+    world.tasks().claim(&who("bob"), made.id, DEFAULT_LEASE).unwrap();
+    refused(
+        world.tasks().claim(&who("alice"), made.id, DEFAULT_LEASE),
+        ErrorKind::Refused,
+        "task 2 is held by bob until 2026-11-15T18:45:00.000Z",
+    );
+    // Everything else is written at once, and a request.
+    world.tasks().assign(&who("team-lead"), shared, &who("bob")).unwrap();
+    assert!(machines.unshare_tasks(world.team.name()).unwrap());
+    world.tasks().claim(&who("bob"), shared, DEFAULT_LEASE).unwrap();
+}

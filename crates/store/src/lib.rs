@@ -45,6 +45,7 @@ pub mod seat;
 mod serving;
 pub mod session;
 pub mod signature;
+pub mod socket;
 mod sole;
 pub mod stillness;
 pub mod tasks;

@@ -48,6 +48,11 @@ impl Memo {
         Self::at(state.machines(root.path()), state, times)
     }
 
+    /// Which teams below a root are shared with other machines, and by what name this machine is known to them.
+    pub fn of_shared_teams(root: &Root, state: &State, times: LockTimes) -> Self {
+        Self::at(state.shared_teams(root.path()), state, times)
+    }
+
     /// The token of servers on local ports.
     pub fn of_token(state: &State, times: LockTimes) -> Self {
         Self::at(state.token(), state, times)

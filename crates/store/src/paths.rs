@@ -207,6 +207,11 @@ impl State {
         self.queue_named(root, "machines")
     }
 
+    /// Which teams below this root are shared with other machines.
+    pub(crate) fn shared_teams(&self, root: &Path) -> PathBuf {
+        self.queue_named(root, "shared-teams")
+    }
+
     /// What is the bridge's to other machines: its lock, its keys, how far it is.
     pub fn bridge(&self) -> PathBuf {
         self.path.join("bridge")

@@ -88,8 +88,10 @@ impl<L: Local> Engine<L> {
                 }
                 Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
                 Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
-                // Homes are registered in their bucket, by one machine at a time.
-                Body::Home(_) => {}
+                // These stand in buckets, and are for nobody else.
+                Body::Home(_) | Body::Task(_) | Body::Numbers(_) => {
+                    verdicts[place] = Verdict::Refused("foreign-place");
+                }
             }
         }
         self.offer(&mut run, &mut verdicts, &mut posts, now);

@@ -11,11 +11,13 @@ pub mod seal;
 pub use refusal::Refusal;
 
 use atm_wire::Stamp;
+use atm_wire::task::TaskId;
 use serde::{Deserialize, Serialize};
 
 use crate::local::{Letter, Receipt};
 use crate::name::{Machine, Realm};
 use crate::protocol::Position;
+use crate::protocol::tasks::SharedTask;
 
 /// An envelope whose signature was checked, or that will be signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +66,10 @@ pub enum Body {
     Presence(Presence),
     /// A member is at home on the machine.
     Home(Home),
+    /// What the machines have in common of a task: an entry of a bucket.
+    Task(SharedTask),
+    /// The last number that was given to a task of a team: an entry of a bucket.
+    Numbers(Numbers),
 }
 
 impl Body {
@@ -77,6 +83,8 @@ impl Body {
             Self::Failed(_) => "failed",
             Self::Presence(_) => "presence",
             Self::Home(_) => "home",
+            Self::Task(_) => "task",
+            Self::Numbers(_) => "numbers",
         }
     }
 
@@ -85,9 +93,18 @@ impl Body {
         match self {
             Self::Confirm(receipts) | Self::Receipts(Receipts { receipts, .. }) => receipts.len(),
             Self::Failed(failures) => failures.len(),
-            Self::Letter(_) | Self::Applied(_) | Self::Presence(_) | Self::Home(_) => 0,
+            _ => 0,
         }
     }
+}
+
+/// The numbers of a team's tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The last one that was given.
+    pub last: TaskId,
 }
 
 /// A batch of receipts.

@@ -2,6 +2,8 @@
 
 use async_nats::jetstream::kv::{self, Operation, UpdateErrorKind};
 
+use atm_wire::Stamp;
+
 use super::{Link, NatsError};
 
 /// A bucket of the realm, as it was opened.
@@ -17,6 +19,8 @@ pub struct Found {
     pub value: Vec<u8>,
     /// Which version of the entry this is: what [`Bucket::set`] expects to replace.
     pub revision: u64,
+    /// When it was put, by the server's clock.
+    pub created: Stamp,
 }
 
 /// What came of replacing an entry.
@@ -51,7 +55,20 @@ impl Bucket {
     pub async fn get(&self, key: &str) -> Result<Option<Found>, NatsError> {
         let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
         let entry = entry.filter(|entry| entry.operation == Operation::Put);
-        Ok(entry.map(|entry| Found { value: entry.value.to_vec(), revision: entry.revision }))
+        Ok(entry.map(|entry| {
+            let created = i64::try_from(entry.created.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX);
+            Found {
+                value: entry.value.to_vec(),
+                revision: entry.revision,
+                created: Stamp::from_millis(created),
+            }
+        }))
+    }
+
+    /// Puts an entry in the place of whatever is there.
+    pub async fn put(&self, key: &str, value: Vec<u8>) -> Result<u64, NatsError> {
+        let put = self.store.put(key, value.into()).await;
+        put.map_err(|why| NatsError::request("put an entry into a bucket")(&why))
     }
 
     /// Replaces an entry if it still has this revision; 0 makes one that never was there. After an error it is not known

@@ -3,6 +3,7 @@
 mod bucket;
 pub mod connect;
 pub mod doctor;
+pub mod entries;
 mod link;
 mod names;
 pub mod setup;

@@ -7,12 +7,14 @@
 //! | [`intake`] | whether an arriving letter is next, early, known or replayed |
 //! | [`feed`] | which receipts to send to one machine |
 //! | [`homes`] | which machine is the home of a member |
+//! | [`tasks`] | who gets a task, and what becomes of changes on two machines |
 
 pub mod delivery;
 pub mod feed;
 pub mod homes;
 pub mod intake;
 pub mod outbox;
+pub mod tasks;
 
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};

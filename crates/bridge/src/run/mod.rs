@@ -7,6 +7,7 @@
 //! | `publisher` | what the engine posts → server → engine |
 //! | `presence` | heartbeats, announcements, what other machines say |
 //! | `homes` | the bucket of members' homes |
+//! | `tasks` | the tasks of shared teams: bucket, files, and who asks |
 //! | [`status`] | what the bridge says of itself |
 
 pub mod homes;
@@ -14,6 +15,7 @@ mod intake;
 mod presence;
 mod publisher;
 pub mod status;
+mod tasks;
 pub mod worker;
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -29,6 +31,7 @@ use crate::envelope::seal::Opener;
 use crate::files::Files;
 use crate::nats::{self, Link, NatsError, Word, setup};
 use crate::protocol::{Position, StreamView};
+use crate::tasks::files::OfficeFiles;
 use crate::trust::Trust;
 use worker::{Handle, Input};
 
@@ -47,6 +50,8 @@ pub struct Plan {
     pub seals: bool,
     /// Where its files are.
     pub files: Files,
+    /// The files of the teams' tasks.
+    pub tasks: Mutex<Option<OfficeFiles>>,
 }
 
 /// What the tasks share.
@@ -152,6 +157,8 @@ pub async fn run(
     let (plan, passed, last_word, opener) = (Arc::new(plan), Arc::default(), Arc::default(), Arc::default());
     let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener };
     let up = Arc::new(Notify::new());
+    let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let shared_tasks = files.map(|files| tasks::Tasks::start(&shared, files)).transpose()?;
     let tasks = [
         tokio::spawn(pass_on(words, shared.engine.clone(), Arc::clone(&up))),
         tokio::spawn(publisher::run(shared.clone(), posts)),
@@ -166,6 +173,7 @@ pub async fn run(
     for task in &tasks {
         task.abort();
     }
+    drop(shared_tasks);
     Ok(())
 }
 

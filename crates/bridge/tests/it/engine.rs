@@ -31,7 +31,9 @@ fn ledger() -> Shared {
 }
 
 fn log_of_epoch(epoch: &str) -> Ledger {
-    Ledger { epoch: epoch.into(), ..Ledger::new("laptop".parse().unwrap()) }
+    let mut ledger = Ledger::new("laptop".parse().unwrap());
+    ledger.epoch = epoch.into();
+    ledger
 }
 
 /// The bridge of laptop, in epoch `e`; it trusts hub.
@@ -109,6 +111,7 @@ fn a_letter_with_endless_names_is_refused_and_answered() {
         from: "bob".into(),
         from_lead: false,
         after: None,
+        home: None,
         letter: "{}".into(),
     };
     for (n, letter) in [letter("x".repeat(1 << 20), "id".into()), letter("ann".into(), "x".repeat(1 << 20))]

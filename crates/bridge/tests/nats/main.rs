@@ -15,5 +15,6 @@ mod refused;
 mod schema;
 mod server;
 mod surface;
+mod tasks;
 mod troubles;
 mod world;

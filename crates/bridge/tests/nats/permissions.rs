@@ -30,6 +30,11 @@ fn the_printed_permissions_are_enough_for_a_bridge() {
     laptop.send("ann", "bob", &long);
     wait_until("both have arrived", || hub.texts("bob").len() == 2);
     wait_until("it is confirmed", || laptop.stage(&sent.id) == "written");
+    // A task is made, told and claimed with them, too.
+    wait_until("a number can be reserved", || laptop.create("ann", "dig").made_on.is_none());
+    let number = laptop.create("ann", "fill").id.to_string();
+    hub.wait_for_task(&number, "fill");
+    hub.claim("bob", &number).unwrap();
     let doctor = laptop.run(&["doctor", "--machine", "laptop", "--nats", &url("laptop"), "--json"]);
     assert_eq!(doctor.status.code(), Some(0), "{}", String::from_utf8_lossy(&doctor.stdout));
     // As hub, with laptop's credentials.

@@ -1,39 +1,13 @@
-//! The socket's place. A path to a socket may have about a hundred bytes; a state folder's may be longer.
+//! The socket's place.
 
-use std::fs::{self, File, Permissions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use atm_store::State;
+use atm_store::{State, socket};
 
 use crate::error::{DaemonError, Doing};
-
-/// The longest path that every system takes.
-const LONGEST_PATH: usize = 100;
-
-/// A path that is short enough, and what has to be kept open while it is used.
-struct Short {
-    path: PathBuf,
-    _folder: Option<File>,
-}
-
-fn short(socket: &Path) -> io::Result<Short> {
-    if socket.as_os_str().len() <= LONGEST_PATH {
-        return Ok(Short { path: socket.to_owned(), _folder: None });
-    }
-    let (folder, name) = (socket.parent().unwrap_or(Path::new("/")), socket.file_name().unwrap_or_default());
-    let folder = File::open(folder)?;
-    // The same place by another name, where the system has one.
-    let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
-    if !Path::new("/proc/self/fd").is_dir() {
-        let what = format!("its path has more than {LONGEST_PATH} bytes; choose a shorter --state");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    }
-    Ok(Short { path, _folder: Some(folder) })
-}
 
 pub(super) fn path(state: &State) -> PathBuf {
     state.daemon().join("socket")
@@ -42,18 +16,11 @@ pub(super) fn path(state: &State) -> PathBuf {
 /// Listens. Only the holder of the lock may: what stands there is of one that died.
 pub(crate) fn bind(state: &State) -> Result<UnixListener, DaemonError> {
     let socket = path(state);
-    if socket.symlink_metadata().is_ok() {
-        fs::remove_file(&socket).doing("remove", &socket)?;
-    }
-    let listener =
-        short(&socket).and_then(|short| UnixListener::bind(&short.path)).doing("listen at", &socket)?;
-    // The folder above is the owner's alone, too.
-    fs::set_permissions(&socket, Permissions::from_mode(0o600)).doing("set the mode of", &socket)?;
-    Ok(listener)
+    socket::listen(&socket).doing("listen at", &socket)
 }
 
 pub(super) fn connect(state: &State) -> io::Result<UnixStream> {
-    UnixStream::connect(&short(&path(state))?.path)
+    socket::connect(&path(state))
 }
 
 /// The listener that a service manager handed over as standard input, if it did.

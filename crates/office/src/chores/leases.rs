@@ -28,7 +28,9 @@ fn left_behind(snapshot: &Snapshot) -> impl Iterator<Item = (&TaskView, &str, &L
     let owned = snapshot.tasks.iter().filter_map(|task| {
         Some((task, task.owner.as_deref().filter(|owner| *owner != USER)?, task.lease.as_ref()?))
     });
-    owned.filter(|(_, owner, _)| snapshot.config.member(owner).is_none())
+    // Of who is at home on another machine, that one decides.
+    let config = &snapshot.config;
+    owned.filter(|(_, owner, _)| config.member(owner).is_none() && config.machine_of(owner).is_none())
 }
 
 impl Chore for Leases {
@@ -97,6 +99,7 @@ mod tests {
                 expires_at: Stamp::from_millis(until),
                 expired: false,
             }),
+            made_on: None,
             metadata: None,
         }
     }
@@ -110,9 +113,13 @@ mod tests {
             (Some(USER), Some((5, 9)), 99, vec![], None),
             (Some("carol"), None, 99, vec![], None),
             (None, None, 99, vec![], None),
+            // Of another machine's people that one decides.
+            (Some("user.hub"), Some((5, 9)), 99, vec![], None),
         ];
         for (owner, lease, now, numbers, next) in rows {
-            let config = TeamConfig::parse(r#"{"members":[{"name":"bob"}]}"#).unwrap();
+            let members =
+                r#"{"members":[{"name":"bob"},{"name":"eve","metadata":{"atm":{"machine":"hub"}}}]}"#;
+            let config = TeamConfig::parse(members).unwrap();
             let snapshot = Snapshot { config, tasks: vec![task(owner, lease)], ..Snapshot::default() };
             let due = Leases.due(&snapshot, Stamp::from_millis(now));
             let found: Vec<i64> = due.iter().map(|step| step.number).collect();

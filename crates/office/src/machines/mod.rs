@@ -11,6 +11,7 @@ mod incoming;
 mod members;
 mod moves;
 mod outgoing;
+mod owners;
 mod place;
 mod recall;
 mod receipts;
@@ -37,7 +38,7 @@ use crate::office::Office;
 /// Other machines, as an office sees them.
 #[derive(Debug, Clone)]
 pub struct Machines<'a> {
-    office: &'a Office,
+    pub(crate) office: &'a Office,
 }
 
 /// Where a member's home is.

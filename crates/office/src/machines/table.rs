@@ -36,6 +36,11 @@ impl Table {
         known.unwrap_or_else(|| machine.qualify(name))
     }
 
+    /// A member's own name and home, by what it is called here.
+    pub(super) fn member(&self, called: &str) -> Option<(&str, &MachineName)> {
+        self.0.get(called).map(|member| (member.name.as_str(), &member.machine))
+    }
+
     /// The home of a member, by what it is called here.
     pub(super) fn machine_of(&self, called: &str) -> Option<&MachineName> {
         self.0.get(called).map(|member| &member.machine)

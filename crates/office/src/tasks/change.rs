@@ -1,7 +1,7 @@
 //! Changing, assigning and deleting tasks.
 
 use atm_wire::MemberName;
-use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Effort, Status, Task, TaskId};
+use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Effort, MADE_ON, SHARED_ID, Status, Task, TaskId};
 use serde_json::value::RawValue;
 
 use super::claim::without_lease;
@@ -119,7 +119,8 @@ impl Tasks<'_> {
 
 /// Claims are made by claiming, not by writing what a claim writes.
 pub(super) fn check_keys<'k>(keys: impl Iterator<Item = &'k String>) -> Result<(), TaskError> {
-    match keys.into_iter().find(|key| [CLAIMED_AT, CLAIM_EXPIRY].contains(&key.as_str())) {
+    match keys.into_iter().find(|key| [CLAIMED_AT, CLAIM_EXPIRY, MADE_ON, SHARED_ID].contains(&key.as_str()))
+    {
         Some(key) => Err(TaskError::Reserved { key: key.clone() }),
         None => Ok(()),
     }

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use atm_wire::status::State;
-use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Status, Task, TaskId};
+use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, DEFAULT_LEASE, Status, Task, TaskId};
 use atm_wire::{MemberName, Stamp};
 
+use super::shared::LONGEST_SHARED_LEASE;
 use super::view::{TaskView, holder};
 use super::{Graph, Outcome, TaskError, Tasks};
-use crate::error::OfficeError;
+use crate::error::{ErrorKind, OfficeError};
 use crate::mail::partly::{After, Done};
 
 /// When somebody was relieved of a task, and who; below `metadata`, until it is claimed again.
@@ -40,37 +41,52 @@ impl Tasks<'_> {
         };
         let mut choices: Vec<_> = listing.tasks.iter().filter(can_be_had).collect();
         choices.sort_by_key(|(id, task)| (!is_mine(task), *id));
+        let mut busy = None;
         for (id, _) in choices {
             match self.take(who, *id, lease) {
                 Ok(outcome) => return Ok(outcome),
+                Err(error @ OfficeError::Task(TaskError::NotYet { .. })) => busy = Some(error),
+                Err(error) if error.kind() == ErrorKind::Busy || error.kind() == ErrorKind::Invalid => {
+                    return Err(error);
+                }
                 // Somebody was faster.
                 Err(OfficeError::Task(_)) => {}
                 Err(error) => return Err(error),
             }
+        }
+        if let Some(busy) = busy {
+            return Err(busy);
         }
         Err(TaskError::NoneReady { team: self.team.name().clone() }.into())
     }
 
     fn take(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Outcome, OfficeError> {
         let now = self.now();
+        let is_shared = self.sharing(None)?.is_some();
+        if self.sharing(self.folder.load(id)?.as_ref())?.is_some() {
+            self.claim_shared(who, id, lease, false)?;
+            return self.taken(who, id);
+        }
         self.update(id, |task| {
             if task.status == Status::Completed {
                 return Err(TaskError::Completed { id }.into());
+            }
+            if is_shared && task.made_on().is_none() {
+                let why = "it is just being told to them".to_owned();
+                return Err(TaskError::Away { team: self.team.name().clone(), why }.into());
             }
             match holder(task, now) {
                 Some((owner, until)) if owner != who.as_str() => {
                     Err(TaskError::Held { id, owner: owner.to_owned(), until }.into())
                 }
-                _ => Ok(vec![
-                    Change::Owner(Some(who.to_string())),
-                    Change::Status(Status::InProgress),
-                    Change::note(CLAIMED_AT, &now.to_string()),
-                    Change::number(CLAIM_EXPIRY, lease.as_secs_f64()),
-                    Change::forget(RELEASED_AT),
-                    Change::forget(RELEASED_FROM),
-                ]),
+                _ => Ok(claimed(who.as_str(), now, lease)),
             }
         })?;
+        self.taken(who, id)
+    }
+
+    /// What follows from a claim.
+    fn taken(&self, who: &MemberName, id: TaskId) -> Result<Outcome, OfficeError> {
         self.record(Some(who), id);
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
         self.report(who, State::Running, &mut outcome);
@@ -79,6 +95,12 @@ impl Tasks<'_> {
 
     /// Keeps a claim for as long again, from `now` on. Refused if `owner` does not have the task any more.
     pub fn renew(&self, owner: &MemberName, id: TaskId, now: Stamp) -> Result<TaskView, OfficeError> {
+        let task = self.folder.load(id)?;
+        if self.sharing(task.as_ref())?.is_some() {
+            let length = task.and_then(|task| task.lease()).map_or(DEFAULT_LEASE, |lease| lease.length);
+            self.claim_shared(owner, id, length.min(LONGEST_SHARED_LEASE), true)?;
+            return self.get(id).after(|| Done::TaskChanged(id));
+        }
         self.update(id, |task| {
             if task.owner.as_deref() != Some(owner.as_str()) || task.status == Status::Completed {
                 return Err(TaskError::NotHeld { id, who: owner.to_string() }.into());
@@ -134,6 +156,18 @@ impl Tasks<'_> {
         let all = listing.tasks.iter().map(|(id, task)| TaskView::new(*id, task, &graph, now));
         Ok(all.filter(|task| task.lease.as_ref().is_some_and(|lease| lease.expired)).collect())
     }
+}
+
+/// What a claim writes.
+pub fn claimed(who: &str, now: Stamp, lease: Duration) -> Vec<Change> {
+    vec![
+        Change::Owner(Some(who.to_owned())),
+        Change::Status(Status::InProgress),
+        Change::note(CLAIMED_AT, &now.to_string()),
+        Change::number(CLAIM_EXPIRY, lease.as_secs_f64()),
+        Change::forget(RELEASED_AT),
+        Change::forget(RELEASED_FROM),
+    ]
 }
 
 fn released(task: &Task, now: Stamp) -> Vec<Change> {

@@ -1,11 +1,12 @@
 //! New tasks.
 
+use atm_store::StoreError;
 use atm_store::tasks::TaskListing;
-use atm_wire::MemberName;
 use atm_wire::payload::TaskAssignment;
-use atm_wire::task::{Change, Effort, Task, TaskId};
+use atm_wire::task::{Change, Effort, MADE_ON, Task, TaskId};
+use atm_wire::{MachineName, MemberName};
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::change::check_keys;
 use super::{Graph, Outcome, TaskError, Tasks};
@@ -46,15 +47,20 @@ impl Tasks<'_> {
         let _turn = self.folder.link_turn()?;
         let listing = self.folder.list()?;
         self.check_links(plan, &listing)?;
-        let (id, task) = self.folder.create(|id| {
+        let made_on = self.sharing(None)?;
+        let make = |id: TaskId, marks: &[(String, Box<RawValue>)]| {
             let mut task = Task::new(id.to_string(), plan.subject.trim(), &plan.description);
             task.active_form.clone_from(&plan.active_form);
             task.owner = plan.owner.as_ref().map(ToString::to_string);
             task.blocks = plan.blocks.iter().map(ToString::to_string).collect();
             task.blocked_by = plan.blocked_by.iter().map(ToString::to_string).collect();
-            task.metadata = metadata(&[plan.effort.metadata(), plan.metadata.clone()].concat());
+            task.metadata = metadata(&[&plan.effort.metadata(), &plan.metadata, marks].concat());
             task
-        })?;
+        };
+        let (id, task) = match made_on {
+            None => self.folder.create(|id| make(id, &[]))?,
+            Some(machine) => self.create_shared(&machine, make)?,
+        };
         self.record(Some(who), id);
         let created = || Done::TaskCreated(id);
         for before in &plan.blocked_by {
@@ -66,6 +72,27 @@ impl Tasks<'_> {
         let mut outcome = self.outcome(id).after(created)?;
         self.tell_owner(who, id, &task, &mut outcome);
         Ok(outcome)
+    }
+
+    /// Makes a task of a shared team: under a number that no other machine gives, or else with this machine's mark.
+    fn create_shared(
+        &self,
+        machine: &MachineName,
+        make: impl Fn(TaskId, &[(String, Box<RawValue>)]) -> Task,
+    ) -> Result<(TaskId, Task), OfficeError> {
+        while let Some(id) = self.shared_number() {
+            let task = make(id, &[]);
+            let bad = |error: serde_json::Error| StoreError::BadContent {
+                path: self.folder.path().to_owned(),
+                why: error.to_string(),
+            };
+            // Only a client that does not look at the last number can have made this file meanwhile.
+            if self.folder.adopt(id, &task.render().map_err(bad)?)? {
+                return Ok((id, task));
+            }
+        }
+        let mark = to_raw_value(machine.as_str()).ok().map(|mark| (MADE_ON.to_owned(), mark));
+        Ok(self.folder.create(|id| make(id, mark.as_slice()))?)
     }
 
     /// All that it is linked to is there, and nothing would wait for itself.

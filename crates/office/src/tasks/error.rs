@@ -76,6 +76,30 @@ pub enum TaskError {
         /// Which.
         key: String,
     },
+    /// The team is shared with other machines, and what they have in common cannot be reached.
+    #[error("the tasks of {team} are shared with other machines, and {why}: nothing was claimed")]
+    Away {
+        /// The team.
+        team: TeamName,
+        /// Why it cannot be reached.
+        why: String,
+    },
+    /// What the machines have in common was lost: a claim may hold that only its own machine knows of.
+    #[error(
+        "the shared record of task {id} was lost and made again; who held it may hold it until {until}: nothing was claimed"
+    )]
+    NotYet {
+        /// Which.
+        id: TaskId,
+        /// Until when.
+        until: Stamp,
+    },
+    /// A lease that is too long for a team on several machines.
+    #[error("in a team that is shared with other machines a lease is at most {} minutes", most.as_secs() / 60)]
+    LongLease {
+        /// The longest.
+        most: std::time::Duration,
+    },
     /// No number of a task.
     #[error(transparent)]
     Id(#[from] TaskIdError),
@@ -92,7 +116,10 @@ impl TaskError {
             | Self::Completed { .. }
             | Self::Cycle { .. }
             | Self::NoOwner { .. } => ErrorKind::Refused,
-            Self::NoSubject | Self::Reserved { .. } | Self::Id(_) => ErrorKind::Invalid,
+            Self::Away { .. } | Self::NotYet { .. } => ErrorKind::Busy,
+            Self::NoSubject | Self::Reserved { .. } | Self::LongLease { .. } | Self::Id(_) => {
+                ErrorKind::Invalid
+            }
         }
     }
 
@@ -109,6 +136,9 @@ impl TaskError {
             Self::NoOwner { .. } => "task_without_owner",
             Self::NoSubject => "no_subject",
             Self::Reserved { .. } => "reserved_key",
+            Self::Away { .. } => "tasks_out_of_reach",
+            Self::NotYet { .. } => "task_claims_unknown",
+            Self::LongLease { .. } => "lease_too_long",
             Self::Id(_) => "bad_task_id",
         }
     }
@@ -128,7 +158,9 @@ impl TaskError {
             Self::Cycle { .. } => Hint::ShowTaskGraph,
             Self::NoOwner { id } => Hint::AssignTask { id: *id },
             Self::Reserved { .. } => Hint::UseClaims,
-            Self::NoSubject | Self::Id(_) => return None,
+            Self::Away { .. } => Hint::ShowBridge,
+            Self::NotYet { .. } => Hint::TryAgain,
+            Self::NoSubject | Self::LongLease { .. } | Self::Id(_) => return None,
         })
     }
 }

@@ -9,6 +9,7 @@ mod create;
 pub mod error;
 pub mod graph;
 mod record;
+pub mod shared;
 pub mod view;
 
 use atm_store::TaskFolder;
@@ -21,6 +22,7 @@ use atm_wire::{MemberName, Stamp, TeamName};
 pub use ask::Progress;
 pub use block::Unblock;
 pub use change::TaskChange;
+pub use claim::claimed;
 pub use complete::Completion;
 pub use create::TaskPlan;
 pub use error::TaskError;

@@ -34,6 +34,9 @@ pub struct TaskView {
     pub ready: bool,
     /// The owner's lease, if it is claimed and not done.
     pub lease: Option<LeaseView>,
+    /// The machine that made it and has not told the other machines of its team yet: its number may change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_on: Option<String>,
     /// What programs added, as it stands.
     pub metadata: Option<Box<RawValue>>,
 }
@@ -71,6 +74,7 @@ impl TaskView {
                 expires_at: lease.expires_at(),
                 expired: !lease.is_live(now),
             }),
+            made_on: task.made_on(),
             metadata: task.metadata.clone(),
         }
     }

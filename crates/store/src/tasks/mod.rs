@@ -8,6 +8,7 @@
 //! A new task's number is taken first, by raising `.highwatermark`, and its file is made after that: who dies in
 //! between leaves a gap, and no number is ever given twice.
 
+mod mirror;
 mod number;
 
 use std::fs;

@@ -91,6 +91,7 @@ fn task(id: u64, subject: &str, status: Status, owner: Option<&str>) -> TaskView
         blocked_by: Vec::new(),
         waits_for: Vec::new(),
         lease: None,
+        made_on: None,
         metadata: None,
     }
 }

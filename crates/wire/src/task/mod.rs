@@ -1,9 +1,11 @@
 //! A task of the shared list: `tasks/<team>/<id>.json`.
 
 mod change;
+mod difference;
 mod effort;
 mod id;
 mod lease;
+mod mark;
 #[cfg(test)]
 mod tests;
 
@@ -16,9 +18,11 @@ use crate::message::Flaw;
 use crate::payload::field::{document, read};
 
 pub use change::{Change, edit};
+pub use difference::{Field, differences};
 pub use effort::Effort;
 pub use id::{TaskId, TaskIdError};
 pub use lease::{CLAIM_EXPIRY, CLAIMED_AT, DEFAULT_LEASE, Lease};
+pub use mark::{MADE_ON, SHARED_ID, relink, renumber};
 
 /// How far a task is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]

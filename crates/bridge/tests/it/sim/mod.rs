@@ -4,7 +4,7 @@
 
 pub(crate) mod ledger;
 mod moves;
-mod random;
+pub(crate) mod random;
 mod stream;
 mod troubles;
 mod world;

@@ -76,7 +76,7 @@ fn show(out: &mut Out, tasks: &[TaskView], now: Stamp) -> Result<(), Failure> {
         let status = task.status.as_str();
         let waits = if task.status == Status::Completed { String::new() } else { ids(&task.waits_for) };
         vec![
-            task.id.to_string().into(),
+            number(task).into(),
             if task.ready { Cell::styled(status, Paint::GOOD) } else { status.into() },
             task.owner.as_deref().unwrap_or("-").into(),
             lease(task, now).into(),
@@ -94,6 +94,14 @@ fn show(out: &mut Out, tasks: &[TaskView], now: Stamp) -> Result<(), Failure> {
     ];
     out.table(&columns, rows)?;
     Ok(())
+}
+
+/// The number, with the machine that made the task as long as no other machine knows of it: `7 (laptop)`.
+fn number(task: &TaskView) -> String {
+    match &task.made_on {
+        Some(machine) => format!("{} ({})", task.id, safe::line(machine)),
+        None => task.id.to_string(),
+    }
 }
 
 fn lease(task: &TaskView, now: Stamp) -> String {
@@ -127,7 +135,7 @@ fn card(task: &TaskView) -> String {
     if title.len() < task.subject.len() {
         title.push('…');
     }
-    let mut card = format!("{} {title}", task.id);
+    let mut card = format!("{} {title}", number(task));
     if let Some(owner) = &task.owner {
         card = format!("{card} ({owner})");
     }
@@ -140,7 +148,7 @@ fn card(task: &TaskView) -> String {
 /// All of one task.
 pub(super) fn show_one(out: &mut Out, task: &TaskView) -> Result<(), Failure> {
     let paint = out.paint;
-    out.line(format!("{}  {}", paint.bold(&format!("task {}", task.id)), safe::line(&task.subject)))?;
+    out.line(format!("{}  {}", paint.bold(&format!("task {}", number(task))), safe::line(&task.subject)))?;
     let until = task.lease.as_ref().map(|lease| out.times.exact(lease.expires_at));
     let mut fact = |name: &str, value: &str| out.hanging(&format!("  {name:<11} "), value);
     fact("status", task.status.as_str())?;

@@ -9,6 +9,7 @@ mod run;
 mod status;
 mod take;
 mod trust;
+mod unshare;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Machines(machines::Machines),
     Take(take::Take),
     Dead(dead::Dead),
+    Unshare(unshare::Unshare),
 }
 
 pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
@@ -38,6 +40,7 @@ pub(crate) fn run(command: Command, context: &Context) -> Result<i32, Failure> {
         Command::Machines(_) => machines::Machines::run(context),
         Command::Take(take) => block_on(take.run(context)),
         Command::Dead(dead) => block_on(dead.run(context)),
+        Command::Unshare(unshare) => unshare.run(context),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `atm bridge run`.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use atm_bridge::nats::setup::Limits;
 use atm_bridge::run::status::Status;
 use atm_bridge::run::worker::{Handle, Input, Worker};
 use atm_bridge::run::{self, Plan};
+use atm_bridge::tasks::files::OfficeFiles;
 use atm_bridge::trust::Trust;
 use atm_store::watch::{FolderWatch, Stop};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -65,6 +67,9 @@ impl Run {
         for share in shares.iter().filter(|share| !office.has_team(&share.local)) {
             eprintln!("warning: there is no team {} here; it is shared as soon as there is", share.local);
         }
+        let locals: Vec<_> = shares.iter().map(|share| share.local.clone()).collect();
+        office.machines().set_shared_teams(&machine, &locals)?;
+        let tasks = OfficeFiles::new(office.apart(), shares.clone(), machine.clone(), files.clone());
         let house = House::new(office, shares, machine.clone())?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
@@ -87,6 +92,7 @@ impl Run {
             limits: Limits::default(),
             seals: !self.no_seal && context.settings.seal.unwrap_or(true),
             files: files.clone(),
+            tasks: Mutex::new(Some(tasks)),
         };
         eprintln!("{machine}: bridge to {nats}; Ctrl-C ends it");
         let ended: Result<(), Failure> =

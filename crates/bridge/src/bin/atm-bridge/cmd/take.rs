@@ -19,12 +19,11 @@ use crate::output;
 ///
 /// The member moves here with its mail: what nobody has taken at its former home comes here. The former home may be off; when it
 /// is back, it hears of it. The mail moves while a bridge runs here.
-///
-/// Examples:
-///   atm bridge take bob --team alpha
-///   atm bridge take bob --team alpha=work --nats nats://hub:4222 --json
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "\
+Examples:
+  atm bridge take bob --team alpha
+  atm bridge take bob --team alpha=work --nats nats://hub:4222 --json")]
 pub(crate) struct Take {
     /// The member
     name: String,
@@ -54,7 +53,7 @@ impl Take {
         let epoch = office.machines().identity()?.epoch;
         let me = Identity { realm, machine, epoch };
         let (key, trust) = (context.key()?, context.trust()?);
-        let link = context.link(&self.server, &me.realm, &me.machine).await?;
+        let (link, _words) = context.link(&self.server, &me.realm, &me.machine).await?;
         let bucket = Bucket::open(&link, &Names::of(&me.realm).homes).await?;
         let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
         let entry = residence::entry_of(&member);

@@ -1,0 +1,262 @@
+//! The bucket of tasks, for a thread that waits: signed entries, and the server's clock.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant, SystemTime};
+
+use async_nats::connection::State;
+use atm_office::clock::{Clock, SystemClock};
+use atm_wire::Stamp;
+use atm_wire::task::TaskId;
+use ed25519_dalek::{SigningKey, VerifyingKey};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::{Bucket, Found, Link, NatsError, Set};
+use crate::engine::Identity;
+use crate::envelope::codec::{self, Keys};
+use crate::envelope::{Body, Envelope, Header, Numbers};
+use crate::name::Machine;
+use crate::protocol::tasks::SharedTask;
+use crate::subject;
+use crate::tasks::entries::{Away, Entries, Entry, LastNumber};
+use crate::trust::Trust;
+
+/// How long one request may take.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The longest way to the server and back by which its clock can be told: a part of the margin between claims.
+const LONGEST_WAY: Duration = Duration::from_millis(1_500);
+/// For how long the server's clock is counted on from what it said.
+const CLOCK_HOLDS: Duration = Duration::from_secs(30);
+/// By how much the two clocks of this machine may differ: one of them stops while it sleeps.
+const CLOCKS_AGREE: Duration = Duration::from_millis(500);
+/// Room for headers in a message.
+const HEADERS: usize = 1024;
+
+/// What was heard of the bucket.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// The bucket, once all of it was heard.
+    pub bucket: Option<(Bucket, String)>,
+    /// Its entries, by key.
+    pub entries: BTreeMap<String, Entry>,
+    /// Counts what was heard.
+    pub version: u64,
+}
+
+/// What was heard, for all who hear and read.
+#[derive(Debug, Clone, Default)]
+pub struct Board(Arc<Mutex<Heard>>);
+
+impl Board {
+    /// What was heard so far.
+    pub fn heard(&self) -> MutexGuard<'_, Heard> {
+        // Nothing panics while it is held.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who signs entries, and whose entries are read.
+#[derive(Debug, Clone)]
+pub struct Signer {
+    /// This machine.
+    pub me: Identity,
+    /// Its key.
+    pub key: SigningKey,
+    /// Whose keys are trusted.
+    pub trust: watch::Receiver<Trust>,
+}
+
+/// The keys of the machines that are trusted, and of this one.
+struct Ring<'a>(&'a Trust, &'a Machine, VerifyingKey);
+
+impl Keys for Ring<'_> {
+    fn key_of(&self, machine: &Machine) -> Option<VerifyingKey> {
+        if machine == self.1 { Some(self.2) } else { self.0.key_of(machine) }
+    }
+}
+
+impl Signer {
+    fn seal(&self, body: Body) -> Result<Vec<u8>, Away> {
+        let header = Header {
+            realm: self.me.realm.clone(),
+            from: self.me.machine.clone(),
+            to: None,
+            epoch: self.me.epoch.clone(),
+            n: 0,
+            attempt: 1,
+            at: SystemClock.now(),
+        };
+        codec::encode(&Envelope { header, body }, &self.key, None).map_err(|error| Away(error.to_string()))
+    }
+
+    /// What an entry says and who signed it; or why it is refused.
+    fn open(&self, bytes: &[u8]) -> Result<(Machine, Body), &'static str> {
+        let trust = self.trust.borrow();
+        let ring = Ring(&trust, &self.me.machine, self.key.verifying_key());
+        let checked = codec::check(bytes, &ring, &self.me.realm, &self.me.machine);
+        let envelope = checked.and_then(|checked| checked.open(&self.key));
+        envelope.map(|envelope| (envelope.header.from, envelope.body)).map_err(|refusal| refusal.kind())
+    }
+
+    /// The entry at a key; with why it is refused, if it is.
+    pub fn entry(&self, key: &str, revision: u64, bytes: &[u8]) -> (Entry, Option<&'static str>) {
+        let unknown = |why| (Entry { revision, from: self.me.machine.clone(), value: None }, Some(why));
+        match self.open(bytes) {
+            // It stands where it was not put.
+            Ok((_, Body::Task(task))) if task_key(&task.team, task.id) != key => unknown("foreign-place"),
+            Ok((from, Body::Task(task))) => (Entry { revision, from, value: Some(task) }, None),
+            Ok(_) => unknown("foreign-place"),
+            Err(why) => unknown(why),
+        }
+    }
+}
+
+/// The key of a task.
+pub fn task_key(team: &str, id: TaskId) -> String {
+    format!("{}.task.{id}", subject::token(team))
+}
+
+/// The number of a task by its key, if it is one of this team.
+fn number_in(team: &str, key: &str) -> Option<TaskId> {
+    let number = key.strip_prefix(&subject::token(team))?.strip_prefix(".task.")?;
+    TaskId::parse(number).ok()
+}
+
+fn numbers_key(team: &str) -> String {
+    format!("{}.numbers", subject::token(team))
+}
+
+/// What the server's clock said.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    stamp: Stamp,
+    at: Instant,
+    wall: SystemTime,
+}
+
+/// The bucket, for the thread of the mirror.
+#[derive(Debug)]
+pub struct NatsEntries {
+    handle: Handle,
+    link: Link,
+    board: Board,
+    signer: Signer,
+    clock: Option<Told>,
+}
+
+impl NatsEntries {
+    /// Over this connection, whose runtime is driven by another thread.
+    pub fn new(handle: Handle, link: Link, board: Board, signer: Signer) -> Self {
+        Self { handle, link, board, signer, clock: None }
+    }
+
+    /// Waits for what the runtime does.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, NatsError>> + Send + 'static,
+    ) -> Result<T, Away> {
+        let (done, answer) = mpsc::channel();
+        self.handle.spawn(async move {
+            // Who asked may have given up.
+            let _ = done.send(work.await);
+        });
+        match answer.recv_timeout(PATIENCE) {
+            Ok(answer) => answer.map_err(|error| Away(error.to_string())),
+            Err(_) => Err(Away("the server does not answer".to_owned())),
+        }
+    }
+
+    fn bucket(&self) -> Result<(Bucket, String), Away> {
+        if self.link.client().connection_state() != State::Connected {
+            return Err(Away("the server cannot be reached".to_owned()));
+        }
+        let known = self.board.heard().bucket.clone();
+        known.ok_or_else(|| Away("the bucket of tasks is not known yet".to_owned()))
+    }
+
+    fn set_body(&mut self, key: String, body: Body, revision: u64) -> Result<Set, Away> {
+        let (bucket, _) = self.bucket()?;
+        let bytes = self.signer.seal(body)?;
+        if bytes.len() + HEADERS > self.link.client().max_payload() {
+            return Err(Away("a task is larger than the server takes".to_owned()));
+        }
+        self.wait(async move { bucket.set(&key, bytes, revision).await })
+    }
+
+    fn get_found(&self, key: String) -> Result<Option<Found>, Away> {
+        let (bucket, _) = self.bucket()?;
+        self.wait(async move { bucket.get(&key).await })
+    }
+
+    fn ask_clock(&mut self) -> Result<Told, Away> {
+        let (bucket, _) = self.bucket()?;
+        let key = format!("clock.{}", self.signer.me.machine);
+        let begun = Instant::now();
+        let found = self.wait(async move {
+            bucket.put(&key, Vec::new()).await?;
+            bucket.get(&key).await
+        })?;
+        let (at, wall) = (Instant::now(), SystemTime::now());
+        let Some(found) = found.filter(|_| at - begun < LONGEST_WAY) else {
+            return Err(Away("the server answers too slowly to tell its clock".to_owned()));
+        };
+        Ok(Told { stamp: found.created, at, wall })
+    }
+}
+
+impl Entries for NatsEntries {
+    fn identity(&mut self) -> Result<String, Away> {
+        self.bucket().map(|(_, identity)| identity)
+    }
+
+    fn now(&mut self) -> Result<Stamp, Away> {
+        let holds = |told: &Told| {
+            let (passed, wall) = (told.at.elapsed(), told.wall.elapsed().unwrap_or_default());
+            passed < CLOCK_HOLDS && passed.abs_diff(wall) < CLOCKS_AGREE
+        };
+        let told = match self.clock.filter(holds) {
+            Some(told) => told,
+            None => self.ask_clock()?,
+        };
+        self.clock = Some(told);
+        Ok(told.stamp.saturating_add(told.at.elapsed()))
+    }
+
+    fn list(&mut self, team: &str) -> Result<Vec<(TaskId, Entry)>, Away> {
+        self.bucket()?;
+        let heard = self.board.heard();
+        let own =
+            heard.entries.iter().filter_map(|(key, entry)| Some((number_in(team, key)?, entry.clone())));
+        Ok(own.collect())
+    }
+
+    fn get(&mut self, team: &str, id: TaskId) -> Result<Option<Entry>, Away> {
+        let key = task_key(team, id);
+        let found = self.get_found(key.clone())?;
+        Ok(found.map(|found| self.signer.entry(&key, found.revision, &found.value).0))
+    }
+
+    fn set(&mut self, value: &SharedTask, revision: u64) -> Result<Set, Away> {
+        self.set_body(task_key(&value.team, value.id), Body::Task(value.clone()), revision)
+    }
+
+    fn last_number(&mut self, team: &str) -> Result<LastNumber, Away> {
+        let Some(found) = self.get_found(numbers_key(team))? else {
+            return Ok(LastNumber { last: TaskId::NONE, revision: 0 });
+        };
+        match self.signer.open(&found.value) {
+            Ok((_, Body::Numbers(numbers))) if numbers.team == team => {
+                Ok(LastNumber { last: numbers.last, revision: found.revision })
+            }
+            Ok(_) => Err(Away("the entry of numbers is of another team".to_owned())),
+            Err(why) => Err(Away(format!("the entry of numbers is refused: {why}"))),
+        }
+    }
+
+    fn set_last_number(&mut self, team: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {
+        let body = Body::Numbers(Numbers { team: team.to_owned(), last });
+        self.set_body(numbers_key(team), body, known.revision)
+    }
+}

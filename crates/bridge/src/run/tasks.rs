@@ -1,0 +1,311 @@
+//! The tasks of shared teams: what is heard of the bucket, what processes ask, and the thread that keeps files and bucket the
+//! same.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::kv::Operation;
+use atm_office::tasks::shared::{Answer, Ask, LONGEST_LINE, LONGEST_SHARED_LEASE};
+use atm_store::watch::{FolderWatch, Stop};
+use futures_util::StreamExt;
+
+use super::Shared;
+use super::worker::Input;
+use crate::name::Machine;
+use crate::nats::entries::{Board, NatsEntries, Signer};
+use crate::nats::{Bucket, Names, NatsError};
+use crate::tasks::entries::Entries;
+use crate::tasks::files::OfficeFiles;
+use crate::tasks::mirror::{Mirror, MirrorError};
+
+/// The wait before the server is asked again.
+const BETWEEN: Duration = Duration::from_secs(1);
+/// How often it is looked whether the bucket is still the same, and at the files if no event told of them.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often all is compared, whether anything changed or not: names and claims change by the clock.
+const ALL_EVERY: Duration = Duration::from_secs(30);
+/// How long an ask may wait for its turn: who asked gives up a little later.
+const TURN: Duration = Duration::from_secs(3);
+/// How long a caller may take to say what it wants.
+const CALLER: Duration = Duration::from_secs(1);
+/// Callers at a time.
+const MOST_CALLERS: usize = 64;
+
+/// Something for the thread.
+enum Event {
+    Asked(Ask, Instant, mpsc::Sender<Answer>),
+    Changed,
+    Stop,
+}
+
+/// What runs beside the bridge for tasks, until it is dropped.
+pub(super) struct Tasks {
+    events: mpsc::Sender<Event>,
+    quiet: Stop,
+    follow: tokio::task::JoinHandle<()>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Tasks {
+    /// Starts it.
+    pub(super) fn start(shared: &Shared, files: OfficeFiles) -> Result<Self, NatsError> {
+        let failed = |path: &str| {
+            let path = path.to_owned();
+            move |why: std::io::Error| NatsError::File { path, why: why.to_string() }
+        };
+        let (events, inputs) = mpsc::channel();
+        let board = Board::default();
+        let plan = &shared.plan;
+        let signer = Signer { me: plan.me.clone(), key: plan.key.clone(), trust: shared.trust.clone() };
+        let entries = NatsEntries::new(
+            tokio::runtime::Handle::current(),
+            shared.link.clone(),
+            board.clone(),
+            signer.clone(),
+        );
+        let socket = files.socket();
+        let listener = atm_store::socket::listen(&socket).map_err(failed(&socket.display().to_string()))?;
+        let quiet = Stop::default();
+        let folders = files.folders();
+        let memory = files.load();
+        let mirror = Mirror::new(plan.me.machine.clone(), entries, files, memory, LONGEST_SHARED_LEASE);
+        let keeper = Keeper {
+            mirror,
+            shared: shared.clone(),
+            board: board.clone(),
+            compared: None,
+            next_all: Instant::now(),
+        };
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let thread = named("tasks").spawn(move || keeper.run(&inputs)).map_err(failed("thread"))?;
+        let asks = events.clone();
+        named("task asks").spawn(move || serve(&listener, &asks)).map_err(failed("thread"))?;
+        let (changes, stop) = (events.clone(), quiet.clone());
+        let watch = move || {
+            let mut watch = FolderWatch::until(folders, &stop);
+            while !watch.is_over() {
+                watch.wait_for_change(None);
+                if changes.send(Event::Changed).is_err() {
+                    return;
+                }
+            }
+        };
+        named("task files").spawn(watch).map_err(failed("thread"))?;
+        let follow = tokio::spawn(listen(shared.clone(), board, signer, events.clone()));
+        Ok(Self { events, quiet, follow, thread: Some(thread) })
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.quiet.stop();
+        self.follow.abort();
+        let _ = self.events.send(Event::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread that keeps files and bucket the same.
+struct Keeper {
+    mirror: Mirror<NatsEntries, OfficeFiles>,
+    shared: Shared,
+    board: Board,
+    /// What all was compared at last, if nothing was left to do.
+    compared: Option<(u64, Vec<Option<String>>)>,
+    next_all: Instant,
+}
+
+impl Keeper {
+    fn run(mut self, inputs: &mpsc::Receiver<Event>) {
+        loop {
+            match inputs.recv_timeout(LOOK_EVERY) {
+                Ok(Event::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Ok(Event::Asked(ask, until, answer)) => {
+                    let answered = self.answer(&ask, until);
+                    // Who asked may have given up.
+                    let _ = answer.send(answered);
+                }
+                Ok(Event::Changed) | Err(mpsc::RecvTimeoutError::Timeout) => self.compare(),
+            }
+        }
+    }
+
+    fn answer(&mut self, ask: &Ask, until: Instant) -> Answer {
+        let away = |why: String| Answer::Away { why };
+        if Instant::now() > until {
+            return away("the bridge is busy".to_owned());
+        }
+        self.learn();
+        let (Ask::Claim { root, team, .. } | Ask::Number { root, team }) = ask;
+        let Some(shared) = self.mirror.files().shared_name(root, team) else {
+            return away(format!("the bridge that runs here does not share the team {team}"));
+        };
+        self.compared = None;
+        let answered = match ask {
+            Ask::Claim { id, who, seconds, renews, .. } => {
+                let lease = Duration::try_from_secs_f64(*seconds).unwrap_or(LONGEST_SHARED_LEASE);
+                self.mirror.claim(&shared, *id, who, lease, *renews)
+            }
+            Ask::Number { .. } => self.mirror.number(&shared),
+        };
+        answered.unwrap_or_else(|error| {
+            self.shared.engine.send(Input::Trouble(error.to_string()));
+            away(match error {
+                MirrorError::Away(away) => away.to_string(),
+                MirrorError::File(error) => format!("a file cannot be written ({error})"),
+            })
+        })
+    }
+
+    fn learn(&mut self) {
+        let trust = self.shared.trust.borrow();
+        let leads = trust.machines().iter().filter(|(_, trusted)| trusted.as_lead);
+        let leads: Vec<Machine> = leads.map(|(machine, _)| machine.clone()).collect();
+        drop(trust);
+        self.mirror.set_as_lead(leads);
+    }
+
+    /// Brings files and bucket into order, if anything may have changed.
+    fn compare(&mut self) {
+        let looks = (self.board.heard().version, self.mirror.files().signatures());
+        let is_time = Instant::now() >= self.next_all;
+        // A file that was written just now may be written again without looking different.
+        let is_same = self.compared.as_ref() == Some(&looks) && looks.1.iter().all(Option::is_some);
+        if is_same && !is_time {
+            return;
+        }
+        self.next_all = Instant::now() + ALL_EVERY;
+        self.learn();
+        match self.mirror.sync() {
+            // What was written by this is looked at once more.
+            Ok(()) if !self.mirror.has_missing() => self.compared = Some(looks),
+            Ok(()) => self.compared = None,
+            Err(error) => {
+                self.compared = None;
+                if self.mirror.entries().identity().is_ok() {
+                    self.shared.engine.send(Input::Trouble(error.to_string()));
+                }
+            }
+        }
+    }
+}
+
+/// Hears what is put into the bucket, by whomever.
+async fn listen(shared: Shared, board: Board, signer: Signer, events: mpsc::Sender<Event>) {
+    loop {
+        let followed = follow(&shared, &board, &signer, &events).await;
+        {
+            let mut heard = board.heard();
+            heard.bucket = None;
+            heard.version += 1;
+        }
+        if let Err(error) = followed {
+            shared.engine.send(Input::Trouble(error.to_string()));
+        }
+        tokio::time::sleep(BETWEEN).await;
+    }
+}
+
+async fn follow(
+    shared: &Shared,
+    board: &Board,
+    signer: &Signer,
+    events: &mpsc::Sender<Event>,
+) -> Result<(), NatsError> {
+    // All that is heard from here on is judged by this trust, or by a later one.
+    let mut trust = signer.trust.clone();
+    trust.mark_unchanged();
+    let name = Names::of(&signer.me.realm).tasks;
+    let bucket = Bucket::open(&shared.link, &name).await?;
+    let identity = bucket.identity();
+    let mut watch = bucket.watch().await?;
+    {
+        let mut heard = board.heard();
+        heard.entries.clear();
+        heard.bucket = bucket.is_empty().then(|| (bucket.clone(), identity.clone()));
+        heard.version += 1;
+    }
+    let _ = events.send(Event::Changed);
+    let mut look = tokio::time::interval(LOOK_EVERY);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        let entry = tokio::select! {
+            entry = watch.next() => entry,
+            // Others may be trusted now: all is read again.
+            _ = trust.changed() => return Ok(()),
+            _ = look.tick() => {
+                if Bucket::open(&shared.link, &name).await?.identity() != identity {
+                    return Ok(());
+                }
+                continue;
+            }
+        };
+        let Some(entry) = entry else { return Ok(()) };
+        let entry = entry.map_err(|why| NatsError::request("listen to the bucket of tasks")(&why))?;
+        let is_task = entry.key.contains(".task.");
+        {
+            let mut heard = board.heard();
+            if is_task && entry.operation == Operation::Put {
+                let (value, refused) = signer.entry(&entry.key, entry.revision, &entry.value);
+                if let Some(why) = refused {
+                    shared.engine.send(Input::Refused(why, entry.key.clone()));
+                }
+                heard.entries.insert(entry.key.clone(), value);
+            } else if is_task {
+                heard.entries.remove(&entry.key);
+            }
+            if entry.delta == 0 && heard.bucket.is_none() {
+                heard.bucket = Some((bucket.clone(), identity.clone()));
+                heard.version += 1;
+            }
+            heard.version += u64::from(is_task);
+        }
+        if is_task || entry.delta == 0 && !entry.key.starts_with("clock.") {
+            let _ = events.send(Event::Changed);
+        }
+    }
+}
+
+/// Takes calls of processes of this machine.
+fn serve(listener: &UnixListener, events: &mpsc::Sender<Event>) {
+    let callers = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        if callers.fetch_add(1, Ordering::Relaxed) >= MOST_CALLERS {
+            callers.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let (events, count) = (events.clone(), Arc::clone(&callers));
+        let spawned = thread::Builder::new().name("task ask".to_owned()).spawn(move || {
+            // Who hangs up gets no answer.
+            let _ = hear(stream, &events);
+            count.fetch_sub(1, Ordering::Relaxed);
+        });
+        if spawned.is_err() {
+            callers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn hear(mut stream: UnixStream, events: &mpsc::Sender<Event>) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(CALLER))?;
+    stream.set_write_timeout(Some(CALLER))?;
+    let mut line = String::new();
+    BufReader::new(Read::take(&stream, LONGEST_LINE)).read_line(&mut line)?;
+    let away = |why: &str| Answer::Away { why: why.to_owned() };
+    let answer = match serde_json::from_str::<Ask>(&line) {
+        Err(_) => away("the bridge is of another version"),
+        Ok(ask) => {
+            let (send, answer) = mpsc::channel();
+            let is_sent = events.send(Event::Asked(ask, Instant::now() + TURN, send)).is_ok();
+            answer.recv().ok().filter(|_| is_sent).unwrap_or_else(|| away("the bridge ends"))
+        }
+    };
+    stream.write_all((serde_json::to_string(&answer)? + "\n").as_bytes())
+}

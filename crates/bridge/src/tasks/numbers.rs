@@ -1,0 +1,257 @@
+//! Numbers of tasks: reserved among all machines, and given anew to a task whose number another one has.
+
+use std::collections::BTreeMap;
+
+use atm_wire::task::{Change, MADE_ON, SHARED_ID, Task, TaskId, edit, relink, renumber};
+
+use super::entries::{Away, Entries, Entry, LastNumber};
+use super::files::{TaskFiles, Texts};
+use super::mirror::{Mirror, MirrorError};
+use super::settle::unreadable;
+use crate::nats::Set;
+use crate::protocol::tasks::{Base, SharedTask};
+
+/// How often a number is tried for that others try for at the same time.
+const ATTEMPTS: usize = 16;
+/// How many numbers are left out in a bucket that was made anew.
+const GAP: usize = 100;
+
+impl<E: Entries, F: TaskFiles> Mirror<E, F> {
+    /// Reserves the number after every one that any machine has given.
+    pub(super) fn reserve(&mut self, team: &str) -> Result<TaskId, MirrorError> {
+        for _ in 0..ATTEMPTS {
+            let known = self.last_number(team)?;
+            let Some(next) = known.last.max(self.highest(team)?).next() else { break };
+            if let Set::Done(_) = self.entries.set_last_number(team, known, next)? {
+                return self.reserved(team, next);
+            }
+        }
+        Err(Away("others reserve numbers at the same time".to_owned()).into())
+    }
+
+    /// The highest number that is known here.
+    fn highest(&mut self, team: &str) -> Result<TaskId, MirrorError> {
+        let file = self.texts(team)?.keys().next_back().copied();
+        let known = self.team(team).tasks.keys().next_back().copied();
+        let entry = self.entries.list(team)?.into_iter().map(|(id, _)| id).max();
+        Ok(file.max(known).max(entry).unwrap_or(TaskId::NONE))
+    }
+
+    /// The last number that was given. In a bucket that was made anew it begins so far above all that this machine knows that
+    /// no other machine has a task by that number.
+    fn last_number(&mut self, team: &str) -> Result<LastNumber, MirrorError> {
+        let known = self.entries.last_number(team)?;
+        if known.revision > 0 || !self.memory.is_renewed {
+            return Ok(known);
+        }
+        let mut last = self.highest(team)?;
+        for _ in 0..GAP {
+            last = last.next().unwrap_or(last);
+        }
+        // If another machine was faster, its number counts.
+        self.entries.set_last_number(team, known, last)?;
+        Ok(self.entries.last_number(team)?)
+    }
+
+    /// Reserves this number, if no machine has given it or a later one.
+    fn reserve_this(&mut self, team: &str, id: TaskId) -> Result<bool, MirrorError> {
+        for _ in 0..ATTEMPTS {
+            let known = self.last_number(team)?;
+            if known.last >= id {
+                return Ok(false);
+            }
+            if let Set::Done(_) = self.entries.set_last_number(team, known, id)? {
+                return self.reserved(team, id).map(|_| true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn reserved(&mut self, team: &str, id: TaskId) -> Result<TaskId, MirrorError> {
+        self.team(team).reserved.insert(id);
+        self.save()?;
+        self.files.reserve(team, id)?;
+        Ok(id)
+    }
+
+    /// Puts a task that no other machine has into the bucket. The mark of this machine goes first: who claims it from then
+    /// on asks the bucket.
+    pub(super) fn publish(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        text: &str,
+    ) -> Result<Option<(Entry, String)>, MirrorError> {
+        if self.texts(team)?.remove(&id).flatten().as_deref() != Some(text) {
+            // It was written since it was looked at.
+            return Ok(None);
+        }
+        let task = Task::parse(text).map_err(unreadable)?;
+        // Whether it was in a bucket before that was lost is told by its own mark, unless the number was just given to it.
+        let is_old = task.shared_id().is_some() && task.made_on().is_none();
+        let was_shared = is_old && !self.team(team).reserved.contains(&id);
+        let is_ours = self.team(team).reserved.contains(&id) || self.reserve_this(team, id)?;
+        if !is_ours && !was_shared {
+            self.give_another_number(team, id, text, None)?;
+            return Ok(None);
+        }
+        let shared_id = task.shared_id().unwrap_or_else(|| self.files.fresh_id());
+        let marks = [Change::forget(MADE_ON), Change::note(SHARED_ID, &shared_id)];
+        let marked = edit(text, &marks).map_err(unreadable)?;
+        if marked != text && !self.files.replace(team, id, Some(text), Some(&marked))? {
+            return Ok(None);
+        }
+        let blank = SharedTask {
+            team: team.to_owned(),
+            id,
+            shared_id,
+            text: None,
+            owner: None,
+            until: None,
+            leads: Vec::new(),
+            grants_from: None,
+            again: None,
+        };
+        let owner = task.owner.as_deref().map(|called| self.files.owner_of(team, called));
+        let seen = self.seen()?;
+        let mut value = blank.with_hold(marked.clone(), owner, &seen).map_err(unreadable)?;
+        if was_shared {
+            value.grants_from = Some(seen.now.saturating_add(seen.longest));
+        }
+        let (entry, base) = match self.entries.set(&value, 0)? {
+            Set::Done(revision) => {
+                let base = Base { revision, value: value.clone(), mirrored: Some(marked.clone()), was: None };
+                (Some(Entry { revision, from: self.me.clone(), value: Some(value) }), Some(base))
+            }
+            Set::Lost => (self.entries.get(team, id)?, None),
+        };
+        if let Some(base) = base {
+            self.remember(team, id, base);
+        }
+        Ok(entry.map(|entry| (entry, marked)))
+    }
+
+    /// Moves the task of a file to a number of its own; `instead` takes its place. Says whether it did.
+    pub(super) fn give_another_number(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        text: &str,
+        instead: Option<&str>,
+    ) -> Result<bool, MirrorError> {
+        let task = Task::parse(text).map_err(unreadable)?;
+        // A copy is told from other tasks by this, also if the process dies in between.
+        let Some(shared_id) = task.shared_id() else {
+            let marks =
+                [Change::note(SHARED_ID, &self.files.fresh_id()), Change::note(MADE_ON, self.me.as_str())];
+            let marked = edit(text, &marks).map_err(unreadable)?;
+            self.files.replace(team, id, Some(text), Some(&marked))?;
+            return Ok(false);
+        };
+        // Other machines may have it, too: one of them gives it the number.
+        let was_shared = task.made_on().is_none();
+        let is_moved = |entry: &Entry| entry.value.as_ref().is_some_and(|value| value.shared_id == shared_id);
+        if was_shared && self.entries.list(team)?.iter().any(|(other, entry)| *other != id && is_moved(entry))
+        {
+            return Ok(self.files.replace(team, id, Some(text), instead)?);
+        }
+        let begun = self.team(team).moves.get(&id).copied();
+        let to = if let Some(to) = begun {
+            to
+        } else {
+            let to = self.reserve(team)?;
+            self.team(team).moves.insert(id, to);
+            self.save()?;
+            to
+        };
+        if was_shared {
+            // It is not new: what was claimed of it may still hold.
+            self.team(team).reserved.remove(&to);
+        }
+        // Nobody claims the copy before the task under the old number is gone: it has no mark of this machine.
+        let moved = edit(&renumber(text, to).map_err(unreadable)?, &[Change::forget(MADE_ON)]);
+        let moved = moved.map_err(unreadable)?;
+        let there = self.texts(team)?.remove(&to);
+        let is_copy =
+            |text: &str| Task::parse(text).is_ok_and(|task| task.shared_id().as_ref() == Some(&shared_id));
+        let there = match there {
+            None => None,
+            Some(Some(text)) if is_copy(&text) => Some(text),
+            // Made by who uses numbers without asking.
+            Some(_) => {
+                self.team(team).moves.remove(&id);
+                return Ok(false);
+            }
+        };
+        if !self.files.replace(team, to, there.as_deref(), Some(&moved))? {
+            return Ok(false);
+        }
+        for (other, linking) in self.texts(team)? {
+            let Some(linking) = linking.filter(|_| other != id && other != to) else { continue };
+            // A link that other machines know of is to the task that they know by this number.
+            let known = self.base(team, other).and_then(|base| base.value.text.clone());
+            let is_known = known.is_some_and(|text| matches!(relink(&text, id, to), Ok(Some(_))));
+            if !is_known && let Ok(Some(linked)) = relink(&linking, id, to) {
+                self.files.replace(team, other, Some(&linking), Some(&linked))?;
+            }
+        }
+        if !self.files.replace(team, id, Some(text), instead)? {
+            return Ok(false);
+        }
+        if let Some(base) = self.team(team).tasks.get_mut(&id) {
+            base.mirrored = instead.map(ToOwned::to_owned);
+        }
+        self.team(team).moves.remove(&id);
+        self.save()?;
+        let said = format!(
+            "Task {id} of this machine, {:?}, has the number {to} now: another machine of the team has a task {id}.",
+            task.subject
+        );
+        self.files.tell(team, task.owner.as_deref(), &said);
+        Ok(true)
+    }
+
+    /// The old number of a task of which this is the copy, if its file is still there.
+    pub(super) fn moved_from(&self, team: &str, to: TaskId, texts: &Texts) -> Option<TaskId> {
+        let shared_id = |id: TaskId| Task::parse(texts.get(&id)?.as_deref()?).ok()?.shared_id();
+        let mut from = self.memory.teams.get(team)?.moves.iter().filter(|(_, target)| **target == to);
+        let is_copy = |id: TaskId| shared_id(id).is_some_and(|old| Some(old) == shared_id(to));
+        from.find(|(id, _)| is_copy(**id)).map(|(id, _)| *id)
+    }
+
+    /// Takes back all but one of the numbers of a task that several machines gave another number at once.
+    pub(super) fn drop_copies(&mut self, entries: &mut BTreeMap<TaskId, Entry>) -> Result<(), MirrorError> {
+        let mut kept: BTreeMap<String, TaskId> = BTreeMap::new();
+        for (id, entry) in entries {
+            let Some(value) = entry.value.as_mut().filter(|value| value.text.is_some()) else { continue };
+            if *kept.entry(value.shared_id.clone()).or_insert(*id) == *id {
+                continue;
+            }
+            let gone = SharedTask { text: None, owner: None, until: None, ..value.clone() };
+            if let Set::Done(revision) = self.entries.set(&gone, entry.revision)? {
+                entry.revision = revision;
+                *value = gone;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks what was made here while other machines cannot be told of it.
+    pub(super) fn mark_new(&mut self) {
+        for team in self.files.teams() {
+            let Ok(Some(texts)) = self.files.texts(&team) else { continue };
+            for (id, text) in texts {
+                let Some(text) = text.filter(|_| self.base(&team, id).is_none()) else { continue };
+                let Ok(task) = Task::parse(&text) else { continue };
+                let is_reserved = self.team(&team).reserved.contains(&id);
+                if is_reserved || task.shared_id().is_some() || task.made_on().is_some() {
+                    continue;
+                }
+                if let Ok(marked) = edit(&text, &[Change::note(MADE_ON, self.me.as_str())]) {
+                    // If somebody writes it now, the next look marks it.
+                    let _ = self.files.replace(&team, id, Some(&text), Some(&marked));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! One task: what its file, its entry and what is remembered of both come to.
+
+use atm_wire::message::Flaw;
+use atm_wire::task::TaskId;
+
+use super::entries::{Away, Entries, Entry};
+use super::files::{FileError, TaskFiles, Texts};
+use super::mirror::{GONE_FOR, Mirror, MirrorError, TeamNames};
+use crate::nats::Set;
+use crate::protocol::tasks::merge::{Merged, Names, may_delete, merge, without_liberties};
+use crate::protocol::tasks::{Base, Seen, SharedTask};
+
+/// How often a task is looked at again that others change at the same time. What is left is for the next look.
+const ROUNDS: usize = 8;
+
+/// What is done next about a task.
+enum Next {
+    /// Nothing: all is as it should be, or cannot be changed.
+    Rest,
+    /// The entry is looked at as it is now: what was heard of it is older than what is remembered.
+    Refresh,
+    /// This is remembered.
+    Remember(Base),
+    /// The file becomes this.
+    Write(Option<String>),
+    /// The entry of this version becomes this.
+    Put(SharedTask, u64),
+    /// The same, and with it the file's text is no request any more; whether a part of it is refused.
+    Answer(SharedTask, u64, bool),
+    /// The file is a task that no other machine has.
+    Publish(String),
+    /// The file is another task than the entry's.
+    Move(String),
+}
+
+impl<E: Entries, F: TaskFiles> Mirror<E, F> {
+    /// Brings one task into order.
+    pub(super) fn settle(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        mut entry: Option<Entry>,
+        texts: &Texts,
+    ) -> Result<(), MirrorError> {
+        let mut local = match texts.get(&id) {
+            None => None,
+            Some(Some(text)) => Some(text.clone()),
+            // It cannot be read: it is left alone.
+            Some(None) => return Ok(()),
+        };
+        let mut is_fresh = false;
+        for _ in 0..ROUNDS {
+            match self.next(team, id, (entry.as_ref(), local.as_deref(), texts), is_fresh)? {
+                Next::Rest => return Ok(()),
+                Next::Refresh => {
+                    entry = self.entries.get(team, id)?;
+                    is_fresh = true;
+                }
+                Next::Remember(base) => self.remember(team, id, base),
+                Next::Write(text) => {
+                    if !self.files.replace(team, id, local.as_deref(), text.as_deref())? {
+                        // Somebody wrote it meanwhile: the next look sees what.
+                        return Ok(());
+                    }
+                    if let Some(base) = self.team(team).tasks.get_mut(&id) {
+                        base.mirrored.clone_from(&text);
+                    }
+                    local = text;
+                }
+                next @ (Next::Put(..) | Next::Answer(..)) => {
+                    if let Some(put) = self.put(team, id, local.as_deref(), next)? {
+                        entry = Some(put);
+                    } else {
+                        entry = self.entries.get(team, id)?;
+                        is_fresh = true;
+                    }
+                }
+                Next::Publish(text) => match self.publish(team, id, &text)? {
+                    Some((published, mirrored)) => {
+                        entry = Some(published);
+                        local = Some(mirrored);
+                    }
+                    None => return Ok(()),
+                },
+                Next::Move(text) => {
+                    let instead = match &entry {
+                        Some(Entry { value: Some(value), .. }) => {
+                            value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?
+                        }
+                        _ => None,
+                    };
+                    if !self.give_another_number(team, id, &text, instead.as_deref())? {
+                        return Ok(());
+                    }
+                    local = instead;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an entry, and remembers it; none if another one was put meanwhile.
+    fn put(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        local: Option<&str>,
+        next: Next,
+    ) -> Result<Option<Entry>, MirrorError> {
+        let is_refused = matches!(next, Next::Answer(.., true));
+        let (value, revision, mirrored) = match next {
+            Next::Put(value, revision) => {
+                (value, revision, self.base(team, id).and_then(|base| base.mirrored.clone()))
+            }
+            Next::Answer(value, revision, _) => (value, revision, local.map(ToOwned::to_owned)),
+            _ => return Ok(None),
+        };
+        let Set::Done(revision) = self.entries.set(&value, revision)? else { return Ok(None) };
+        if let (true, Some(local)) = (is_refused, local) {
+            self.tell_loser(team, id, local, &value);
+        }
+        self.remember(team, id, Base { revision, value: value.clone(), mirrored, was: None });
+        Ok(Some(Entry { revision, from: self.me.clone(), value: Some(value) }))
+    }
+
+    fn next(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        (entry, local, texts): (Option<&Entry>, Option<&str>, &Texts),
+        is_fresh: bool,
+    ) -> Result<Next, MirrorError> {
+        // After a bucket was lost, another machine may have given this number to another task.
+        let shared_id = entry.and_then(|entry| entry.value.as_ref()).map(|value| &value.shared_id);
+        let is_about = |base: &Base| shared_id.is_none_or(|shared_id| *shared_id == base.value.shared_id);
+        let base = self.base(team, id).filter(|base| is_about(base)).cloned();
+        let is_old = |base: &Base| entry.is_none_or(|entry| entry.revision < base.revision);
+        if base.as_ref().is_some_and(is_old) && !is_fresh {
+            return Ok(Next::Refresh);
+        }
+        let longest = self.longest;
+        let had_file = base.as_ref().is_some_and(|base| base.mirrored.is_some());
+        let is_gone = self.is_gone(team, id, local.is_none() && had_file);
+        // From here on nothing is changed.
+        let now = self.entries.now()?;
+        let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest };
+        let names = TeamNames { files: &self.files, team };
+        let again_from = Some(now.saturating_add(longest));
+        let Some(entry) = entry else {
+            return Ok(match (base, local) {
+                (Some(base), _) => {
+                    let value = SharedTask { again: base.was, grants_from: again_from, ..base.value };
+                    Next::Put(value, 0)
+                }
+                (None, Some(_)) if self.moved_from(team, id, texts).is_some() => {
+                    // The task is told to all under its old number after all, or its file there is not gone yet.
+                    let from = self.moved_from(team, id, texts);
+                    let is_known = from.is_some_and(|from| self.base(team, from).is_some());
+                    if is_known { Next::Write(None) } else { Next::Rest }
+                }
+                (None, Some(text)) => Next::Publish(text.to_owned()),
+                (None, None) => Next::Rest,
+            });
+        };
+        let Some(value) = &entry.value else { return Ok(Next::Rest) };
+        if value.again.as_ref().is_some_and(|again| again.bucket == self.memory.bucket) {
+            // What is taken for the bucket here is lost, and this is of a new one.
+            return Err(Away("the bucket of tasks was made anew".to_owned()).into());
+        }
+        if let Some(base) = base.as_ref().filter(|base| is_old(base)) {
+            // The bucket was set back to an earlier state.
+            let value = SharedTask { again: None, grants_from: again_from, ..base.value.clone() };
+            return Ok(Next::Put(value, entry.revision));
+        }
+        if let Some(base) = &base
+            && is_newer(base, value)
+        {
+            let (again, grants_from) = (base.was.clone(), value.grants_from);
+            return Ok(Next::Put(SharedTask { grants_from, again, ..base.value.clone() }, entry.revision));
+        }
+        let is_news = base.as_ref().is_none_or(|base| base.revision != entry.revision);
+        if is_news
+            && let Some(value) = without_liberties(&entry.from, base.as_ref(), local, value, &names, &seen)
+        {
+            return Ok(Next::Put(value, entry.revision));
+        }
+        let wanted = value.text_here(|owner| names.called(owner)).map_err(unreadable)?;
+        let remember = |mirrored: Option<String>| {
+            let value = value.clone();
+            Next::Remember(Base { revision: entry.revision, value, mirrored, was: None })
+        };
+        let Some(base) = base else {
+            return Ok(match local {
+                Some(text) if !is_same_task(text, value) => Next::Move(text.to_owned()),
+                _ => remember(local.map(ToOwned::to_owned)),
+            });
+        };
+        let next = match (base.mirrored.as_deref(), local) {
+            // The file is no request.
+            (mirrored, local) if mirrored == local => {
+                if is_news || base.was.is_some() {
+                    remember(base.mirrored)
+                } else if wanted.as_deref() == local {
+                    Next::Rest
+                } else {
+                    Next::Write(wanted)
+                }
+            }
+            // Made under a number whose task has no file here: it was deleted, or is not written yet.
+            (None, Some(text)) if !is_same_task(text, value) => Next::Move(text.to_owned()),
+            (None, Some(text)) => remember(Some(text.to_owned())),
+            (Some(_), Some(text)) if wanted.is_none() => remember(Some(text.to_owned())),
+            (Some(mirrored), Some(text)) => {
+                let merged = merge((&base.value, mirrored, text), value, &names, &seen);
+                let Merged { value: merged, is_refused } = merged.map_err(unreadable)?;
+                if merged != *value {
+                    return Ok(Next::Answer(merged, entry.revision, is_refused));
+                }
+                let next = remember(Some(text.to_owned()));
+                if is_refused {
+                    self.tell_loser(team, id, text, value);
+                }
+                next
+            }
+            (Some(_), None) if wanted.is_none() => remember(None),
+            (Some(_), None) if !is_gone => Next::Rest,
+            (Some(_), None) if may_delete(&base.value, value, &seen) => {
+                let gone = SharedTask { text: None, owner: None, until: None, ..value.clone() };
+                Next::Answer(SharedTask { leads: Vec::new(), again: None, ..gone }, entry.revision, false)
+            }
+            (Some(mirrored), None) => {
+                let next = remember(None);
+                self.tell_loser(team, id, mirrored, value);
+                next
+            }
+            // Both none: the first arm.
+            (None, None) => Next::Rest,
+        };
+        Ok(next)
+    }
+
+    /// Whether a file has been gone for so long that somebody means it.
+    fn is_gone(&mut self, team: &str, id: TaskId, is_missing: bool) -> bool {
+        let key = (team.to_owned(), id);
+        if !is_missing {
+            self.gone.remove(&key);
+            return false;
+        }
+        let now = self.files.now();
+        let since = *self.gone.entry(key).or_insert(now);
+        now.since(since) >= GONE_FOR
+    }
+
+    fn tell_loser(&mut self, team: &str, id: TaskId, text: &str, value: &SharedTask) {
+        let wanted = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
+        let has = match (&value.owner, value.is_completed()) {
+            (_, true) => "is completed".to_owned(),
+            (Some(owner), _) => format!("is {}'s", self.files.called(team, owner)),
+            (None, _) => "is nobody's".to_owned(),
+        };
+        let text = format!(
+            "Task {id} {has}, by what all machines of the team have in common: the change of who has it, or how far it is, \
+             was set back here. `atm task claim {id}` claims a task on all machines at once."
+        );
+        self.files.tell(team, wanted.as_deref(), &text);
+    }
+}
+
+/// Whether what is remembered of a lost bucket is newer than what another machine put again.
+fn is_newer(base: &Base, value: &SharedTask) -> bool {
+    let (Some(was), Some(again)) = (&base.was, &value.again) else { return false };
+    was.bucket == again.bucket && was.revision > again.revision && !value.is_completed()
+}
+
+fn is_same_task(text: &str, value: &SharedTask) -> bool {
+    let id = atm_wire::task::Task::parse(text).ok().and_then(|task| task.shared_id());
+    id.as_ref() == Some(&value.shared_id)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
+pub(super) fn unreadable(flaw: Flaw) -> MirrorError {
+    MirrorError::File(FileError(flaw.to_string()))
+}

@@ -1,0 +1,141 @@
+//! A bucket that is replaced by compare-and-set, behind a line that loses calls and answers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use atm_bridge::name::Machine;
+use atm_bridge::nats::Set;
+use atm_bridge::protocol::tasks::SharedTask;
+use atm_bridge::tasks::entries::{Away, Entries, Entry, LastNumber};
+use atm_wire::Stamp;
+use atm_wire::task::TaskId;
+
+use crate::sim::random::Random;
+
+/// The server, with its disk.
+#[derive(Debug, Default)]
+pub(crate) struct Server {
+    pub(crate) millis: i64,
+    made: u64,
+    revision: u64,
+    pub(crate) entries: BTreeMap<TaskId, Entry>,
+    last: Option<(TaskId, u64)>,
+}
+
+impl Server {
+    /// Its disk is lost.
+    pub(crate) fn wipe(&mut self) {
+        *self = Self { millis: self.millis, made: self.made + 1, ..Self::default() };
+    }
+
+    pub(crate) fn now(&self) -> Stamp {
+        Stamp::from_millis(1_800_000_000_000 + self.millis)
+    }
+}
+
+/// What goes wrong on one machine.
+#[derive(Debug, Default)]
+pub(crate) struct Luck {
+    pub(crate) is_cut: Cell<bool>,
+    pub(crate) is_dead: Cell<bool>,
+    /// In a hundred calls.
+    pub(crate) lost: Cell<u64>,
+    pub(crate) crash: Cell<u64>,
+}
+
+/// The line of one machine to the server.
+pub(crate) struct Line {
+    pub(crate) me: Machine,
+    pub(crate) server: Rc<RefCell<Server>>,
+    pub(crate) random: Rc<RefCell<Random>>,
+    pub(crate) luck: Rc<Luck>,
+    heard: (String, BTreeMap<TaskId, Entry>),
+}
+
+impl Line {
+    pub(crate) fn new(
+        me: Machine,
+        server: Rc<RefCell<Server>>,
+        random: Rc<RefCell<Random>>,
+        luck: Rc<Luck>,
+    ) -> Self {
+        Self { me, server, random, luck, heard: (String::new(), BTreeMap::new()) }
+    }
+
+    fn call<T>(&mut self, act: impl FnOnce(&mut Server, &Machine) -> T) -> Result<T, Away> {
+        let is_lost = |random: &RefCell<Random>, percent| random.borrow_mut().happens(percent);
+        let lost = self.luck.lost.get();
+        if self.luck.is_cut.get() || self.luck.is_dead.get() || is_lost(&self.random, lost) {
+            return Err(Away("cut".into()));
+        }
+        let answer = act(&mut self.server.borrow_mut(), &self.me);
+        if is_lost(&self.random, self.luck.crash.get()) {
+            self.luck.is_dead.set(true);
+        }
+        if self.luck.is_dead.get() || is_lost(&self.random, lost) {
+            return Err(Away("no answer".into()));
+        }
+        Ok(answer)
+    }
+
+    fn hear(&mut self) {
+        let server = self.server.borrow();
+        self.heard = (format!("bucket {}", server.made), server.entries.clone());
+    }
+}
+
+impl Entries for Line {
+    fn identity(&mut self) -> Result<String, Away> {
+        self.call(|_, _| ())?;
+        // What was heard may be old.
+        if self.heard.0.is_empty() || self.random.borrow_mut().happens(70) || self.luck.lost.get() == 0 {
+            self.hear();
+        }
+        Ok(self.heard.0.clone())
+    }
+
+    fn now(&mut self) -> Result<Stamp, Away> {
+        let behind = i64::try_from(self.random.borrow_mut().below(900)).unwrap();
+        self.call(|server, _| Stamp::from_millis(server.now().as_millis() - behind))
+    }
+
+    fn list(&mut self, _: &str) -> Result<Vec<(TaskId, Entry)>, Away> {
+        Ok(self.heard.1.clone().into_iter().collect())
+    }
+
+    fn get(&mut self, _: &str, id: TaskId) -> Result<Option<Entry>, Away> {
+        self.call(|server, _| server.entries.get(&id).cloned())
+    }
+
+    fn set(&mut self, value: &SharedTask, revision: u64) -> Result<Set, Away> {
+        let value = value.clone();
+        self.call(|server, me| {
+            if server.entries.get(&value.id).map_or(0, |entry| entry.revision) != revision {
+                return Set::Lost;
+            }
+            server.revision += 1;
+            let entry = Entry { revision: server.revision, from: me.clone(), value: Some(value.clone()) };
+            server.entries.insert(value.id, entry);
+            Set::Done(server.revision)
+        })
+    }
+
+    fn last_number(&mut self, _: &str) -> Result<LastNumber, Away> {
+        self.call(|server, _| {
+            let (last, revision) = server.last.unwrap_or((TaskId::NONE, 0));
+            LastNumber { last, revision }
+        })
+    }
+
+    fn set_last_number(&mut self, _: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {
+        self.call(|server, _| {
+            if server.last.map_or(0, |(_, revision)| revision) != known.revision {
+                return Set::Lost;
+            }
+            server.revision += 1;
+            server.last = Some((last, server.revision));
+            Set::Done(server.revision)
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! The files of one machine, which outlive its bridge.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use atm_bridge::name::Machine;
+use atm_bridge::protocol::tasks::Owner;
+use atm_bridge::tasks::files::{FileError, TaskFiles, Texts};
+use atm_bridge::tasks::mirror::Memory;
+use atm_wire::Stamp;
+use atm_wire::task::TaskId;
+
+use super::bucket::{Luck, Server};
+use crate::sim::random::Random;
+
+pub(crate) const TEAM: &str = "alpha";
+
+/// A disk.
+#[derive(Debug, Default)]
+pub(crate) struct Disk {
+    pub(crate) files: BTreeMap<TaskId, String>,
+    pub(crate) memory: Memory,
+    pub(crate) highest: Option<TaskId>,
+    pub(crate) told: Vec<String>,
+}
+
+impl Disk {
+    /// The number that a client takes by itself.
+    pub(crate) fn take_number(&mut self) -> TaskId {
+        let last = self.files.keys().next_back().copied().max(self.highest).unwrap_or(TaskId::NONE);
+        let next = last.next().unwrap();
+        self.highest = Some(next);
+        next
+    }
+}
+
+/// The files, for a bridge.
+pub(crate) struct Files {
+    pub(crate) me: Machine,
+    pub(crate) disk: Rc<RefCell<Disk>>,
+    pub(crate) server: Rc<RefCell<Server>>,
+    pub(crate) random: Rc<RefCell<Random>>,
+    pub(crate) luck: Rc<Luck>,
+}
+
+impl Files {
+    fn act<T>(&mut self, act: impl FnOnce(&mut Disk) -> T) -> Result<T, FileError> {
+        if self.luck.is_dead.get() {
+            return Err(FileError("dead".into()));
+        }
+        let answer = act(&mut self.disk.borrow_mut());
+        if self.random.borrow_mut().happens(self.luck.crash.get()) {
+            self.luck.is_dead.set(true);
+            return Err(FileError("dies".into()));
+        }
+        Ok(answer)
+    }
+}
+
+impl TaskFiles for Files {
+    fn teams(&mut self) -> Vec<String> {
+        vec![TEAM.to_owned()]
+    }
+
+    fn texts(&mut self, _: &str) -> Result<Option<Texts>, FileError> {
+        self.act(|disk| Some(disk.files.iter().map(|(id, text)| (*id, Some(text.clone()))).collect()))
+    }
+
+    fn replace(
+        &mut self,
+        _: &str,
+        id: TaskId,
+        seen: Option<&str>,
+        with: Option<&str>,
+    ) -> Result<bool, FileError> {
+        self.act(|disk| {
+            if disk.files.get(&id).map(String::as_str) != seen {
+                return false;
+            }
+            disk.highest = disk.highest.max(Some(id));
+            match with {
+                Some(text) => drop(disk.files.insert(id, text.to_owned())),
+                None => drop(disk.files.remove(&id)),
+            }
+            true
+        })
+    }
+
+    fn reserve(&mut self, _: &str, id: TaskId) -> Result<(), FileError> {
+        self.act(|disk| disk.highest = disk.highest.max(Some(id)))
+    }
+
+    /// Everybody has one name on all machines, which ends with the machine's.
+    fn owner_of(&self, _: &str, called: &str) -> Owner {
+        let machine = called.rsplit('_').next().and_then(|name| name.parse().ok());
+        Owner { name: called.to_owned(), machine: machine.unwrap_or_else(|| self.me.clone()) }
+    }
+
+    fn called(&self, _: &str, owner: &Owner) -> String {
+        owner.name.clone()
+    }
+
+    fn tell(&mut self, _: &str, _: Option<&str>, text: &str) {
+        self.disk.borrow_mut().told.push(text.to_owned());
+    }
+
+    fn save(&mut self, memory: &Memory) -> Result<(), FileError> {
+        let memory = memory.clone();
+        self.act(|disk| disk.memory = memory)
+    }
+
+    fn fresh_id(&mut self) -> String {
+        format!("id-{}", self.random.borrow_mut().next())
+    }
+
+    fn now(&self) -> Stamp {
+        self.server.borrow().now()
+    }
+}
