@@ -18,6 +18,9 @@ use super::client::{CLIENTS, Client};
 use super::home::Home;
 use super::npm;
 
+/// Older versions of Claude Code: one that has a socket, and one that has none.
+const OLDER: [&str; 2] = ["2.1.282", "2.1.197"];
+
 /// What became of the mail for a client in one state.
 pub(super) struct Outcome {
     pub(super) sent: usize,
@@ -68,8 +71,14 @@ impl Row {
 /// `atm` is the folder of the binary.
 pub(super) fn run(only: Option<&str>, atm: &Path) -> Result<Vec<Row>> {
     let programs = npm::install(false)?;
-    let chosen = CLIENTS.into_iter().filter(|client| only.is_none_or(|only| only == client.name));
-    Ok(chosen.map(|client| try_out(client, atm, &programs)).collect())
+    let mut rows = Vec::new();
+    for client in CLIENTS.into_iter().filter(|client| only.is_none_or(|only| only == client.name)) {
+        rows.push(try_out(client, atm, &programs));
+        for version in OLDER.into_iter().filter(|_| client.name == "claude") {
+            rows.push(try_out(Client { version, ..client }, atm, &npm::install_claude(version)?));
+        }
+    }
+    Ok(rows)
 }
 
 fn try_out(client: Client, atm: &Path, programs: &Path) -> Row {
