@@ -264,6 +264,7 @@ mod tests {
             lead: name == "lead",
             machine: None,
             has_entry: true,
+            has_pane: true,
             activity: None,
             activity_since: None,
             since: None,
