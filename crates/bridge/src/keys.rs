@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use atm_store::StoreError;
 use atm_store::files::{read_small, replace_own};
+use atm_store::{Sole, StoreError};
 use atm_wire::backup::hex;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -46,11 +46,20 @@ pub fn load_or_create(path: &Path) -> Result<SigningKey, KeyError> {
     if let Some(key) = load(path)? {
         return Ok(key);
     }
+    // Of two that start at once, one makes it.
+    let _turn = Sole::hold(&lock_of(path))?;
+    if let Some(key) = load(path)? {
+        return Ok(key);
+    }
     let mut seed = [0; 32];
     SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
     replace_own(path, &format!("{MARK}{}\n", BASE64.encode(seed)))?;
-    // Two that start at once agree on the one that was written last.
     load(path)?.ok_or_else(|| KeyError::NotAKey(path.to_owned()))
+}
+
+/// The lock that is held while the key is made, or trust is changed.
+pub(crate) fn lock_of(path: &Path) -> PathBuf {
+    path.with_file_name("change.lock")
 }
 
 /// The key in this file, if there is one.
@@ -98,6 +107,18 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// Each of two first starts could show a key that the other one had replaced.
+    #[test]
+    fn of_many_that_make_a_key_at_once_all_have_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge").join("key");
+        let made = std::thread::scope(|scope| {
+            let makers: Vec<_> = (0..8).map(|_| scope.spawn(|| load_or_create(&path).unwrap())).collect();
+            makers.into_iter().map(|maker| maker.join().unwrap().to_bytes()).collect::<Vec<_>>()
+        });
+        assert!(made.iter().all(|key| *key == load(&path).unwrap().unwrap().to_bytes()));
+    }
 
     #[test]
     fn a_key_is_made_once_for_its_owner_alone() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use atm_store::StoreError;
 use atm_store::files::{read_small, replace_own};
+use atm_store::{Sole, StoreError};
 use atm_wire::Stamp;
 use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
@@ -72,8 +72,22 @@ impl Trust {
         Ok(trust)
     }
 
+    /// Changes what this file says, as one step among all processes; `change` says whether there is anything to write.
+    pub fn update<E: From<TrustError>>(
+        path: &Path,
+        change: impl FnOnce(&mut Self) -> Result<bool, E>,
+    ) -> Result<bool, E> {
+        let _turn = Sole::hold(&keys::lock_of(path)).map_err(TrustError::from)?;
+        let mut trust = Self::load(path)?;
+        let has_changed = change(&mut trust)?;
+        if has_changed {
+            trust.save(path)?;
+        }
+        Ok(has_changed)
+    }
+
     /// Puts it in the file's place.
-    pub fn save(&self, path: &Path) -> Result<(), TrustError> {
+    fn save(&self, path: &Path) -> Result<(), TrustError> {
         // Names, texts and flags: that cannot fail.
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         Ok(replace_own(path, &(text + "\n"))?)
@@ -140,13 +154,30 @@ mod tests {
     fn trust_survives_in_its_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bridge").join("trust.json");
-        let mut trust = Trust::load(&path).unwrap();
-        assert!(trust.add("hub".parse().unwrap(), &key(1), true, now()).unwrap());
-        trust.save(&path).unwrap();
+        let add = |trust: &mut Trust| trust.add("hub".parse().unwrap(), &key(1), true, now());
+        assert!(Trust::update(&path, add).unwrap());
+        assert!(!Trust::update(&path, add).unwrap());
         let trust = Trust::load(&path).unwrap();
         assert!(trust.is_as_lead(&"hub".parse().unwrap()));
         assert!(trust.key_of(&"hub".parse().unwrap()).is_some());
         assert!(trust.key_of(&"laptop".parse().unwrap()).is_none());
+    }
+
+    /// Each read the file, and the last one to write it undid the others.
+    #[test]
+    fn of_many_that_trust_at_once_none_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bridge").join("trust.json");
+        std::thread::scope(|scope| {
+            for number in 1..9 {
+                let path = &path;
+                scope.spawn(move || {
+                    let machine = format!("machine-{number}").parse().unwrap();
+                    Trust::update(path, |trust| trust.add(machine, &key(number), false, now())).unwrap();
+                });
+            }
+        });
+        assert_eq!(Trust::load(&path).unwrap().machines().len(), 8);
     }
 
     #[test]

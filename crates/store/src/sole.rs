@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
+use crate::paths::create_private_folders;
 
 /// A process that was killed has the lock until the system has taken it back, which takes a moment on a busy machine.
 const DYING: Duration = Duration::from_secs(2);
@@ -58,6 +59,14 @@ impl Sole {
         disk::set_len(&file, 0).doing("write", path)?;
         write!(file, "{}", std::process::id()).doing("write", path)?;
         Ok(Ok(Self { file }))
+    }
+
+    /// Takes it for a moment, to change what belongs to it; who else does that is waited for.
+    pub fn hold(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent() {
+            create_private_folders(folder)?;
+        }
+        Self::take(path)?.map_err(|_| StoreError::Busy { lock: path.to_owned(), waited: DYING })
     }
 
     /// Whether the file still stands in its place: if it was removed, another process may take a new one.

@@ -1,5 +1,6 @@
 //! One machine's use of the server: publish, take, announce, listen.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_nats::Client;
@@ -41,6 +42,8 @@ pub struct Link {
     names: Names,
     realm: Realm,
     machine: Machine,
+    /// How the stream was kept when it was last seen.
+    seen: Arc<Mutex<Option<setup::Limits>>>,
 }
 
 /// A publication that the server has not answered yet.
@@ -70,7 +73,7 @@ impl Link {
             .ack_timeout(Duration::from_secs(5))
             .max_ack_inflight(8_192)
             .build(client.clone());
-        Self { client, context, names: Names::of(&realm), realm, machine }
+        Self { client, context, names: Names::of(&realm), realm, machine, seen: Arc::default() }
     }
 
     /// The connection.
@@ -97,9 +100,16 @@ impl Link {
         Err(NatsError::TooOld { version: self.client.server_info().version })
     }
 
+    fn seen_limits(&self) -> Option<setup::Limits> {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes what the realm needs, if it is missing and this machine may.
+    ///
+    /// A stream that was lost is made as it was, as far as this process has seen it.
     pub async fn init(&self, limits: setup::Limits) -> Result<Vec<setup::Made>, NatsError> {
         self.check_version()?;
+        let limits = self.seen_limits().unwrap_or(limits);
         setup::init(&self.context, &self.realm, std::slice::from_ref(&self.machine), limits).await
     }
 
@@ -143,6 +153,7 @@ impl Link {
         };
         let stream = self.context.get_stream(&self.names.stream).await.map_err(|why| missing(&why))?;
         let info = stream.cached_info();
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(setup::Limits::of(&info.config));
         Ok(StreamView {
             stream: info.created.unix_timestamp_nanos().to_string(),
             first: info.state.first_sequence,

@@ -22,6 +22,13 @@ pub struct Limits {
     pub replicas: usize,
 }
 
+impl Limits {
+    /// Those of a stream that is there.
+    pub fn of(config: &stream::Config) -> Self {
+        Self { max_age: config.max_age, max_bytes: config.max_bytes, replicas: config.num_replicas }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { max_age: Duration::from_secs(14 * 24 * 3600), max_bytes: 1 << 30, replicas: 1 }

@@ -217,6 +217,8 @@ impl Worker {
 
     /// Works until it is told to stop.
     pub fn run(mut self) {
+        // What the last bridge said of itself is not true of this one.
+        self.save();
         loop {
             let input = match self.inputs.recv_timeout(self.rest()) {
                 Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => break,

@@ -35,18 +35,13 @@ pub(crate) struct Trust {
 impl Trust {
     pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
         let machine = Machine::parse(&self.machine).map_err(|error| Failure::usage(error.to_string()))?;
-        let mut trust = context.trust()?;
-        let changed = match &self.key {
-            Some(key) => trust.add(machine.clone(), key, self.as_lead, Context::now())?,
-            None if trust.remove(&machine) => true,
-            None => {
-                return Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
-                    .hint("`atm bridge machines` lists those that are"));
-            }
-        };
-        if changed {
-            trust.save(&context.files().trust())?;
-        }
+        let changed =
+            atm_bridge::trust::Trust::update(&context.files().trust(), |trust| match &self.key {
+                Some(key) => Ok(trust.add(machine.clone(), key, self.as_lead, Context::now())?),
+                None if trust.remove(&machine) => Ok(true),
+                None => Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
+                    .hint("`atm bridge machines` lists those that are")),
+            })?;
         if context.json {
             let trusted = !self.remove;
             output::json(&serde_json::json!({
