@@ -80,7 +80,7 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::AssignTask { id } => Some(format!("task_update of {id} with owner gives it to somebody")),
         Hint::UseClaims => some("claim_task claims a task"),
         Hint::ShowBridge => {
-            some("Nothing was claimed; try again later, or a person has to look at `atm bridge status`")
+            some("Nothing was claimed; try again later. If it stays so, tell a person that this machine's bridge does not reach the others")
         }
         Hint::StartAgain { .. } => leads("spawn_teammate starts it again", "The tool members shows who runs"),
         Hint::StartMember { name } => {

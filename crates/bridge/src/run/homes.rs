@@ -34,9 +34,10 @@ async fn open(shared: &Shared) -> Result<Bucket, NatsError> {
 
 /// Listens to residences.
 pub(super) async fn listen(shared: Shared) {
+    shared.wait_for_stream().await;
     loop {
         if let Err(error) = follow(&shared).await {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
             // A realm of an earlier version has no such bucket. If this machine may not make it, that is said above.
             let _ = shared.link.init(shared.plan.limits).await;
         }

@@ -104,8 +104,11 @@ impl Passed {
 impl Shared {
     /// Waits until the stream was seen: before, there is nothing to ask for.
     async fn wait_for_stream(&self) {
+        let mut renewed = self.renewed.clone();
         while self.passed().stream.is_none() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            if renewed.changed().await.is_err() {
+                return;
+            }
         }
     }
 
@@ -225,7 +228,8 @@ async fn catch_up(shared: &Shared, view: &StreamView) {
 /// Asks the server for the stream; makes it if it is gone and this machine may.
 async fn look_at_stream(shared: &Shared, renew: &watch::Sender<u64>) -> Option<StreamView> {
     let seen = |view: StreamView| {
-        if shared.passed().look_at(&view) {
+        let is_first = shared.passed().stream.is_none();
+        if shared.passed().look_at(&view) || is_first {
             renew.send_modify(|times| *times += 1);
         }
         shared.engine.send(Input::Stream(Some(view.clone())));

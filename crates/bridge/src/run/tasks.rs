@@ -198,6 +198,7 @@ impl Keeper {
 
 /// Hears what is put into the bucket, by whomever.
 async fn listen(shared: Shared, board: Board, signer: Signer, events: mpsc::Sender<Event>) {
+    shared.wait_for_stream().await;
     loop {
         let followed = follow(&shared, &board, &signer, &events).await;
         {
@@ -206,7 +207,7 @@ async fn listen(shared: Shared, board: Board, signer: Signer, events: mpsc::Send
             heard.version += 1;
         }
         if let Err(error) = followed {
-            shared.engine.send(Input::Trouble(error.to_string()));
+            shared.report(&error);
         }
         tokio::time::sleep(BETWEEN).await;
     }

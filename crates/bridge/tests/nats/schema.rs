@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::refused::Scene;
 use super::server::Server;
-use super::world::{Machine, pair};
+use super::world::{Machine, TEAM, pair};
 
 const TABLE: &str = include_str!("../../../cli/schemas/bridge.json");
 
@@ -49,6 +49,10 @@ fn each_answer_fits_its_schema() {
     atm_support::wait_until("it is counted", || laptop.status()["tally"]["confirmed"] == 1);
     hold("bridge-status", &laptop.status());
     hold("bridge-machines", &laptop.json(&["machines"]));
+    hold("bridge-take", &laptop.json(&laptop.at_server(&["take", "bob", "--team", TEAM])));
+    let unshared = alone.json(&["unshare", TEAM]);
+    hold("bridge-unshare", &unshared);
+    assert_eq!(unshared["wasShared"], false);
     hold("bridge-trust", &laptop.json(&["trust", "hub", &hub.key(), "--as-lead"]));
     hold("bridge-trust", &laptop.json(&["trust", "--remove", "hub"]));
 }

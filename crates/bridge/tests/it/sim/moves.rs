@@ -78,10 +78,15 @@ impl World {
         let name = MOVERS[usize::try_from(self.random.below(MOVERS.len() as u64)).unwrap()];
         let to = usize::try_from(self.random.below(self.nodes.len() as u64)).unwrap();
         if self.random.happens(30) {
-            // Where it still is on the list, nobody can add it.
+            // Where it still is on the list, nobody can add it. Nor where the last move was not heard of yet: there it would be
+            // handed to a home that it has left, and be on no list; its mail waits until it is added again.
             let key = member(name);
-            let has_it = |ledger: &Ledger| ledger.here.contains(&key) || !ledger.homes.is_settled(&key);
-            if has_it(&self.nodes[to].ledger.0.borrow()) {
+            let last = self.bucket.entries.get(&key).map_or(0, |(residence, _)| residence.epoch);
+            let may_add = |ledger: &Ledger| {
+                let has_heard = ledger.homes.home_of(&key).map_or(0, |known| known.epoch) >= last;
+                !ledger.here.contains(&key) && ledger.homes.is_settled(&key) && has_heard
+            };
+            if !may_add(&self.nodes[to].ledger.0.borrow()) {
                 return;
             }
             for node in &self.nodes {
