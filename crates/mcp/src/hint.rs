@@ -79,9 +79,9 @@ pub(crate) fn words(hint: &Hint, toolbox: Toolbox) -> Option<String> {
         Hint::ShowTaskGraph => some("task_list shows what waits for what"),
         Hint::AssignTask { id } => Some(format!("task_update of {id} with owner gives it to somebody")),
         Hint::UseClaims => some("claim_task claims a task"),
-        Hint::ShowBridge => {
-            some("Nothing was claimed; try again later. If it stays so, tell a person that this machine's bridge does not reach the others")
-        }
+        Hint::ShowBridge => some(
+            "Nothing was claimed; try again later. If it stays so, tell a person that this machine's bridge does not reach the others",
+        ),
         Hint::StartAgain { .. } => leads("spawn_teammate starts it again", "The tool members shows who runs"),
         Hint::StartMember { name } => {
             is_lead.then(|| format!("spawn_teammate with the name {name} starts it, with its inbox"))

@@ -217,8 +217,8 @@ impl Worker {
 
     /// Works until it is told to stop.
     pub fn run(mut self) {
-        // What the last bridge said of itself is not true of this one.
-        self.save();
+        // What the last bridge said of itself is not true of this one. What it remembered is not read in yet.
+        self.status.save(&self.files);
         loop {
             let input = match self.inputs.recv_timeout(self.rest()) {
                 Ok(Input::Stop) | Err(RecvTimeoutError::Disconnected) => break,
@@ -278,7 +278,7 @@ impl Worker {
                 let _ = answer.send(verdicts);
             }
             Input::Wanted(envelope, answer) => {
-                let (verdict, posts) = self.engine.receive_again(*envelope, now());
+                let (verdict, posts) = self.engine.receive_again(*envelope, steady_now());
                 self.post(posts);
                 let _ = answer.send(verdict);
             }

@@ -35,13 +35,12 @@ pub(crate) struct Trust {
 impl Trust {
     pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
         let machine = Machine::parse(&self.machine).map_err(|error| Failure::usage(error.to_string()))?;
-        let changed =
-            atm_bridge::trust::Trust::update(&context.files().trust(), |trust| match &self.key {
-                Some(key) => Ok(trust.add(machine.clone(), key, self.as_lead, Context::now())?),
-                None if trust.remove(&machine) => Ok(true),
-                None => Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
-                    .hint("`atm bridge machines` lists those that are")),
-            })?;
+        let changed = atm_bridge::trust::Trust::update(&context.files().trust(), |trust| match &self.key {
+            Some(key) => Ok(trust.add(machine.clone(), key, self.as_lead, Context::now())?),
+            None if trust.remove(&machine) => Ok(true),
+            None => Err(Failure::new(3, "no_such_machine", format!("{machine} is not trusted"))
+                .hint("`atm bridge machines` lists those that are")),
+        })?;
         if context.json {
             let trusted = !self.remove;
             output::json(&serde_json::json!({
