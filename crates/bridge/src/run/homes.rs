@@ -14,8 +14,8 @@ use crate::residence;
 
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// How often it is asked whether the bucket is another one.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often it is asked whether the bucket is another one, if the stream is the same: then it is hardly ever.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// What is new about the bucket.
 #[derive(Debug)]
@@ -49,6 +49,8 @@ pub(super) async fn listen(shared: Shared) {
 async fn follow(shared: &Shared) -> Result<(), NatsError> {
     let mut trust = shared.trust.clone();
     trust.mark_unchanged();
+    let mut renewed = shared.renewed.clone();
+    renewed.mark_unchanged();
     let bucket = open(shared).await?;
     let mut watch = bucket.watch().await?;
     shared.engine.send(Input::Homes(News::Opened));
@@ -70,6 +72,7 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
                 }
             }
             changed = trust.changed() => if changed.is_ok() { return Ok(()) },
+            _ = renewed.changed() => return Ok(()),
             _ = look.tick() => if open(shared).await?.identity() != bucket.identity() { return Ok(()) },
         }
     }

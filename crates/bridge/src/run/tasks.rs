@@ -24,8 +24,10 @@ use crate::tasks::mirror::{Mirror, MirrorError};
 
 /// The wait before the server is asked again.
 const BETWEEN: Duration = Duration::from_secs(1);
-/// How often it is looked whether the bucket is still the same, and at the files if no event told of them.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// How often it is looked at the files, if no event told of them.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often it is asked whether the bucket is another one, if the stream is the same: then it is hardly ever.
+const ASK_EVERY: Duration = Duration::from_secs(15);
 /// How often all is compared, whether anything changed or not: names and claims change by the clock.
 const ALL_EVERY: Duration = Duration::from_secs(30);
 /// How long an ask may wait for its turn: who asked gives up a little later.
@@ -222,6 +224,8 @@ async fn follow(
     // All that is heard from here on is judged by this trust, or by a later one.
     let mut trust = signer.trust.clone();
     trust.mark_unchanged();
+    let mut renewed = shared.renewed.clone();
+    renewed.mark_unchanged();
     let name = Names::of(&signer.me.realm).tasks;
     let bucket = Bucket::open(&shared.link, &name).await?;
     let identity = bucket.identity();
@@ -233,13 +237,14 @@ async fn follow(
         heard.version += 1;
     }
     let _ = events.send(Event::Changed);
-    let mut look = tokio::time::interval(LOOK_EVERY);
+    let mut look = tokio::time::interval(ASK_EVERY);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let entry = tokio::select! {
             entry = watch.next() => entry,
             // Others may be trusted now: all is read again.
             _ = trust.changed() => return Ok(()),
+            _ = renewed.changed() => return Ok(()),
             _ = look.tick() => {
                 if Bucket::open(&shared.link, &name).await?.identity() != identity {
                     return Ok(());
