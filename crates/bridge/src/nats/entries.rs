@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::{Bucket, Found, Link, NatsError, Set};
 use crate::engine::Identity;
 use crate::envelope::codec::{self, Keys};
-use crate::envelope::{Body, Envelope, Header, Numbers};
+use crate::envelope::{Body, Numbers};
 use crate::name::Machine;
 use crate::protocol::tasks::SharedTask;
 use crate::subject;
@@ -79,16 +79,8 @@ impl Keys for Ring<'_> {
 
 impl Signer {
     fn seal(&self, body: Body) -> Result<Vec<u8>, Away> {
-        let header = Header {
-            realm: self.me.realm.clone(),
-            from: self.me.machine.clone(),
-            to: None,
-            epoch: self.me.epoch.clone(),
-            n: 0,
-            attempt: 1,
-            at: SystemClock.now(),
-        };
-        codec::encode(&Envelope { header, body }, &self.key, None).map_err(|error| Away(error.to_string()))
+        let envelope = self.me.announce(body, SystemClock.now());
+        codec::encode(&envelope, &self.key, None).map_err(|error| Away(error.to_string()))
     }
 
     /// What an entry says and who signed it; or why it is refused.
