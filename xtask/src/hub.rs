@@ -52,6 +52,10 @@ impl Hub {
         self.port
     }
 
+    pub(crate) fn pid(&self) -> Result<u32> {
+        Ok(self.child.as_ref().context("the server does not run")?.id())
+    }
+
     pub(crate) fn start(&mut self) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.folder.join("log"))?;
         let mut command = Command::new(&self.program);

@@ -117,6 +117,8 @@ pub struct Engine<L> {
     has_mail: bool,
     has_receipts: bool,
     next_list: Option<Stamp>,
+    /// Letters that were confirmed since that was asked last.
+    confirmed: Vec<(Machine, u64)>,
     tally: Tally,
 }
 
@@ -139,6 +141,7 @@ impl<L: Local> Engine<L> {
             has_mail: true,
             has_receipts: true,
             next_list: None,
+            confirmed: Vec::new(),
             tally: Tally::default(),
         }
     }
@@ -176,6 +179,11 @@ impl<L: Local> Engine<L> {
     /// Letters that wait for their confirmation.
     pub fn outbox(&self) -> &Outbox {
         &self.outbox
+    }
+
+    /// Letters that were confirmed since that was asked last: for which machines, and their numbers.
+    pub fn take_confirmed(&mut self) -> Vec<(Machine, u64)> {
+        std::mem::take(&mut self.confirmed)
     }
 
     /// Whether nothing is under way, and nothing is known to be new.
@@ -221,6 +229,13 @@ impl<L: Local> Engine<L> {
         self.intake.set_epoch(machine, epoch);
     }
 
+    /// Another machine said which teams it shares: what it had passed over of one is told again.
+    pub fn heard_teams<'a>(&mut self, machine: &Machine, names: impl Iterator<Item = &'a str>) {
+        if let Some(feed) = self.feeds.get_mut(machine) {
+            self.has_receipts |= feed.set_their_teams(names);
+        }
+    }
+
     /// The other machines that were heard from.
     pub fn peers(&self) -> &BTreeMap<Machine, PeerView> {
         &self.peers
@@ -235,6 +250,8 @@ impl<L: Local> Engine<L> {
         let mut fresh = self.read_outgoing(now)?;
         let Some(stream) = self.stream.clone() else { return Ok(Vec::new()) };
         let mut posts = Vec::new();
+        let local = &mut self.local;
+        self.outbox.release(|lane| local.whereabouts(&lane.machine, &lane.team, &lane.to));
         let due = self.outbox.due(now, &stream, &self.peers, &self.trusted, most);
         for (place, &n) in due.iter().enumerate() {
             if !fresh.contains_key(&n) {
@@ -301,7 +318,8 @@ impl<L: Local> Engine<L> {
     }
 
     fn post_letter(&mut self, letter: Outgoing, now: Stamp) -> Option<Post> {
-        let due = self.outbox.begin(letter.n)?;
+        let known = self.local.whereabouts(&letter.machine, &letter.team, &letter.to);
+        let due = self.outbox.begin(letter.n, known, now)?;
         self.tally.published += 1;
         self.tally.published_again += u64::from(due.attempt > 1);
         let body = Body::Letter(Letter {
@@ -325,8 +343,10 @@ impl<L: Local> Engine<L> {
         posts: &mut Vec<Post>,
     ) -> Result<(), LocalError> {
         let mut has_more = false;
+        let teams = self.local.teams();
         for machine in self.trusted.clone() {
             let feed = self.feeds.entry(machine.clone()).or_default();
+            feed.set_teams(&teams);
             let mut pages = if self.has_receipts { PAGES } else { 0 };
             while let Some(cursor) = feed.read_from().filter(|_| pages > 0) {
                 let cursor = cursor.map(str::to_owned);

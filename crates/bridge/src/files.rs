@@ -29,6 +29,11 @@ impl Files {
         self.folder.join("memory.json")
     }
 
+    /// When this machine last spoke, to the minute.
+    pub fn last_word(&self) -> PathBuf {
+        self.folder.join("last-word")
+    }
+
     /// The dead letters that people asked for again.
     pub fn wanted(&self) -> PathBuf {
         self.folder.join("wanted")

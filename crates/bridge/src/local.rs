@@ -1,5 +1,7 @@
 //! The ledger of this machine, as the engine sees it. Teams have their shared names here; the implementation translates.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::envelope::Failure;
@@ -99,8 +101,14 @@ pub trait Local {
     /// The epoch of the log: another one after the log was lost, when numbers begin anew.
     fn epoch(&mut self) -> Result<String, LocalError>;
 
+    /// The teams that are shared now, by their shared names.
+    fn teams(&mut self) -> BTreeSet<String>;
+
     /// Letters for other machines with a number above `after`, in the order of the log.
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError>;
+
+    /// What is known of where a member of another machine is, as a number: another one when that changes.
+    fn whereabouts(&mut self, machine: &Machine, team: &str, to: &str) -> u64;
 
     /// Offers letters of one machine to the ledger; one answer for each, in order.
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>>;

@@ -1,15 +1,22 @@
 //! Residences of members, as entries of their bucket: signed envelopes for all of the realm.
 
-use atm_wire::Stamp;
+use atm_wire::{MemberName, Stamp, TeamName};
 use ed25519_dalek::{SigningKey, VerifyingKey};
 
 use crate::engine::Identity;
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Envelope, Home, Refusal};
 use crate::name::Machine;
-use crate::protocol::homes::{MemberKey, Residence};
+use crate::protocol::homes::{Former, MOST_FORMER, MemberKey, Residence, Resident, Slot};
 use crate::subject;
 use crate::trust::Trust;
+
+/// The largest entry: names, numbers and former homes.
+const LARGEST: usize = 16 << 10;
+/// More moves than any member makes.
+const HIGHEST_EPOCH: u64 = 1 << 53;
+/// Every machine has its own: it has no home.
+const USER: &str = "user";
 
 /// The key of a member's entry.
 pub fn entry_of(member: &MemberKey) -> String {
@@ -22,16 +29,16 @@ pub fn member_of(entry: &str) -> Option<MemberKey> {
     Some(MemberKey { team: subject::text(team)?, name: subject::text(name)? })
 }
 
-/// Says, signed, that a member is at home on this machine.
+/// Says, signed, that a member is at home on this machine, or was until it was removed.
 pub fn sign(
     me: &Identity,
     key: &SigningKey,
     member: &MemberKey,
-    (epoch, former): (u64, &[Machine]),
+    (epoch, resident, former): (u64, Resident, &[Former]),
     at: Stamp,
 ) -> Vec<u8> {
     let MemberKey { team, name } = member.clone();
-    let body = Body::Home(Home { team, name, epoch, former: former.to_vec() });
+    let body = Body::Home(Home { team, name, epoch, resident, former: former.to_vec() });
     // Only sealing can fail.
     codec::encode(&me.announce(body, at), key, None).unwrap_or_default()
 }
@@ -57,17 +64,51 @@ pub fn read(
     key: &SigningKey,
     trust: &Trust,
 ) -> Result<(Residence, String), Refusal> {
+    if bytes.len() > LARGEST {
+        return Err(Refusal::TooLarge(LARGEST));
+    }
     let machines = Residents { trust, me: &me.machine, own: key.verifying_key() };
     let Envelope { header, body } = codec::check(bytes, &machines, &me.realm, &me.machine)?.open(key)?;
-    let Body::Home(Home { team, name, epoch, former }) = body else {
+    let Body::Home(Home { team, name, epoch, resident, former }) = body else {
         return Err(Refusal::Unreadable(format!("it is a {}", body.kind())));
     };
     if (&team, &name) != (&member.team, &member.name) {
         let (signer, claimed) = (header.from.to_string(), entry_of(member));
         return Err(Refusal::ForeignSender { signer, claimed });
     }
+    let is_member = TeamName::parse(&team).is_ok() && MemberName::parse(&name).is_ok() && name != USER;
+    if !is_member || former.len() > MOST_FORMER || !(1..=HIGHEST_EPOCH).contains(&epoch) {
+        return Err(Refusal::Unreadable("no member has such a home".to_owned()));
+    }
     let signed = String::from_utf8(bytes.to_vec()).map_err(|_| Refusal::Malformed)?;
-    Ok((Residence { machine: header.from, epoch, at: header.at, former }, signed))
+    Ok((Residence { machine: header.from, epoch, at: header.at, resident, former }, signed))
+}
+
+/// What an entry is to this machine, and why it was refused if it was.
+pub fn look_at(
+    bytes: &[u8],
+    member: &MemberKey,
+    me: &Identity,
+    key: &SigningKey,
+    trust: &Trust,
+) -> (Slot, Option<Refusal>) {
+    match read(bytes, member, me, key, trust) {
+        Ok((residence, signed)) => (Slot::Residence(residence, signed), None),
+        Err(refusal) => {
+            let is_own = refusal == Refusal::Altered && codec::says_from(bytes) == Some(me.machine.as_str());
+            (if is_own { Slot::FormerKey } else { Slot::Foreign }, Some(refusal))
+        }
+    }
+}
+
+/// The epoch that an entry claims whose signature cannot be checked here. Who takes its member over all the same goes above it, so that
+/// machines which can check it do not put it back.
+pub fn claimed_epoch(bytes: &[u8]) -> Option<u64> {
+    let body = bytes.get(..bytes.len().min(LARGEST))?.splitn(3, |byte| *byte == b'\n').nth(2)?;
+    match serde_json::from_slice(body).ok()? {
+        Body::Home(Home { epoch, .. }) => (1..HIGHEST_EPOCH).contains(&epoch).then_some(epoch),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -93,7 +134,8 @@ mod tests {
     fn a_residence_is_of_its_signer_and_of_its_member_alone() {
         let (desk, laptop) = (SigningKey::from_bytes(&[1; 32]), SigningKey::from_bytes(&[2; 32]));
         let at = Stamp::from_millis(1_800_000_000_000);
-        let signed = sign(&identity("desk"), &desk, &member("bob"), (3, &["hub".parse().unwrap()]), at);
+        let hub = Former { machine: "hub".parse().unwrap(), resident: Resident::Joined(7) };
+        let signed = sign(&identity("desk"), &desk, &member("bob"), (3, Resident::Nobody, &[hub]), at);
         let mut trust = Trust::default();
         let read = |trust: &Trust, bytes: &[u8], name: &str| {
             read(bytes, &member(name), &identity("laptop"), &laptop, trust)
@@ -111,7 +153,43 @@ mod tests {
         let mut altered = signed.clone();
         *altered.last_mut().unwrap() ^= 1;
         assert_eq!(read(&trust, &altered, "bob").unwrap_err().kind(), "altered");
-        let own = sign(&identity("laptop"), &laptop, &member("bob"), (1, &[]), at);
+        let own = sign(&identity("laptop"), &laptop, &member("bob"), (1, Resident::Unknown, &[]), at);
         assert_eq!(read(&trust, &own, "bob").unwrap().0.machine.as_str(), "laptop");
+    }
+
+    #[test]
+    fn what_no_member_can_have_is_refused() {
+        let (desk, at) = (SigningKey::from_bytes(&[1; 32]), Stamp::from_millis(1_800_000_000_000));
+        let mut trust = Trust::default();
+        trust
+            .add("desk".parse().unwrap(), &crate::keys::public_text(&desk.verifying_key()), false, at)
+            .unwrap();
+        let kind = |name: &str, epoch: u64, former: usize| {
+            let former =
+                vec![Former { machine: "hub".parse().unwrap(), resident: Resident::Unknown }; former];
+            let said = (epoch, Resident::Unknown, former.as_slice());
+            let signed = sign(&identity("desk"), &desk, &member(name), said, at);
+            let laptop = SigningKey::from_bytes(&[2; 32]);
+            let read = read(&signed, &member(name), &identity("laptop"), &laptop, &trust);
+            read.map_or_else(|refusal| refusal.kind(), |_| "read")
+        };
+        assert_eq!(kind("bob", 2, 32), "read");
+        assert_eq!([kind("../a", 2, 0), kind("user", 2, 0), kind("", 2, 0)], ["unreadable"; 3]);
+        assert_eq!([kind("bob", 0, 0), kind("bob", u64::MAX, 0), kind("bob", 2, 33)], ["unreadable"; 3]);
+        assert_eq!(kind("bob", 2, 30_000), "too-large");
+    }
+
+    #[test]
+    fn our_own_from_before_our_key_was_replaced_is_told_from_strangers() {
+        let (old, new) = (SigningKey::from_bytes(&[1; 32]), SigningKey::from_bytes(&[2; 32]));
+        let (me, at) = (identity("laptop"), Stamp::from_millis(1_800_000_000_000));
+        let look = |signed: &[u8]| look_at(signed, &member("bob"), &me, &new, &Trust::default());
+        let said = (4, Resident::Unknown, &[][..]);
+        let own = sign(&me, &old, &member("bob"), said, at);
+        assert_eq!(look(&own), (Slot::FormerKey, Some(Refusal::Altered)));
+        let strange = sign(&identity("eve"), &old, &member("bob"), said, at);
+        assert_eq!(look(&strange).0, Slot::Foreign);
+        assert_eq!(look(b"nonsense").0, Slot::Foreign);
+        assert_eq!([&own[..], &strange, b"nonsense", b""].map(claimed_epoch), [Some(4), Some(4), None, None]);
     }
 }

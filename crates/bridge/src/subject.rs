@@ -83,6 +83,11 @@ pub fn dead(realm: &Realm, machine: &Machine) -> String {
     format!("atm.{realm}.dead.{machine}")
 }
 
+/// Where a machine has a dead letter come to itself once more: every machine may publish under its own name alone.
+pub fn again(realm: &Realm, machine: &Machine) -> String {
+    other(realm, machine, machine, "again")
+}
+
 /// Everything of a realm: the one subject of its stream.
 pub fn all(realm: &Realm) -> String {
     format!("atm.{realm}.>")

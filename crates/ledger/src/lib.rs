@@ -41,7 +41,7 @@ pub use log::event::Kind;
 pub use log::feed::{Change, Cursor, Event, Feed, NotACursor};
 pub use lookup::{Recorded, StageRecord};
 pub use machines::{News, Received, Undelivered};
-pub use moves::SentOn;
+pub use moves::{SentOn, Stay};
 pub use observe::{Known, Observed};
 pub use open::Ledger;
 pub use presence::{HealthRow, Said, Traces};

@@ -138,18 +138,7 @@ impl Ledger {
 
     /// The stages of a message, in the order of their times.
     pub fn stages(&self, message: &Recorded) -> Result<Vec<StageRecord>, LedgerError> {
-        self.read(|view| {
-            view.index
-                .prepare_cached(
-                    "SELECT rank, at, event, part FROM stages WHERE message = ?1 ORDER BY at, rank, frame",
-                )?
-                .query_map([message.seq], |row| {
-                    let (evidence, kind) = evidence_of(view.log, row.get(2)?, row.get(3)?)?;
-                    let (stage, at) = (Stage::from_rank(row.get(0)?), row.get(1)?);
-                    Ok(StageRecord { stage, at, evidence, is_offer: kind == Kind::Offered })
-                })?
-                .collect()
-        })
+        self.read(|view| stages_since(view, message.seq, 0))
     }
 
     /// The conversation that a message belongs to, oldest first.
@@ -417,4 +406,18 @@ fn evidence_of(log: &Connection, event: i64, part: Option<i64>) -> rusqlite::Res
     let stages: Vec<PastStage> = serde_json::from_str(&text).unwrap_or_default();
     let found = stages.into_iter().nth(part).map(|(_, _, evidence)| evidence);
     Ok((found.unwrap_or_else(|| Evidence::from_json(&text)), kind))
+}
+
+/// The stages that a message reached by an event from a number on.
+pub(crate) fn stages_since(view: &View<'_>, message: i64, first: i64) -> rusqlite::Result<Vec<StageRecord>> {
+    view.index
+        .prepare_cached(
+            "SELECT rank, at, event, part FROM stages WHERE message = ?1 AND event >= ?2 ORDER BY at, rank, frame",
+        )?
+        .query_map([message, first], |row| {
+            let (evidence, kind) = evidence_of(view.log, row.get(2)?, row.get(3)?)?;
+            let (stage, at) = (Stage::from_rank(row.get(0)?), row.get(1)?);
+            Ok(StageRecord { stage, at, evidence, is_offer: kind == Kind::Offered })
+        })?
+        .collect()
 }

@@ -14,7 +14,7 @@ use crate::log::append::{append, root_id};
 use crate::log::event::{Body, Incarnation, Key, Kind, NewEvent, RootId};
 use crate::lookup::Recorded;
 use crate::open::Ledger;
-use crate::record::{draft_of, find_inbox};
+use crate::record::{draft_of, find_inbox, find_team};
 use crate::row::{InboxKey, NewMessage};
 use crate::seam::Connection;
 use crate::stage::{Evidence, Stage, WITHDRAWN};
@@ -115,6 +115,23 @@ impl Ledger {
             Ok(found)
         };
         ask().map_err(|source| self.failed(source))
+    }
+
+    /// Whether somebody of another team, by name and team, has written to a team's member whose home is another machine.
+    pub fn wrote_elsewhere(
+        &self,
+        root: &str,
+        team: &str,
+        (sender, origin): (&str, &str),
+    ) -> Result<bool, LedgerError> {
+        self.read(|view| {
+            let Some(number) = find_team(view, root, team)? else { return Ok(false) };
+            view.index
+                .prepare_cached(
+                    "SELECT 1 FROM messages WHERE team = ?1 AND sender = ?2 AND origin = ?3 AND elsewhere",
+                )?
+                .exists(params![number, sender, origin])
+        })
     }
 
     /// The message with this id in an inbox, if the ledger knows it.

@@ -10,7 +10,8 @@ use crate::error::LedgerError;
 use crate::index::View;
 use crate::log::append::append;
 use crate::log::event::{Body, Key, Kind, NewEvent};
-use crate::lookup::{Recorded, text_of};
+use crate::log::feed::Cursor;
+use crate::lookup::{Recorded, StageRecord, stages_since, text_of};
 use crate::open::Ledger;
 use crate::record::{find_inbox, find_team};
 use crate::row::{InboxKey, NewMessage};
@@ -29,6 +30,22 @@ pub struct SentOn {
     pub draft: String,
     /// Whether it waits here to be written or carried. What came from another machine is sent on by that one.
     pub waits: bool,
+}
+
+/// Since when a message is where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stay {
+    /// The event by which it was accepted last.
+    accepted: i64,
+    /// It was accepted for this machine: it has not left with its recipient.
+    pub is_here: bool,
+}
+
+impl Stay {
+    /// Whether an event, by the cursor behind it, is about it as it is since then. What was so before is of an earlier stay of its recipient.
+    pub fn has(&self, event: &Cursor) -> bool {
+        event.seq() > self.accepted
+    }
 }
 
 impl Recorded {
@@ -66,6 +83,23 @@ impl Ledger {
             }
             Ok(homes)
         })
+    }
+
+    /// Since when a message is where it is.
+    pub fn stay_of(&self, message: &Recorded) -> Result<Stay, LedgerError> {
+        self.read(|view| {
+            view.index
+                .prepare_cached("SELECT coalesce(draft, 0), elsewhere FROM messages WHERE seq = ?1")?
+                .query_row([message.seq], |row| {
+                    Ok(Stay { accepted: row.get(0)?, is_here: !row.get::<_, bool>(1)? })
+                })
+        })
+    }
+
+    /// How far a message came since it was accepted last, oldest first.
+    pub fn stages_since_accepted(&self, message: &Recorded) -> Result<Vec<StageRecord>, LedgerError> {
+        let since = self.stay_of(message)?.accepted;
+        self.read(|view| stages_since(view, message.seq, since))
     }
 
     /// Sends letters on, all of them or none, in their order. One that waited for its former home waits for that no more.

@@ -127,18 +127,19 @@ impl TeamFolder {
 
 impl Mailbox {
     /// Takes messages out of the mail that their reader, which is not here, was given: as a client does that removes
-    /// what it read, or in a log, by its cursor.
+    /// what it read. Lines of a log are blanked, and not only marked by its cursor: a message that comes back is written again
+    /// only if it does not stand there.
     pub fn take_out(&self, receipts: &HashSet<Receipt>) -> Result<(), StoreError> {
         if receipts.is_empty() {
             return Ok(());
         }
         self.change(|inbox, lines| {
             if let Some(lines) = lines {
-                lines.mark_read(receipts)?;
+                lines.remove(receipts)?;
             }
             match inbox {
                 Inbox::Array(array) => array.remove(receipts).map(drop),
-                Inbox::Log(log) => log.mark_read(receipts).map(drop),
+                Inbox::Log(log) => log.remove(receipts),
             }
         })
     }

@@ -192,7 +192,8 @@ fn perform(settings: &Settings, act: &Act) -> Result<Outcome, OfficeError> {
         }
         Deed::Release { task } => {
             let outcome = team.tasks().release(me, *task)?;
-            Ok(Outcome::Said(format!("task {task} is nobody's now{}", notes(&outcome.warnings))))
+            let requested = if outcome.requested { "requested: " } else { "" };
+            Ok(Outcome::Said(format!("{requested}task {task} is nobody's now{}", notes(&outcome.warnings))))
         }
     }
 }

@@ -140,21 +140,17 @@ pub(crate) fn check(head: Head<'_>, names: &Names, keys: &Keys, now: Stamp) -> R
         let fits = token.is_some_and(|(_, token)| keys.is_token(token.trim()));
         return if fits { Ok(Way::Bearer) } else { Err(Refusal::Token) };
     }
-    if head.method == Method::GET
-        && let Some(given) = one_time(head.uri)
-    {
-        let is_ahead = head.headers.contains_key(PURPOSE);
-        return if !is_ahead && keys.exchange(given, now) {
-            Ok(Way::OneTime)
-        } else {
-            Err(Refusal::Entrance)
-        };
+    let one_time = one_time(head.uri).filter(|_| head.method == Method::GET);
+    let is_ahead = head.headers.contains_key(PURPOSE);
+    if !is_ahead && one_time.is_some_and(|given| keys.exchange(given, now)) {
+        return Ok(Way::OneTime);
     }
+    // Who has a session may open the address again: from a bookmark, or from the browser's history.
     let cookies = head.all(COOKIE);
     let mut cookies =
         cookies.iter().flat_map(|line| line.split(';')).filter_map(|part| part.trim().split_once('='));
     if !cookies.any(|(name, value)| name == session::COOKIE && keys.is_session(value, now)) {
-        return Err(Refusal::Token);
+        return Err(if one_time.is_some() { Refusal::Entrance } else { Refusal::Token });
     }
     // A browser says from which page a change comes; what does not is none, and has the token.
     let says_origin = head.headers.contains_key(ORIGIN) || head.one(FETCH_SITE) == Some("same-origin");
@@ -312,6 +308,8 @@ mod tests {
         assert_eq!(scene.check(&Method::POST, &target, &[HOST]), Err(Refusal::Token));
         assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Ok(Way::OneTime));
         assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Err(Refusal::Entrance));
+        let session = format!("atm_session={}", scene.keys.open_session(scene.now));
+        assert_eq!(scene.check(&Method::GET, &target, &[HOST, ("cookie", &session)]), Ok(Way::Session));
         let target = format!("/?token={}", scene.keys.make_entrance(scene.now));
         scene.now = scene.now.saturating_add(session::OPEN_FOR);
         assert_eq!(scene.check(&Method::GET, &target, &[HOST]), Err(Refusal::Entrance));

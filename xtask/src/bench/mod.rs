@@ -15,6 +15,7 @@ mod mcp;
 mod measure;
 mod parallel;
 mod read;
+mod realm;
 mod report;
 mod scale;
 mod send;
@@ -86,6 +87,8 @@ enum Scenario {
     Tokens,
     /// The bridge between two machines: at rest, one letter, many
     Bridge,
+    /// Realms of 3, 100 and 1,000 machines on one server
+    Realm,
     /// From a package to a finished demonstration
     Install,
 }
@@ -108,6 +111,7 @@ impl Scenario {
             Self::Ui => ui::run(bench),
             Self::Tokens => tokens::run(bench),
             Self::Bridge => bridge::run(bench),
+            Self::Realm => realm::run(bench),
             Self::Install => install::run(bench),
         }
     }

@@ -55,7 +55,8 @@ pub(crate) struct Args {
     /// The sessions part only: mail for plain sessions of Claude Code, by push and by hooks, in each of their states
     #[arg(long, conflicts_with_all = ["only", "newest", "delivery"])]
     sessions: bool,
-    /// The peers part only: a member of another client in Claude Code's own list of agents, and its own send tool
+    /// The peers part only: members of another client and of another machine in Claude Code's own list of agents, and its own
+    /// send tool
     #[arg(long, conflicts_with_all = ["only", "newest", "delivery", "sessions"])]
     peers: bool,
     #[command(flatten)]
@@ -84,10 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     if args.bridge {
-        if args.binary.is_none() {
-            // Beside atm, which runs it from there.
-            repo::run(&mut repo::cargo(["build", "--locked", "--package", "atm-bridge"])?)?;
-        }
+        build_bridge(args)?;
         let (table, is_true) = delivery::bridge::run(&args.bridge_choice, atm)?;
         print!("{table}");
         if args.write {
@@ -97,6 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     if args.peers {
+        build_bridge(args)?;
         let (table, is_true) = delivery::sessions::run_peers(&args.session_choice, atm)?;
         print!("{table}");
         if args.write {
@@ -160,6 +159,14 @@ fn set_up(args: &Args, atm: &Path) -> Result<Vec<Row>> {
         rows.push(try_out(client, &Home::new(atm, &programs)?));
     }
     Ok(rows)
+}
+
+/// Beside atm, which runs it from there.
+fn build_bridge(args: &Args) -> Result<()> {
+    if args.binary.is_none() {
+        repo::run(&mut repo::cargo(["build", "--locked", "--package", "atm-bridge"])?)?;
+    }
+    Ok(())
 }
 
 fn build() -> Result<PathBuf> {

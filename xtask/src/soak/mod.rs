@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Try this binary instead of a fresh release build
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// In the storm over machines, take one member from machine to machine, too
+    #[arg(long)]
+    moves: bool,
     /// The clients' lock library; we are where file systems can be mounted
     #[arg(long, hide = true, value_name = "PATH")]
     inside: Option<PathBuf>,
@@ -71,7 +74,15 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn of(part: Part, minutes: f64) -> Self {
-        Self { minutes, part: Some(part), seed: None, binary: None, inside: None, own_network: false }
+        Self {
+            minutes,
+            part: Some(part),
+            seed: None,
+            binary: None,
+            moves: false,
+            inside: None,
+            own_network: false,
+        }
     }
 
     fn has(&self, part: Part) -> bool {
@@ -83,6 +94,8 @@ impl Args {
 struct Storm {
     node_modules: PathBuf,
     seed: u64,
+    /// A member moves about in the storm over machines.
+    moves: bool,
     stop: AtomicBool,
     journal: Journal,
 }
@@ -119,6 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let storm = || Storm {
         node_modules: node_modules.clone(),
         seed,
+        moves: args.moves,
         stop: AtomicBool::new(false),
         journal: Journal::default(),
     };
@@ -224,6 +238,9 @@ fn run_inside(args: &Args, atm: &Path) -> Result<()> {
     again.arg("--inside").arg(&tools.node_modules);
     if has_network {
         again.arg("--own-network");
+    }
+    if args.moves {
+        again.arg("--moves");
     }
     if let Some(seed) = args.seed {
         again.args(["--seed", &seed.to_string()]);

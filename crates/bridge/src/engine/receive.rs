@@ -1,9 +1,11 @@
 //! What arrives: letters are offered to the ledger in batches, and answered.
 
+use std::collections::BTreeSet;
+
 use atm_wire::Stamp;
 
 use super::{Engine, Post};
-use crate::envelope::{Applied, Body, Envelope, Failure, Header};
+use crate::envelope::{Absence, Applied, Body, Envelope, Failure, Header};
 use crate::local::{Letter, Local, LocalError, Receipt, TakenIn};
 use crate::name::Machine;
 use crate::protocol::intake::{Arrival, Decision};
@@ -45,7 +47,7 @@ impl<L: Local> Engine<L> {
         let mut verdicts = vec![Verdict::Done; envelopes.len()];
         let (mut posts, mut run) = (Vec::new(), Run::default());
         for (place, Envelope { header, body }) in envelopes.into_iter().enumerate() {
-            let from = header.from;
+            let from = header.from.clone();
             if body.count() > MOST_TOGETHER {
                 self.tally.refuse("too-many", from.as_str());
                 verdicts[place] = Verdict::Refused("too-many");
@@ -66,7 +68,8 @@ impl<L: Local> Engine<L> {
                     verdicts[place] = Verdict::Refused("endless-name");
                 }
                 Body::Letter(letter) => {
-                    let arrival = Arrival { from, epoch: header.epoch, n: header.n, letter };
+                    let Header { epoch, n, attempt, .. } = header;
+                    let arrival = Arrival { from, epoch, n, attempt, letter };
                     if run.arrivals.first().is_some_and(|(_, first, _)| first.from != arrival.from) {
                         self.offer(&mut run, &mut verdicts, &mut posts, now);
                     }
@@ -76,17 +79,19 @@ impl<L: Local> Engine<L> {
                 Body::Receipts(batch) => {
                     verdicts[place] = self.confirm(&from, &batch.receipts);
                     if verdicts[place] == Verdict::Done {
-                        let body = Body::Applied(Applied { upto: batch.upto });
+                        let unshared = self.unshared(&batch.receipts);
+                        let body = Body::Applied(Applied { upto: batch.upto, unshared });
                         posts.push(self.answer(&from, body, now));
                     }
                 }
                 Body::Applied(applied) => {
                     if let Some(feed) = self.feeds.get_mut(&from) {
-                        feed.applied(&applied.upto);
+                        feed.applied(&applied.upto, &applied.unshared);
                         self.has_receipts = true;
                     }
                 }
                 Body::Failed(failures) => verdicts[place] = self.fail(&from, &failures),
+                Body::Absent(absences) => self.note_absent(&from, &absences, now),
                 Body::Presence(presence) => self.heard_from(&from, presence.passed, now),
                 // These stand in buckets, and are for nobody else.
                 Body::Home(_) | Body::Task(_) | Body::Numbers(_) => {
@@ -193,7 +198,13 @@ impl<L: Local> Engine<L> {
                 self.confirm_to(&arrival.from, vec![receipt], posts, now);
                 Verdict::Done
             }
-            Some(Ok(TakenIn::NotHome)) | None => Verdict::Done,
+            Some(Ok(TakenIn::NotHome)) | None => {
+                // Nobody waits for a letter of a former epoch.
+                if decision == Decision::Repeat {
+                    posts.push(self.answer(&arrival.from, Body::Absent(vec![absence_of(arrival)]), now));
+                }
+                Verdict::Done
+            }
             // Its sender has not heard of it yet.
             Some(Err(LocalError::Poison(why))) => {
                 posts.push(self.failure_of(arrival, &why, now));
@@ -209,7 +220,7 @@ impl<L: Local> Engine<L> {
         let Some(from) = arrivals.first().map(|(_, first, _)| first.from.clone()) else { return };
         let letters: Vec<Letter> = arrivals.iter().map(|(_, arrival, _)| arrival.letter.clone()).collect();
         let answers = self.local.take_in(&from, &letters);
-        let mut receipts = Vec::new();
+        let (mut receipts, mut absent) = (Vec::new(), Vec::new());
         for ((place, arrival, before), answer) in arrivals.iter().zip(answers) {
             let verdict = match answer {
                 Ok(TakenIn::Recorded(own)) => {
@@ -225,6 +236,7 @@ impl<L: Local> Engine<L> {
                 Ok(TakenIn::NotHome) => {
                     self.tally.not_home += 1;
                     self.intake.undo_pass(arrival, *before);
+                    absent.push(absence_of(arrival));
                     Verdict::Done
                 }
                 Err(LocalError::Transient(why)) => {
@@ -243,6 +255,16 @@ impl<L: Local> Engine<L> {
         }
         self.has_receipts = true;
         self.confirm_to(&from, receipts, posts, now);
+        let parts = absent.chunks(MOST_RECEIPTS);
+        posts.extend(parts.map(|part| self.answer(&from, Body::Absent(part.to_vec()), now)));
+    }
+
+    /// The recipients of letters are not where these were sent: they wait until something else is known of them.
+    fn note_absent(&mut self, from: &Machine, absences: &[Absence], now: Stamp) {
+        for absence in absences.iter().filter(|absence| absence.epoch == self.me.epoch) {
+            let Absence { id, n, attempt, .. } = absence;
+            self.outbox.hold(from, (*n, id, *attempt), now);
+        }
     }
 
     fn confirm_to(&self, from: &Machine, receipts: Vec<Receipt>, posts: &mut Vec<Post>, now: Stamp) {
@@ -259,16 +281,24 @@ impl<L: Local> Engine<L> {
             Err(error) => return verdict_of(error),
         };
         self.tally.receipts += receipts.len() as u64;
-        let before = self.outbox.len();
         for (receipt, _) in receipts.iter().zip(counts).filter(|(_, counts)| *counts) {
-            self.outbox.confirmed(from, &receipt.id);
+            if let Some(n) = self.outbox.confirmed(from, &receipt.id) {
+                self.tally.confirmed += 1;
+                self.confirmed.push((from.clone(), n));
+            }
         }
-        self.tally.confirmed += (before - self.outbox.len()) as u64;
         Verdict::Done
     }
 
+    /// The teams of receipts that were passed over, because they are not shared here.
+    fn unshared(&mut self, receipts: &[Receipt]) -> BTreeSet<String> {
+        let shared = self.local.teams();
+        let teams = receipts.iter().map(|receipt| &receipt.team);
+        teams.filter(|team| team.len() <= LONGEST_NAME && !shared.contains(*team)).cloned().collect()
+    }
+
     fn failure_of(&mut self, arrival: &Arrival, why: &str, now: Stamp) -> Post {
-        let Arrival { from, epoch, n, letter } = arrival;
+        let Arrival { from, epoch, n, letter, .. } = arrival;
         self.failure(from, epoch, *n, &letter.id, why, now)
     }
 
@@ -291,6 +321,11 @@ impl<L: Local> Engine<L> {
         }
         Verdict::Done
     }
+}
+
+fn absence_of(arrival: &Arrival) -> Absence {
+    let Arrival { epoch, n, attempt, letter, .. } = arrival;
+    Absence { id: letter.id.clone(), epoch: epoch.clone(), n: *n, attempt: *attempt }
 }
 
 fn verdict_of(error: LocalError) -> Verdict {

@@ -107,6 +107,12 @@ pub fn check(bytes: &[u8], keys: &impl Keys, realm: &Realm, own: &Machine) -> Re
     Ok(Checked { header, sealed, body: body.to_vec() })
 }
 
+/// The machine that an envelope says it is from, before anything is checked.
+pub fn says_from(bytes: &[u8]) -> Option<&str> {
+    let (first, _) = cut_line(bytes, LONGEST_FIRST_LINE)?;
+    std::str::from_utf8(first).ok()?.split(' ').nth(1)
+}
+
 /// Up to the first line end within `most` bytes, and what follows it.
 fn cut_line(bytes: &[u8], most: usize) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().take(most).position(|&byte| byte == b'\n')?;

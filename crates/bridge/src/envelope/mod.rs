@@ -10,6 +10,8 @@ pub mod seal;
 
 pub use refusal::Refusal;
 
+use std::collections::BTreeSet;
+
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::local::{Letter, Receipt};
 use crate::name::{Machine, Realm};
 use crate::protocol::Position;
+use crate::protocol::homes::{Former, Resident};
 use crate::protocol::tasks::SharedTask;
 
 /// An envelope whose signature was checked, or that will be signed.
@@ -62,6 +65,8 @@ pub enum Body {
     Applied(Applied),
     /// Letters that cannot be taken in, now or ever.
     Failed(Vec<Failure>),
+    /// Letters whose recipients are not at home on the machine that says so.
+    Absent(Vec<Absence>),
     /// The machine is there, and who its members are.
     Presence(Presence),
     /// A member is at home on the machine.
@@ -81,6 +86,7 @@ impl Body {
             Self::Receipts(_) => "receipts",
             Self::Applied(_) => "applied",
             Self::Failed(_) => "failed",
+            Self::Absent(_) => "absent",
             Self::Presence(_) => "presence",
             Self::Home(_) => "home",
             Self::Task(_) => "task",
@@ -93,6 +99,7 @@ impl Body {
         match self {
             Self::Confirm(receipts) | Self::Receipts(Receipts { receipts, .. }) => receipts.len(),
             Self::Failed(failures) => failures.len(),
+            Self::Absent(absences) => absences.len(),
             _ => 0,
         }
     }
@@ -123,6 +130,9 @@ pub struct Receipts {
 pub struct Applied {
     /// Which.
     pub upto: String,
+    /// The teams in it that the machine does not share: of these, nothing is recorded.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unshared: BTreeSet<String>,
 }
 
 /// A letter that cannot be taken in, now or ever.
@@ -137,6 +147,20 @@ pub struct Failure {
     pub n: u64,
     /// Why.
     pub why: String,
+}
+
+/// A letter whose recipient is not at home on the machine that says so. It is not refused: its sender keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Absence {
+    /// The message.
+    pub id: String,
+    /// The epoch of the sender's log in which it has that number.
+    pub epoch: String,
+    /// Its number in the sender's log.
+    pub n: u64,
+    /// Which attempt is answered: what is known of the recipient may be another since.
+    pub attempt: u32,
 }
 
 /// What a machine says of itself, again and again.
@@ -182,6 +206,9 @@ pub struct Home {
     pub name: String,
     /// The epoch of its home.
     pub epoch: u64,
+    /// Which entry of the list there it is.
+    #[serde(default)]
+    pub resident: Resident,
     /// Where it was at home before.
-    pub former: Vec<Machine>,
+    pub former: Vec<Former>,
 }

@@ -1,14 +1,18 @@
 //! Homes of members, as the office is told of them.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use atm_office::OfficeError;
-use atm_office::machines::{Home, Move};
-use atm_wire::MemberName;
+use atm_office::machines::{Home, Move, RemoteMember};
+use atm_wire::{MemberName, Stamp, TeamName};
 
 use super::{House, Neighbour};
 use crate::name::Machine;
-use crate::protocol::homes::{Homes, Moved, Put, Refused};
+use crate::protocol::homes::{Homes, MemberKey, Moved, Put, Refused, Resident};
+
+/// A member that is being taken is on the list a moment before this machine is its home: its lead hears nothing of that.
+const TELL_AFTER: Duration = Duration::from_secs(5);
 
 impl House {
     /// Goes on with the homes that were remembered.
@@ -27,8 +31,14 @@ impl House {
     }
 
     /// What this machine has to put into the bucket of homes.
-    pub fn puts(&self, neighbours: &BTreeMap<Machine, Neighbour>) -> Vec<Put> {
-        self.homes.puts(&self.me, &self.own, neighbours)
+    pub fn puts(&self) -> Vec<Put> {
+        if !self.has_listed {
+            return Vec::new();
+        }
+        // A team that is not shared now is not looked at: nobody of it is known to be gone, nor what its bucket has.
+        let mut puts = self.homes.puts(&self.me, &self.own);
+        puts.retain(|put| self.has_share(&put.key.team));
+        puts
     }
 
     /// Moves mail, and members that have left, as the homes are now; says whether that changed anything.
@@ -36,8 +46,8 @@ impl House {
         &mut self,
         neighbours: &BTreeMap<Machine, Neighbour>,
     ) -> Result<bool, OfficeError> {
-        let mut has_changed = false;
-        for Moved { key, residence } in self.homes.moves(&self.me, &self.own, neighbours) {
+        let (mut has_changed, mut failed) = (false, None);
+        for Moved { key, residence, former, leaves } in self.homes.moves(&self.me, &self.own, neighbours) {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             if !self.office().has_team(&local) {
                 continue;
@@ -46,36 +56,72 @@ impl House {
             let moved = Move {
                 name: &key.name,
                 home: if is_here { Home::Here } else { Home::Machine(residence.machine.clone()) },
-                former: &residence.former,
-                was_here: residence.former.contains(&self.me),
+                former: &former,
+                leaves: leaves.map(|entry| match entry {
+                    Resident::Joined(at) => Some(Stamp::from_millis(at)),
+                    Resident::Unknown | Resident::Nobody => None,
+                }),
             };
-            if self.office().machines().set_home(&local, &moved)? {
+            let is_done = self.office().machines().set_home(&local, &moved).unwrap_or_else(|error| {
+                // One that fails keeps no other one waiting.
+                failed.get_or_insert(error);
+                false
+            });
+            if is_done {
                 self.homes.settle(&key, residence.epoch);
-                if !is_here {
+                if leaves.is_some() {
                     self.own.remove(&key);
                 }
                 has_changed = true;
             }
         }
-        Ok(has_changed)
+        failed.map_or(Ok(has_changed), Err)
     }
 
     /// The members here whose names another machine holds. Their lead is told once.
-    pub fn refused(
-        &mut self,
-        neighbours: &BTreeMap<Machine, Neighbour>,
-    ) -> Result<Vec<Refused>, OfficeError> {
-        let refused = self.homes.refused(&self.me, &self.own, neighbours);
-        for Refused { key, machine, epoch } in &refused {
-            let told = (key.clone(), machine.clone(), *epoch);
+    pub fn refused(&mut self) -> Result<Vec<Refused>, OfficeError> {
+        let refused = self.homes.refused(&self.me, &self.own);
+        let name_of = |refused: &Refused| (refused.key.clone(), refused.machine.clone(), refused.epoch);
+        // The message has an id that is made of the name, its holder and the epoch: nobody is told the same twice.
+        self.refused.retain(|name, _| refused.iter().any(|one| name_of(one) == *name));
+        let mut failed = None;
+        for one in &refused {
+            let Refused { key, machine, epoch } = one;
+            let (since, is_told) = *self.refused.entry(name_of(one)).or_insert((Instant::now(), false));
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
-            if self.told.contains(&told) {
+            if is_told || since.elapsed() < TELL_AFTER {
                 continue;
             }
-            let name = MemberName::parse(&key.name)?;
-            self.office().machines().tell_refused(&local, &name, (machine, *epoch, &self.me))?;
-            self.told.insert(told);
+            let told = MemberName::parse(&key.name).map_err(OfficeError::from).and_then(|name| {
+                self.office().machines().tell_refused(&local, &name, (machine, *epoch, &self.me))
+            });
+            match told {
+                Ok(()) => drop(self.refused.insert(name_of(one), (since, true))),
+                // One that cannot be told keeps no other one waiting.
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         Ok(refused)
+    }
+
+    /// Whether a member here that has the name of this one may be about to become it: it has the name for a moment only, as far
+    /// as is known. Who leads here never does.
+    pub(super) fn is_undecided(&self, (local, team): (&TeamName, &str), member: &RemoteMember) -> bool {
+        let key = MemberKey { team: team.to_owned(), name: member.name.clone() };
+        let leads = self.leads.get(local).is_some_and(|leads| leads.contains(&member.name));
+        let Some(epoch) = self.homes.epoch_at(&key, &member.machine).filter(|_| member.holds_name && !leads)
+        else {
+            return false;
+        };
+        let since = self.refused.get(&(key, member.machine.clone(), epoch));
+        since.is_none_or(|(since, _)| since.elapsed() < TELL_AFTER)
+    }
+
+    /// When the next lead has to be told of a name that another machine holds.
+    pub fn tells_at(&self) -> Option<Instant> {
+        self.refused.values().filter(|(_, is_told)| !is_told).map(|(since, _)| *since + TELL_AFTER).min()
     }
 }

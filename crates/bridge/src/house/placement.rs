@@ -6,6 +6,7 @@ use atm_office::machines::RemoteMember;
 use atm_wire::Stamp;
 
 use super::Neighbour;
+use crate::envelope::SharedMember;
 use crate::name::Machine;
 use crate::protocol::homes::{Homes, MemberKey, Place};
 
@@ -20,13 +21,34 @@ pub(super) fn members_of(
         let teams = neighbours.get(machine).into_iter().flat_map(|neighbour| &neighbour.teams);
         teams.filter(|shared| shared.name == team).flat_map(|shared| &shared.members)
     };
+    let newest = newest_homes(neighbours.keys().flat_map(|machine| {
+        announced(machine).filter(|member| !member.lead).map(move |member| (machine, member))
+    }));
     let mut remote: Vec<RemoteMember> = Vec::new();
     for (machine, neighbour) in neighbours {
         // To the minute: a heartbeat alone is nothing to write down.
         let seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
         for member in announced(machine) {
             let key = MemberKey { team: team.to_owned(), name: member.name.clone() };
-            let place = if member.lead { Place::There } else { homes.place(&key, machine, member.epoch) };
+            let known = homes.home_of(&key);
+            // A home is announced under an epoch that its own machine has registered: one that is higher than what is known here is
+            // of a move that is about to be heard of.
+            let unheard = newest
+                .get(member.name.as_str())
+                .filter(|(epoch, _)| known.is_some_and(|known| known.epoch < *epoch) && !member.lead);
+            let place = match unheard {
+                Some((epoch, home)) if member.epoch.is_some_and(|own| own < *epoch) => {
+                    Place::Moved((*home).clone())
+                }
+                _ if member.lead => Place::There,
+                _ => homes.place(&key, machine, member.epoch),
+            };
+            if unheard.is_some_and(|(_, home)| *home == machine)
+                && known.is_some_and(|known| known.machine == *me)
+            {
+                // It is the member that is here, and leaves in a moment.
+                continue;
+            }
             let (machine, state, seen_at) = match place {
                 Place::There if neighbour.is_present => {
                     (machine.clone(), member.state.as_str(), Some(seen_at))
@@ -43,17 +65,34 @@ pub(super) fn members_of(
                 continue;
             }
             let (name, state) = (member.name.clone(), state.to_owned());
-            remote.push(RemoteMember { name, machine, is_lead: member.lead, state, seen_at });
+            let is_lead = member.lead;
+            let holder = unheard.map(|(_, home)| *home).or(known.map(|known| &known.machine));
+            let holds_name = !is_lead && holder == Some(&machine);
+            let epoch = homes.epoch_at(&key, &machine).filter(|_| is_moved).or(member.epoch);
+            remote.push(RemoteMember { name, machine, is_lead, holds_name, state, seen_at, epoch });
         }
     }
     remote
+}
+
+/// The home of each member that is announced under the highest epoch.
+fn newest_homes<'a>(
+    members: impl Iterator<Item = (&'a Machine, &'a SharedMember)>,
+) -> BTreeMap<&'a str, (u64, &'a Machine)> {
+    let mut newest: BTreeMap<&str, (u64, &Machine)> = BTreeMap::new();
+    for (machine, member) in members {
+        let Some(epoch) = member.epoch else { continue };
+        let known = newest.entry(&member.name).or_insert((epoch, machine));
+        *known = (*known).max((epoch, machine));
+    }
+    newest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::envelope::{SharedMember, SharedTeam};
-    use crate::protocol::homes::Residence;
+    use crate::protocol::homes::{Former, Residence, Resident, Slot};
 
     const NOW: i64 = 1_800_000_000_000;
 
@@ -67,19 +106,22 @@ mod tests {
         Neighbour { teams, is_present: true, seen_at: Stamp::from_millis(NOW), said_at: None, beat_at: None }
     }
 
+    fn homes_of_bob(home: &str, epoch: u64, former: &[&str]) -> Homes {
+        let resident = Resident::Unknown;
+        let former = former.iter().map(|name| Former { machine: machine(name), resident }).collect();
+        let at = Stamp::from_millis(NOW);
+        let residence = Residence { machine: machine(home), epoch, at, resident, former };
+        let bob = MemberKey { team: "alpha".into(), name: "bob".into() };
+        let mut homes = Homes::default();
+        homes.find(bob, Slot::Residence(residence, String::new()), 1);
+        homes
+    }
+
     type Row<'a> = (&'a str, &'a str, Option<u64>, Option<Option<u64>>, &'a [(&'a str, &'a str)]);
 
     #[test]
     fn a_member_is_where_it_has_moved_also_if_its_former_home_is_off() {
-        let mut homes = Homes::default();
-        let residence = Residence {
-            machine: machine("desk"),
-            epoch: 2,
-            at: Stamp::from_millis(NOW),
-            former: vec![machine("hub")],
-        };
-        let bob = MemberKey { team: "alpha".into(), name: "bob".into() };
-        homes.find(bob, Some((residence, String::new())), 1);
+        let homes = homes_of_bob("desk", 2, &["hub"]);
         let rows: &[Row] = &[
             ("the former home alone announces it", "laptop", Some(1), None, &[("desk", "unknown")]),
             ("both do", "laptop", Some(1), Some(Some(2)), &[("desk", "idle")]),
@@ -100,5 +142,22 @@ mod tests {
                 remote.iter().map(|member| (member.machine.as_str(), member.state.as_str())).collect();
             assert_eq!(found, *expected, "{case}");
         }
+    }
+
+    /// Announcements and homes are heard on two ways: on both machines and on a third one the member was there twice meanwhile.
+    #[test]
+    fn a_home_that_was_not_heard_of_yet_counts_as_soon_as_its_machine_announces_it() {
+        let homes = homes_of_bob("hub", 1, &[]);
+        let listed = |me: &str, said: &[(&str, Option<u64>)]| {
+            let neighbours = said.iter().map(|(name, epoch)| (machine(name), says("bob", *epoch))).collect();
+            let remote = members_of("alpha", &machine(me), &homes, &neighbours);
+            remote.iter().map(|one| (one.machine.to_string(), one.holds_name)).collect::<Vec<_>>()
+        };
+        let desk = vec![("desk".to_owned(), true)];
+        assert_eq!(listed("laptop", &[("hub", Some(1)), ("desk", Some(2))]), desk, "on a third machine");
+        assert_eq!(listed("laptop", &[("desk", Some(2))]), desk, "the old home is off");
+        assert_eq!(listed("hub", &[("desk", Some(2))]), [], "at the old home");
+        let another = vec![("desk".to_owned(), false), ("hub".to_owned(), true)];
+        assert_eq!(listed("laptop", &[("hub", Some(1)), ("desk", None)]), another, "another one of the name");
     }
 }

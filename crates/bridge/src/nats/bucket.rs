@@ -65,6 +65,15 @@ impl Bucket {
         }))
     }
 
+    /// What stands in a place now, and its revision: a value, or the mark of one that was deleted, which counts as a version too.
+    pub async fn last(&self, key: &str) -> Result<Option<(Option<Vec<u8>>, u64)>, NatsError> {
+        let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
+        Ok(entry.map(|entry| {
+            let is_there = entry.operation == Operation::Put;
+            (is_there.then(|| entry.value.to_vec()), entry.revision)
+        }))
+    }
+
     /// Puts an entry in the place of whatever is there.
     pub async fn put(&self, key: &str, value: Vec<u8>) -> Result<u64, NatsError> {
         let put = self.store.put(key, value.into()).await;

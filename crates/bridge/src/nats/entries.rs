@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,6 +26,8 @@ use crate::trust::Trust;
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long is waited at a time before it is looked whether the bridge ends.
+const SLICE: Duration = Duration::from_millis(100);
 /// The longest way to the server and back by which its clock can be told: a part of the margin between claims.
 const LONGEST_WAY: Duration = Duration::from_millis(1_500);
 /// For how long the server's clock is counted on from what it said.
@@ -136,12 +139,18 @@ pub struct NatsEntries {
     board: Board,
     signer: Signer,
     clock: Option<Told>,
+    ends: Arc<AtomicBool>,
 }
 
 impl NatsEntries {
     /// Over this connection, whose runtime is driven by another thread.
     pub fn new(handle: Handle, link: Link, board: Board, signer: Signer) -> Self {
-        Self { handle, link, board, signer, clock: None }
+        Self { handle, link, board, signer, clock: None, ends: Arc::default() }
+    }
+
+    /// What ends all waiting, once it is set: nothing is answered from then on.
+    pub fn end(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.ends)
     }
 
     /// Waits for what the runtime does.
@@ -154,13 +163,21 @@ impl NatsEntries {
             // Who asked may have given up.
             let _ = done.send(work.await);
         });
-        match answer.recv_timeout(PATIENCE) {
-            Ok(answer) => answer.map_err(|error| Away(error.to_string())),
-            Err(_) => Err(Away("the server does not answer".to_owned())),
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE && !self.ends.load(Ordering::Relaxed) {
+            match answer.recv_timeout(SLICE) {
+                Ok(answer) => return answer.map_err(|error| Away(error.to_string())),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
         }
+        Err(Away("the server does not answer".to_owned()))
     }
 
     fn bucket(&self) -> Result<(Bucket, String), Away> {
+        if self.ends.load(Ordering::Relaxed) {
+            return Err(Away("the bridge ends".to_owned()));
+        }
         if self.link.client().connection_state() != State::Connected {
             return Err(Away("the server cannot be reached".to_owned()));
         }
@@ -185,17 +202,26 @@ impl NatsEntries {
     fn ask_clock(&mut self) -> Result<Told, Away> {
         let (bucket, _) = self.bucket()?;
         let key = format!("clock.{}", self.signer.me.machine);
-        let begun = Instant::now();
-        let found = self.wait(async move {
-            bucket.put(&key, Vec::new()).await?;
-            bucket.get(&key).await
+        let begun = (Instant::now(), SystemTime::now());
+        let (put, found) = self.wait(async move {
+            let put = bucket.put(&key, Vec::new()).await?;
+            Ok((put, bucket.get(&key).await?))
         })?;
         let (at, wall) = (Instant::now(), SystemTime::now());
-        let Some(found) = found.filter(|_| at - begun < LONGEST_WAY) else {
+        // A replica may answer with what was put before.
+        let found = found.filter(|found| found.revision >= put);
+        let way = (at - begun.0, wall.duration_since(begun.1).unwrap_or(Duration::MAX));
+        let Some(found) = found.filter(|_| is_short(way)) else {
             return Err(Away("the server answers too slowly to tell its clock".to_owned()));
         };
         Ok(Told { stamp: found.created, at, wall })
     }
+}
+
+/// Whether the way to the server and back, by the monotonic clock and by the wall clock, was short, and this machine did not
+/// sleep meanwhile: one of its clocks stops then.
+fn is_short((monotonic, wall): (Duration, Duration)) -> bool {
+    monotonic < LONGEST_WAY && monotonic.abs_diff(wall) < CLOCKS_AGREE
 }
 
 impl Entries for NatsEntries {
@@ -242,13 +268,32 @@ impl Entries for NatsEntries {
             Ok((_, Body::Numbers(numbers))) if numbers.team == team => {
                 Ok(LastNumber { last: numbers.last, revision: found.revision })
             }
-            Ok(_) => Err(Away("the entry of numbers is of another team".to_owned())),
-            Err(why) => Err(Away(format!("the entry of numbers is refused: {why}"))),
+            // What nobody can read says nothing: it is replaced by what is known.
+            Ok(_) | Err(_) => Ok(LastNumber { last: TaskId::NONE, revision: found.revision }),
         }
     }
 
     fn set_last_number(&mut self, team: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {
         let body = Body::Numbers(Numbers { team: team.to_owned(), last });
         self.set_body(numbers_key(team), body, known.revision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_slept_on_the_way_does_not_know_the_servers_clock() {
+        let millis = Duration::from_millis;
+        let rows = [
+            ("a short way", 40, 41, true),
+            ("a long way", 1_600, 1_600, false),
+            ("asleep for two minutes", 40, 120_040, false),
+            ("its wall clock was set", 900, 0, false),
+        ];
+        for (case, monotonic, wall, expected) in rows {
+            assert_eq!(is_short((millis(monotonic), millis(wall))), expected, "{case}");
+        }
     }
 }

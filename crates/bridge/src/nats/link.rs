@@ -7,30 +7,23 @@ use async_nats::Client;
 use async_nats::jetstream::consumer::{PullConsumer, pull};
 use async_nats::jetstream::context::{Context, PublishAckFuture};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::object_store::ObjectMetadata;
 use async_nats::jetstream::{self, AckKind, kv};
 use atm_wire::Stamp;
 use futures_util::{FutureExt, StreamExt};
-use tokio::io::AsyncReadExt;
 
 use super::{Bucket, Names, NatsError, doctor, setup};
-use crate::envelope::codec::LARGEST;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
 use crate::protocol::delivery::backoff;
 use crate::subject;
 
 /// The header of a message whose envelope is in the object store.
-const OBJECT: &str = "Atm-Object";
+pub(super) const OBJECT: &str = "Atm-Object";
 /// The reason and the sender's subject of a dead letter.
 const REASON: &str = "Atm-Reason";
 const SUBJECT: &str = "Atm-Subject";
 /// Room for headers in a message.
-const HEADERS: usize = 1024;
-/// Objects are stored in pieces, each of which is a message.
-const LARGEST_CHUNK: usize = 128 * 1024;
-/// How long to wait for the next piece of an object.
-const NEXT_PIECE: Duration = Duration::from_secs(5);
+pub(super) const HEADERS: usize = 1024;
 /// Messages that are taken at a time.
 const BATCH: usize = 256;
 
@@ -81,6 +74,11 @@ impl Link {
         &self.client
     }
 
+    /// What the realm has on the server.
+    pub(super) fn names(&self) -> &Names {
+        &self.names
+    }
+
     /// The context of requests.
     pub fn context(&self) -> &Context {
         &self.context
@@ -114,35 +112,24 @@ impl Link {
     }
 
     /// Publishes an envelope under an id by which the server drops duplicates. One that is larger than a message may be goes
-    /// into the object store first.
+    /// into the object store first, under that name.
     pub async fn publish(
         &self,
         subject: String,
         id: Option<&str>,
         envelope: Vec<u8>,
     ) -> Result<Stored, NatsError> {
-        let failed = NatsError::request("publish");
-        let mut message = PublishMessage::build();
+        if self.is_large(&envelope) {
+            let name = id.map_or_else(|| self.client.new_inbox(), str::to_owned);
+            self.put_object(&name, &envelope).await?;
+            return self.publish_object(subject, id, &name).await;
+        }
+        let mut message = PublishMessage::build().payload(envelope.into());
         if let Some(id) = id {
             message = message.message_id(id);
         }
-        if envelope.len() + HEADERS > self.client.max_payload() {
-            let name = id.map_or_else(|| self.client.new_inbox(), str::to_owned);
-            let store =
-                self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
-            let chunk_size =
-                (self.client.max_payload() - HEADERS.min(self.client.max_payload() / 2)).min(LARGEST_CHUNK);
-            let about = ObjectMetadata {
-                name: name.clone(),
-                chunk_size: Some(chunk_size),
-                ..ObjectMetadata::default()
-            };
-            store.put(about, &mut envelope.as_slice()).await.map_err(|why| failed(&why))?;
-            message = message.header(OBJECT, name.as_str());
-        } else {
-            message = message.payload(envelope.into());
-        }
-        self.context.send_publish(subject, message).await.map_err(|why| failed(&why))
+        let sent = self.context.send_publish(subject, message).await;
+        sent.map_err(|why| NatsError::request("publish")(&why))
     }
 
     /// The stream, as it is now.
@@ -197,27 +184,12 @@ impl Link {
         arrived.message.headers.as_ref().is_some_and(|headers| headers.get(OBJECT).is_some())
     }
 
-    /// The envelope in a message, wherever it is.
-    pub async fn envelope_in(&self, arrived: &Arrived) -> Result<Vec<u8>, NatsError> {
+    /// The envelope in a message, wherever it is. Nothing if it was an object, and whoever put it has deleted it: it is confirmed.
+    pub async fn envelope_in(&self, arrived: &Arrived) -> Result<Option<Vec<u8>>, NatsError> {
         let Some(name) = arrived.message.headers.as_ref().and_then(|headers| headers.get(OBJECT)) else {
-            return Ok(arrived.message.payload.to_vec());
+            return Ok(Some(arrived.message.payload.to_vec()));
         };
         self.object(name.as_str()).await
-    }
-
-    async fn object(&self, name: &str) -> Result<Vec<u8>, NatsError> {
-        let failed = NatsError::request("read an object");
-        let store = self.context.get_object_store(&self.names.objects).await.map_err(|why| failed(&why))?;
-        let object = store.get(name).await.map_err(|why| failed(&why))?;
-        let (mut object, mut bytes) = (object.take(LARGEST as u64 + 1), Vec::new());
-        loop {
-            // The client library waits for ever for a piece that the server has not.
-            let read = tokio::time::timeout(NEXT_PIECE, object.read_buf(&mut bytes)).await;
-            let count = read.map_err(|_| failed(&"its pieces are missing"))?.map_err(|why| failed(&why))?;
-            if count == 0 {
-                return Ok(bytes);
-            }
-        }
     }
 
     /// Puts an envelope that cannot be taken in among the dead letters.
@@ -236,31 +208,37 @@ impl Link {
         Ok(())
     }
 
-    /// Dead letters of this machine from a number on: number, reason, subject, envelope.
-    pub async fn next_dead(&self, from: u64) -> Result<Option<DeadLetter>, NatsError> {
+    /// Dead letters of this machine from a number on, at most so many.
+    ///
+    /// They are read through a consumer of their own, whose filter a server can check: asking the stream for a message by its
+    /// number would take the right to read what is addressed to others.
+    pub async fn dead_letters(&self, from: u64, most: usize) -> Result<Vec<DeadLetter>, NatsError> {
         let failed = NatsError::request("read dead letters");
         let stream = self.context.get_stream_no_info(&self.names.stream).await.map_err(|why| failed(&why))?;
-        let subject = subject::dead(&self.realm, &self.machine);
-        let found = stream.raw_message_builder().next_by_subject(subject).sequence(from).send().await;
-        let message = match found {
-            Ok(message) => message,
-            Err(error) if error.kind() == jetstream::stream::LastRawMessageErrorKind::NoMessageFound => {
-                return Ok(None);
-            }
-            Err(error) => return Err(failed(&error)),
+        let config = setup::dead_letters_config(&self.realm, &self.machine, from);
+        let name = Names::dead_letters(&self.machine);
+        // One that somebody left has another place.
+        let _ = stream.delete_consumer(&name).await;
+        let consumer = stream.create_consumer(config).await.map_err(|why| failed(&why))?;
+        let found = consumer.fetch().max_messages(most).messages().await.map_err(|why| failed(&why))?;
+        let found: Vec<Result<jetstream::Message, _>> = found.collect().await;
+        let _ = stream.delete_consumer(&name).await;
+        let mut letters = Vec::new();
+        for message in found {
+            letters.extend(self.dead_letter(message.map_err(|why| failed(&why))?).await?);
+        }
+        Ok(letters)
+    }
+
+    async fn dead_letter(&self, message: jetstream::Message) -> Result<Option<DeadLetter>, NatsError> {
+        let Some(arrived) = Arrived::of(message) else { return Ok(None) };
+        let headers = arrived.message.headers.as_ref();
+        let header = |name: &str| {
+            headers.and_then(|headers| headers.get(name)).map(ToString::to_string).unwrap_or_default()
         };
-        let header =
-            |name: &str| message.headers.get(name).map(|value| value.as_str().to_owned()).unwrap_or_default();
-        let envelope = match message.headers.get(OBJECT) {
-            Some(name) => self.object(name.as_str()).await?,
-            None => message.payload.to_vec(),
-        };
-        Ok(Some(DeadLetter {
-            seq: message.sequence,
-            reason: header(REASON),
-            subject: header(SUBJECT),
-            envelope,
-        }))
+        let (reason, subject) = (header(REASON), header(SUBJECT));
+        let Some(envelope) = self.envelope_in(&arrived).await? else { return Ok(None) };
+        Ok(Some(DeadLetter { seq: arrived.seq, reason, subject, envelope }))
     }
 
     /// Says that this machine is there. `presence` expires, `machines` stays.

@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod entries;
 mod link;
 mod names;
+mod objects;
 pub mod setup;
 
 pub use bucket::{Bucket, Found, Set};

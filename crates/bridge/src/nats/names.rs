@@ -41,4 +41,9 @@ impl Names {
     pub fn consumer(machine: &Machine) -> String {
         format!("machine-{machine}")
     }
+
+    /// The consumer of a machine's dead letters, which is there only while they are read.
+    pub fn dead_letters(machine: &Machine) -> String {
+        format!("dead-{machine}")
+    }
 }

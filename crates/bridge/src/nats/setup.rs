@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::context::Context;
 use async_nats::jetstream::stream::{DiscardPolicy, RetentionPolicy, StorageType};
-use async_nats::jetstream::{kv, object_store, stream};
+use async_nats::jetstream::{kv, stream};
 
 use super::{Names, NatsError};
 use crate::name::{Machine, Realm};
@@ -41,6 +41,8 @@ pub const PRESENCE_AGE: Duration = Duration::from_secs(20);
 const DUPLICATES: Duration = Duration::from_secs(120);
 /// After this time without an answer an envelope is delivered again.
 const ACK_WAIT: Duration = Duration::from_secs(60);
+/// How long the consumer of dead letters stays if its reader died.
+const DEAD_LETTERS_STAY: Duration = Duration::from_secs(30);
 
 /// Something that was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +73,28 @@ pub fn stream_config(realm: &Realm, limits: Limits) -> stream::Config {
     }
 }
 
+/// The stream below an object store.
+pub(super) fn object_stream(store: &str) -> String {
+    format!("OBJ_{store}")
+}
+
+/// The object store's configuration: that of the client library, but for what happens when it is full. Then the oldest pieces go, and
+/// their sender puts them there again; refusing the new ones would keep everybody from sending what is large.
+fn objects_config(store: &str, limits: Limits) -> stream::Config {
+    stream::Config {
+        name: object_stream(store),
+        subjects: vec![format!("$O.{store}.C.>"), format!("$O.{store}.M.>")],
+        storage: StorageType::File,
+        discard: DiscardPolicy::Old,
+        max_age: limits.max_age,
+        max_bytes: limits.max_bytes,
+        num_replicas: limits.replicas,
+        allow_rollup: true,
+        allow_direct: true,
+        ..stream::Config::default()
+    }
+}
+
 /// The consumer of a machine: durable, pulled, with one filter.
 pub fn consumer_config(realm: &Realm, machine: &Machine) -> pull::Config {
     pull::Config {
@@ -80,6 +104,19 @@ pub fn consumer_config(realm: &Realm, machine: &Machine) -> pull::Config {
         ack_policy: AckPolicy::Explicit,
         ack_wait: ACK_WAIT,
         max_ack_pending: 4_096,
+        ..pull::Config::default()
+    }
+}
+
+/// The consumer by which a machine reads its dead letters from a number on, and takes none of them away.
+pub fn dead_letters_config(realm: &Realm, machine: &Machine, from: u64) -> pull::Config {
+    pull::Config {
+        name: Some(Names::dead_letters(machine)),
+        filter_subject: subject::dead(realm, machine),
+        deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: from.max(1) },
+        ack_policy: AckPolicy::None,
+        inactive_threshold: DEAD_LETTERS_STAY,
+        memory_storage: true,
         ..pull::Config::default()
     }
 }
@@ -107,14 +144,7 @@ pub async fn init(
     }
     let is_new = context.get_object_store(&names.objects).await.is_err();
     if is_new {
-        let config = object_store::Config {
-            bucket: names.objects.clone(),
-            max_age: limits.max_age,
-            max_bytes: limits.max_bytes,
-            num_replicas: limits.replicas,
-            ..object_store::Config::default()
-        };
-        let made = context.create_object_store(config).await;
+        let made = context.create_stream(objects_config(&names.objects, limits)).await;
         made.map_err(|why| NatsError::Missing { what: names.objects.clone(), why: why.to_string() })?;
     }
     made.push(Made { what: "object store", name: names.objects.clone(), is_new });
@@ -164,6 +194,7 @@ pub fn rights(realm: &Realm, machine: &Machine) -> Rights {
     let names = Names::of(realm);
     let (stream, presence, machines) = (&names.stream, &names.presence, &names.machines);
     let (objects, consumer) = (&names.objects, Names::consumer(machine));
+    let dead = Names::dead_letters(machine);
     let mut publish = vec![
         subject::from_machine(realm, machine),
         subject::dead(realm, machine),
@@ -173,12 +204,13 @@ pub fn rights(realm: &Realm, machine: &Machine) -> Rights {
         format!("$KV.{}.>", names.tasks),
         format!("$O.{objects}.>"),
         format!("$JS.API.STREAM.INFO.{stream}"),
-        format!("$JS.API.STREAM.MSG.GET.{stream}"),
         format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}"),
         format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
         format!("$JS.ACK.{stream}.{consumer}.>"),
+        format!("$JS.API.CONSUMER.CREATE.{stream}.{dead}.{}", subject::dead(realm, machine)),
+        format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{dead}"),
+        format!("$JS.API.CONSUMER.DELETE.{stream}.{dead}"),
         format!("$JS.API.STREAM.INFO.OBJ_{objects}"),
-        format!("$JS.API.STREAM.MSG.GET.OBJ_{objects}"),
         format!("$JS.API.DIRECT.GET.OBJ_{objects}.>"),
         format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}"),
         format!("$JS.API.CONSUMER.CREATE.OBJ_{objects}.>"),

@@ -97,6 +97,20 @@ impl Delivery {
         }
     }
 
+    /// Whether the server has not answered yet.
+    pub fn is_under_way(&self) -> bool {
+        matches!(self.state, State::Publishing)
+    }
+
+    /// What is stored has to be published again, at once, under the next number. Says whether it was.
+    pub fn again(&mut self) -> bool {
+        let is_stored = matches!(self.state, State::Stored { .. });
+        if is_stored {
+            self.state = State::Unsent;
+        }
+        is_stored
+    }
+
     /// It is being published; says which attempt this is. An attempt that failed is repeated under its number, so that the
     /// server drops it if it had it after all.
     pub fn begin(&mut self) -> u32 {

@@ -1,7 +1,10 @@
 //! Receipts for one machine: one batch at a time, sent again until that machine has applied it.
 //!
 //! Stages are a set, so their order does not matter; that each arrives does. The position up to which a machine has applied
-//! everything is a cursor of this machine's log.
+//! everything is a cursor of this machine's log. It was read for the teams that both share: what is shared anew was passed over until
+//! then, and is read from the start, which costs traffic alone.
+
+use std::collections::BTreeSet;
 
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
@@ -19,28 +22,34 @@ pub struct Batch {
     pub receipts: Vec<Receipt>,
 }
 
-/// What is remembered across restarts: the cursor up to which the machine has applied everything.
+/// What is remembered across restarts: the cursor up to which the machine has applied everything, and for which teams.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     applied: Option<String>,
+    /// The teams of which it was told; none: that is not known, and nothing is told again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    teams: Option<BTreeSet<String>>,
+    /// The teams that it does not share, as it answered.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    unshared: BTreeSet<String>,
 }
 
 /// The receipts for one machine.
 #[derive(Debug, Default)]
 pub struct Feed {
-    applied: Option<String>,
+    remembered: Remembered,
     under_way: Option<(Batch, Delivery)>,
 }
 
 impl Feed {
     /// One that goes on where it was before a restart.
     pub fn remembering(remembered: Remembered) -> Self {
-        Self { applied: remembered.applied, under_way: None }
+        Self { remembered, under_way: None }
     }
 
     /// What to remember across a restart.
     pub fn to_remember(&self) -> Remembered {
-        Remembered { applied: self.applied.clone() }
+        self.remembered.clone()
     }
 
     /// Whether no batch is under way.
@@ -50,13 +59,35 @@ impl Feed {
 
     /// Where to read on, if no batch is under way.
     pub fn read_from(&self) -> Option<Option<&str>> {
-        self.under_way.is_none().then_some(self.applied.as_deref())
+        self.under_way.is_none().then_some(self.remembered.applied.as_deref())
+    }
+
+    /// The teams that this machine shares now. If there is one that the cursor was not read for, it begins anew.
+    pub fn set_teams(&mut self, shared: &BTreeSet<String>) {
+        let Remembered { applied, teams, unshared } = &mut self.remembered;
+        let told: BTreeSet<String> = shared.difference(unshared).cloned().collect();
+        if teams.as_ref().is_some_and(|teams| !told.is_subset(teams)) {
+            *applied = None;
+            self.under_way = None;
+        }
+        *teams = Some(told);
+    }
+
+    /// The teams that the other machine shares, as it announces. Says whether there is one among them that it did not share before.
+    pub fn set_their_teams<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> bool {
+        let unshared = &mut self.remembered.unshared;
+        let before = unshared.len();
+        for name in names {
+            unshared.remove(name);
+        }
+        unshared.len() < before
     }
 
     /// What was read: receipts for this machine, up to a cursor. Without receipts there is nothing to send.
-    pub fn add(&mut self, receipts: Vec<Receipt>, upto: String) {
+    pub fn add(&mut self, mut receipts: Vec<Receipt>, upto: String) {
+        receipts.retain(|receipt| !self.remembered.unshared.contains(&receipt.team));
         if receipts.is_empty() {
-            self.applied = Some(upto);
+            self.remembered.applied = Some(upto);
         } else {
             self.under_way = Some((Batch { upto, receipts }, Delivery::default()));
         }
@@ -81,11 +112,13 @@ impl Feed {
         }
     }
 
-    /// The machine has applied a batch. An older answer says nothing.
-    pub fn applied(&mut self, upto: &str) {
+    /// The machine has applied a batch, but for what is about teams that it does not share. An older answer says nothing.
+    pub fn applied(&mut self, upto: &str, unshared: &BTreeSet<String>) {
         if self.under_way.as_ref().is_some_and(|(batch, _)| batch.upto == upto) {
             self.under_way = None;
-            self.applied = Some(upto.to_owned());
+            self.remembered.applied = Some(upto.to_owned());
+            let ours = self.remembered.teams.iter().flatten().filter(|team| unshared.contains(*team));
+            self.remembered.unshared.extend(ours.cloned());
         }
     }
 }
@@ -121,9 +154,9 @@ mod tests {
         assert_eq!(feed.due(now(), &stream(3), None), None);
         // The stream lost it.
         assert!(feed.due(now(), &stream(2), None).is_some());
-        feed.applied("c0");
+        feed.applied("c0", &BTreeSet::new());
         assert_eq!(feed.read_from(), None);
-        feed.applied("c1");
+        feed.applied("c1", &BTreeSet::new());
         assert_eq!(feed.read_from(), Some(Some("c1")));
     }
 
@@ -142,5 +175,30 @@ mod tests {
         feed.add(vec![receipt()], "c2".into());
         let feed = Feed::remembering(feed.to_remember());
         assert_eq!(feed.read_from(), Some(Some("c1")));
+    }
+
+    #[test]
+    fn a_team_that_is_shared_anew_is_read_from_the_start_and_one_that_is_not_any_more_changes_nothing() {
+        let teams = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+        let mut feed = Feed::default();
+        feed.add(Vec::new(), "c1".into());
+        feed.set_teams(&teams(&["alpha", "beta"]));
+        assert_eq!(feed.read_from(), Some(Some("c1")), "what an earlier version remembers counts");
+        feed.set_teams(&teams(&["beta"]));
+        assert_eq!(feed.read_from(), Some(Some("c1")));
+        let text = serde_json::to_string(&feed.to_remember()).unwrap();
+        let mut feed = Feed::remembering(serde_json::from_str(&text).unwrap());
+        feed.set_teams(&teams(&["alpha", "beta"]));
+        assert_eq!(feed.read_from(), Some(None));
+        // The other side does not share one of them.
+        feed.add(vec![receipt()], "c2".into());
+        feed.applied("c2", &teams(&["alpha", "of nobody"]));
+        feed.add(vec![receipt()], "c3".into());
+        feed.set_teams(&teams(&["alpha", "beta"]));
+        assert_eq!(feed.read_from(), Some(Some("c3")), "nothing is sent to be passed over");
+        assert!(!feed.set_their_teams(["beta"].into_iter()));
+        assert!(feed.set_their_teams(["alpha"].into_iter()));
+        feed.set_teams(&teams(&["alpha", "beta"]));
+        assert_eq!(feed.read_from(), Some(None));
     }
 }

@@ -4,8 +4,15 @@
 //! one that takes over from another has an epoch that is one higher. Every machine remembers the highest residences that it saw, with
 //! their signatures, and puts them back into a bucket that has lost them: so a server that lost its disk sends no member back to
 //! a former home, as long as one machine remembers.
+//!
+//! A residence says which entry of its machine's list the member is, or that nobody is left there, and which entries of former homes
+//! it took over. So a name that was removed and added again is told from the member that has left, by every machine, whatever it
+//! remembers; and who has given a member up says so in the same place where others take it over.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod residence;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
@@ -13,42 +20,10 @@ use serde::{Deserialize, Serialize};
 use crate::house::Neighbour;
 use crate::name::Machine;
 
-/// Former homes that a residence names.
-const MOST_FORMER: usize = 32;
+pub use residence::{Entries, Former, MOST_FORMER, MemberKey, Residence, Resident, Slot};
 
-/// A member, by the shared name of its team and its own.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct MemberKey {
-    /// The team.
-    pub team: String,
-    /// The member.
-    pub name: String,
-}
-
-/// What a machine says: that a member is at home on it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Residence {
-    /// The home.
-    pub machine: Machine,
-    /// It grows by one with each takeover, and begins with 1.
-    pub epoch: u64,
-    /// When it was made, by that machine's clock.
-    pub at: Stamp,
-    /// Where the member was at home before.
-    pub former: Vec<Machine>,
-}
-
-impl Residence {
-    /// Whether it is the same stay of the member, on the same machine.
-    pub fn is_stay_of(&self, other: &Self) -> bool {
-        (self.epoch, &self.machine) == (other.epoch, &other.machine)
-    }
-
-    /// Whether it counts rather than another one. Two of one epoch are of buckets that were lost: every machine decides the same.
-    pub fn beats(&self, other: &Self) -> bool {
-        (self.epoch, &self.machine) > (other.epoch, &other.machine)
-    }
-}
+/// Members whose homes are kept: entries come from outside.
+const MOST: usize = 100_000;
 
 /// A residence that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +33,23 @@ pub struct Remembered {
     signed: String,
     /// The epoch whose move is done on this machine.
     settled: u64,
+    /// Machines that were seen here to be its home before: what a residence says of former homes is its signer's word alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    seen: Vec<Machine>,
+    /// The key that signed it is not trusted here any more: nobody is known to have the member, and only the epoch counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_void: bool,
+}
+
+impl Remembered {
+    /// The machines that were seen to be its home, this residence included.
+    fn seen_with_this(&self) -> Vec<Machine> {
+        let is_other = |machine: &&Machine| **machine != self.residence.machine;
+        let mut seen: Vec<Machine> = self.seen.iter().filter(is_other).cloned().collect();
+        seen.push(self.residence.machine.clone());
+        seen.drain(..seen.len().saturating_sub(MOST_FORMER));
+        seen
+    }
 }
 
 /// What is remembered of homes across restarts.
@@ -81,8 +73,12 @@ pub enum Content {
     New {
         /// Its epoch.
         epoch: u64,
+        /// Which entry of the list here it is.
+        resident: Resident,
         /// Where the member was at home before.
-        former: Vec<Machine>,
+        former: Vec<Former>,
+        /// When this machine last spoke of the same stay: what it says now is later, whatever its clock shows.
+        after: Option<Stamp>,
     },
     /// A residence that a bucket has lost, as it was signed.
     Again(String),
@@ -106,14 +102,18 @@ pub struct Moved {
     pub key: MemberKey,
     /// Its residence.
     pub residence: Residence,
+    /// Where it was at home before, as this machine saw it.
+    pub former: Vec<Machine>,
+    /// The entry of the list here that has left with it.
+    pub leaves: Option<Resident>,
 }
 
 /// All homes that a machine knows, and the bucket as it sees it.
 #[derive(Debug, Default)]
 pub struct Homes {
     known: BTreeMap<MemberKey, Remembered>,
-    /// What the bucket has: the residence, if it could be read, and its revision.
-    bucket: BTreeMap<MemberKey, (Option<Residence>, u64)>,
+    /// What the bucket has, and its revision.
+    bucket: BTreeMap<MemberKey, (Slot, u64)>,
     /// Whether all of the bucket was seen. Before, nothing is put.
     is_whole: bool,
 }
@@ -129,10 +129,14 @@ impl Homes {
         self.known.iter().map(|(key, known)| (key.clone(), known.clone())).collect()
     }
 
-    /// The bucket was opened, perhaps another one of its name.
-    pub fn begin(&mut self) {
+    /// The bucket was opened, perhaps another one of its name, or because other machines are trusted: a residence counts while the
+    /// present key of its machine verifies it.
+    pub fn begin(&mut self, is_valid: impl Fn(&MemberKey, &str) -> bool) {
         self.bucket.clear();
         self.is_whole = false;
+        for (key, known) in &mut self.known {
+            known.is_void = !is_valid(key, &known.signed);
+        }
     }
 
     /// All of the bucket was seen.
@@ -140,31 +144,35 @@ impl Homes {
         self.is_whole = true;
     }
 
-    /// An entry of the bucket: its residence with its signed form, or nothing where it was refused. Says whether that is news.
-    pub fn find(&mut self, key: MemberKey, found: Option<(Residence, String)>, revision: u64) -> bool {
-        if self.bucket.get(&key).is_some_and(|(_, known)| *known > revision) {
+    /// An entry of the bucket. Says whether that is news.
+    pub fn find(&mut self, key: MemberKey, found: Slot, revision: u64) -> bool {
+        let has_room = self.bucket.len() < MOST || self.bucket.contains_key(&key);
+        if !has_room || self.bucket.get(&key).is_some_and(|(_, known)| *known > revision) {
             return false;
         }
-        self.bucket.insert(key.clone(), (found.as_ref().map(|(residence, _)| residence.clone()), revision));
-        let Some((residence, signed)) = found else { return false };
+        self.bucket.insert(key.clone(), (found.clone(), revision));
+        let Slot::Residence(residence, signed) = found else { return false };
         let known = self.known.get(&key);
-        if known.is_some_and(|known| !residence.beats(&known.residence)) {
+        if known.is_some_and(|known| !known.is_void && !residence.beats(&known.residence)) {
             return false;
         }
         // Nothing has to be moved for a first residence. But a bucket that was lost may have had another first one.
         let settled = match known {
             None if residence.epoch == 1 => 1,
             None => 0,
+            // Its letters may be addressed under an epoch that nobody has.
+            Some(known) if known.is_void => 0,
             Some(known) if known.residence.machine == residence.machine => known.settled,
             Some(known) => known.settled.min(residence.epoch.saturating_sub(1)),
         };
-        self.known.insert(key, Remembered { residence, signed, settled });
+        let seen = known.map(Remembered::seen_with_this).unwrap_or_default();
+        self.known.insert(key, Remembered { residence, signed, settled, seen, is_void: false });
         true
     }
 
     /// Where a member is at home, and since which epoch.
     pub fn home_of(&self, key: &MemberKey) -> Option<&Residence> {
-        self.known.get(key).map(|known| &known.residence)
+        self.known.get(key).filter(|known| !known.is_void).map(|known| &known.residence)
     }
 
     /// The epoch under which a member is at home on a machine.
@@ -173,8 +181,11 @@ impl Homes {
     }
 
     /// Whether a letter that was addressed to a machine under an epoch is for the member that is at home there now. An envelope
-    /// of an earlier stay of the member does not come in again.
+    /// of an earlier stay of the member does not come in again, and nothing does for one that was removed here.
     pub fn admits(&self, key: &MemberKey, me: &Machine, addressed: Option<u64>) -> bool {
+        if self.home_of(key).is_some_and(|home| home.machine == *me && home.resident == Resident::Nobody) {
+            return false;
+        }
         let epoch = self.epoch_at(key, me);
         match addressed {
             Some(addressed) => epoch == Some(addressed),
@@ -187,74 +198,85 @@ impl Homes {
         self.epoch_at(key, machine).filter(|epoch| *epoch > 1)
     }
 
+    /// What is known of where a member is, as a number: its residence as its home said it last, and whether the machine that a
+    /// letter is for announces it, under which epoch.
+    pub fn whereabouts(&self, key: &MemberKey, listed: Option<Option<u64>>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let residence = self.home_of(key);
+        let residence = residence.map(|residence| (&residence.machine, residence.epoch, residence.at));
+        (residence.map(|(machine, epoch, at)| (machine.as_str(), epoch, at.as_millis())), listed)
+            .hash(&mut hasher);
+        hasher.finish()
+    }
+
     /// What has to be put into the bucket now, if these members are here.
-    pub fn puts(
-        &self,
-        me: &Machine,
-        local: &BTreeSet<MemberKey>,
-        neighbours: &BTreeMap<Machine, Neighbour>,
-    ) -> Vec<Put> {
+    pub fn puts(&self, me: &Machine, local: &Entries) -> Vec<Put> {
         if !self.is_whole {
             return Vec::new();
         }
         let mut puts = Vec::new();
-        for (key, known) in &self.known {
-            let (is_lost, revision) = match self.bucket.get(key) {
-                None => (true, 0),
-                Some((Some(residence), revision)) => (known.residence.beats(residence), *revision),
-                // Of a machine that is not trusted here: it is not ours to replace.
-                Some((None, _)) => (false, 0),
-            };
-            if is_lost {
-                let what = Content::Again(known.signed.clone());
-                puts.push(Put { key: key.clone(), what, revision });
-            }
-        }
-        for key in local {
-            let put = |what, revision| Put { key: key.clone(), what, revision };
-            match (self.known.get(key), self.bucket.get(key)) {
-                (None, None) => puts.push(put(Content::New { epoch: 1, former: Vec::new() }, 0)),
-                (Some(known), Some((Some(residence), revision)))
-                    if residence.is_stay_of(&known.residence)
-                        && residence.machine != *me
-                        && has_given_up(residence, key, neighbours.get(&residence.machine)) =>
-                {
-                    puts.push(put(takeover(residence, me), *revision));
+        for (key, known) in self.known.iter().filter(|(_, known)| !known.is_void) {
+            let again = || Some(Content::Again(known.signed.clone()));
+            let (what, revision) = match self.bucket.get(key) {
+                None => (again(), 0),
+                Some((Slot::Residence(found, _), revision)) if known.residence.beats(found) => {
+                    (again(), *revision)
                 }
-                _ => {}
+                Some((Slot::Residence(found, _), revision)) if found.is_stay_of(&known.residence) => {
+                    (next_of(found, me, local.get(key).copied()), *revision)
+                }
+                Some((Slot::FormerKey | Slot::Deleted, revision)) => (again(), *revision),
+                Some(_) => (None, 0),
+            };
+            puts.extend(what.map(|what| Put { key: key.clone(), what, revision }));
+        }
+        for (key, resident) in local {
+            let known = self.known.get(key);
+            let is_void = known.is_some_and(|known| known.is_void);
+            let revision = match self.bucket.get(key) {
+                None => 0,
+                Some((Slot::FormerKey | Slot::Deleted, revision)) => *revision,
+                // This machine's people have ended their trust in who has it.
+                Some((Slot::Foreign, revision)) if is_void => *revision,
+                Some(_) => continue,
+            };
+            match known {
+                None => puts.push(Put { key: key.clone(), what: first(*resident), revision }),
+                Some(known) if is_void => {
+                    let what = takeover(&known.residence, me, *resident);
+                    puts.push(Put { key: key.clone(), what, revision });
+                }
+                Some(_) => {}
             }
         }
         puts
     }
 
-    /// What takes a member over, whoever holds it: nothing if this machine does.
-    pub fn take(&self, me: &Machine, key: &MemberKey) -> Option<Put> {
-        let revision = self.bucket.get(key).map_or(0, |(_, revision)| *revision);
-        let what = match self.home_of(key) {
-            Some(residence) if residence.machine == *me => return None,
-            Some(residence) => takeover(residence, me),
-            None => Content::New { epoch: 1, former: Vec::new() },
+    /// What takes a member over from its holder, with its entry of the list here: nothing if this machine holds it.
+    pub fn take(&self, me: &Machine, key: &MemberKey, entry: Resident) -> Option<Put> {
+        let (found, revision) =
+            self.bucket.get(key).map_or((None, 0), |(slot, revision)| (Some(slot), *revision));
+        // What is remembered here may be older than what cannot be read there.
+        let is_read = !matches!(found, Some(Slot::Foreign | Slot::FormerKey));
+        let what = match self.known.get(key) {
+            Some(known) if is_read && !known.is_void && known.residence.machine == *me => return None,
+            Some(known) => takeover(&known.residence, me, entry),
+            None => first(entry),
         };
         Some(Put { key: key.clone(), what, revision })
     }
 
     /// The members here that another machine holds, and has not given up.
-    pub fn refused(
-        &self,
-        me: &Machine,
-        local: &BTreeSet<MemberKey>,
-        neighbours: &BTreeMap<Machine, Neighbour>,
-    ) -> Vec<Refused> {
+    pub fn refused(&self, me: &Machine, local: &Entries) -> Vec<Refused> {
         let refused = |key: &MemberKey| {
             let residence = self.home_of(key).filter(|residence| residence.machine != *me)?;
-            let is_free = has_given_up(residence, key, neighbours.get(&residence.machine));
-            (!is_free).then(|| Refused {
+            (residence.resident != Resident::Nobody).then(|| Refused {
                 key: key.clone(),
                 machine: residence.machine.clone(),
                 epoch: residence.epoch,
             })
         };
-        local.iter().filter_map(refused).collect()
+        local.keys().filter_map(refused).collect()
     }
 
     /// Moves that are to be done on this machine now. A member that is here leaves when its new home has it: one that nobody
@@ -262,21 +284,33 @@ impl Homes {
     pub fn moves(
         &self,
         me: &Machine,
-        local: &BTreeSet<MemberKey>,
+        local: &Entries,
         neighbours: &BTreeMap<Machine, Neighbour>,
     ) -> Vec<Moved> {
-        let open = self.known.iter().filter(|(key, known)| {
-            let Remembered { residence, settled, .. } = known;
-            let is_leaving =
-                local.contains(*key) && residence.machine != *me && residence.former.contains(me);
-            *settled < residence.epoch && (!is_leaving || lists(key, neighbours.get(&residence.machine)))
-        });
-        open.map(|(key, known)| Moved { key: key.clone(), residence: known.residence.clone() }).collect()
+        let open = |(key, known): (&MemberKey, &Remembered)| {
+            let Remembered { residence, settled, seen, is_void, .. } = known;
+            let is_seen = |machine: &Machine| seen.contains(machine);
+            let former = left_since(&residence.former, residence.epoch, *settled);
+            let former = former.iter().map(|former| former.machine.clone()).filter(is_seen).collect();
+            let leaves = local.get(key).copied().filter(|entry| residence.has_left(me, *entry));
+            let is_due = leaves.is_none() || has_it(key, residence, neighbours.get(&residence.machine));
+            let moved = || Moved { key: key.clone(), residence: residence.clone(), former, leaves };
+            (!is_void && *settled < residence.epoch && is_due).then(moved)
+        };
+        self.known.iter().filter_map(open).collect()
+    }
+
+    /// Whether a member was at home on a machine before, as this machine saw it.
+    pub fn was_at(&self, key: &MemberKey, machine: &Machine) -> bool {
+        self.known.get(key).is_some_and(|known| {
+            let is_former = known.residence.former.iter().any(|former| former.machine == *machine);
+            is_former && known.seen.contains(machine)
+        })
     }
 
     /// Whether no move of a member is open on this machine.
     pub fn is_settled(&self, key: &MemberKey) -> bool {
-        self.known.get(key).is_none_or(|known| known.settled >= known.residence.epoch)
+        self.known.get(key).is_none_or(|known| known.is_void || known.settled >= known.residence.epoch)
     }
 
     /// A move is done on this machine.
@@ -309,25 +343,49 @@ pub enum Place {
     Moved(Machine),
 }
 
+/// The first residence of a member.
+fn first(resident: Resident) -> Content {
+    Content::New { epoch: 1, resident, former: Vec::new(), after: None }
+}
+
+/// What this machine says next of a stay, if it has anything to say: whom it has, if it is the home; and if its home has given
+/// the member up, that it is here now.
+fn next_of(residence: &Residence, me: &Machine, entry: Option<Resident>) -> Option<Content> {
+    if residence.machine == *me {
+        let resident = entry.unwrap_or(Resident::Nobody);
+        let (epoch, former, after) = (residence.epoch, residence.former.clone(), Some(residence.at));
+        return (resident != residence.resident).then_some(Content::New { epoch, resident, former, after });
+    }
+    entry.filter(|_| residence.resident == Resident::Nobody).map(|entry| takeover(residence, me, entry))
+}
+
 /// The residence of a machine that takes a member over.
-fn takeover(residence: &Residence, me: &Machine) -> Content {
-    let mut former: Vec<Machine> =
-        residence.former.iter().filter(|machine| *machine != me).cloned().collect();
-    former.retain(|machine| *machine != residence.machine);
-    former.push(residence.machine.clone());
+fn takeover(residence: &Residence, me: &Machine, resident: Resident) -> Content {
+    let is_other = |former: &&Former| former.machine != *me && former.machine != residence.machine;
+    let mut former: Vec<Former> = residence.former.iter().filter(is_other).cloned().collect();
+    former.push(Former { machine: residence.machine.clone(), resident: residence.resident });
     former.drain(..former.len().saturating_sub(MOST_FORMER));
-    Content::New { epoch: residence.epoch + 1, former }
+    Content::New { epoch: residence.epoch.saturating_add(1), resident, former, after: None }
 }
 
-/// Whether the holder of a member said, after it had taken it, that it is not there any more.
-fn has_given_up(residence: &Residence, key: &MemberKey, holder: Option<&Neighbour>) -> bool {
-    !lists(key, holder) && holder.and_then(Neighbour::spoke_at).is_some_and(|said_at| said_at > residence.at)
+/// Whether the home of a member announces it, and knew of this residence when it did: what it said before may be about another
+/// member of the name, or about one that it has lost since.
+fn has_it(key: &MemberKey, residence: &Residence, home: Option<&Neighbour>) -> bool {
+    let teams = home.into_iter().flat_map(|home| &home.teams).filter(|team| team.name == key.team);
+    teams
+        .flat_map(|team| &team.members)
+        .any(|member| member.name == key.name && member.epoch.is_some_and(|epoch| epoch >= residence.epoch))
 }
 
-/// Whether a machine has a member, as it said last.
-fn lists(key: &MemberKey, machine: Option<&Neighbour>) -> bool {
-    let teams = machine.into_iter().flat_map(|machine| &machine.teams).filter(|team| team.name == key.team);
-    teams.flat_map(|team| &team.members).any(|member| member.name == key.name)
+/// The homes that a member has left since the move of an epoch was done here. Each takeover puts the home that it ends behind the
+/// others, so those are the last ones; a machine that remembers nothing takes all. Mail for a name on a machine that the member
+/// left before is another member's.
+fn left_since(former: &[Former], epoch: u64, settled: u64) -> &[Former] {
+    let count = match settled {
+        0 => former.len(),
+        settled => usize::try_from(epoch.saturating_sub(settled)).unwrap_or(usize::MAX),
+    };
+    &former[former.len().saturating_sub(count)..]
 }
 
 #[cfg(test)]

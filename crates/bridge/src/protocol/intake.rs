@@ -37,6 +37,8 @@ pub struct Arrival {
     pub epoch: String,
     /// Its number in that log.
     pub n: u64,
+    /// Which attempt of its sender this is.
+    pub attempt: u32,
     /// The letter.
     pub letter: Letter,
 }
@@ -228,6 +230,7 @@ mod tests {
 
     fn arrival(epoch: &str, n: u64, after: Option<u64>) -> Arrival {
         Arrival {
+            attempt: 1,
             from: "laptop".parse().unwrap(),
             epoch: epoch.into(),
             n,

@@ -52,6 +52,27 @@ struct Item {
     id: String,
     lane: Lane,
     delivery: Delivery,
+    /// What was known of where its recipient is when it was published last.
+    known: u64,
+}
+
+/// A lane whose recipient is not where its letters were sent, as that machine said.
+#[derive(Debug)]
+struct Hold {
+    /// What was known of where the recipient is when the letter was published that was answered so. As long as nothing else is
+    /// known, publishing again would only be answered the same.
+    known: u64,
+    /// How often it was asked since.
+    asked: u32,
+    /// When the first letter is published all the same: the answer may have been given before that machine had read its lists.
+    until: Stamp,
+}
+
+/// The wait before a recipient that was not there is asked for again, though nothing else is known of it: doubled each time, from
+/// half a minute to an hour.
+fn patience(asked: u32) -> Duration {
+    const MOST: u64 = 3_600;
+    Duration::from_secs((30_u64 << asked.min(7)).min(MOST))
 }
 
 /// All unconfirmed letters of this machine.
@@ -63,6 +84,7 @@ pub struct Outbox {
     /// Not published yet: looked at whenever there is something to do.
     unsent: BTreeSet<u64>,
     remembered: HashMap<u64, Stored>,
+    holds: HashMap<Lane, Hold>,
     next_look: Option<Stamp>,
 }
 
@@ -104,6 +126,44 @@ impl Outbox {
         counts
     }
 
+    /// How many letters wait in each lane whose recipient is not where they were sent.
+    pub fn absent(&self) -> BTreeMap<Lane, usize> {
+        let count = |lane: &Lane| self.lanes.get(lane).map_or(0, BTreeSet::len);
+        self.holds.keys().map(|lane| (lane.clone(), count(lane))).collect()
+    }
+
+    /// `from` says that a letter's recipient is not at home there. The lane is held, unless this is about an earlier attempt, or
+    /// about a letter that is not addressed to that machine any more.
+    pub fn hold(&mut self, from: &Machine, (n, id, attempt): (u64, &str, u32), now: Stamp) {
+        let Some(item) = self.items.get(&n) else { return };
+        if item.id != id || item.lane.machine != *from || item.delivery.attempt() != attempt {
+            return;
+        }
+        let hold = Hold { known: item.known, asked: 0, until: now.saturating_add(patience(0)) };
+        let hold = self.holds.entry(item.lane.clone()).or_insert(hold);
+        hold.known = item.known;
+    }
+
+    /// Lets lanes go of whose recipients something else is known now: all their letters are published again.
+    pub fn release(&mut self, mut known: impl FnMut(&Lane) -> u64) {
+        let changed = self.holds.iter().filter(|(lane, hold)| known(lane) != hold.known);
+        for lane in changed.map(|(lane, _)| lane.clone()).collect::<Vec<_>>() {
+            self.holds.remove(&lane);
+            for n in self.lanes.get(&lane).into_iter().flatten() {
+                if self.items.get_mut(n).is_some_and(|item| item.delivery.again()) {
+                    self.unsent.insert(*n);
+                }
+            }
+        }
+    }
+
+    /// Whether a letter may be published: of a lane that is held, the first one now and then.
+    fn may_go(&self, n: u64, lane: &Lane, now: Stamp) -> Option<bool> {
+        let hold = self.holds.get(lane)?;
+        let is_first = self.lanes.get(lane).and_then(|lane| lane.first()) == Some(&n);
+        Some(is_first && now >= hold.until)
+    }
+
     /// The id of the letter with this number.
     pub fn id_of(&self, n: u64) -> Option<&str> {
         self.items.get(&n).map(|item| item.id.as_str())
@@ -120,13 +180,13 @@ impl Outbox {
         }
         let is_it = |stored: &Stored| stored.id == letter.id && stored.machine == letter.machine;
         let remembered = self.remembered.remove(&letter.n).filter(is_it);
-        let delivery = remembered.map(|stored| stored.delivery).unwrap_or_default();
+        let (delivery, known) = (remembered.map(|stored| stored.delivery).unwrap_or_default(), 0);
         if delivery.position().is_none() {
             self.unsent.insert(letter.n);
         }
         self.lanes.entry(lane.clone()).or_default().insert(letter.n);
         self.ids.insert(letter.id.clone(), letter.n);
-        self.items.insert(letter.n, Item { id: letter.id.clone(), lane, delivery });
+        self.items.insert(letter.n, Item { id: letter.id.clone(), lane, delivery, known });
     }
 
     /// Drops what the ledger does not keep any more: everything but these numbers.
@@ -141,23 +201,29 @@ impl Outbox {
     /// It is confirmed, or the ledger does not keep it any more.
     pub fn remove(&mut self, n: u64) {
         let Some(item) = self.items.remove(&n) else { return };
-        self.ids.remove(&item.id);
+        // A letter that was sent on has another number, and the same id.
+        if self.ids.get(&item.id) == Some(&n) {
+            self.ids.remove(&item.id);
+        }
         self.unsent.remove(&n);
         if let Some(lane) = self.lanes.get_mut(&item.lane) {
             lane.remove(&n);
             if lane.is_empty() {
                 self.lanes.remove(&item.lane);
+                self.holds.remove(&item.lane);
             }
         }
     }
 
-    /// `from` has confirmed a message. A confirmation by a machine that it is not addressed to says nothing.
-    pub fn confirmed(&mut self, from: &Machine, id: &str) {
-        if let Some(&n) = self.ids.get(id)
-            && self.items.get(&n).is_some_and(|item| &item.lane.machine == from)
-        {
-            self.remove(n);
-        }
+    /// `from` has confirmed a message: the number of the letter that waited for it. A confirmation by a machine that it is not
+    /// addressed to says nothing.
+    pub fn confirmed(&mut self, from: &Machine, id: &str) -> Option<u64> {
+        let n = *self.ids.get(id)?;
+        let item = self.items.get(&n).filter(|item| &item.lane.machine == from)?;
+        // Its recipient is there.
+        self.holds.remove(&item.lane);
+        self.remove(n);
+        Some(n)
     }
 
     /// `from` can never take a letter in. What a machine says that it is not addressed to changes nothing.
@@ -179,11 +245,20 @@ impl Outbox {
     ) -> Vec<u64> {
         let looks_at_all = self.next_look.is_none_or(|next| now >= next);
         if looks_at_all {
+            let asks = |lane: &Lane, n: u64| self.may_go(n, lane, now);
+            let asked: HashMap<u64, bool> = if self.holds.is_empty() {
+                HashMap::new()
+            } else {
+                let held = self.items.iter().filter_map(|(&n, item)| Some((n, asks(&item.lane, n)?)));
+                held.collect()
+            };
             let due = self.items.iter_mut().filter_map(|(&n, item)| {
                 let machine = &item.lane.machine;
-                let is_due =
-                    trusted.contains(machine) && item.delivery.is_due(now, stream, peers.get(machine));
-                is_due.then_some(n)
+                let is_due = match asked.get(&n) {
+                    Some(is_asked) => *is_asked && !item.delivery.is_under_way(),
+                    None => item.delivery.is_due(now, stream, peers.get(machine)),
+                };
+                (is_due && trusted.contains(machine)).then_some(n)
             });
             let due: Vec<u64> = due.take(most).collect();
             if due.len() < most {
@@ -191,14 +266,24 @@ impl Outbox {
             }
             return due;
         }
-        let is_trusted = |n: &u64| self.items.get(n).is_some_and(|item| trusted.contains(&item.lane.machine));
-        self.unsent.iter().copied().filter(is_trusted).take(most).collect()
+        let may_go = |n: &u64| {
+            let item = self.items.get(n);
+            item.is_some_and(|item| {
+                trusted.contains(&item.lane.machine) && !self.holds.contains_key(&item.lane)
+            })
+        };
+        self.unsent.iter().copied().filter(may_go).take(most).collect()
     }
 
-    /// This letter is being published: which one it follows, and which attempt it is.
-    pub fn begin(&mut self, n: u64) -> Option<Due> {
+    /// This letter is being published, with this known of where its recipient is: which one it follows, and which attempt it is.
+    pub fn begin(&mut self, n: u64, known: u64, now: Stamp) -> Option<Due> {
         let item = self.items.get_mut(&n)?;
         self.unsent.remove(&n);
+        item.known = known;
+        if let Some(hold) = self.holds.get_mut(&item.lane) {
+            hold.asked = hold.asked.saturating_add(1);
+            hold.until = now.saturating_add(patience(hold.asked));
+        }
         let attempt = item.delivery.begin();
         let after = self.lanes.get(&item.lane).and_then(|lane| lane.range(..n).next_back().copied());
         Some(Due { n, after, attempt })
@@ -213,122 +298,4 @@ impl Outbox {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: i64 = 1_800_000_000_000;
-
-    fn now() -> Stamp {
-        Stamp::from_millis(NOW)
-    }
-
-    fn letter(n: u64, machine: &str, to: &str) -> Outgoing {
-        Outgoing {
-            n,
-            id: format!("id-{n}"),
-            team: "alpha".into(),
-            to: to.into(),
-            machine: machine.parse().unwrap(),
-            from: "ann".into(),
-            from_lead: false,
-            home: None,
-            letter: "{}".into(),
-        }
-    }
-
-    fn stream(last: u64) -> StreamView {
-        StreamView { stream: "s".into(), first: 1, last, at: now().saturating_add(Duration::from_secs(1)) }
-    }
-
-    fn publish(outbox: &mut Outbox, last: u64) -> Vec<Due> {
-        outbox.next_look = None;
-        let due = outbox.due(
-            now(),
-            &stream(last),
-            &BTreeMap::new(),
-            &["hub", "laptop"].map(|name| name.parse().unwrap()).into(),
-            100,
-        );
-        due.into_iter().map(|n| outbox.begin(n).unwrap()).collect()
-    }
-
-    #[test]
-    fn a_letter_follows_the_unconfirmed_one_before_it_in_its_lane() {
-        let mut outbox = Outbox::default();
-        for (n, to) in [(3, "bob"), (5, "eve"), (8, "bob"), (9, "bob")] {
-            outbox.add(&letter(n, "hub", to));
-        }
-        let after = |due: &[Due]| due.iter().map(|due| (due.n, due.after)).collect::<Vec<_>>();
-        assert_eq!(after(&publish(&mut outbox, 0)), [(3, None), (5, None), (8, Some(3)), (9, Some(8))]);
-        outbox.confirmed(&"hub".parse().unwrap(), "id-8");
-        outbox.end(9, 1, None, now().saturating_sub(Duration::from_secs(60)));
-        assert_eq!(after(&publish(&mut outbox, 0)), [(9, Some(3))]);
-    }
-
-    #[test]
-    fn only_the_addressed_machine_confirms() {
-        let mut outbox = Outbox::default();
-        outbox.add(&letter(1, "hub", "bob"));
-        outbox.confirmed(&"laptop".parse().unwrap(), "id-1");
-        assert_eq!(outbox.len(), 1);
-        outbox.confirmed(&"hub".parse().unwrap(), "id-1");
-        assert!(outbox.is_empty());
-    }
-
-    #[test]
-    fn a_restart_publishes_nothing_again_that_the_stream_holds() {
-        let mut outbox = Outbox::default();
-        outbox.add(&letter(1, "hub", "bob"));
-        outbox.add(&letter(2, "hub", "bob"));
-        assert_eq!(publish(&mut outbox, 0).len(), 2);
-        outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
-        let text = serde_json::to_string(&outbox.to_remember()).unwrap();
-        let mut outbox = Outbox::remembering(serde_json::from_str(&text).unwrap());
-        outbox.add(&letter(1, "hub", "bob"));
-        outbox.add(&letter(2, "hub", "bob"));
-        assert_eq!(publish(&mut outbox, 4), [Due { n: 2, after: Some(1), attempt: 1 }]);
-    }
-
-    #[test]
-    fn what_is_remembered_of_another_letter_with_the_number_is_nothing() {
-        let mut outbox = Outbox::default();
-        outbox.add(&letter(1, "hub", "bob"));
-        publish(&mut outbox, 0);
-        outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
-        let mut outbox = Outbox::remembering(outbox.to_remember());
-        outbox.add(&Outgoing { id: "another".into(), ..letter(1, "hub", "bob") });
-        assert_eq!(publish(&mut outbox, 4).len(), 1);
-    }
-
-    #[test]
-    fn a_letter_that_was_re_addressed_is_published_to_its_new_machine() {
-        let mut outbox = Outbox::default();
-        outbox.add(&letter(1, "hub", "bob"));
-        publish(&mut outbox, 0);
-        outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
-        outbox.add(&letter(1, "laptop", "bob"));
-        assert_eq!(publish(&mut outbox, 4).len(), 1);
-        assert_eq!(outbox.by_machine(), BTreeMap::from([("laptop".parse().unwrap(), 1)]));
-    }
-
-    #[test]
-    fn a_letter_that_was_re_addressed_while_no_bridge_ran_is_published_to_its_new_machine() {
-        let mut outbox = Outbox::default();
-        outbox.add(&letter(1, "hub", "bob"));
-        publish(&mut outbox, 0);
-        outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
-        let mut outbox = Outbox::remembering(outbox.to_remember());
-        outbox.add(&letter(1, "laptop", "bob"));
-        assert_eq!(publish(&mut outbox, 4).len(), 1);
-    }
-
-    #[test]
-    fn what_the_ledger_dropped_is_dropped() {
-        let mut outbox = Outbox::default();
-        outbox.add(&letter(1, "hub", "bob"));
-        outbox.add(&letter(2, "hub", "bob"));
-        outbox.retain(&BTreeSet::from([2]));
-        let due = publish(&mut outbox, 0);
-        assert_eq!(due, [Due { n: 2, after: None, attempt: 1 }]);
-    }
-}
+mod tests;

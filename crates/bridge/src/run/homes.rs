@@ -1,5 +1,6 @@
 //! The bucket of members' homes: what it has goes to the engine's thread, what that one decides goes into the bucket.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::kv::Operation;
@@ -9,7 +10,7 @@ use tokio::time::MissedTickBehavior;
 use super::worker::Input;
 use super::{Shared, now};
 use crate::nats::{Bucket, Names, NatsError, Set};
-use crate::protocol::homes::{Content, MemberKey, Put, Residence};
+use crate::protocol::homes::{Content, MemberKey, Put, Slot};
 use crate::residence;
 
 /// The wait before the server is asked again.
@@ -20,12 +21,37 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// What is new about the bucket.
 #[derive(Debug)]
 pub enum News {
-    /// It was opened, perhaps another one of its name.
-    Opened,
-    /// An entry: its residence as it was signed, or nothing where it was refused; and its revision.
-    Found(MemberKey, Option<(Residence, String)>, u64),
+    /// It was opened, perhaps another one of its name, or because other machines are trusted now.
+    Opened(Check),
+    /// An entry and its revision.
+    Found(MemberKey, Slot, u64),
     /// All entries were seen.
     Whole,
+}
+
+type IsValid = dyn Fn(&MemberKey, &str) -> bool + Send;
+
+/// Whether what a machine signed about a member is verified by the keys that are trusted now.
+pub struct Check(Box<IsValid>);
+
+impl Check {
+    fn new(shared: &Shared) -> Self {
+        let (plan, trust) = (Arc::clone(&shared.plan), shared.trust.borrow().clone());
+        Self(Box::new(move |member, signed| {
+            residence::read(signed.as_bytes(), member, &plan.me, &plan.key, &trust).is_ok()
+        }))
+    }
+
+    /// Whether it is.
+    pub fn is_valid(&self, member: &MemberKey, signed: &str) -> bool {
+        (self.0)(member, signed)
+    }
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Check")
+    }
 }
 
 async fn open(shared: &Shared) -> Result<Bucket, NatsError> {
@@ -53,7 +79,7 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
     renewed.mark_unchanged();
     let bucket = open(shared).await?;
     let mut watch = bucket.watch().await?;
-    shared.engine.send(Input::Homes(News::Opened));
+    shared.engine.send(Input::Homes(News::Opened(Check::new(shared))));
     if bucket.is_empty() {
         shared.engine.send(Input::Homes(News::Whole));
     }
@@ -64,9 +90,8 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
             entry = watch.next() => {
                 let Some(entry) = entry else { return Ok(()) };
                 let entry = entry.map_err(|why| NatsError::request("listen to homes")(&why))?;
-                if entry.operation == Operation::Put {
-                    find(shared, &entry.key, &entry.value, entry.revision);
-                }
+                let value = (entry.operation == Operation::Put).then_some(&entry.value[..]);
+                find(shared, &entry.key, value, entry.revision);
                 if entry.delta == 0 {
                     shared.engine.send(Input::Homes(News::Whole));
                 }
@@ -78,15 +103,18 @@ async fn follow(shared: &Shared) -> Result<(), NatsError> {
     }
 }
 
-/// Hands an entry over. What is refused is counted.
-fn find(shared: &Shared, entry: &str, value: &[u8], revision: u64) {
+/// Hands an entry over, or that it was deleted. What is refused is counted.
+fn find(shared: &Shared, entry: &str, value: Option<&[u8]>, revision: u64) {
     let Some(member) = residence::member_of(entry) else { return };
     let plan = &shared.plan;
-    let residence = residence::read(value, &member, &plan.me, &plan.key, &shared.trust.borrow());
-    let residence = residence.map_err(|refusal| {
+    let (slot, refusal) = match value {
+        Some(value) => residence::look_at(value, &member, &plan.me, &plan.key, &shared.trust.borrow()),
+        None => (Slot::Deleted, None),
+    };
+    if let Some(refusal) = refusal {
         shared.engine.send(Input::Refused(refusal.kind(), format!("home of {}", member.name)));
-    });
-    shared.engine.send(Input::Homes(News::Found(member, residence.ok(), revision)));
+    }
+    shared.engine.send(Input::Homes(News::Found(member, slot, revision)));
 }
 
 /// Puts residences into the bucket, each if nobody was faster. Who was is heard of at once.
@@ -101,17 +129,19 @@ async fn put_all(shared: &Shared, puts: Vec<Put>) -> Result<(), NatsError> {
     for Put { key: member, what, revision } in puts {
         let value = match what {
             Content::Again(signed) => signed.into_bytes(),
-            Content::New { epoch, former } => {
-                residence::sign(&plan.me, &plan.key, &member, (epoch, &former), now())
+            Content::New { epoch, resident, former, after } => {
+                let at =
+                    after.map_or_else(now, |after| now().max(after.saturating_add(Duration::from_millis(1))));
+                residence::sign(&plan.me, &plan.key, &member, (epoch, resident, &former), at)
             }
         };
         let entry = residence::entry_of(&member);
         let found = match bucket.set(&entry, value.clone(), revision).await? {
-            Set::Done(revision) => Some((value, revision)),
-            Set::Lost => bucket.get(&entry).await?.map(|found| (found.value, found.revision)),
+            Set::Done(revision) => Some((Some(value), revision)),
+            Set::Lost => bucket.last(&entry).await?,
         };
         if let Some((value, revision)) = found {
-            find(shared, &entry, &value, revision);
+            find(shared, &entry, value.as_deref(), revision);
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! What arrives: checked, opened, offered to the engine, and acknowledged when the ledger has it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -13,6 +14,8 @@ use crate::{subject, wanted};
 
 /// Envelopes that are in memory at once, in bytes: those from the object store can be large, and many come together.
 const MOST_BYTES: usize = 16 << 20;
+/// A repetition of a letter whose sender knows that it is here: nothing is refused.
+const CONFIRMED: &str = "confirmed";
 /// The longest wait before the server is asked again.
 const MOST_BETWEEN: Duration = Duration::from_secs(5);
 
@@ -52,8 +55,8 @@ async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
     let (mut envelopes, mut own, mut size) = (Vec::new(), Vec::new(), 0);
     let wanted = wanted::list(&shared.plan.files);
     for arrived in batch {
-        match open(shared, &arrived).await {
-            Ok((envelope, bytes)) if !wanted.is_empty() && wanted.contains(&wanted::digest(&bytes)) => {
+        match open(shared, &arrived, &wanted).await {
+            Ok((envelope, bytes)) if is_wanted(&wanted, &bytes) => {
                 let (answer, verdict) = oneshot::channel();
                 shared.engine.send(Input::Wanted(Box::new(envelope), answer));
                 let Ok(verdict) = verdict.await else { return };
@@ -72,6 +75,7 @@ async fn deal_with(shared: &Shared, batch: Vec<Arrived>) {
                     size = 0;
                 }
             }
+            Err(Some(CONFIRMED)) => settle(shared, &arrived, true).await,
             Err(Some(why)) => {
                 let from = subject::sender(arrived.subject()).map(|machine| machine.to_string());
                 shared.engine.send(Input::Refused(why, from.unwrap_or_else(|| "unknown".to_owned())));
@@ -113,6 +117,16 @@ async fn carry_out(shared: &Shared, arrived: &Arrived, verdict: Verdict) {
     }
 }
 
+/// Whether it is a dead letter that people here asked for.
+fn is_wanted(wanted: &BTreeSet<String>, envelope: &[u8]) -> bool {
+    !wanted.is_empty() && wanted.contains(&wanted::digest(envelope))
+}
+
+/// Whether this machine published it itself: a dead letter that is to be taken in.
+fn is_own(shared: &Shared, arrived: &Arrived) -> bool {
+    subject::sender(arrived.subject()).as_ref() == Some(&shared.plan.me.machine)
+}
+
 fn is_trusted(shared: &Shared, arrived: &Arrived) -> bool {
     let sender = subject::sender(arrived.subject());
     sender.is_some_and(|sender| shared.trust.borrow().machines().contains_key(&sender))
@@ -137,13 +151,18 @@ async fn settle(shared: &Shared, arrived: &Arrived, is_done: bool) {
 }
 
 /// The envelope in a message, and its bytes; or why it is refused; or nothing, if it cannot be read now.
-async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, Vec<u8>), Option<&'static str>> {
+async fn open(
+    shared: &Shared,
+    arrived: &Arrived,
+    wanted: &BTreeSet<String>,
+) -> Result<(Envelope, Vec<u8>), Option<&'static str>> {
     // Nobody who is not trusted makes this machine fetch anything.
-    if Link::is_object(arrived) && !is_trusted(shared, arrived) {
+    if Link::is_object(arrived) && !is_trusted(shared, arrived) && !is_own(shared, arrived) {
         return Err(Some("untrusted"));
     }
     let bytes = match shared.link.envelope_in(arrived).await {
-        Ok(bytes) => bytes,
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(Some(CONFIRMED)),
         Err(error) => {
             shared.report(&error);
             // An object that is gone for good: its sender publishes it again, under another name.
@@ -154,8 +173,11 @@ async fn open(shared: &Shared, arrived: &Arrived) -> Result<(Envelope, Vec<u8>),
     let checked = codec::check(&bytes, &*shared.trust.borrow(), &me.realm, &me.machine);
     let checked = checked.map_err(|refusal| Some(refusal.kind()))?;
     let header = checked.header.clone();
-    // The server lets each machine publish under its own name alone: what comes under another one is not from it.
-    if subject::sender(arrived.subject()).as_ref() != Some(&header.from) || header.to.is_none() {
+    // The server lets each machine publish under its own name alone: what comes under another one is not from it, but for
+    // what this machine sends itself.
+    let is_from_sender = subject::sender(arrived.subject()).as_ref() == Some(&header.from);
+    let is_again = || is_own(shared, arrived) && is_wanted(wanted, &bytes);
+    if header.to.is_none() || !is_from_sender && !is_again() {
         let (signer, claimed) = (header.from.to_string(), arrived.subject().to_owned());
         return Err(Some(Refusal::ForeignSender { signer, claimed }.kind()));
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`worker`] | the engine's thread: one input after the other |
 //! | `intake` | what arrives → engine → acknowledgment |
+//! | `objects` | which letters are in the object store |
 //! | `publisher` | what the engine posts → server → engine |
 //! | `presence` | heartbeats, announcements, what other machines say |
 //! | `homes` | the bucket of members' homes |
@@ -12,6 +13,7 @@
 
 pub mod homes;
 mod intake;
+mod objects;
 mod presence;
 mod publisher;
 pub mod status;
@@ -157,7 +159,8 @@ pub async fn run(
     let client = nats::connect(&plan.server, &plan.me.realm, &plan.me.machine, true, teller).await?;
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let (renew, renewed) = watch::channel(0);
-    let (plan, passed, last_word, opener) = (Arc::new(plan), Arc::default(), Arc::default(), Arc::default());
+    let last_word = Arc::new(presence::LastWord::load(&plan.files, now()));
+    let (plan, passed, opener) = (Arc::new(plan), Arc::default(), Arc::default());
     let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener };
     let up = Arc::new(Notify::new());
     let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();

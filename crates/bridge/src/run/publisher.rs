@@ -9,6 +9,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::objects::{Content, Objects};
 use super::presence::recall_last_word;
 use super::worker::{Input, Output, presence};
 use super::{Shared, homes, now};
@@ -16,6 +17,7 @@ use crate::engine::{Identity, Post, Ticket};
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::seal::Sealer;
 use crate::envelope::{Body, Envelope, SharedTeam};
+use crate::name::Machine;
 use crate::nats::NatsError;
 use crate::protocol::Position;
 use crate::subject;
@@ -25,11 +27,16 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How soon others are told how far this machine has processed the stream.
 const TELL_PASSED: Duration = Duration::from_secs(1);
 
+/// The longest wait for the list of this machine's objects: mail waits for it.
+const LIST_OBJECTS: Duration = Duration::from_secs(10);
+
 type Answer = BoxFuture<'static, (Ticket, Option<u64>)>;
 
 pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Output>) {
     let mut answers: FuturesUnordered<Answer> = FuturesUnordered::new();
     let mut sealer = Sealer::default();
+    let mut objects = Objects::default();
+    let mut knows_objects = false;
     // Nothing is announced before it is known who is at home here: others would take all for gone.
     let mut teams: Option<Vec<SharedTeam>> = None;
     let mut told: Option<(Option<Position>, Vec<SharedTeam>)> = None;
@@ -44,8 +51,12 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 None => return,
                 Some(Output::Posts(posts)) => {
                     for post in posts {
-                        answers.extend(publish(&shared, &mut sealer, post).await);
+                        answers.extend(publish(&shared, &mut sealer, &mut objects, post).await);
                     }
+                }
+                Some(Output::Confirmed(letters)) => {
+                    let names: Vec<String> = letters.iter().flat_map(|letter| objects.confirmed(letter)).collect();
+                    delete(&shared, names);
                 }
                 Some(Output::Homes(puts)) => drop(tokio::spawn(homes::put(shared.clone(), puts))),
                 Some(Output::Teams(changed)) => {
@@ -64,6 +75,15 @@ pub(super) async fn run(shared: Shared, mut outputs: mpsc::UnboundedReceiver<Out
                 if shared.passed().stream.is_none() {
                     // Nothing is there yet to be told.
                     continue;
+                }
+                if !knows_objects {
+                    // What cannot be listed is left to its age.
+                    knows_objects = true;
+                    let prefix = object_prefix(&me);
+                    let listed = tokio::time::timeout(LIST_OBJECTS, shared.link.object_names(&prefix)).await;
+                    if let Ok(Ok(names)) = listed {
+                        objects.recover(names, &prefix);
+                    }
                 }
                 if !knows_last_word {
                     if let Err(error) = recall_last_word(&shared).await {
@@ -104,13 +124,17 @@ async fn announce(
     teams: Vec<SharedTeam>,
     stays: bool,
 ) -> Result<(), NatsError> {
-    let envelope = me.announce(presence(passed, teams), shared.last_word.next(now()));
+    let at = shared.last_word.next(now());
+    if let Err(error) = shared.last_word.write(at, &shared.plan.files) {
+        shared.engine.send(Input::Trouble(error.to_string()));
+    }
+    let envelope = me.announce(presence(passed, teams), at);
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.link.announce(bytes, stays).await
 }
 
 /// Publishes a post; the server's answer comes later.
-async fn publish(shared: &Shared, sealer: &mut Sealer, post: Post) -> Option<Answer> {
+async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, post: Post) -> Option<Answer> {
     let Post { mut envelope, ticket } = post;
     // The engine's time is no clock's.
     envelope.header.at = now();
@@ -119,7 +143,18 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, post: Post) -> Option<Ans
         return None;
     };
     let id = message_id(&envelope, &ticket);
-    match shared.link.publish(subject, id.as_deref(), bytes).await {
+    let object = match (&ticket, &id, &envelope.header.to) {
+        (Ticket::Letter { n, .. }, Some(id), Some(to)) if shared.link.is_large(&bytes) => {
+            Some(store(shared, objects, ((to.clone(), *n), id), &envelope, &bytes).await)
+        }
+        _ => None,
+    };
+    let published = match object {
+        Some(Ok(name)) => shared.link.publish_object(subject, id.as_deref(), &name).await,
+        Some(Err(error)) => Err(error),
+        None => shared.link.publish(subject, id.as_deref(), bytes).await,
+    };
+    match published {
         Ok(stored) => Some(Box::pin(async move {
             let answer = stored.into_future().await;
             (ticket, answer.ok().map(|answer| answer.sequence))
@@ -130,6 +165,47 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, post: Post) -> Option<Ans
             None
         }
     }
+}
+
+/// The object of a letter: the one that the store has, or else a new one.
+async fn store(
+    shared: &Shared,
+    objects: &mut Objects,
+    (letter, id): ((Machine, u64), &str),
+    envelope: &Envelope,
+    bytes: &[u8],
+) -> Result<String, NatsError> {
+    let key = shared.trust.borrow().key_of(&letter.0).map_or([0; 32], |key| key.to_bytes());
+    let content = Content::of(envelope, key);
+    let known = content.as_ref().and_then(|content| objects.find(&letter, content)).map(str::to_owned);
+    if let Some(name) = known
+        && shared.link.has_object(&name).await
+    {
+        return Ok(name);
+    }
+    shared.link.put_object(id, bytes).await?;
+    if let Some(content) = content {
+        delete(shared, objects.replace(letter, content, id));
+    }
+    Ok(id.to_owned())
+}
+
+/// Deletes objects, while other things go on. What cannot be deleted is left to its age.
+fn delete(shared: &Shared, names: Vec<String>) {
+    if names.is_empty() {
+        return;
+    }
+    let link = shared.link.clone();
+    tokio::spawn(async move {
+        for name in names {
+            let _ = link.delete_object(&name).await;
+        }
+    });
+}
+
+/// How the names of this machine's objects begin.
+fn object_prefix(me: &Identity) -> String {
+    format!("{}-{}-", me.machine, me.epoch)
 }
 
 /// The id by which the server drops a repetition of the same attempt.

@@ -13,6 +13,7 @@ use crate::house::Neighbour;
 use crate::name::{Machine, Realm};
 use crate::protocol::StreamView;
 use crate::protocol::homes::Refused;
+use crate::protocol::outbox::Lane;
 
 /// The largest status that is read.
 const LARGEST: u64 = 8 << 20;
@@ -57,9 +58,26 @@ pub struct Status {
     pub last_error: Option<Trouble>,
     /// The shared teams.
     pub teams: Vec<String>,
+    /// Letters that wait because the machine that they were sent to does not have their recipient.
+    #[serde(default)]
+    pub absent: Vec<Absent>,
     /// Members of this machine whose names another machine holds.
     #[serde(default)]
     pub held_elsewhere: Vec<HeldElsewhere>,
+}
+
+/// A member that the machine does not have to which letters for it were sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Absent {
+    /// The team, by its shared name.
+    pub team: String,
+    /// The member.
+    pub name: String,
+    /// The machine that does not have it.
+    pub machine: Machine,
+    /// How many letters wait for it.
+    pub letters: usize,
 }
 
 /// A member of this machine whose name another machine holds.
@@ -127,6 +145,7 @@ impl Status {
             tally: Tally::default(),
             last_error: None,
             teams,
+            absent: Vec::new(),
             held_elsewhere: Vec::new(),
         }
     }
@@ -155,6 +174,11 @@ impl Status {
     pub(crate) fn set_lag(&mut self, count: u64, offset: i64) {
         self.lag = count;
         self.clock_offset_ms = Some(self.clock_offset_ms.map_or(offset, |known| known.min(offset)));
+    }
+
+    pub(crate) fn set_absent(&mut self, absent: BTreeMap<Lane, usize>) {
+        let status = |(Lane { machine, team, to }, letters)| Absent { team, name: to, machine, letters };
+        self.absent = absent.into_iter().map(status).collect();
     }
 
     pub(crate) fn set_refused(&mut self, refused: Vec<Refused>) {

@@ -3,14 +3,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::kv::Operation;
+use atm_office::tasks::Edit;
 use atm_office::tasks::shared::{Answer, Ask, LONGEST_LINE, LONGEST_SHARED_LEASE};
 use atm_store::watch::{FolderWatch, Stop};
+use atm_wire::task::{Change, Status};
 use futures_util::StreamExt;
 
 use super::Shared;
@@ -18,6 +20,7 @@ use super::worker::Input;
 use crate::name::Machine;
 use crate::nats::entries::{Board, NatsEntries, Signer};
 use crate::nats::{Bucket, Names, NatsError};
+use crate::protocol::tasks::change::Wanted;
 use crate::tasks::entries::Entries;
 use crate::tasks::files::OfficeFiles;
 use crate::tasks::mirror::{Mirror, MirrorError};
@@ -48,6 +51,7 @@ enum Event {
 pub(super) struct Tasks {
     events: mpsc::Sender<Event>,
     quiet: Stop,
+    ends: Arc<AtomicBool>,
     follow: tokio::task::JoinHandle<()>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -69,6 +73,7 @@ impl Tasks {
             board.clone(),
             signer.clone(),
         );
+        let ends = entries.end();
         let socket = files.socket();
         let listener = atm_store::socket::listen(&socket).map_err(failed(&socket.display().to_string()))?;
         let quiet = Stop::default();
@@ -98,7 +103,7 @@ impl Tasks {
         };
         named("task files").spawn(watch).map_err(failed("thread"))?;
         let follow = tokio::spawn(listen(shared.clone(), board, signer, events.clone()));
-        Ok(Self { events, quiet, follow, thread: Some(thread) })
+        Ok(Self { events, quiet, ends, follow, thread: Some(thread) })
     }
 }
 
@@ -106,6 +111,8 @@ impl Drop for Tasks {
     fn drop(&mut self) {
         self.quiet.stop();
         self.follow.abort();
+        // The runtime answers nothing while this thread waits here.
+        self.ends.store(true, Ordering::Relaxed);
         let _ = self.events.send(Event::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -126,14 +133,26 @@ struct Keeper {
 impl Keeper {
     fn run(mut self, inputs: &mpsc::Receiver<Event>) {
         loop {
-            match inputs.recv_timeout(LOOK_EVERY) {
-                Ok(Event::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
-                Ok(Event::Asked(ask, until, answer)) => {
-                    let answered = self.answer(&ask, until);
-                    // Who asked may have given up.
-                    let _ = answer.send(answered);
+            let first = match inputs.recv_timeout(LOOK_EVERY) {
+                Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Err(mpsc::RecvTimeoutError::Timeout) => Event::Changed,
+                Ok(event) => event,
+            };
+            // One look is enough for all that changed, and who asks does not wait for it.
+            let mut is_changed = false;
+            for event in std::iter::once(first).chain(inputs.try_iter()) {
+                match event {
+                    Event::Stop => return,
+                    Event::Changed => is_changed = true,
+                    Event::Asked(ask, until, answer) => {
+                        let answered = self.answer(&ask, until);
+                        // Who asked may have given up.
+                        let _ = answer.send(answered);
+                    }
                 }
-                Ok(Event::Changed) | Err(mpsc::RecvTimeoutError::Timeout) => self.compare(),
+            }
+            if is_changed {
+                self.compare();
             }
         }
     }
@@ -144,7 +163,8 @@ impl Keeper {
             return away("the bridge is busy".to_owned());
         }
         self.learn();
-        let (Ask::Claim { root, team, .. } | Ask::Number { root, team }) = ask;
+        let (Ask::Claim { root, team, .. } | Ask::Change { root, team, .. } | Ask::Number { root, team }) =
+            ask;
         let Some(shared) = self.mirror.files().shared_name(root, team) else {
             return away(format!("the bridge that runs here does not share the team {team}"));
         };
@@ -153,6 +173,16 @@ impl Keeper {
             Ask::Claim { id, who, seconds, renews, .. } => {
                 let lease = Duration::try_from_secs_f64(*seconds).unwrap_or(LONGEST_SHARED_LEASE);
                 self.mirror.claim(&shared, *id, who, lease, *renews)
+            }
+            Ask::Change { id, seen, edits, .. } => {
+                let changes = edits.as_ref().map(|edits| edits.iter().map(Edit::change).collect());
+                let changes: Option<Vec<Change>> = match changes {
+                    Some(None) => return away("what is to be changed cannot be read".to_owned()),
+                    changes => changes.flatten(),
+                };
+                let status = Status::parse(&seen.status);
+                let wanted = Wanted { owner: seen.owner.as_deref(), status, changes };
+                self.mirror.change(&shared, *id, &wanted)
             }
             Ask::Number { .. } => self.mirror.number(&shared),
         };
@@ -184,7 +214,11 @@ impl Keeper {
         }
         self.next_all = Instant::now() + ALL_EVERY;
         self.learn();
-        match self.mirror.sync() {
+        let synced = self.mirror.sync();
+        for what in self.mirror.take_overruled() {
+            self.shared.engine.send(Input::Refused("not-its-claim", what));
+        }
+        match synced {
             // What was written by this is looked at once more.
             Ok(()) if !self.mirror.has_missing() => self.compared = Some(looks),
             Ok(()) => self.compared = None,

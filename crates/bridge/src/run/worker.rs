@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use super::homes::News;
+use super::presence::{is_outdated, said_at_to_remember};
 use super::status::Status;
 use super::{now, steady_now};
 use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
@@ -112,6 +113,8 @@ pub enum Output {
     Epoch(String),
     /// Homes of members, for their bucket.
     Homes(Vec<Put>),
+    /// Letters that were confirmed: for which machines, and their numbers.
+    Confirmed(Vec<(Machine, u64)>),
 }
 
 /// Where inputs go.
@@ -333,11 +336,15 @@ impl Worker {
         // An old word, said again by somebody else, is none: whichever way it comes, also after a restart.
         let (said_at, beat_at) = known.map_or((None, None), |known| (known.said_at, known.beat_at));
         if said_at.is_some_and(|said| at <= said) || is_live && beat_at.is_some_and(|beat| at <= beat) {
+            if is_outdated(at, said_at) {
+                self.engine.count_refused("outdated", from.as_str());
+            }
             return;
         }
         let (said_at, beat_at) = if is_live { (said_at, Some(at)) } else { (Some(at), None) };
         self.engine.heard_from(&from, presence.passed, steady_now());
         self.engine.heard_epoch(&from, &epoch);
+        self.engine.heard_teams(&from, presence.teams.iter().map(|team| team.name.as_str()));
         let was_present = known.is_some_and(|known| known.is_present);
         let is_present = is_live || was_present;
         let seen_at = if is_live { now() } else { known.map_or_else(now, |known| known.seen_at) };
@@ -420,6 +427,10 @@ impl Worker {
             Ok(posts) => self.post(posts),
             Err(error) => self.note(&error),
         }
+        let confirmed = self.engine.take_confirmed();
+        if !confirmed.is_empty() {
+            let _ = self.outputs.send(Output::Confirmed(confirmed));
+        }
         if self.engine.me().epoch != epoch {
             let _ = self.outputs.send(Output::Epoch(self.engine.me().epoch.clone()));
         }
@@ -442,6 +453,7 @@ impl Worker {
             neighbour.is_present = false;
             neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
             neighbour.beat_at = None;
+            neighbour.said_at = said_at_to_remember(neighbour.said_at, now());
         }
         let homes = self.engine.local().homes().to_remember();
         let saved = Saved { engine: self.engine.to_remember(), neighbours, homes };
@@ -455,6 +467,7 @@ impl Worker {
         }
         self.status.tally = self.engine.tally().clone();
         self.status.outbox = self.engine.outbox().by_machine();
+        self.status.set_absent(self.engine.outbox().absent());
         self.status.held = self.engine.held();
         self.status.under_way = self.under_way;
         self.status.set_machines(&self.neighbours);

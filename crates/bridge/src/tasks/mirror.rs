@@ -7,7 +7,7 @@ use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 use serde::{Deserialize, Serialize};
 
-use super::entries::{Away, Entries};
+use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
 use crate::name::Machine;
 use crate::protocol::tasks::merge::Names;
@@ -15,6 +15,9 @@ use crate::protocol::tasks::{Base, Owner, Place, Seen};
 
 /// A file has to be gone for so long before its task is deleted: clients that delete a team delete its files one by one.
 pub(super) const GONE_FOR: Duration = Duration::from_secs(2);
+
+/// So many files that are gone at once, and more than are left, are nobody's wish.
+const EMPTIED: usize = 3;
 
 /// What is remembered across restarts. Its loss costs time; files are read as they are then.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +41,12 @@ pub(super) struct TeamMemory {
     /// Tasks that get another number, and which.
     #[serde(default)]
     pub(super) moves: BTreeMap<TaskId, TaskId>,
+    /// Numbers of tasks that had another one among all machines, and are not in the bucket yet.
+    #[serde(default)]
+    pub(super) moved: BTreeSet<TaskId>,
+    /// The highest number that this machine saw given.
+    #[serde(default)]
+    pub(super) last: Option<TaskId>,
 }
 
 /// Why something is not done now.
@@ -63,7 +72,18 @@ pub struct Mirror<E, F> {
     saved: Memory,
     /// Since when files are gone, by the clock here.
     pub(super) gone: HashMap<(String, TaskId), Stamp>,
+    /// Teams whose files were here at the last look: what goes from now on is seen to go.
+    watched: BTreeSet<String>,
+    /// Files to be written once it is saved what they are to become; none while one is written at a time.
+    pub(super) writes: Option<Vec<Write>>,
+    /// New tasks whose numbers may still change: what links to them is told to nobody yet.
+    pub(super) unsettled: BTreeSet<TaskId>,
+    /// Entries in which another machine took a claim of this one, and which were set back.
+    pub(super) overruled: Vec<String>,
 }
+
+/// A file to be written: its number, what it was, and what it becomes.
+pub(super) type Write = (TaskId, Option<String>, Option<String>);
 
 /// The names of owners in one team.
 pub(super) struct TeamNames<'a, F> {
@@ -85,7 +105,25 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     /// A mirror that goes on where it was.
     pub fn new(me: Machine, entries: E, files: F, memory: Memory, longest: Duration) -> Self {
         let saved = memory.clone();
-        Self { me, as_lead: Vec::new(), longest, entries, files, memory, saved, gone: HashMap::new() }
+        Self {
+            me,
+            as_lead: Vec::new(),
+            longest,
+            entries,
+            files,
+            memory,
+            saved,
+            gone: HashMap::new(),
+            watched: BTreeSet::new(),
+            writes: None,
+            unsettled: BTreeSet::new(),
+            overruled: Vec::new(),
+        }
+    }
+
+    /// The tasks that another machine took from a member of this one without being allowed to, since this was last asked.
+    pub fn take_overruled(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.overruled)
     }
 
     /// The machines whose leads may lead here.
@@ -120,16 +158,50 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             self.mark_new();
             return Err(away.into());
         }
-        for team in self.files.teams() {
+        let teams = self.files.teams();
+        self.watched.retain(|team| teams.contains(team));
+        for team in teams {
             worst = worst.and(self.sync_team(&team));
         }
         worst.and(self.save())
     }
 
     fn sync_team(&mut self, team: &str) -> Result<(), MirrorError> {
+        self.number_new(team)?;
+        self.writes = Some(Vec::new());
+        let settled = self.settle_all(team);
+        let written = self.write_all(team);
+        settled.and(written)
+    }
+
+    /// Writes the files of a team that are not what they are to become. What they become is saved before: should the process die in
+    /// between, neither the old text nor the new one is somebody's request.
+    fn write_all(&mut self, team: &str) -> Result<(), MirrorError> {
+        let writes = self.writes.take().unwrap_or_default();
+        if writes.is_empty() {
+            return Ok(());
+        }
+        self.save()?;
+        let mut worst = Ok(());
+        for (id, before, text) in writes {
+            let done = self.files.replace(team, id, before.as_deref(), text.as_deref());
+            if let Some(base) = self.team(team).tasks.get_mut(&id) {
+                base.before = None;
+                if !matches!(done, Ok(true)) {
+                    // Somebody wrote it meanwhile: the next look sees what.
+                    base.mirrored = before;
+                }
+            }
+            worst = worst.and(done.map(drop));
+        }
+        Ok(worst?)
+    }
+
+    fn settle_all(&mut self, team: &str) -> Result<(), MirrorError> {
         let mut entries: BTreeMap<TaskId, _> = self.entries.list(team)?.into_iter().collect();
         self.drop_copies(&mut entries)?;
         let texts = self.texts(team)?;
+        self.keep_emptied(team, &entries, &texts);
         let known = self.memory.teams.get(team).map(|known| known.tasks.keys().copied().collect::<Vec<_>>());
         let ids: BTreeSet<TaskId> =
             entries.keys().chain(texts.keys()).chain(known.iter().flatten()).copied().collect();
@@ -146,15 +218,48 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         worst
     }
 
-    /// The files of a team. If their folder is gone, nobody deleted a task: they are written again.
+    /// The files of a team. Only a file that is seen to go deletes its task: one that is not there at the first look at a team,
+    /// or whose folder is gone, is written again.
     pub(super) fn texts(&mut self, team: &str) -> Result<Texts, MirrorError> {
-        if let Some(texts) = self.files.texts(team)? {
-            return Ok(texts);
+        let Some(texts) = self.files.texts(team)? else {
+            // What is written from now on is seen to go again.
+            self.watched.insert(team.to_owned());
+            for base in self.team(team).tasks.values_mut() {
+                base.mirrored = None;
+            }
+            return Ok(Texts::new());
+        };
+        if self.watched.insert(team.to_owned()) {
+            for (id, base) in &mut self.team(team).tasks {
+                let before = base.before.take();
+                match (texts.get(id), before) {
+                    (None, _) => base.mirrored = None,
+                    // The process died before it was written, and somebody may have made another file there.
+                    (Some(text), Some(before)) if *text != base.mirrored => base.mirrored = before.text,
+                    (Some(_), _) => {}
+                }
+            }
         }
-        for base in self.team(team).tasks.values_mut() {
-            base.mirrored = None;
+        Ok(texts)
+    }
+
+    /// Most files of open tasks are gone at once: somebody emptied the folder, and nobody means every one of them.
+    fn keep_emptied(&mut self, team: &str, entries: &BTreeMap<TaskId, Entry>, texts: &Texts) {
+        let is_open = |id: &TaskId| {
+            let value = entries.get(id).and_then(|entry| entry.value.as_ref());
+            value.is_some_and(|value| value.text.is_some() && !value.is_completed())
+        };
+        let known = self.team(team).tasks.iter().filter(|(_, base)| base.mirrored.is_some());
+        let open: Vec<TaskId> = known.map(|(id, _)| *id).filter(is_open).collect();
+        let (here, gone): (Vec<TaskId>, Vec<TaskId>) =
+            open.into_iter().partition(|id| texts.contains_key(id));
+        if gone.len() >= EMPTIED && gone.len() > here.len() {
+            for id in gone {
+                if let Some(base) = self.team(team).tasks.get_mut(&id) {
+                    base.mirrored = None;
+                }
+            }
         }
-        Ok(Texts::new())
     }
 
     /// Finds out which bucket it is. If it is a new one, what is remembered is of one that was lost.
@@ -189,6 +294,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     pub(super) fn remember(&mut self, team: &str, id: TaskId, base: Base) {
         let team = self.team(team);
         team.reserved.remove(&id);
+        team.moved.remove(&id);
+        team.last = team.last.max(Some(id));
         team.tasks.insert(id, base);
     }
 

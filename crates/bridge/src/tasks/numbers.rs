@@ -7,7 +7,7 @@ use atm_wire::task::{Change, MADE_ON, SHARED_ID, Task, TaskId, edit, relink, ren
 use super::entries::{Away, Entries, Entry, LastNumber};
 use super::files::{TaskFiles, Texts};
 use super::mirror::{Mirror, MirrorError};
-use super::settle::unreadable;
+use super::settle::{is_same_task, unreadable};
 use crate::nats::Set;
 use crate::protocol::tasks::{Base, SharedTask};
 
@@ -15,6 +15,8 @@ use crate::protocol::tasks::{Base, SharedTask};
 const ATTEMPTS: usize = 16;
 /// How many numbers are left out in a bucket that was made anew.
 const GAP: usize = 100;
+/// How often the numbers of new tasks are looked at again: a task is marked first, and moved then.
+const ROUNDS: usize = 3;
 
 impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     /// Reserves the number after every one that any machine has given.
@@ -32,16 +34,25 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     /// The highest number that is known here.
     fn highest(&mut self, team: &str) -> Result<TaskId, MirrorError> {
         let file = self.texts(team)?.keys().next_back().copied();
-        let known = self.team(team).tasks.keys().next_back().copied();
-        let entry = self.entries.list(team)?.into_iter().map(|(id, _)| id).max();
-        Ok(file.max(known).max(entry).unwrap_or(TaskId::NONE))
+        Ok(file.unwrap_or(TaskId::NONE).max(self.highest_given(team)?))
     }
 
-    /// The last number that was given. In a bucket that was made anew it begins so far above all that this machine knows that
-    /// no other machine has a task by that number.
+    /// The highest number that a machine gave to a task, as far as it is known here.
+    fn highest_given(&mut self, team: &str) -> Result<TaskId, MirrorError> {
+        let last = self.team(team).last;
+        let known = self.team(team).tasks.keys().next_back().copied();
+        // Anybody may put something that nobody can read under any number.
+        let entries = self.entries.list(team)?.into_iter().filter(|(_, entry)| entry.value.is_some());
+        Ok(entries.map(|(id, _)| id).max().max(known).max(last).unwrap_or(TaskId::NONE))
+    }
+
+    /// The last number that was given. In a bucket that was made anew or set back it begins so far above all that this machine
+    /// knows that no other machine has a task by that number.
     fn last_number(&mut self, team: &str) -> Result<LastNumber, MirrorError> {
         let known = self.entries.last_number(team)?;
-        if known.revision > 0 || !self.memory.is_renewed {
+        let is_set_back = known.last < self.highest_given(team)?;
+        let is_new = known.revision == 0 && self.memory.is_renewed;
+        if !is_set_back && !is_new {
             return Ok(known);
         }
         let mut last = self.highest(team)?;
@@ -68,10 +79,84 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     fn reserved(&mut self, team: &str, id: TaskId) -> Result<TaskId, MirrorError> {
-        self.team(team).reserved.insert(id);
+        let known = self.team(team);
+        known.reserved.insert(id);
+        known.last = known.last.max(Some(id));
         self.save()?;
         self.files.reserve(team, id)?;
         Ok(id)
+    }
+
+    /// Sees to the numbers of all new tasks of this machine, before any of them is told to others: links follow a task that
+    /// gets another number, and nobody else has seen them by then.
+    pub(super) fn number_new(&mut self, team: &str) -> Result<(), MirrorError> {
+        for _ in 0..ROUNDS {
+            self.unsettled.clear();
+            let texts = self.texts(team)?;
+            let new: Vec<(TaskId, String)> = texts
+                .iter()
+                .filter_map(|(id, text)| Some((*id, text.clone()?)))
+                .filter(|(id, text)| self.is_new(team, *id, text, &texts))
+                .collect();
+            let mut moves = Vec::new();
+            for (id, text) in new {
+                if !self.keeps_number(team, id, &text)? {
+                    moves.push((id, text));
+                }
+            }
+            self.unsettled = moves.iter().map(|(id, _)| *id).collect();
+            if moves.is_empty() {
+                return Ok(());
+            }
+            for (id, text) in moves {
+                let instead = match self.entries.get(team, id)? {
+                    Some(Entry { value: Some(value), .. }) => {
+                        value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?
+                    }
+                    _ => None,
+                };
+                self.give_another_number(team, id, &text, instead.as_deref())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file is a task of which nobody has heard under its number.
+    fn is_new(&self, team: &str, id: TaskId, text: &str, texts: &Texts) -> bool {
+        let is_known = self
+            .base(team, id)
+            .is_some_and(|base| base.mirrored.is_some() || is_same_task(text, &base.value));
+        let is_reserved = self.memory.teams.get(team).is_some_and(|known| known.reserved.contains(&id));
+        !is_known && !is_reserved && self.moved_from(team, id, texts).is_none()
+    }
+
+    /// Whether a new task has its number among all machines, or gets it.
+    fn keeps_number(&mut self, team: &str, id: TaskId, text: &str) -> Result<bool, MirrorError> {
+        match self.entries.get(team, id)? {
+            Some(Entry { value: Some(value), .. }) => Ok(is_same_task(text, &value)),
+            Some(_) => Ok(true),
+            None => {
+                let Ok(task) = Task::parse(text) else { return Ok(true) };
+                Ok(self.was_shared(team, id, &task)? || self.reserve_this(team, id)?)
+            }
+        }
+    }
+
+    /// Whether a task was in a bucket before that was lost: its own mark tells, unless the number was just given to it, or
+    /// the file is a copy of another task's.
+    fn was_shared(&mut self, team: &str, id: TaskId, task: &Task) -> Result<bool, MirrorError> {
+        let is_marked = task.shared_id().is_some() && task.made_on().is_none();
+        Ok(is_marked && !self.team(team).reserved.contains(&id) && !self.is_copy(team, id, task)?)
+    }
+
+    /// Whether a file is a copy of the file of another task that all machines have.
+    fn is_copy(&mut self, team: &str, id: TaskId, task: &Task) -> Result<bool, MirrorError> {
+        let Some(shared_id) = task.shared_id().filter(|_| !self.team(team).moved.contains(&id)) else {
+            return Ok(false);
+        };
+        let is_it = |value: &SharedTask| value.shared_id == shared_id && value.text.is_some() && !value.moved;
+        let entries = self.entries.list(team)?;
+        Ok(entries.iter().any(|(other, entry)| *other != id && entry.value.as_ref().is_some_and(is_it)))
     }
 
     /// Puts a task that no other machine has into the bucket. The mark of this machine goes first: who claims it from then
@@ -87,15 +172,14 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             return Ok(None);
         }
         let task = Task::parse(text).map_err(unreadable)?;
-        // Whether it was in a bucket before that was lost is told by its own mark, unless the number was just given to it.
-        let is_old = task.shared_id().is_some() && task.made_on().is_none();
-        let was_shared = is_old && !self.team(team).reserved.contains(&id);
+        let was_shared = self.was_shared(team, id, &task)?;
+        let is_copy = self.is_copy(team, id, &task)?;
         let is_ours = self.team(team).reserved.contains(&id) || self.reserve_this(team, id)?;
         if !is_ours && !was_shared {
             self.give_another_number(team, id, text, None)?;
             return Ok(None);
         }
-        let shared_id = task.shared_id().unwrap_or_else(|| self.files.fresh_id());
+        let shared_id = task.shared_id().filter(|_| !is_copy).unwrap_or_else(|| self.files.fresh_id());
         let marks = [Change::forget(MADE_ON), Change::note(SHARED_ID, &shared_id)];
         let marked = edit(text, &marks).map_err(unreadable)?;
         if marked != text && !self.files.replace(team, id, Some(text), Some(&marked))? {
@@ -105,8 +189,11 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             team: team.to_owned(),
             id,
             shared_id,
+            version: 1,
+            moved: self.team(team).moved.contains(&id),
             text: None,
             owner: None,
+            since: 0,
             until: None,
             leads: Vec::new(),
             grants_from: None,
@@ -120,7 +207,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         }
         let (entry, base) = match self.entries.set(&value, 0)? {
             Set::Done(revision) => {
-                let base = Base { revision, value: value.clone(), mirrored: Some(marked.clone()), was: None };
+                let mirrored = Some(marked.clone());
+                let base = Base { revision, value: value.clone(), mirrored, before: None, was: None };
                 (Some(Entry { revision, from: self.me.clone(), value: Some(value) }), Some(base))
             }
             Set::Lost => (self.entries.get(team, id)?, None),
@@ -140,8 +228,9 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         instead: Option<&str>,
     ) -> Result<bool, MirrorError> {
         let task = Task::parse(text).map_err(unreadable)?;
-        // A copy is told from other tasks by this, also if the process dies in between.
-        let Some(shared_id) = task.shared_id() else {
+        let is_copy = self.is_copy(team, id, &task)?;
+        // Its place is known by this, also if the process dies in between.
+        let Some(shared_id) = task.shared_id().filter(|_| !is_copy) else {
             let marks =
                 [Change::note(SHARED_ID, &self.files.fresh_id()), Change::note(MADE_ON, self.me.as_str())];
             let marked = edit(text, &marks).map_err(unreadable)?;
@@ -167,6 +256,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if was_shared {
             // It is not new: what was claimed of it may still hold.
             self.team(team).reserved.remove(&to);
+            self.team(team).moved.insert(to);
+            self.save()?;
         }
         // Nobody claims the copy before the task under the old number is gone: it has no mark of this machine.
         let moved = edit(&renumber(text, to).map_err(unreadable)?, &[Change::forget(MADE_ON)]);
@@ -224,10 +315,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let mut kept: BTreeMap<String, TaskId> = BTreeMap::new();
         for (id, entry) in entries {
             let Some(value) = entry.value.as_mut().filter(|value| value.text.is_some()) else { continue };
-            if *kept.entry(value.shared_id.clone()).or_insert(*id) == *id {
+            if *kept.entry(value.shared_id.clone()).or_insert(*id) == *id || !value.moved {
                 continue;
             }
-            let gone = SharedTask { text: None, owner: None, until: None, ..value.clone() };
+            let gone = value.gone().renewed();
             if let Set::Done(revision) = self.entries.set(&gone, entry.revision)? {
                 entry.revision = revision;
                 *value = gone;

@@ -1,4 +1,4 @@
-//! What processes of this machine ask: claims and numbers.
+//! What processes of this machine ask: claims, changes of who has a task and how far it is, and numbers.
 
 use std::time::Duration;
 
@@ -6,20 +6,30 @@ use atm_office::tasks::shared::Answer;
 use atm_wire::MemberName;
 use atm_wire::task::TaskId;
 
-use super::entries::{Entries, Entry};
+use super::entries::{Away, Entries, Entry};
 use super::files::TaskFiles;
-use super::mirror::{Mirror, MirrorError};
-use super::settle::unreadable;
+use super::mirror::{Mirror, MirrorError, TeamNames};
+use super::settle::{is_same_task, unreadable};
 use crate::nats::Set;
+use crate::protocol::tasks::change::{Wanted, change};
 use crate::protocol::tasks::claim::{Claim, Verdict, claim};
-use crate::protocol::tasks::{Base, Seen};
+use crate::protocol::tasks::{Base, Seen, SharedTask};
 
-/// How often a claim is tried while others change the same task.
+/// How often something is tried while others change the same task.
 const ATTEMPTS: usize = 8;
 
+/// Where one attempt ended.
+enum Attempt {
+    /// With this answer.
+    Answered(Answer),
+    /// Somebody else changed the entry meanwhile.
+    Lost,
+    /// The bucket did not say whether it took it.
+    Unheard(Away),
+}
+
 impl<E: Entries, F: TaskFiles> Mirror<E, F> {
-    /// Claims a task for a member of this machine. If the answer is not `Granted`, it may still be claimed where the bucket
-    /// did not answer; then asking again grants it.
+    /// Claims a task for a member of this machine. After `Unsure` the bucket may have it; then asking again grants it.
     pub fn claim(
         &mut self,
         team: &str,
@@ -28,54 +38,136 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         lease: Duration,
         renews: bool,
     ) -> Result<Answer, MirrorError> {
+        let at = self.files.now();
+        let wanted = Claim { who: who.as_str(), lease, renews, at };
+        self.decide(team, id, &Answer::Granted, |entry, text, _, seen| claim(entry, text, &wanted, seen))
+    }
+
+    /// Changes who has a task and how far it is, with what else changes, or deletes it. After `Unsure` the bucket may have
+    /// it; then asking again says so.
+    pub fn change(&mut self, team: &str, id: TaskId, wanted: &Wanted<'_>) -> Result<Answer, MirrorError> {
+        self.decide(team, id, &Answer::Done, |entry, text, names, seen| {
+            change(entry, text, wanted, names, seen)
+        })
+    }
+
+    /// Brings what `verdict` says of a task into the bucket and the file here; then it is `done`.
+    fn decide(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        done: &Answer,
+        verdict: impl Fn(&SharedTask, Option<&str>, &TeamNames<'_, F>, &Seen<'_>) -> Verdict,
+    ) -> Result<Answer, MirrorError> {
         self.begin()?;
+        let mut unheard: Option<Away> = None;
         for _ in 0..ATTEMPTS {
-            let entry = self.entries.get(team, id)?;
-            let texts = self.texts(team)?;
-            // What was changed here before counts, and a task that nobody else has is told to all first.
-            self.settle(team, id, entry, &texts)?;
-            let Some(entry) = self.entries.get(team, id)? else { return Ok(Answer::NoTask) };
-            let Some(value) = entry.value else {
-                let why = format!("{}, who put it there last, is not trusted here", entry.from);
-                return Ok(Answer::Away { why });
-            };
-            let text = value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
-            let wanted = Claim { who: who.as_str(), lease, renews, at: self.files.now() };
-            let now = self.entries.now()?;
-            let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest: self.longest };
-            let granted = match claim(&value, text.as_deref(), &wanted, &seen) {
-                Verdict::Grant(granted) => granted,
-                Verdict::Held(owner, until) => {
-                    return Ok(Answer::Held { owner: self.files.called(team, &owner), until });
+            match (self.attempt(team, id, done, &verdict), &unheard) {
+                (Ok(Attempt::Answered(answer)), _) => return Ok(answer),
+                (Ok(Attempt::Lost), _) => {}
+                (Ok(Attempt::Unheard(away)), None) => unheard = Some(away),
+                (Ok(Attempt::Unheard(_)) | Err(_), Some(away)) => {
+                    return Ok(Answer::Unsure { why: away.to_string() });
                 }
-                Verdict::NotHeld => return Ok(Answer::NotHeld),
-                Verdict::Completed => return Ok(Answer::Completed),
-                Verdict::Gone => return Ok(Answer::NoTask),
-                Verdict::NotYet(until) => return Ok(Answer::NotYet { until }),
-                Verdict::Unreadable => {
-                    return Ok(Answer::Away { why: "the task cannot be changed".to_owned() });
-                }
-            };
-            if let Set::Done(revision) = self.entries.set(&granted, entry.revision)? {
-                let before = self.base(team, id).cloned();
-                let mirrored = before.and_then(|base| base.mirrored);
-                let base = Base { revision, value: *granted, mirrored, was: None };
-                self.remember(team, id, base.clone());
-                self.save()?;
-                let entry = Entry { revision, from: self.me.clone(), value: Some(base.value) };
-                for _ in 0..ATTEMPTS {
-                    let texts = self.texts(team)?;
-                    self.settle(team, id, Some(entry.clone()), &texts)?;
-                    // Somebody may have written the file in between.
-                    if self.base(team, id).is_some_and(|base| base.mirrored == base.value.text) {
-                        break;
-                    }
-                }
-                self.save()?;
-                return Ok(Answer::Granted);
+                (Err(error), None) => return Err(error),
             }
         }
         Ok(Answer::Away { why: "others change the same task".to_owned() })
+    }
+
+    fn attempt(
+        &mut self,
+        team: &str,
+        id: TaskId,
+        done: &Answer,
+        verdict: impl Fn(&SharedTask, Option<&str>, &TeamNames<'_, F>, &Seen<'_>) -> Verdict,
+    ) -> Result<Attempt, MirrorError> {
+        self.number_new(team)?;
+        let entry = self.entries.get(team, id)?;
+        let texts = self.texts(team)?;
+        // What was changed here before counts, and a task that nobody else has is told to all first.
+        self.settle(team, id, entry, &texts)?;
+        let here = self.texts(team)?.remove(&id).flatten();
+        let Some(entry) = self.entries.get(team, id)? else {
+            // A file that is there is just being told to all.
+            return Ok(if here.is_some() { Attempt::Lost } else { Attempt::Answered(Answer::NoTask) });
+        };
+        let Some(value) = entry.value.clone() else {
+            let why = format!("{}, who put it there last, is not trusted here", entry.from);
+            return Ok(Attempt::Answered(Answer::Away { why }));
+        };
+        if value.text.is_some() && here.is_some_and(|text| !is_same_task(&text, &value)) {
+            // The file is another task, which is just getting another number: nobody asked for this one.
+            return Ok(Attempt::Lost);
+        }
+        let text = value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
+        let now = self.entries.now()?;
+        let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest: self.longest };
+        let names = TeamNames { files: &self.files, team };
+        Ok(match verdict(&value, text.as_deref(), &names, &seen) {
+            Verdict::Grant(granted) => {
+                let granted = granted.renewed();
+                match self.entries.set(&granted, entry.revision) {
+                    Ok(Set::Done(revision)) => {
+                        Attempt::Answered(self.granted(team, id, granted, revision, done))
+                    }
+                    Ok(Set::Lost) => Attempt::Lost,
+                    Err(away) => Attempt::Unheard(away),
+                }
+            }
+            Verdict::Done => Attempt::Answered(self.shown(team, id, &entry, done)),
+            Verdict::Stale => Attempt::Answered(self.shown(team, id, &entry, &Answer::Stale)),
+            Verdict::Held(owner, until) => {
+                Attempt::Answered(Answer::Held { owner: self.files.called(team, &owner), until })
+            }
+            Verdict::NotHeld => Attempt::Answered(Answer::NotHeld),
+            Verdict::Completed => Attempt::Answered(Answer::Completed),
+            Verdict::Gone => Attempt::Answered(Answer::NoTask),
+            Verdict::NotYet(until) => Attempt::Answered(Answer::NotYet { until }),
+            Verdict::Unreadable => {
+                Attempt::Answered(Answer::Away { why: "the task cannot be changed".to_owned() })
+            }
+        })
+    }
+
+    /// Remembers what the bucket took, before anybody hears of it, and shows it in the file.
+    fn granted(&mut self, team: &str, id: TaskId, value: SharedTask, revision: u64, done: &Answer) -> Answer {
+        let mirrored = self.base(team, id).and_then(|base| base.mirrored.clone());
+        self.remember(team, id, Base { revision, value: value.clone(), mirrored, before: None, was: None });
+        if let Err(error) = self.save() {
+            return Answer::Unsure { why: format!("what was done could not be saved here ({error})") };
+        }
+        let entry = Entry { revision, from: self.me.clone(), value: Some(value) };
+        self.shown(team, id, &entry, done)
+    }
+
+    /// That answer, if the file here shows the entry.
+    fn shown(&mut self, team: &str, id: TaskId, entry: &Entry, answer: &Answer) -> Answer {
+        match self.show(team, id, entry) {
+            Ok(true) => answer.clone(),
+            Ok(false) => Answer::Unsure { why: "somebody writes the file of the task here".to_owned() },
+            Err(error) => {
+                Answer::Unsure { why: format!("the file of the task here is not written ({error})") }
+            }
+        }
+    }
+
+    fn show(&mut self, team: &str, id: TaskId, entry: &Entry) -> Result<bool, MirrorError> {
+        let is_shown =
+            |base: &Base, called: Option<String>| base.revision >= entry.revision && base.mirrored == called;
+        for _ in 0..ATTEMPTS {
+            let texts = self.texts(team)?;
+            self.settle(team, id, Some(entry.clone()), &texts)?;
+            // Somebody may have written the file in between.
+            let Some(base) = self.base(team, id).cloned() else { continue };
+            let text = base.value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
+            if is_shown(&base, text) {
+                self.save()?;
+                return Ok(true);
+            }
+        }
+        self.save()?;
+        Ok(false)
     }
 
     /// Reserves the number of a new task.

@@ -7,8 +7,10 @@ use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
 use super::mirror::{GONE_FOR, Mirror, MirrorError, TeamNames};
 use crate::nats::Set;
-use crate::protocol::tasks::merge::{Merged, Names, may_delete, merge, without_liberties};
-use crate::protocol::tasks::{Base, Seen, SharedTask};
+use crate::protocol::tasks::merge::{
+    Merged, Names, edits, may_delete, merge, put_again, with_hold_back, without_liberties, words,
+};
+use crate::protocol::tasks::{Base, Before, Seen, SharedTask};
 
 /// How often a task is looked at again that others change at the same time. What is left is for the next look.
 const ROUNDS: usize = 8;
@@ -25,12 +27,21 @@ enum Next {
     Write(Option<String>),
     /// The entry of this version becomes this.
     Put(SharedTask, u64),
-    /// The same, and with it the file's text is no request any more; whether a part of it is refused.
-    Answer(SharedTask, u64, bool),
+    /// The same, and with it the file's text is no request any more; what of it is set back.
+    Answer(SharedTask, u64, Refused),
     /// The file is a task that no other machine has.
     Publish(String),
     /// The file is another task than the entry's.
     Move(String),
+}
+
+/// What of a change here is set back.
+#[derive(Debug, Clone, Default)]
+struct Refused {
+    /// Who has the task, or how far it is.
+    hold: bool,
+    /// What else, in words.
+    words: String,
 }
 
 impl<E: Entries, F: TaskFiles> Mirror<E, F> {
@@ -58,6 +69,13 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 }
                 Next::Remember(base) => self.remember(team, id, base),
                 Next::Write(text) => {
+                    if let Some(writes) = &mut self.writes {
+                        writes.push((id, local.clone(), text.clone()));
+                        if let Some(base) = self.team(team).tasks.get_mut(&id) {
+                            (base.mirrored, base.before) = (text, Some(Before { text: local }));
+                        }
+                        return Ok(());
+                    }
                     if !self.files.replace(team, id, local.as_deref(), text.as_deref())? {
                         // Somebody wrote it meanwhile: the next look sees what.
                         return Ok(());
@@ -107,7 +125,8 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         local: Option<&str>,
         next: Next,
     ) -> Result<Option<Entry>, MirrorError> {
-        let is_refused = matches!(next, Next::Answer(.., true));
+        let refused =
+            if let Next::Answer(.., refused) = &next { refused.clone() } else { Refused::default() };
         let (value, revision, mirrored) = match next {
             Next::Put(value, revision) => {
                 (value, revision, self.base(team, id).and_then(|base| base.mirrored.clone()))
@@ -116,10 +135,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             _ => return Ok(None),
         };
         let Set::Done(revision) = self.entries.set(&value, revision)? else { return Ok(None) };
-        if let (true, Some(local)) = (is_refused, local) {
-            self.tell_loser(team, id, local, &value);
+        if let Some(local) = local {
+            self.tell_loser(team, id, local, &value, &refused);
         }
-        self.remember(team, id, Base { revision, value: value.clone(), mirrored, was: None });
+        self.remember(team, id, Base { revision, value: value.clone(), mirrored, before: None, was: None });
         Ok(Some(Entry { revision, from: self.me.clone(), value: Some(value) }))
     }
 
@@ -134,32 +153,33 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let shared_id = entry.and_then(|entry| entry.value.as_ref()).map(|value| &value.shared_id);
         let is_about = |base: &Base| shared_id.is_none_or(|shared_id| *shared_id == base.value.shared_id);
         let base = self.base(team, id).filter(|base| is_about(base)).cloned();
+        let version = entry.and_then(|entry| entry.value.as_ref()).map(|value| value.version);
+        let is_behind = |base: &Base| version.is_some_and(|version| version < base.value.version);
         let is_old = |base: &Base| entry.is_none_or(|entry| entry.revision < base.revision);
-        if base.as_ref().is_some_and(is_old) && !is_fresh {
+        if base.as_ref().is_some_and(|base| is_old(base) || is_behind(base)) && !is_fresh {
             return Ok(Next::Refresh);
+        }
+        if let Some(local) = local.filter(|_| !self.unsettled.is_empty())
+            && base.as_ref().is_none_or(|base| base.mirrored.as_deref() != Some(local))
+            && links(local).any(|other| self.unsettled.contains(&other))
+        {
+            // It links to a task whose number may change.
+            return Ok(Next::Rest);
         }
         let longest = self.longest;
         let had_file = base.as_ref().is_some_and(|base| base.mirrored.is_some());
         let is_gone = self.is_gone(team, id, local.is_none() && had_file);
-        // From here on nothing is changed.
         let now = self.entries.now()?;
-        let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest };
-        let names = TeamNames { files: &self.files, team };
         let again_from = Some(now.saturating_add(longest));
         let Some(entry) = entry else {
-            return Ok(match (base, local) {
-                (Some(base), _) => {
+            return Ok(match base {
+                // The bucket is another one, or was set back to before the task was made. If another machine knows more of it,
+                // its version wins.
+                Some(base) => {
                     let value = SharedTask { again: base.was, grants_from: again_from, ..base.value };
                     Next::Put(value, 0)
                 }
-                (None, Some(_)) if self.moved_from(team, id, texts).is_some() => {
-                    // The task is told to all under its old number after all, or its file there is not gone yet.
-                    let from = self.moved_from(team, id, texts);
-                    let is_known = from.is_some_and(|from| self.base(team, from).is_some());
-                    if is_known { Next::Write(None) } else { Next::Rest }
-                }
-                (None, Some(text)) => Next::Publish(text.to_owned()),
-                (None, None) => Next::Rest,
+                None => self.next_of_new(team, id, local, texts),
             });
         };
         let Some(value) = &entry.value else { return Ok(Next::Rest) };
@@ -167,27 +187,16 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             // What is taken for the bucket here is lost, and this is of a new one.
             return Err(Away("the bucket of tasks was made anew".to_owned()).into());
         }
-        if let Some(base) = base.as_ref().filter(|base| is_old(base)) {
-            // The bucket was set back to an earlier state.
-            let value = SharedTask { again: None, grants_from: again_from, ..base.value.clone() };
+        if let Some(value) = self.correction((team, id), entry, value, (base.as_ref(), local), now) {
             return Ok(Next::Put(value, entry.revision));
         }
-        if let Some(base) = &base
-            && is_newer(base, value)
-        {
-            let (again, grants_from) = (base.was.clone(), value.grants_from);
-            return Ok(Next::Put(SharedTask { grants_from, again, ..base.value.clone() }, entry.revision));
-        }
-        let is_news = base.as_ref().is_none_or(|base| base.revision != entry.revision);
-        if is_news
-            && let Some(value) = without_liberties(&entry.from, base.as_ref(), local, value, &names, &seen)
-        {
-            return Ok(Next::Put(value, entry.revision));
-        }
+        let is_news = is_news(base.as_ref(), entry, value);
+        let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest };
+        let names = TeamNames { files: &self.files, team };
         let wanted = value.text_here(|owner| names.called(owner)).map_err(unreadable)?;
         let remember = |mirrored: Option<String>| {
             let value = value.clone();
-            Next::Remember(Base { revision: entry.revision, value, mirrored, was: None })
+            Next::Remember(Base { revision: entry.revision, value, mirrored, before: None, was: None })
         };
         let Some(base) = base else {
             return Ok(match local {
@@ -209,34 +218,79 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             // Made under a number whose task has no file here: it was deleted, or is not written yet.
             (None, Some(text)) if !is_same_task(text, value) => Next::Move(text.to_owned()),
             (None, Some(text)) => remember(Some(text.to_owned())),
-            (Some(_), Some(text)) if wanted.is_none() => remember(Some(text.to_owned())),
+            (Some(mirrored), Some(text)) if wanted.is_none() => {
+                let (next, words) = (remember(Some(text.to_owned())), words(&edits(mirrored, text)));
+                self.tell_loser(team, id, text, value, &Refused { hold: false, words });
+                next
+            }
             (Some(mirrored), Some(text)) => {
                 let merged = merge((&base.value, mirrored, text), value, &names, &seen);
-                let Merged { value: merged, is_refused } = merged.map_err(unreadable)?;
+                let Merged { value: merged, is_refused, lost } = merged.map_err(unreadable)?;
+                let refused = Refused { hold: is_refused, words: words(&lost) };
                 if merged != *value {
-                    return Ok(Next::Answer(merged, entry.revision, is_refused));
+                    return Ok(Next::Answer(merged.renewed(), entry.revision, refused));
                 }
                 let next = remember(Some(text.to_owned()));
-                if is_refused {
-                    self.tell_loser(team, id, text, value);
-                }
+                self.tell_loser(team, id, text, value, &refused);
                 next
             }
             (Some(_), None) if wanted.is_none() => remember(None),
             (Some(_), None) if !is_gone => Next::Rest,
             (Some(_), None) if may_delete(&base.value, value, &seen) => {
-                let gone = SharedTask { text: None, owner: None, until: None, ..value.clone() };
-                Next::Answer(SharedTask { leads: Vec::new(), again: None, ..gone }, entry.revision, false)
+                Next::Answer(value.gone().renewed(), entry.revision, Refused::default())
             }
             (Some(mirrored), None) => {
                 let next = remember(None);
-                self.tell_loser(team, id, mirrored, value);
+                self.tell_loser(team, id, mirrored, value, &Refused { hold: true, words: String::new() });
                 next
             }
             // Both none: the first arm.
             (None, None) => Next::Rest,
         };
         Ok(next)
+    }
+
+    /// What is done next about a file that neither the bucket nor this machine's memory knows.
+    fn next_of_new(&self, team: &str, id: TaskId, local: Option<&str>, texts: &Texts) -> Next {
+        match (local, self.moved_from(team, id, texts)) {
+            (Some(text), None) => Next::Publish(text.to_owned()),
+            // The task is told to all under its old number after all, or its file there is not gone yet.
+            (Some(_), Some(from)) if self.base(team, from).is_some() => Next::Write(None),
+            _ => Next::Rest,
+        }
+    }
+
+    /// What is put in the place of an entry, if this machine may not leave it as it is: it is older than what is remembered, takes a
+    /// claim of a member here, or gives it a task.
+    fn correction(
+        &mut self,
+        (team, id): (&str, TaskId),
+        entry: &Entry,
+        value: &SharedTask,
+        (base, local): (Option<&Base>, Option<&str>),
+        now: atm_wire::Stamp,
+    ) -> Option<SharedTask> {
+        let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest: self.longest };
+        let names = TeamNames { files: &self.files, team };
+        if let Some(base) = base.filter(|base| value.version < base.value.version) {
+            // Of a new bucket: what another machine put again, which knew less. Else the bucket was set back to an earlier
+            // state, or somebody put an old entry there.
+            let is_new = base.was.is_some();
+            if !(is_new && value.is_completed()) {
+                let again_from = Some(now.saturating_add(self.longest));
+                let grants_from = if is_new { value.grants_from } else { again_from };
+                let (again, known) = (base.was.clone(), put_again(&base.value, value, &seen));
+                return Some(SharedTask { grants_from, again, ..known });
+            }
+        }
+        if !is_news(base, entry, value) {
+            return None;
+        }
+        if let Some(back) = base.and_then(|base| with_hold_back(&entry.from, base, value, &seen)) {
+            self.overruled.push(format!("task {id} of {team} by {}", entry.from));
+            return Some(back);
+        }
+        without_liberties(&entry.from, base, local, value, &names, &seen).map(SharedTask::renewed)
     }
 
     /// Whether a file has been gone for so long that somebody means it.
@@ -251,7 +305,19 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         now.since(since) >= GONE_FOR
     }
 
-    fn tell_loser(&mut self, team: &str, id: TaskId, text: &str, value: &SharedTask) {
+    fn tell_loser(&mut self, team: &str, id: TaskId, text: &str, value: &SharedTask, refused: &Refused) {
+        if !refused.words.is_empty() {
+            let owner = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
+            let what = if value.text.is_some() { "changed the same part of" } else { "deleted" };
+            let said = format!(
+                "Another machine {what} task {id} before: what was written here is not in it. It was:\n{}",
+                refused.words
+            );
+            self.files.tell(team, owner.as_deref(), &said);
+        }
+        if !refused.hold {
+            return;
+        }
         let wanted = atm_wire::task::Task::parse(text).ok().and_then(|task| task.owner);
         let has = match (&value.owner, value.is_completed()) {
             (_, true) => "is completed".to_owned(),
@@ -266,13 +332,18 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 }
 
-/// Whether what is remembered of a lost bucket is newer than what another machine put again.
-fn is_newer(base: &Base, value: &SharedTask) -> bool {
-    let (Some(was), Some(again)) = (&base.was, &value.again) else { return false };
-    was.bucket == again.bucket && was.revision > again.revision && !value.is_completed()
+/// Whether an entry is not the one that is remembered. In a bucket that was set back, revisions come again.
+fn is_news(base: Option<&Base>, entry: &Entry, value: &SharedTask) -> bool {
+    base.is_none_or(|base| base.revision != entry.revision || base.value != *value)
 }
 
-fn is_same_task(text: &str, value: &SharedTask) -> bool {
+/// The tasks that a file links to.
+fn links(text: &str) -> impl Iterator<Item = TaskId> {
+    let task = atm_wire::task::Task::parse(text).unwrap_or_default();
+    task.blocks.into_iter().chain(task.blocked_by).filter_map(|id| TaskId::parse(&id).ok())
+}
+
+pub(super) fn is_same_task(text: &str, value: &SharedTask) -> bool {
     let id = atm_wire::task::Task::parse(text).ok().and_then(|task| task.shared_id());
     id.as_ref() == Some(&value.shared_id)
 }

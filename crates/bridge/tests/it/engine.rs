@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
-use atm_bridge::envelope::{Body, Envelope, Failure, Header, Receipts};
+use atm_bridge::envelope::{Applied, Body, Envelope, Failure, Header, Receipts};
 use atm_bridge::local::{Letter, Local, Receipt};
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::{Position, StreamView};
@@ -41,6 +41,15 @@ fn laptop(ledger: &Shared) -> Engine<Shared> {
     let me =
         Identity { realm: "home".parse().unwrap(), machine: "laptop".parse().unwrap(), epoch: "e".into() };
     let mut engine = Engine::new(me, ledger.clone(), Memory::default());
+    engine.set_trusted([hub()]);
+    engine.set_stream(Some(stream(0, 0)));
+    engine
+}
+
+/// The same after a restart.
+fn again(ledger: &Shared, before: &Engine<Shared>) -> Engine<Shared> {
+    let memory = serde_json::from_str(&serde_json::to_string(&before.to_remember()).unwrap()).unwrap();
+    let mut engine = Engine::new(before.me().clone(), ledger.clone(), memory);
     engine.set_trusted([hub()]);
     engine.set_stream(Some(stream(0, 0)));
     engine
@@ -158,4 +167,59 @@ fn a_long_log_is_read_without_a_pause_for_each_page() {
         panic!("{posts:?}")
     };
     assert_eq!(batch.receipts[0].id, "mine");
+}
+
+/// The ids of the receipts in a post, if it has some.
+fn receipts_in(posts: &[Post]) -> Vec<&str> {
+    let batches = posts.iter().filter_map(|post| match &post.envelope.body {
+        Body::Receipts(batch) => Some(&batch.receipts),
+        _ => None,
+    });
+    batches.flatten().map(|receipt| receipt.id.as_str()).collect()
+}
+
+/// A bridge that ran with other teams for a while moved its cursor past them.
+#[test]
+fn receipts_of_a_team_that_was_not_shared_for_a_while_are_told_when_it_is_again() {
+    let ledger = ledger();
+    let mut engine = laptop(&ledger);
+    assert!(receipts_in(&publish(&mut engine, at(0), 1)).is_empty());
+    ledger.0.borrow_mut().teams = ["other".to_owned()].into();
+    ledger.0.borrow_mut().tell(&hub(), "read meanwhile");
+    let mut engine = again(&ledger, &engine);
+    assert!(receipts_in(&publish(&mut engine, at(1), 1)).is_empty());
+    ledger.0.borrow_mut().teams = ["alpha".to_owned()].into();
+    let mut engine = again(&ledger, &engine);
+    assert_eq!(receipts_in(&publish(&mut engine, at(2), 1)), ["read meanwhile"]);
+}
+
+#[test]
+fn receipts_that_another_machine_passed_over_are_told_when_it_shares_their_team_again() {
+    let ledger = ledger();
+    ledger.0.borrow_mut().tell(&hub(), "first");
+    let mut engine = laptop(&ledger);
+    let posts = publish(&mut engine, at(0), 1);
+    let Body::Receipts(batch) = &posts[0].envelope.body else { panic!("{posts:?}") };
+    let applied = Applied { upto: batch.upto.clone(), unshared: ["alpha".to_owned()].into() };
+    engine.receive(vec![from_hub("h", 0, Body::Applied(applied))], at(1));
+    ledger.0.borrow_mut().tell(&hub(), "second");
+    engine.wake();
+    assert!(receipts_in(&publish(&mut engine, at(1), 2)).is_empty());
+    engine.heard_teams(&hub(), ["other"].into_iter());
+    assert!(receipts_in(&publish(&mut engine, at(2), 2)).is_empty());
+    engine.heard_teams(&hub(), ["alpha", "other"].into_iter());
+    assert_eq!(receipts_in(&publish(&mut engine, at(3), 2)), ["first", "second"]);
+}
+
+#[test]
+fn receipts_of_a_team_that_is_not_shared_are_answered_as_passed_over() {
+    let ledger = ledger();
+    ledger.0.borrow_mut().teams.clear();
+    ledger.0.borrow_mut().send("first".into(), "bob", &hub(), 0);
+    let mut engine = laptop(&ledger);
+    let receipts = vec![Receipt { id: "first".into(), team: "alpha".into(), record: "seen".into() }];
+    let batch = Body::Receipts(Receipts { upto: "c".into(), receipts });
+    let (_, posts) = engine.receive(vec![from_hub("h", 0, batch)], at(0));
+    let applied = Applied { upto: "c".into(), unshared: ["alpha".to_owned()].into() };
+    assert_eq!(posts[0].envelope.body, Body::Applied(applied));
 }

@@ -2,5 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod engine;
+mod house;
 mod sim;
 mod tasks;

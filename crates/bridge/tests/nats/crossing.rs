@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use atm_bridge::nats::setup::Limits;
+use atm_bridge::nats::{Link, Names, Options, connect};
 use atm_ledger::Stage;
 use atm_support::wait_until;
 
@@ -85,4 +87,47 @@ fn three_machines_are_one_team() {
     for (machine, member) in machines.iter().zip(["ann", "bob", "eve"]) {
         wait_until(&format!("{member} has two letters"), || machine.texts(member).len() == 2);
     }
+}
+
+/// A link of laptop to a server.
+async fn link_to(url: &str) -> Link {
+    let options = Options { servers: vec![url.to_owned()], ..Options::default() };
+    let (up, _) = tokio::sync::mpsc::unbounded_channel();
+    let (realm, machine) = ("home".parse().unwrap(), "laptop".parse().unwrap());
+    let client = connect(&options, &realm, &machine, false, up).await.unwrap();
+    Link::new(client, realm, machine)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// How many bytes the object store has.
+pub(crate) fn object_bytes(url: &str) -> u64 {
+    runtime().block_on(async {
+        let objects = Names::of(&"home".parse().unwrap()).objects;
+        let link = link_to(url).await;
+        let stream = link.context().get_stream(format!("OBJ_{objects}")).await.unwrap();
+        stream.cached_info().state.bytes
+    })
+}
+
+/// Every attempt left an object behind, nothing deleted one, and a store that was full took no large letter of anybody.
+#[test]
+fn many_large_letters_go_through_a_small_object_store_and_leave_nothing_there() {
+    let server = Server::start_with("max_payload: 65536");
+    runtime().block_on(async {
+        let limits = Limits { max_bytes: 1 << 20, ..Limits::default() };
+        link_to(&server.url()).await.init(limits).await.unwrap();
+    });
+    let (laptop, hub) = pair(&server.url(), &server.url());
+    let texts: Vec<String> =
+        (0..12).map(|number| format!("report {number} {}", "and so on ".repeat(20_000))).collect();
+    // All of them together are more than the store takes; what is under way at once is not.
+    for text in &texts {
+        let sent = laptop.send("ann", "bob", text);
+        wait_until("it is confirmed", || laptop.stage(&sent.id) == "written");
+    }
+    assert_eq!(hub.texts("bob"), texts);
+    wait_until("nothing is left in the store", || object_bytes(&server.url()) < 20_000);
 }

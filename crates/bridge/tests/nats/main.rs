@@ -2,18 +2,21 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod access;
+mod answers;
 mod cluster;
 mod commands;
 mod credentials;
 mod crossing;
 mod dead;
 mod guide;
+mod held;
 mod moving;
 mod permissions;
 mod presence;
 mod refused;
 mod schema;
 mod server;
+mod sharing;
 mod surface;
 mod tasks;
 mod troubles;

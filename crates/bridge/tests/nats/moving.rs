@@ -7,7 +7,7 @@ use super::server::Server;
 use super::world::{Machine, introduce, name, pair, team};
 
 /// Ann on laptop, bob on hub, eve on desk; all bridges run, and bob's home is registered.
-fn three(server: &Server) -> [Machine; 3] {
+pub(crate) fn three(server: &Server) -> [Machine; 3] {
     let mut machines = [("laptop", "ann"), ("hub", "bob"), ("desk", "eve")]
         .map(|(machine, member)| Machine::new(machine, &server.url(), &[member]));
     introduce(&machines.iter().collect::<Vec<_>>());
@@ -23,8 +23,14 @@ fn three(server: &Server) -> [Machine; 3] {
     machines
 }
 
-fn take(machine: &Machine, member: &str) -> serde_json::Value {
+pub(crate) fn take(machine: &Machine, member: &str) -> serde_json::Value {
     machine.json(&["take", member, "--team", "demo", "--machine", &machine.name, "--nats", machine.url()])
+}
+
+/// What a machine's bridge remembers across restarts.
+fn memory(machine: &Machine) -> serde_json::Value {
+    let bytes = std::fs::read(machine.env().state().join("bridge/memory.json")).unwrap();
+    serde_json::from_slice(&bytes).unwrap()
 }
 
 /// Waits until bob's mail is on desk, in order, and confirmed at home.
@@ -117,6 +123,28 @@ fn a_member_that_is_removed_at_one_machine_and_added_at_another_moves_by_itself(
 }
 
 #[test]
+fn mail_for_a_member_that_nobody_has_waits_and_says_so() {
+    let server = Server::new();
+    let [mut laptop, hub, desk] = three(&server);
+    laptop.kill();
+    hub.office.remove_member(&team(), &name("bob")).unwrap();
+    wait_until("desk has heard of it", || desk.machine_of("bob").is_empty());
+    let sent = laptop.send("ann", "bob", "is anybody there?");
+    laptop.start();
+    let absent = serde_json::json!([{ "team": "demo", "name": "bob", "machine": "hub", "letters": 1 }]);
+    wait_until("status says so", || laptop.status()["absent"] == absent);
+    let shown = String::from_utf8(laptop.run(&["status"]).stdout).unwrap();
+    assert!(shown.contains("1 for bob of team demo, whom hub does not have"), "{shown}");
+    wait_until("track says so", || {
+        let track = laptop.office.track(Some(&team()), &sent.id).unwrap();
+        track.waits_for.is_some_and(|what| what.starts_with("a machine that has bob"))
+    });
+    desk.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
+    settles(&laptop, &desk, &["is anybody there?"], &[sent.id]);
+    wait_until("nothing waits", || laptop.status()["absent"] == serde_json::json!([]));
+}
+
+#[test]
 fn a_name_that_another_machine_holds_is_refused_to_the_later_one_and_said_clearly() {
     let server = Server::new();
     let (mut laptop, hub) = pair(&server.url(), &server.url());
@@ -155,4 +183,28 @@ fn what_cannot_be_taken_is_said() {
             laptop.run(&["take", member, "--team", "demo", "--machine", "laptop", "--nats", &url, "--json"]);
         assert_eq!(output.status.code(), Some(code), "{member}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn mail_that_never_left_the_file_is_confirmed_when_its_member_is_given_back() {
+    let server = Server::new();
+    let [laptop, mut hub, desk] = three(&server);
+    let first = laptop.send("ann", "bob", "first");
+    wait_until("it is written at the old home", || laptop.stage(&first.id) == "written");
+    hub.kill();
+    take(&desk, "bob");
+    laptop.wait_for_home("bob", "desk", 2);
+    wait_until("it is at desk", || desk.texts("bob") == ["first"]);
+    desk.office.remove_member(&team(), &name("bob")).unwrap();
+    wait_until("desk has said so", || {
+        let said = memory(&laptop)["neighbours"]["desk"]["teams"].to_string();
+        said.contains("eve") && !said.contains("bob")
+    });
+    hub.start();
+    laptop.wait_for_home("bob", "hub", 3);
+    assert_eq!(hub.texts("bob"), ["first"]);
+    wait_until("nothing is under way", || {
+        laptop.status()["outbox"].as_object().is_some_and(serde_json::Map::is_empty)
+    });
+    assert_eq!(laptop.stage(&first.id), "written");
 }

@@ -4,6 +4,8 @@ use atm_bridge::name::{Machine as MachineName, Realm};
 use atm_bridge::nats::setup::permissions;
 use atm_support::wait_until;
 
+use super::crossing::object_bytes;
+use super::refused::Scene;
 use super::server::Server;
 use super::world::{Machine, introduce};
 
@@ -12,16 +14,24 @@ fn user(name: &str, machine: &str) -> String {
     format!("{{ user: {name}, password: secret, {} }}", permissions(&realm, &machine))
 }
 
-#[test]
-fn the_printed_permissions_are_enough_for_a_bridge() {
+/// A server on which each machine may do what is printed for it, with the realm made; and the addresses for its users.
+fn server() -> (Server, impl Fn(&str) -> String) {
     let users =
         ["{ user: admin, password: secret }".to_owned(), user("laptop", "laptop"), user("hub", "hub")];
     let server = Server::start_with(&format!("authorization {{ users: [ {} ] }}", users.join(",\n")));
-    let url = |user: &str| server.url().replace("nats://", &format!("nats://{user}:secret@"));
+    let plain = server.url();
+    let url = move |user: &str| plain.replace("nats://", &format!("nats://{user}:secret@"));
+    let admin = Machine::new("admin", &url("admin"), &["ada"]);
+    admin.json(&["init", "--nats", &url("admin"), "--for", "laptop", "--for", "hub"]);
+    (server, url)
+}
+
+#[test]
+fn the_printed_permissions_are_enough_for_a_bridge() {
+    let (_server, url) = server();
     let mut laptop = Machine::new("laptop", &url("laptop"), &["ann"]);
     let mut hub = Machine::new("hub", &url("hub"), &["bob"]);
     introduce(&[&laptop, &hub]);
-    laptop.json(&["init", "--nats", &url("admin"), "--for", "laptop", "--for", "hub"]);
     laptop.start();
     hub.start();
     laptop.wait_for_member("bob");
@@ -30,6 +40,7 @@ fn the_printed_permissions_are_enough_for_a_bridge() {
     laptop.send("ann", "bob", &long);
     wait_until("both have arrived", || hub.texts("bob").len() == 2);
     wait_until("it is confirmed", || laptop.stage(&sent.id) == "written");
+    wait_until("its object is deleted", || object_bytes(&url("admin")) < 20_000);
     // A task is made, told and claimed with them, too.
     wait_until("a number can be reserved", || laptop.create("ann", "dig").made_on.is_none());
     let number = laptop.create("ann", "fill").id.to_string();
@@ -41,4 +52,30 @@ fn the_printed_permissions_are_enough_for_a_bridge() {
     let doctor = laptop.run(&["doctor", "--machine", "hub", "--nats", &url("laptop"), "--json"]);
     assert_eq!(doctor.status.code(), Some(6), "{}", String::from_utf8_lossy(&doctor.stdout));
     assert!(!laptop.status().to_string().contains("secret"));
+}
+
+/// Dead letters are listed and taken in again with them, although their senders are other machines.
+#[test]
+fn the_printed_permissions_are_enough_for_dead_letters() {
+    let (server, url) = server();
+    // Who plays laptop's bridge here also plays the older bridge of hub that could not read a letter.
+    let scene = Scene::at(server, &url("hub"), &url("admin"));
+    let rescued = scene.letter("rescued");
+    scene.fail(&rescued);
+    scene.bury(&rescued, "its content cannot be read");
+    let dead = scene.dead(&[]);
+    assert_eq!(dead[0]["id"].as_str().map(str::len), Some(36), "{dead}");
+    scene.dead(&["--again", &dead[0]["number"].to_string()]);
+    wait_until("it is taken in", || scene.hub.texts("bob") == ["rescued"]);
+}
+
+/// What is sealed for one machine is nothing that another one can fetch, nor whom it is from.
+#[test]
+fn a_machine_cannot_fetch_what_is_addressed_to_others() {
+    let (server, url) = server();
+    let scene = Scene::at(server, &url("hub"), &url("admin"));
+    let letter = scene.letter("for hub alone");
+    scene.publish(&letter);
+    assert!(scene.fetch_as(&url("admin")).is_some());
+    assert!(scene.fetch_as(&url("laptop")).is_none());
 }

@@ -18,18 +18,36 @@ use super::world::{Machine, team};
 
 /// A hub that trusts laptop, whose bridge is the test itself.
 pub(crate) struct Scene {
-    server: Server,
+    /// It ends with the scene.
+    _server: Server,
+    /// The server's address, for hub.
+    url: String,
     pub(crate) hub: Machine,
     pub(crate) laptop: Machine,
     link: Link,
     runtime: tokio::runtime::Runtime,
 }
 
+/// Laptop's use of the server at this address.
+fn link(runtime: &tokio::runtime::Runtime, url: &str) -> Link {
+    let options = Options { servers: vec![url.to_owned()], ..Options::default() };
+    let (up, _) = tokio::sync::mpsc::unbounded_channel();
+    let (realm, machine) = ("home".parse().unwrap(), "laptop".parse().unwrap());
+    let client = runtime.block_on(connect(&options, &realm, &machine, false, up)).unwrap();
+    runtime.block_on(async { Link::new(client, realm, machine) })
+}
+
 impl Scene {
     pub(crate) fn new() -> Self {
         let server = Server::new();
-        let laptop = Machine::new("laptop", &server.url(), &["ann"]);
-        let mut hub = Machine::new("hub", &server.url(), &["bob"]);
+        let url = server.url();
+        Self::at(server, &url, &url)
+    }
+
+    /// With a server that has users: the addresses for hub, and for laptop.
+    pub(crate) fn at(server: Server, hub_url: &str, url: &str) -> Self {
+        let laptop = Machine::new("laptop", url, &["ann"]);
+        let mut hub = Machine::new("hub", hub_url, &["bob"]);
         hub.trust(&laptop, &[]);
         hub.start();
         wait_until("hub is connected", || !hub.status()["stream"].is_null());
@@ -37,17 +55,15 @@ impl Scene {
             name: "bob".into(),
             machine: "hub".parse().unwrap(),
             is_lead: false,
+            holds_name: false,
             state: "online".into(),
             seen_at: None,
+            epoch: None,
         };
         laptop.office.machines().set_members(&team(), &[bob]).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let options = Options { servers: vec![server.url()], ..Options::default() };
-        let (up, _) = tokio::sync::mpsc::unbounded_channel();
-        let (realm, machine) = ("home".parse().unwrap(), "laptop".parse().unwrap());
-        let client = runtime.block_on(connect(&options, &realm, &machine, false, up)).unwrap();
-        let link = runtime.block_on(async { Link::new(client, realm, machine) });
-        Self { server, hub, laptop, link, runtime }
+        let link = link(&runtime, url);
+        Self { _server: server, url: hub_url.to_owned(), hub, laptop, link, runtime }
     }
 
     pub(crate) fn key(&self) -> SigningKey {
@@ -123,7 +139,18 @@ impl Scene {
     }
 
     pub(crate) fn url(&self) -> String {
-        self.server.url()
+        self.url.clone()
+    }
+
+    /// The last envelope for hub, as whoever uses this address gets it from the stream.
+    pub(crate) fn fetch_as(&self, url: &str) -> Option<Vec<u8>> {
+        let (realm, hub) = ("home".parse().unwrap(), "hub".parse().unwrap());
+        let (stream, subject) = (Names::of(&realm).stream, subject::to_machine(&realm, &hub));
+        let link = link(&self.runtime, url);
+        self.runtime.block_on(async {
+            let stream = link.context().get_stream_no_info(stream).await.unwrap();
+            stream.get_last_raw_message_by_subject(&subject).await.ok().map(|found| found.payload.to_vec())
+        })
     }
 
     pub(crate) fn wait_for_refused(&self, why: &str, count: u64) {

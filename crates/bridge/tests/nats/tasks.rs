@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use atm_office::error::ErrorKind;
-use atm_office::tasks::{Completion, TaskFilter, TaskPlan, TaskView};
+use atm_office::tasks::{Completion, TaskChange, TaskFilter, TaskPlan, TaskView};
 use atm_support::wait_until;
 use atm_wire::task::TaskId;
 
@@ -29,16 +29,16 @@ impl Machine {
         tasks.claim(&name(who), id(number), LEASE).map(|outcome| outcome.task)
     }
 
-    fn task(&self, number: &str) -> Option<TaskView> {
+    pub(crate) fn task(&self, number: &str) -> Option<TaskView> {
         self.office.tasks(&team()).unwrap().get(id(number)).ok()
     }
 
-    fn owner(&self, number: &str) -> Option<String> {
+    pub(crate) fn owner(&self, number: &str) -> Option<String> {
         self.task(number)?.owner
     }
 
     /// Number, title and owner of all tasks.
-    fn all(&self) -> Vec<(String, String, Option<String>)> {
+    pub(crate) fn all(&self) -> Vec<(String, String, Option<String>)> {
         let tasks = self.office.tasks(&team()).unwrap().list(&TaskFilter::default()).unwrap().tasks;
         tasks.into_iter().map(|task| (task.id.to_string(), task.subject, task.owner)).collect()
     }
@@ -295,4 +295,22 @@ fn a_task_for_a_member_of_another_machine_needs_its_trust() {
         tasks.assign(&name("team-lead"), task, &name("bob")).unwrap();
         hub.owner(&number).as_deref() == Some("bob") && laptop.owner(&number).as_deref() == Some("bob")
     });
+}
+
+/// A bridge that does not end keeps the next one from starting.
+#[test]
+fn a_bridge_with_many_tasks_ends_at_once_also_if_its_server_hangs() {
+    let server = Server::new();
+    let mut laptop = Machine::new("laptop", &server.url(), &["ann"]);
+    laptop.start();
+    wait_until("a number can be reserved", || laptop.create("ann", "first").made_on.is_none());
+    let made: Vec<TaskId> =
+        (0..40).map(|number| laptop.create("ann", &format!("task {number}")).id).collect();
+    server.hang();
+    for id in made {
+        let change = TaskChange { description: Some("more".to_owned()), ..TaskChange::default() };
+        laptop.office.tasks(&team()).unwrap().change(&name("ann"), id, &change).unwrap();
+    }
+    wait_until("the server is missed", || !laptop.status()["lastError"].is_null());
+    assert!(laptop.terminate() < Duration::from_secs(30));
 }

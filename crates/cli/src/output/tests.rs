@@ -272,6 +272,7 @@ fn a_track_fits() {
         stage: Stage::Seen,
         arrived: true,
         processed: true,
+        waits_for: None,
         stages: vec![
             stage(Stage::Accepted, "recorded", None),
             stage(

@@ -82,6 +82,9 @@ pub(crate) fn show_track(out: &mut Out, track: &Track) -> io::Result<()> {
     out.line(format!("{head}  {}", out.paint.dim(&id)))?;
     let word = |yes: bool| if yes { out.paint.good("yes") } else { out.paint.attention("no") };
     out.line(format!("  arrived {}, processed {}", word(track.arrived), word(track.processed)))?;
+    if let Some(what) = &track.waits_for {
+        out.line(format!("  waits for {}", safe::line(what)))?;
+    }
     out.line(format!("  {}  sent", out.times.exact(message.timestamp)))?;
     for stage in &track.stages {
         let mut why = stage.evidence.what.clone();

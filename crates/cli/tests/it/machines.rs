@@ -18,8 +18,10 @@ fn shared() -> (World, Office) {
         name: name.to_owned(),
         machine: "desk".parse().unwrap(),
         is_lead,
+        holds_name: false,
         state: "idle".to_owned(),
         seen_at: None,
+        epoch: None,
     };
     office.machines().set_members(&team(), &[member("team-lead", true), member("carol", false)]).unwrap();
     (world, office)
@@ -188,4 +190,32 @@ fn settings_of_the_bridge_are_known_and_a_projects_do_not_count() {
     let output = command.current_dir(&project).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!text.contains("evil") && text.contains("\"bridge\""), "{text}");
+}
+
+/// What was answered as done and set back later: nobody could be asked whether it may.
+#[test]
+fn without_a_bridge_own_work_on_a_shared_task_is_completed_as_a_request_and_nothing_is_given_away() {
+    let (world, office) = shared();
+    for title in ["Build", "Test"] {
+        world.ok(&["task", "create", title]);
+    }
+    world.ok(&["--as", "alice", "task", "claim", "1"]);
+    office.machines().set_shared_teams(&"laptop".parse().unwrap(), &[team()]).unwrap();
+    for args in
+        [["task", "assign", "2", "alice"].as_slice(), &["task", "delete", "1"], &["task", "complete", "2"]]
+    {
+        let refused = world.atm(args);
+        assert_eq!(refused.code, Some(5), "{refused:?}");
+        assert!(refused.shown().contains("no bridge runs here: nothing was changed"), "{refused:?}");
+    }
+    for _ in 0..2 {
+        let done = world.json(&["--as", "alice", "task", "complete", "1", "--no-message"]);
+        crate::schema::hold_answer(&world, "task-outcome", &done);
+        assert_eq!((&done["requested"], &done["task"]["status"]), (&true.into(), &"completed".into()));
+        assert!(done["warnings"][0].as_str().unwrap().starts_with("this is a request: "), "{done}");
+    }
+    let said = world.atm(&["--as", "alice", "task", "complete", "1", "--no-message"]);
+    assert_eq!(said.code, Some(0));
+    assert!(said.shown().contains("requested: completed task 1: Build"), "{said:?}");
+    assert!(said.shown().contains("warning: this is a request: no bridge runs here"), "{said:?}");
 }

@@ -179,9 +179,9 @@ impl<'a> Applier<'a> {
         let message = if is_new { Some(event.seq) } else { self.number_of(inbox.number, id)? };
         let Some(message) = message else { return Ok(()) };
         if is_accepted && !is_new {
-            if body.message.home.is_none() {
-                self.bring_home(message)?;
-            }
+            // What came from another machine is sent on by that one: here stays what was known of it.
+            let is_ours = body.message.machine.is_none();
+            self.begin_anew(message, body.message.home.is_some() && is_ours)?;
             self.index
                 .prepare_cached("UPDATE messages SET ours = 1, draft = ?2, elsewhere = ?3 WHERE seq = ?1")?
                 .execute(params![message, event.seq, body.message.home.is_some()])?;
@@ -197,14 +197,15 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// The recipient is here now, and what another machine told of its file says nothing about the one here.
-    fn bring_home(&self, message: i64) -> rusqlite::Result<()> {
+    /// A message is accepted for another file than before: what was told of that one says nothing about this. Its recipient has come
+    /// here, or goes to another machine.
+    fn begin_anew(&self, message: i64, goes_away: bool) -> rusqlite::Result<()> {
         self.index
             .prepare_cached(
-                "UPDATE messages SET rank = ?2, witnesses = NULL, removing_since = NULL, recalling = 0
-                 WHERE seq = ?1 AND elsewhere AND rank < ?3",
+                "UPDATE messages SET rank = ?2, witnesses = NULL, removing_since = NULL, recalling = 0, queued = 0
+                 WHERE seq = ?1 AND (elsewhere OR ?4) AND rank < ?3",
             )?
-            .execute(params![message, Stage::Accepted.rank(), Stage::Taken.rank()])
+            .execute(params![message, Stage::Accepted.rank(), Stage::Taken.rank(), goes_away])
             .map(drop)
     }
 
@@ -344,14 +345,16 @@ impl<'a> Applier<'a> {
             .map(drop)
     }
 
-    /// One stage at one time has one evidence; frames are told beside it.
+    /// One stage at one time has one evidence; frames are told beside it. What was so before the message was accepted again, and is
+    /// told once more, is so since then, too.
     fn put(&self, reached: &Reached) -> rusqlite::Result<()> {
         let Reached { message, rank, at, event, part, is_bound, is_frame, .. } = reached;
         let frame = if *is_frame { *event } else { 0 };
         self.index
             .prepare_cached(
-                "INSERT OR IGNORE INTO stages (message, rank, at, event, part, bound, frame)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                "INSERT INTO stages (message, rank, at, event, part, bound, frame) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+                 ON CONFLICT DO UPDATE SET event = excluded.event
+                     WHERE event < (SELECT coalesce(draft, 0) FROM messages WHERE seq = ?1)",
             )?
             .execute(params![message, rank, at, event, part, is_bound, frame])?;
         if *rank == Stage::Queued.rank() {

@@ -6,7 +6,7 @@ use crate::database::{Database, turn_wal_on, version};
 use crate::seam::Transaction;
 
 /// An index of another version is made anew.
-pub(crate) const VERSION: i64 = 7;
+pub(crate) const VERSION: i64 = 8;
 
 const TABLES: &str = "
 -- One row: the log that this was made from, the last event applied, and the last message whose words are indexed.

@@ -25,6 +25,13 @@ pub struct Cursor {
     id: [u8; 16],
 }
 
+impl Cursor {
+    /// The number of the last event before it.
+    pub(crate) fn seq(&self) -> i64 {
+        self.seq
+    }
+}
+
 /// An event as others see it.
 #[derive(Debug, Clone)]
 pub struct Event {

@@ -134,7 +134,12 @@ impl Call for TaskUpdate {
         let freed = (!freed.is_empty()).then(|| format!("Can begin now: {}.", freed.join(", ")));
         let about_mail = sent.clone().flat_map(|sent| sent.warnings.clone());
         let notes: Vec<String> = told.chain(freed).chain(about_mail).collect();
-        Ok(brief(id, changed.task.status.as_str(), changed.warnings.clone())?.noting(notes))
+        let status = changed.task.status.as_str();
+        if changed.requested {
+            let answer = Answer::object(&json!({ "id": id, "status": status, "requested": true }))?;
+            return Ok(answer.noting(changed.warnings.clone()).noting(notes));
+        }
+        Ok(brief(id, status, changed.warnings.clone())?.noting(notes))
     }
 }
 

@@ -21,6 +21,15 @@ use crate::trail::effects;
 /// What evidence names as the one who accepted it.
 const COLLECTOR: &str = "bridge, from the local inbox";
 
+/// Whose inbox is read for another machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Reader {
+    name: MemberName,
+    machine: MachineName,
+    /// The name means nobody now, and meant a member of that machine before.
+    is_former: bool,
+}
+
 /// An inbox that was read, with what has to leave it.
 struct Found {
     mailbox: Mailbox,
@@ -48,7 +57,7 @@ impl Machines<'_> {
     /// letters are new. An inbox that cannot be read or written keeps no other one waiting; the first error is said then.
     pub fn collect(&self, team: &TeamName) -> Result<usize, OfficeError> {
         let (mut found, mut failed) = (Vec::new(), None);
-        for (name, machine) in self.read_here(team)? {
+        for Reader { name, machine, is_former } in self.read_here(team)? {
             let mailbox = self.office.mailbox(team, &name);
             // Of a file that is broken, or just being written, what is whole is collected: nobody else mends it here.
             let listing = match mailbox.list() {
@@ -61,7 +70,7 @@ impl Machines<'_> {
             let inbox = self.office.inbox_key(team, &name);
             let mut messages = Vec::new();
             for message in listing.messages.into_iter().filter(|message| !message.read) {
-                if self.may_leave(&inbox, &message)? {
+                if self.may_leave(&inbox, &message, is_former)? {
                     messages.push(message);
                 }
             }
@@ -83,8 +92,8 @@ impl Machines<'_> {
         self.office.mail_folders(team)
     }
 
-    /// Everybody whose inbox a bridge reads here: the members of other machines, and their users.
-    fn read_here(&self, team: &TeamName) -> Result<Vec<(MemberName, MachineName)>, OfficeError> {
+    /// Everybody whose inbox a bridge reads here: the members of other machines, their users, and names that meant one before.
+    fn read_here(&self, team: &TeamName) -> Result<Vec<Reader>, OfficeError> {
         let config = self.office.folder(team)?.load()?;
         let table = self.office.table(team);
         let marked =
@@ -94,21 +103,28 @@ impl Machines<'_> {
         let all: Vec<(&str, &MachineName)> = marked.chain(dropped).collect();
         let users = all.iter().map(|(_, machine)| (machine.qualify(USER), *machine));
         let everybody = all.iter().map(|(name, machine)| ((*name).to_owned(), *machine)).chain(users);
-        let mut names: Vec<(MemberName, MachineName)> = everybody
-            .filter_map(|(name, machine)| Some((MemberName::parse(&name).ok()?, machine.clone())))
-            .collect();
-        names.sort();
-        names.dedup();
-        Ok(names)
+        let reader = |name: &str, machine: &MachineName, is_former| {
+            Some(Reader { name: MemberName::parse(name).ok()?, machine: machine.clone(), is_former })
+        };
+        let former = table.gone().filter(|(name, _)| config.member(name).is_none());
+        let former = former.filter_map(|(name, machine)| reader(name, machine, true));
+        let readers = everybody.filter_map(|(name, machine)| reader(&name, machine, false));
+        let mut readers: Vec<Reader> = readers.chain(former).collect();
+        readers.sort();
+        readers.dedup();
+        Ok(readers)
     }
 
     /// Whether an entry may be taken out of a file whose member is on another machine now. Of a member that was here before,
     /// one may still be about to be recorded as written; and what another machine sent, and was told that it was taken, is
-    /// sent on by nobody.
-    fn may_leave(&self, inbox: &InboxKey, message: &Message) -> Result<bool, OfficeError> {
+    /// sent on by nobody. Under a name that means nobody now, only what clients wrote: ours was meant for this file.
+    fn may_leave(&self, inbox: &InboxKey, message: &Message, is_former: bool) -> Result<bool, OfficeError> {
         Ok(self.office.books.with(|ledger| {
             let Some(known) = ledger.message_in(inbox, &message.id)? else { return Ok(true) };
             let draft = ledger.draft_of(&known)?.as_deref().and_then(parse_draft);
+            if is_former && draft.as_ref().is_some_and(|draft| draft.home.is_none()) {
+                return Ok(false);
+            }
             let was_here = draft.is_some_and(|draft| draft.home.is_none());
             let is_underway = was_here && ledger.is_waiting(inbox, &message.id)?;
             Ok(!is_underway && (known.machine.is_none() || known.stage < Stage::Taken))

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use atm_ledger::{Evidence, Recorded, Stage};
+use atm_ledger::{Evidence, InboxKey, Recorded, Stage};
 use atm_store::StoreError;
 use atm_wire::message::Ours;
 use atm_wire::payload::classify;
@@ -65,8 +65,8 @@ enum Verdict {
     Refuse(String),
     Known(Box<Recorded>),
     NotHome(Option<MachineName>),
-    /// It takes another one back.
-    Recall(Box<Draft>),
+    /// It takes another one back, of this inbox.
+    Recall(Box<Draft>, InboxKey),
 }
 
 /// Letters that are accepted together, with their places among all.
@@ -104,12 +104,12 @@ impl<'a> Machines<'a> {
                     continue;
                 }
                 Ok(Verdict::Refuse(why)) => self.refusal(letter, &why).map(TakenIn::Refused),
-                Ok(Verdict::Known(message)) => self.known_letter(letter, *message),
+                Ok(Verdict::Known(message)) => self.known_letter(*message),
                 Ok(Verdict::NotHome(machine)) => Ok(TakenIn::NotHome(machine)),
-                Ok(Verdict::Recall(draft)) => {
+                Ok(Verdict::Recall(draft, inbox)) => {
                     // What it takes back may be among those before it.
-                    self.write(std::mem::take(&mut batch), incoming, &mut answers);
-                    self.take_back(letter, &draft)
+                    self.write(std::mem::take(&mut batch), &mut answers);
+                    self.take_back(letter, &inbox, &draft)
                 }
                 Err(error) => Err(error),
             };
@@ -118,23 +118,26 @@ impl<'a> Machines<'a> {
             }
             answers[place] = Some(answer);
         }
-        self.write(batch, incoming, &mut answers);
+        self.write(batch, &mut answers);
         // Each has its answer by now.
         answers.into_iter().map(|answer| answer.unwrap_or(Ok(TakenIn::Accepted))).collect()
     }
 
     /// Accepts letters, all at once, and writes them, one write for each inbox.
-    fn write(&self, batch: Batch, incoming: &[Incoming], answers: &mut Answers) {
+    fn write(&self, batch: Batch, answers: &mut Answers) {
         if batch.letters.is_empty() {
             return;
         }
+        let key =
+            |letter: &Addressed| (self.office.inbox_key(&letter.team, &letter.to), letter.draft.id.clone());
+        let keys: Vec<(InboxKey, String)> = batch.letters.iter().map(key).collect();
         let sent = self.office.deliver(batch.letters, false);
         let is_durable = self.make_durable().is_ok();
-        for (place, sent) in batch.places.into_iter().zip(sent) {
+        for ((place, (inbox, id)), sent) in batch.places.into_iter().zip(keys).zip(sent) {
             let durable = || if is_durable { Ok(()) } else { self.make_durable() };
             let answer = sent.and_then(|sent| {
                 durable()?;
-                if sent.is_only_accepted() { Ok(TakenIn::Accepted) } else { self.written(&incoming[place]) }
+                if sent.is_only_accepted() { Ok(TakenIn::Accepted) } else { self.written(&inbox, &id) }
             });
             answers[place] = Some(answer);
         }
@@ -145,7 +148,8 @@ impl<'a> Machines<'a> {
         let office = self.office;
         let known = |(team, to, id): &(TeamName, String, String)| {
             let Ok(name) = MemberName::parse(to) else { return Ok(false) };
-            let inbox = office.inbox_key(team, &name);
+            let (team, name) = self.outsider(team, to)?.unwrap_or_else(|| (team.clone(), name));
+            let inbox = office.inbox_key(&team, &name);
             Ok(office.books.with(|ledger| Ok(ledger.unknown(&inbox, &[id])?.is_empty()))?)
         };
         letters.iter().map(known).collect()
@@ -172,6 +176,11 @@ impl<'a> Machines<'a> {
         if let Some(machine) = team.config().machine_of(to.as_str()) {
             return Ok(Verdict::NotHome(Some(machine.clone())));
         }
+        let outsider = self.outsider(&letter.team, to.as_str())?;
+        let via = outsider.is_some().then(|| letter.team.to_string());
+        let there = outsider.as_ref().map(|(team, _)| office.team(team)).transpose()?;
+        let team = there.as_ref().unwrap_or(team);
+        let to = outsider.map_or(to, |(_, name)| name);
         let inbox = team.inbox_key(&to);
         // The ledger is asked before the policy: what was answered once is answered the same again.
         let known = office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
@@ -184,20 +193,22 @@ impl<'a> Machines<'a> {
                 Verdict::Refuse(format!("another message for {to} has the id {}", letter.id))
             });
         }
-        let draft = match received(letter, &from, &to) {
+        let is_outside = via.is_some();
+        let draft = match received(letter, (&from, via), &to) {
             Ok(draft) => draft,
             Err(why) => return Ok(Verdict::Refuse(why)),
         };
         if recalled_by(&draft).is_some() {
-            return Ok(Verdict::Recall(Box::new(draft)));
+            return Ok(Verdict::Recall(Box::new(draft), inbox));
         }
         let content = classify(draft.text.trim(), None);
         let abroad = Abroad {
             name: &from,
             there: &letter.from,
             machine: &letter.machine,
-            leads: letter.from_lead || table.leads(&letter.from, &letter.machine),
-            is_trusted: letter.as_lead,
+            // Who is not of the team obeys nobody in it.
+            leads: !is_outside && (letter.from_lead || table.leads(&letter.from, &letter.machine)),
+            is_trusted: !is_outside && letter.as_lead,
         };
         match team.check_policy_of(&abroad, &to, &content) {
             Err(error) if error.kind() == ErrorKind::Refused => {
@@ -213,7 +224,12 @@ impl<'a> Machines<'a> {
             checked => checked?,
         }
         match Addressed::from_elsewhere(team, draft, content, from, to) {
-            Err(OfficeError::NoMember { .. }) => Ok(Verdict::NotHome(None)),
+            Err(OfficeError::NoMember { .. }) => {
+                Ok(match self.why_unreachable(&letter.team, &letter.to)? {
+                    Some(why) => Verdict::Refuse(why),
+                    None => Verdict::NotHome(None),
+                })
+            }
             addressed => Ok(Verdict::Accept(Box::new(addressed?))),
         }
     }
@@ -225,19 +241,18 @@ impl<'a> Machines<'a> {
         is_elsewhere && message.stage < Stage::Taken
     }
 
-    fn written(&self, letter: &Incoming) -> Result<TakenIn, OfficeError> {
-        let name = MemberName::parse(&letter.to)?;
-        let inbox = self.office.inbox_key(&letter.team, &name);
-        let message = self.office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
-        let message = message.ok_or_else(|| OfficeError::NotRecorded { id: letter.id.clone() })?;
+    fn written(&self, inbox: &InboxKey, id: &str) -> Result<TakenIn, OfficeError> {
+        let message = self.office.books.with(|ledger| ledger.message_in(inbox, id))?;
+        let message = message.ok_or_else(|| OfficeError::NotRecorded { id: id.to_owned() })?;
         Ok(TakenIn::Written(self.receipts_of(&message)?))
     }
 
     /// One that was taken in before; if its writer died, it is written now.
-    fn known_letter(&self, letter: &Incoming, message: Recorded) -> Result<TakenIn, OfficeError> {
+    fn known_letter(&self, message: Recorded) -> Result<TakenIn, OfficeError> {
         let mut message = message;
         if message.stage == Stage::Accepted {
-            self.office.complete_accepted(&letter.team, Some(&MemberName::parse(&letter.to)?));
+            let InboxKey { team, name, .. } = &message.inbox;
+            self.office.complete_accepted(&TeamName::parse(team)?, Some(&MemberName::parse(name)?));
             let again = self.office.books.with(|ledger| ledger.message_in(&message.inbox, &message.id))?;
             message = again.unwrap_or(message);
         }
@@ -265,8 +280,13 @@ fn behind(letter: &Incoming) -> OfficeError {
     StoreError::Unsettled { path: PathBuf::from(format!("mail for {}@{}", letter.to, letter.team)) }.into()
 }
 
-/// What is written of a letter from another machine: who it is from, and for, is what was checked here.
-fn received(letter: &Incoming, from: &MemberName, to: &MemberName) -> Result<Draft, String> {
+/// What is written of a letter from another machine: who it is from, of which team if that is another one, and for, is what
+/// was checked here.
+fn received(
+    letter: &Incoming,
+    (from, origin): (&MemberName, Option<String>),
+    to: &MemberName,
+) -> Result<Draft, String> {
     let draft = parse_draft(&letter.letter).ok_or("it cannot be read")?;
     if draft.id != letter.id {
         return Err("it is under another message's id".to_owned());
@@ -282,7 +302,7 @@ fn received(letter: &Incoming, from: &MemberName, to: &MemberName) -> Result<Dra
     Ok(Draft {
         from: from.to_string(),
         to: to.to_string(),
-        ours: Ours { machine, origin: None, session: None, offer: None, ..draft.ours },
+        ours: Ours { machine, origin, session: None, offer: None, ..draft.ours },
         home: None,
         ..draft
     })

@@ -1,7 +1,9 @@
 //! Members of other machines, as they stand in a team here.
 
+use std::collections::HashSet;
+
 use atm_wire::team::RemoteEntry;
-use atm_wire::{Color, MachineName, MemberName, TeamName};
+use atm_wire::{Color, MachineName, MemberName, Stamp, TeamName};
 
 use super::place::{Refusal, RemoteMember, place};
 use super::{Home, Machines, Table};
@@ -16,6 +18,8 @@ pub struct LocalMember {
     pub is_lead: bool,
     /// Whether it is there: `online`, `idle`, `stalled`, `offline` or `unknown`.
     pub state: String,
+    /// When it joined, if its entry says so.
+    pub joined_at: Option<Stamp>,
 }
 
 /// What came of placing the members of other machines.
@@ -33,6 +37,17 @@ impl Machines<'_> {
     /// Makes these the members of other machines that a team has here: entries in its `config.json`, each with an inbox.
     /// Members of this machine are not touched, and what is as it should be is not written.
     pub fn set_members(&self, team: &TeamName, remote: &[RemoteMember]) -> Result<Placed, OfficeError> {
+        self.set_members_but(team, remote, &HashSet::new())
+    }
+
+    /// The same while some names are `undecided`: a member here that has one of these may be about to become the one that another
+    /// machine holds. Listed beside it, that one would get mail for all twice.
+    pub fn set_members_but(
+        &self,
+        team: &TeamName,
+        remote: &[RemoteMember],
+        undecided: &HashSet<&str>,
+    ) -> Result<Placed, OfficeError> {
         let office = self.office;
         let folder = office.folder(team)?;
         let config = folder.load()?;
@@ -40,7 +55,13 @@ impl Machines<'_> {
         let own = config.members.iter().filter(|member| member.machine.is_none());
         let mut local: Vec<&str> = own.map(|member| member.name.as_str()).collect();
         local.extend(lead.as_ref().map(MemberName::as_str));
-        let (placed, refused) = place(&local, remote);
+        let table = office.table(team);
+        let is_listed = |name: &&&str| {
+            let holder = remote.iter().find(|member| member.holds_name && member.name == **name);
+            holder.is_some_and(|holder| table.lists_beside(&holder.name, &holder.machine))
+        };
+        let undecided = undecided.iter().filter(|name| !is_listed(name)).copied().collect();
+        let (placed, refused) = place(&local, remote, &undecided);
         let entries: Vec<RemoteEntry<'_>> = placed
             .iter()
             .enumerate()
@@ -53,10 +74,8 @@ impl Machines<'_> {
             })
             .collect();
         // The table first: an entry without one is of a machine that nobody has heard of.
-        office.set_table(
-            team,
-            Table::new(placed.iter().map(|(name, member)| (name.to_string(), member.clone()))),
-        )?;
+        let rows = placed.iter().map(|(name, member)| (name.to_string(), member.clone()));
+        office.set_table(team, Table::new(rows, office.table(team), |name| local.contains(&name)))?;
         let changed = folder.mirror(&entries)?;
         for (name, _) in &placed {
             let mailbox = office.mailbox(team, name);
@@ -86,12 +105,18 @@ impl Machines<'_> {
             .map(|view| LocalMember {
                 is_lead: lead.as_ref() == Some(&view.name),
                 state: view.state.as_str().to_owned(),
+                joined_at: team.config().member(&view.name).and_then(|member| member.joined_at),
                 name: view.name,
             })
             .collect();
         // A lead need not be a member.
         if let Some(lead) = lead.filter(|lead| members.iter().all(|member| member.name != *lead)) {
-            members.push(LocalMember { name: lead, is_lead: true, state: "unknown".to_owned() });
+            members.push(LocalMember {
+                name: lead,
+                is_lead: true,
+                state: "unknown".to_owned(),
+                joined_at: None,
+            });
         }
         Ok(members)
     }

@@ -5,9 +5,12 @@
 //! hears of it, takes the unread mail out of its file, so that nobody reads it twice; what clients there had written goes on to
 //! the new home, and what other machines had sent is sent on by those.
 
+use std::collections::HashSet;
+
 use atm_ledger::{Evidence, Recorded, SentOn, Stage};
+use atm_store::Receipt;
 use atm_wire::team::RemoteEntry;
-use atm_wire::{Address, Color, Draft, MachineName, MemberName, TeamName};
+use atm_wire::{Address, Color, Draft, MachineName, MemberName, Stamp, TeamName};
 
 use super::recall::recalled_by;
 use super::{Home, Machines};
@@ -25,10 +28,10 @@ pub struct Move<'a> {
     pub name: &'a str,
     /// Where it is at home now.
     pub home: Home,
-    /// Where it was at home before.
+    /// The homes that it has left since this machine last did a move of it.
     pub former: &'a [MachineName],
-    /// It was at home here: a member of that name here is the one that has left.
-    pub was_here: bool,
+    /// It was at home here: the member of that name here is the one that has left, if it joined then.
+    pub leaves: Option<Option<Stamp>>,
 }
 
 impl Machines<'_> {
@@ -43,15 +46,19 @@ impl Machines<'_> {
         if is_own {
             return Ok(true);
         }
-        let is_here = config.member(moved.name).is_some_and(|member| member.machine.is_none());
+        let here = config.member(moved.name).filter(|member| member.machine.is_none());
+        let is_here = here.is_some();
+        // Another member that has the name stays, also one that has just been added.
+        let is_leaving = here.is_some_and(|member| {
+            moved.leaves.is_some_and(|joined| joined.is_none_or(|at| member.joined_at == Some(at)))
+        });
         match &moved.home {
             Home::Here if !is_here => return Ok(false),
             Home::Here => {
                 self.send_on(team, &name, None, moved.former)?;
             }
             Home::Machine(machine) => {
-                // Another member that has the name stays.
-                if is_here && moved.was_here {
+                if is_leaving {
                     // What was taken is known to be, and all that is promised is in the file, before the file is nobody's.
                     office.look(team)?;
                     office.write_accepted(team, &name)?;
@@ -71,13 +78,14 @@ impl Machines<'_> {
         Ok(true)
     }
 
-    /// Makes a member of another machine one of this machine: with the entry that it had here before, if it had one.
-    pub fn take_member(&self, team: &TeamName, name: &MemberName) -> Result<(), OfficeError> {
+    /// Makes a member of another machine one of this machine: with the entry that it had here before, if it had one. Says when it
+    /// joined.
+    pub fn take_member(&self, team: &TeamName, name: &MemberName) -> Result<Option<Stamp>, OfficeError> {
         let office = self.office;
         let folder = office.folder(team)?;
         let config = folder.load()?;
         match config.member(name.as_str()) {
-            Some(member) if member.machine.is_none() => return Ok(()),
+            Some(member) if member.machine.is_none() => return Ok(member.joined_at),
             Some(_) => {
                 let member = MemberPlan::new(name.as_str()).resolve(team, &config, office.now())?;
                 folder.take_over(name, &member.render(), &office.state)?;
@@ -88,7 +96,7 @@ impl Machines<'_> {
         if !mailbox.exists() {
             mailbox.create()?;
         }
-        Ok(())
+        Ok(folder.load()?.member(name.as_str()).and_then(|member| member.joined_at))
     }
 
     /// Whether a team here has a member of this name, of whichever machine.
@@ -126,8 +134,12 @@ impl Machines<'_> {
         former: &[MachineName],
     ) -> Result<(), OfficeError> {
         let office = self.office;
-        // Names that were held twice had their machine's with them.
-        let qualified = former.iter().filter(|machine| home != Some(*machine));
+        // Names that were held twice had their machine's with them. A former home may have another member of the name since:
+        // that one's mail is not this one's.
+        let table = office.table(team);
+        let qualified = former
+            .iter()
+            .filter(|machine| home != Some(*machine) && !table.has_another(name.as_str(), machine));
         let names = qualified.filter_map(|machine| MemberName::parse(&machine.qualify(name.as_str())).ok());
         let mut letters: Vec<(Recorded, Draft)> = Vec::new();
         for name in std::iter::once(name.clone()).chain(names) {
@@ -158,6 +170,9 @@ impl Machines<'_> {
                 waits: true,
             })
             .collect();
+        if home.is_none() {
+            self.take_copies_out(team, name, &sent_on)?;
+        }
         let place = home.map_or_else(|| "this machine".to_owned(), |home| format!("machine {home}"));
         let evidence = Evidence::certain(format!("sent on: {name} is at home on {place}"));
         office.books.with(|ledger| {
@@ -167,6 +182,25 @@ impl Machines<'_> {
         if home.is_none() {
             office.complete_accepted(team, Some(name));
             recalls.iter().try_for_each(|(message, draft)| self.recall_here(message, draft))?;
+        }
+        Ok(())
+    }
+
+    /// Takes out of a member's file what was collected from it and is brought back now: old clients' entries were left there, marked
+    /// as read, and nobody would write them again beside those. The log has all of them.
+    fn take_copies_out(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        letters: &[SentOn],
+    ) -> Result<(), OfficeError> {
+        let mailbox = self.office.mailbox(team, name);
+        let ids: HashSet<&str> = letters.iter().map(|letter| letter.message.id.as_str()).collect();
+        let listing = mailbox.list()?;
+        let copies = listing.messages.iter().filter(|message| message.read && ids.contains(&*message.id));
+        let copies: HashSet<Receipt> = copies.map(Receipt::of).collect();
+        if !copies.is_empty() {
+            mailbox.take_out(&copies)?;
         }
         Ok(())
     }

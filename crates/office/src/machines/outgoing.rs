@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use atm_ledger::{Fate, InboxKey, Stage, Undelivered};
+use atm_ledger::{Fate, InboxKey, Recorded, Stage, Undelivered};
 use atm_store::{Bell, interrupt};
 use atm_wire::{Draft, MachineName, Stamp, TeamName};
 
+use super::outsiders::carried_name;
 use super::{Machines, Table};
 use crate::error::OfficeError;
 use crate::mail::outbox::{parse_draft, render_draft};
@@ -27,9 +28,13 @@ pub struct Outgoing {
     pub team: TeamName,
     /// The recipient, as it is called on its machine.
     pub to: String,
+    /// What the recipient is called here.
+    pub called: String,
     /// The recipient's home.
     pub machine: MachineName,
-    /// The sender, as it is called here.
+    /// Whether that machine is known to have such a member, or that it is for another one than the member that is registered.
+    pub is_listed: bool,
+    /// The sender, as it is called here: in the team, or with its own team's name.
     pub from: String,
     /// All that it takes to write it there.
     pub letter: String,
@@ -62,6 +67,22 @@ impl Machines<'_> {
         Ok(found)
     }
 
+    /// What a letter waits for that another machine has not confirmed; nothing if it is none.
+    pub(crate) fn waits_for(&self, message: &Recorded) -> Result<Option<String>, OfficeError> {
+        let office = self.office;
+        let InboxKey { team, name, .. } = &message.inbox;
+        let Ok(team) = TeamName::parse(team) else { return Ok(None) };
+        let is_waiting = || office.books.with(|ledger| ledger.is_waiting(&message.inbox, &message.id));
+        if office.went_to(message)?.is_none() || !is_waiting()? {
+            return Ok(None);
+        }
+        Ok(Some(match office.table(&team).machine_of(name) {
+            _ if !self.is_served() => "a bridge: none runs here".to_owned(),
+            Some(machine) => format!("machine {machine} to confirm it"),
+            None => format!("a machine that has {name}: none that was heard from lists it"),
+        }))
+    }
+
     /// Which of these numbers are of letters that still wait for another machine.
     pub fn still_outgoing(&self, numbers: &[i64]) -> Result<HashSet<i64>, OfficeError> {
         Ok(self.office.books.with(|ledger| ledger.still_undelivered(numbers))?)
@@ -78,12 +99,22 @@ fn outgoing(row: Undelivered, team: TeamName, table: &Table) -> Option<Outgoing>
         n: row.number,
         id: row.id,
         team,
+        is_listed: table.lists(&to, &machine) || table.has_another(&to, &machine),
         to,
+        called: row.inbox.name,
         machine,
-        from: draft.from.clone(),
+        from: sender(&draft),
         letter: render_draft(&Draft { home: None, ..draft }),
         accepted_at: Stamp::from_millis(row.at),
     })
+}
+
+/// Who a letter is from, within the team that carries it.
+fn sender(draft: &Draft) -> String {
+    match &draft.ours.origin {
+        Some(team) => carried_name(&draft.from, team),
+        None => draft.from.clone(),
+    }
 }
 
 impl Office {

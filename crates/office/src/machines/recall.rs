@@ -3,7 +3,7 @@
 //! Nobody here knows how far the message came, and the order of letters is kept, so the letter finds it in its inbox, or
 //! read. What came of it is told by receipts, of the letter and of the message.
 
-use atm_ledger::{Acceptance, Evidence, NewMessage, Recorded, Stage};
+use atm_ledger::{Acceptance, Evidence, InboxKey, NewMessage, Recorded, Stage};
 use atm_wire::message::{Delivery, Ours};
 use atm_wire::{Draft, MachineName, MemberName};
 
@@ -55,7 +55,11 @@ impl Office {
             color: None,
             delivery: Delivery::Delivered,
             ack_id: None,
-            ours: Ours { reply_to: Some(message.id.clone()), ..Ours::default() },
+            ours: Ours {
+                reply_to: Some(message.id.clone()),
+                origin: message.origin.clone(),
+                ..Ours::default()
+            },
             kind: Some(RECALL.to_owned()),
             recipients: Vec::new(),
             metadata: atm_wire::metadata::Metadata::new(),
@@ -90,28 +94,32 @@ impl Office {
 
 impl Machines<'_> {
     /// Takes a message back because its sender, on another machine, asks for it.
-    pub(super) fn take_back(&self, letter: &Incoming, draft: &Draft) -> Result<TakenIn, OfficeError> {
+    pub(super) fn take_back(
+        &self,
+        letter: &Incoming,
+        inbox: &InboxKey,
+        draft: &Draft,
+    ) -> Result<TakenIn, OfficeError> {
         let (office, target) = (self.office, recalled_by(draft).unwrap_or_default());
-        let inbox = office.inbox_key(&letter.team, &MemberName::parse(&letter.to)?);
-        let message = office.books.with(|ledger| ledger.message_in(&inbox, target))?;
+        let message = office.books.with(|ledger| ledger.message_in(inbox, target))?;
         // What its sender is called here may have changed since.
         let is_theirs = |message: &Recorded| {
             message.machine.as_deref() == Some(letter.machine.as_str())
                 && letter.machine.unqualify(&message.sender) == letter.from
         };
         let Some(message) = message.filter(is_theirs) else {
-            return self.note_recall(letter, draft, Stage::Failed, "there is no such message", None);
+            return self.note_recall(inbox, draft, Stage::Failed, "there is no such message", None);
         };
         match office.take_back(None, &MemberName::parse(&message.sender)?, &message) {
             Ok(_) => self.note_recall(
-                letter,
+                inbox,
                 draft,
                 Stage::Done,
                 "taken back by its sender, unread",
                 Some(&message),
             ),
             Err(error @ OfficeError::NotRecallable { .. }) => {
-                self.note_recall(letter, draft, Stage::Failed, &error.to_string(), Some(&message))
+                self.note_recall(inbox, draft, Stage::Failed, &error.to_string(), Some(&message))
             }
             Err(error) => Err(error),
         }
@@ -120,22 +128,21 @@ impl Machines<'_> {
     /// Records what came of it, so that the letter is known, and tells it with what became of the message.
     fn note_recall(
         &self,
-        letter: &Incoming,
+        inbox: &InboxKey,
         draft: &Draft,
         stage: Stage,
         what: &str,
         message: Option<&Recorded>,
     ) -> Result<TakenIn, OfficeError> {
         let office = self.office;
-        let inbox = office.inbox_key(&letter.team, &MemberName::parse(&letter.to)?);
         let now = office.now().as_millis();
         let new = effects::noticed(&as_message(draft), now);
         let new = NewMessage { kind: RECALL.to_owned(), reply_to: None, ..new };
         let recorded = office.books.with(|ledger| {
-            ledger.settle(&inbox, &new, stage, now, &Evidence::certain(what))?;
+            ledger.settle(inbox, &new, stage, now, &Evidence::certain(what))?;
             ledger.make_durable()?;
-            let again = message.map(|message| ledger.message_in(&inbox, &message.id)).transpose()?.flatten();
-            Ok([ledger.message_in(&inbox, &letter.id)?, again])
+            let again = message.map(|message| ledger.message_in(inbox, &message.id)).transpose()?.flatten();
+            Ok([ledger.message_in(inbox, &draft.id)?, again])
         })?;
         let mut receipts: Vec<Receipt> = Vec::new();
         for message in recorded.iter().flatten() {

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use atm_ledger::{
-    Cursor, Event, Evidence, Feed, InboxKey, Kind, Ledger, LedgerError, Received, Recorded, Stage,
+    Cursor, Event, Evidence, Feed, InboxKey, Kind, Ledger, LedgerError, Received, Recorded, Stage, Stay,
 };
 use atm_store::Bell;
 use atm_wire::{MachineName, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::outsiders::carried_name;
 use super::{Machines, Outgoing, Table};
 use crate::error::OfficeError;
 use crate::mail::outbox::{as_message, parse_draft};
@@ -31,6 +32,10 @@ pub struct Receipt {
     /// It failed without ever being written there: if it is rescued later, it has not failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unwritten: bool,
+    /// The epoch of the recipient's home under which it is told, as the bridge knows it. What stood in a file under an earlier one
+    /// says nothing about the file now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
     /// When.
     pub at: Stamp,
     /// How that is known.
@@ -57,7 +62,7 @@ impl Machines<'_> {
                 None => ledger.start()?,
             };
             let (events, next) = events_since(ledger, &from, most)?;
-            let mut machines: HashMap<(InboxKey, String), Option<MachineName>> = HashMap::new();
+            let mut known_letters: HashMap<(InboxKey, String), Option<(Way, Stay)>> = HashMap::new();
             let mut receipts = Vec::new();
             let is_told = |event: &Event| {
                 // What was withdrawn is brought again, and has not failed.
@@ -71,15 +76,24 @@ impl Machines<'_> {
                 if inbox.root != root {
                     continue;
                 }
+                let cursor = &event.cursor;
                 let known = (inbox, id);
-                let machine = match machines.get(&known) {
-                    Some(machine) => machine.clone(),
-                    None => ledger.message_in(&known.0, &known.1)?.as_ref().and_then(came_from),
+                let letter = match known_letters.get(&known) {
+                    Some(letter) => letter.clone(),
+                    None => match ledger.message_in(&known.0, &known.1)? {
+                        Some(message) => Way::of(&message).zip(Some(ledger.stay_of(&message)?)),
+                        None => None,
+                    },
                 };
-                machines.insert(known.clone(), machine.clone());
-                let Some(for_machine) = machine else { continue };
+                known_letters.insert(known.clone(), letter.clone());
+                let Some((way, stay)) = letter else { continue };
+                // A file that the recipient has left, or had before it was away, is not what its sender asks about.
+                let is_present = stay.is_here && stay.has(cursor);
+                if !is_present && !is_end(stage) {
+                    continue;
+                }
                 let evidence = event.evidence.unwrap_or_else(|| Evidence::certain(stage.as_str()));
-                receipts.extend(receipt(known, for_machine, (stage, event.at, evidence), &origin));
+                receipts.extend(way.receipt(known, (stage, event.at, evidence), &origin));
             }
             Ok((receipts, next.to_string()))
         })?;
@@ -88,17 +102,16 @@ impl Machines<'_> {
 
     /// All that this machine knows of a message that came from another one.
     pub(super) fn receipts_of(&self, message: &Recorded) -> Result<Vec<Receipt>, OfficeError> {
-        let Some(machine) = came_from(message) else { return Ok(Vec::new()) };
+        let Some(way) = Way::of(message) else { return Ok(Vec::new()) };
         let told = self.office.books.with(|ledger| {
             let origin = ledger.identity()?.1.simple().to_string();
-            let stages = ledger.stages(message)?;
+            let stages = ledger.stages_since_accepted(message)?;
             let told = stages.into_iter().filter(|record| record.stage > Stage::Accepted);
             // What was withdrawn once, and written later, has not failed.
             let told = told.filter(|record| record.stage != Stage::Failed || message.stage == Stage::Failed);
             let key = || (message.inbox.clone(), message.id.clone());
-            let receipts = told.filter_map(|record| {
-                receipt(key(), machine.clone(), (record.stage, record.at, record.evidence), &origin)
-            });
+            let receipts = told
+                .filter_map(|record| way.receipt(key(), (record.stage, record.at, record.evidence), &origin));
             Ok(receipts.collect())
         })?;
         Ok(told)
@@ -162,6 +175,7 @@ impl Machines<'_> {
             for_machine: machine.clone(),
             stage: Stage::Failed,
             is_unwritten: true,
+            epoch: None,
             at: self.office.now(),
             evidence: Evidence::certain(why),
             origin: self.identity()?.origin,
@@ -170,10 +184,18 @@ impl Machines<'_> {
 }
 
 impl Receipt {
+    /// Whether it stands for good, whichever home tells it: that the message was taken, or taken back. All else is about a file.
+    pub fn is_end(&self) -> bool {
+        is_end(self.stage)
+    }
+
     fn received(&self, from: &MachineName, message: Recorded) -> Received {
         let origin = Uuid::parse_str(&self.origin)
             .unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_URL, from.as_str().as_bytes()));
-        let event = format!("{} {} {} {}", self.id, self.to, self.stage, self.at.as_millis());
+        // The same file, under another epoch, is news to who sent the letter there again.
+        let epoch =
+            self.epoch.filter(|epoch| *epoch > 1).map(|epoch| format!(" {epoch}")).unwrap_or_default();
+        let event = format!("{} {} {} {}{epoch}", self.id, self.to, self.stage, self.at.as_millis());
         Received {
             message,
             stage: self.stage,
@@ -204,25 +226,53 @@ fn is_about(
     let Some(current) = homes.last() else { return Ok(false) };
     // One that was sent a moment before the move was known here is carried to the new home all the same.
     let is_current = is_from(current) || (current.is_some() && table.machine_of(name) == Some(from));
-    let is_end =
-        matches!(receipt.stage, Stage::Taken | Stage::Seen | Stage::Acked | Stage::Done | Stage::Recalled);
-    Ok(is_current || (is_end && homes.iter().any(is_from)))
+    Ok(is_current || (receipt.is_end() && homes.iter().any(is_from)))
 }
 
-/// The other machine that a message came from.
-fn came_from(message: &Recorded) -> Option<MachineName> {
-    MachineName::parse(message.machine.as_deref()?).ok()
+fn is_end(stage: Stage) -> bool {
+    matches!(stage, Stage::Taken | Stage::Seen | Stage::Acked | Stage::Done | Stage::Recalled)
 }
 
-fn receipt(
-    (inbox, id): (InboxKey, String),
-    for_machine: MachineName,
-    (stage, at, evidence): (Stage, i64, Evidence),
-    origin: &str,
-) -> Option<Receipt> {
-    let (team, at) = (TeamName::parse(&inbox.team).ok()?, Stamp::from_millis(at));
-    let (to, origin) = (inbox.name, origin.to_owned());
-    Some(Receipt { id, team, to, for_machine, stage, is_unwritten: false, at, evidence, origin })
+/// The way that a message came here from another machine.
+#[derive(Debug, Clone)]
+struct Way {
+    machine: MachineName,
+    /// The team that carried it, if its recipient is of another one.
+    team: Option<String>,
+}
+
+impl Way {
+    fn of(message: &Recorded) -> Option<Self> {
+        let machine = MachineName::parse(message.machine.as_deref()?).ok()?;
+        Some(Self { machine, team: message.origin.clone() })
+    }
+
+    /// What became of the message, in the names that it was carried under.
+    fn receipt(
+        &self,
+        (inbox, id): (InboxKey, String),
+        (stage, at, evidence): (Stage, i64, Evidence),
+        origin: &str,
+    ) -> Option<Receipt> {
+        let (team, to) = match &self.team {
+            Some(team) => (team.as_str(), carried_name(&inbox.name, &inbox.team)),
+            None => (inbox.team.as_str(), inbox.name),
+        };
+        let (team, at) = (TeamName::parse(team).ok()?, Stamp::from_millis(at));
+        let (for_machine, origin) = (self.machine.clone(), origin.to_owned());
+        Some(Receipt {
+            id,
+            team,
+            to,
+            for_machine,
+            stage,
+            is_unwritten: false,
+            epoch: None,
+            at,
+            evidence,
+            origin,
+        })
+    }
 }
 
 fn events_since(ledger: &Ledger, from: &Cursor, most: usize) -> Result<(Vec<Event>, Cursor), LedgerError> {

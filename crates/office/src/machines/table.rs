@@ -5,55 +5,106 @@ use std::collections::BTreeMap;
 
 use atm_store::Memo;
 use atm_wire::{MachineName, Stamp, TeamName};
-use serde::{Deserialize, Serialize};
 
 use super::place::RemoteMember;
 use crate::error::OfficeError;
 use crate::office::Office;
 use crate::people::presence::{Judgement, Presence, Trace, Weight};
 
-/// The members of other machines that a team has, by what they are called here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Table(BTreeMap<String, RemoteMember>);
+/// Names that are remembered after they went.
+const MOST_GONE: usize = 1_000;
 
-type Tables = BTreeMap<String, Table>;
+/// The members of other machines that a team has, by what they are called here; and names that meant one before. Clients that have
+/// an old list in memory go on writing into their files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    members: Rows,
+    gone: Rows,
+}
+
+type Rows = BTreeMap<String, RemoteMember>;
+
+/// As they stand in the file: a team's members under its name, and those that went behind [`GONE`].
+type Tables = BTreeMap<String, Rows>;
+
+/// No team's name has a slash.
+const GONE: &str = "/gone";
 
 impl Table {
-    pub(super) fn new(members: impl Iterator<Item = (String, RemoteMember)>) -> Self {
-        Self(members.collect())
+    /// One with these members, and with the names of the last one that are neither theirs nor those of members here.
+    pub(super) fn new(
+        members: impl Iterator<Item = (String, RemoteMember)>,
+        last: Self,
+        is_here: impl Fn(&str) -> bool,
+    ) -> Self {
+        let members: Rows = members.collect();
+        let last = last.gone.into_iter().chain(last.members);
+        let gone: Rows =
+            last.filter(|(called, _)| !members.contains_key(called) && !is_here(called)).collect();
+        let mut gone: Vec<(String, RemoteMember)> = gone.into_iter().collect();
+        gone.sort_by_key(|(_, member)| std::cmp::Reverse(member.seen_at));
+        gone.truncate(MOST_GONE);
+        Self { members, gone: gone.into_iter().collect() }
+    }
+
+    /// Names that meant a member of another machine before, and mean nobody now.
+    pub(super) fn gone(&self) -> impl Iterator<Item = (&str, &MachineName)> {
+        self.gone.iter().map(|(called, member)| (called.as_str(), &member.machine))
     }
 
     /// Whether a member leads on its machine.
     pub(super) fn leads(&self, name: &str, machine: &MachineName) -> bool {
-        self.0.values().any(|member| member.is_lead && member.name == name && member.machine == *machine)
+        self.members
+            .values()
+            .any(|member| member.is_lead && member.name == name && member.machine == *machine)
+    }
+
+    /// Whether a machine has a member of this name that is not at home there, or had one last: another one than the member whose
+    /// homes are registered.
+    pub(super) fn has_another(&self, name: &str, machine: &MachineName) -> bool {
+        let is_another = |member: &RemoteMember| {
+            member.name == name && member.machine == *machine && member.epoch.is_none()
+        };
+        let last = self.gone.get(&machine.qualify(name));
+        self.members.values().chain(last).any(is_another)
+    }
+
+    /// Whether a machine has a member of this name.
+    pub(super) fn lists(&self, name: &str, machine: &MachineName) -> bool {
+        self.members.values().any(|member| member.name == name && member.machine == *machine)
+    }
+
+    /// Whether a machine's member is listed with its machine's name: beside another one that has its name.
+    pub(super) fn lists_beside(&self, name: &str, machine: &MachineName) -> bool {
+        let is_it = |member: &RemoteMember| member.name == name && member.machine == *machine;
+        self.members.get(&machine.qualify(name)).is_some_and(is_it)
     }
 
     /// What a member of a machine is called here. One that nobody announced has its machine's name with its own.
     pub(super) fn name_of(&self, name: &str, machine: &MachineName) -> String {
         let is_it = |member: &&RemoteMember| member.name == name && member.machine == *machine;
-        let known = self.0.iter().find(|(_, member)| is_it(member)).map(|(called, _)| called.clone());
+        let known = self.members.iter().find(|(_, member)| is_it(member)).map(|(called, _)| called.clone());
         known.unwrap_or_else(|| machine.qualify(name))
     }
 
     /// A member's own name and home, by what it is called here.
     pub(super) fn member(&self, called: &str) -> Option<(&str, &MachineName)> {
-        self.0.get(called).map(|member| (member.name.as_str(), &member.machine))
+        self.members.get(called).map(|member| (member.name.as_str(), &member.machine))
     }
 
     /// The home of a member, by what it is called here.
     pub(super) fn machine_of(&self, called: &str) -> Option<&MachineName> {
-        self.0.get(called).map(|member| &member.machine)
+        self.members.get(called).map(|member| &member.machine)
     }
 
     /// The names here.
     pub(super) fn names(&self) -> impl Iterator<Item = (&str, &MachineName)> {
-        self.0.iter().map(|(called, member)| (called.as_str(), &member.machine))
+        self.members.iter().map(|(called, member)| (called.as_str(), &member.machine))
     }
 
     /// Whether a member is there, as its home last said.
     pub(crate) fn judge(&self, called: &str, machine: &MachineName, is_served: bool) -> Judgement {
-        let known = self.0.get(called);
+        let known = self.members.get(called);
         let said = known.map_or("unknown", |member| member.state.as_str());
         let (state, what) = match said {
             _ if !is_served => {
@@ -74,7 +125,9 @@ impl Office {
     /// What is known of other machines' members in a team. A file that cannot be read is as none.
     pub(crate) fn table(&self, team: &TeamName) -> Table {
         let text = self.machines_memo().read().ok().flatten();
-        parse(text.as_deref()).remove(team.as_str()).unwrap_or_default()
+        let mut tables = parse(text.as_deref());
+        let mut rows = |key: String| tables.remove(&key).unwrap_or_default();
+        Table { members: rows(team.to_string()), gone: rows(format!("{team}{GONE}")) }
     }
 
     /// Puts a table in the place of the last one; a team without members of other machines has none.
@@ -84,10 +137,12 @@ impl Office {
         }
         self.machines_memo().update(|text| {
             let mut tables = parse(text);
-            if table.0.is_empty() {
-                tables.remove(team.as_str());
-            } else {
-                tables.insert(team.to_string(), table);
+            for (key, rows) in [(team.to_string(), table.members), (format!("{team}{GONE}"), table.gone)] {
+                if rows.is_empty() {
+                    tables.remove(&key);
+                } else {
+                    tables.insert(key, rows);
+                }
             }
             Ok((Some(serde_json::to_string(&tables).unwrap_or_default()), ()))
         })

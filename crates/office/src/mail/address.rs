@@ -9,7 +9,7 @@ use atm_wire::lint::payload_flaws;
 use atm_wire::message::{Delivery, Ours};
 use atm_wire::metadata;
 use atm_wire::payload::Content;
-use atm_wire::{Draft, MachineName, MemberName, Stamp, TeamName};
+use atm_wire::{Draft, MemberName, Stamp, TeamName};
 
 use crate::error::OfficeError;
 use crate::hint::Hint;
@@ -69,7 +69,7 @@ impl Routes<'_, '_> {
         let mut warnings = Vec::new();
         let (to, machine) = there.home_of(&letter.to.name);
         if let Some(machine) = machine.as_ref().filter(|_| target != team) {
-            return Err(outside(target, &to, machine));
+            there.check_outsider((from, team), &to, machine)?;
         }
         // Whether it is there, its home knows.
         let delivery = match machine {
@@ -174,12 +174,6 @@ impl Addressed {
             hint: None,
         })
     }
-}
-
-/// Why somebody outside a team cannot write to its member of another machine: the answer would not find its way back.
-pub(crate) fn outside(team: &TeamName, to: &MemberName, machine: &MachineName) -> OfficeError {
-    let why = format!("mail for {to} is carried within team {team} only");
-    OfficeError::Elsewhere { name: to.to_string(), machine: machine.clone(), why }
 }
 
 /// Refuses a payload of a known type that lacks what its readers need.

@@ -140,8 +140,11 @@ impl Office {
             (team, _) => team?,
         };
         let handle = self.team(&team)?;
-        let is_member =
-            || handle.config().member(to.name.as_str()).is_some() || handle.mailbox(&to.name).exists();
+        let is_member = || {
+            handle.config().member(to.name.as_str()).is_some()
+                || handle.mailbox(&to.name).exists()
+                || handle.home_of(&to.name).1.is_some()
+        };
         if !may_be_session || is_member() {
             return Ok(Route { team: handle, from: None, to, session: None });
         }

@@ -41,7 +41,7 @@ impl Tasks<'_> {
             self.team.known_mailbox(owner)?;
         }
         let (mut new_owner, mut completes) = (false, false);
-        let task = self.update(id, |task| {
+        let changed = self.change_hold(id, |task| {
             if change.status.is_some() || change.owner.is_some() {
                 self.may_decide(who, id, task)?;
             }
@@ -52,12 +52,15 @@ impl Tasks<'_> {
         })?;
         self.record(Some(who), id);
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
+        self.note_request(&changed, &mut outcome);
+        let task = &changed.task;
         if new_owner {
-            self.tell_owner(who, id, &task, &mut outcome);
+            task.owner.iter().for_each(|owner| self.note_home(owner, &mut outcome));
+            self.tell_owner(who, id, task, &mut outcome);
         }
         if completes {
             let how = Completion { tell: true, ..Completion::default() };
-            self.follow_completion(who, &task, &how, &mut outcome)?;
+            self.follow_completion(who, task, &how, &mut outcome)?;
         }
         Ok(outcome)
     }
@@ -69,12 +72,11 @@ impl Tasks<'_> {
 
     /// Removes a task, and what other tasks say of it. Only its owner or the lead may.
     pub fn delete(&self, who: &MemberName, id: TaskId) -> Result<(), OfficeError> {
-        let _turn = self.folder.link_turn()?;
-        let deleted = self.folder.delete(id, |task| self.may_decide(who, id, task))?;
-        deleted.ok_or_else(|| self.no_task(id))??;
+        self.delete_everywhere(id, |task| self.may_decide(who, id, task))?;
         self.record(Some(who), id);
         let names = |ids: &[String]| ids.iter().any(|text| *text == id.to_string());
         let deleted = || Done::TaskDeleted(id);
+        let _turn = self.folder.link_turn().after(deleted)?;
         for (other, task) in self.folder.list().after(deleted)?.tasks {
             if names(&task.blocks) || names(&task.blocked_by) {
                 let dropped =
@@ -90,8 +92,11 @@ impl Tasks<'_> {
         changes.extend(change.subject.as_deref().map(|subject| Change::Subject(subject.trim().to_owned())));
         changes.extend(change.description.clone().map(Change::Description));
         changes.extend(change.active_form.clone().map(Change::ActiveForm));
-        if let Some(owner) = change.owner.as_ref().filter(|_| new_owner) {
-            changes.push(Change::Owner(owner.as_ref().map(ToString::to_string)));
+        // Also if it is so already: other machines may know better.
+        changes.extend(
+            change.owner.as_ref().map(|owner| Change::Owner(owner.as_ref().map(ToString::to_string))),
+        );
+        if new_owner {
             changes.extend(without_lease());
             if task.status == Status::InProgress {
                 // Its new owner has not begun.

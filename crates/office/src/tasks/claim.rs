@@ -62,7 +62,6 @@ impl Tasks<'_> {
 
     fn take(&self, who: &MemberName, id: TaskId, lease: Duration) -> Result<Outcome, OfficeError> {
         let now = self.now();
-        let is_shared = self.sharing(None)?.is_some();
         if self.sharing(self.folder.load(id)?.as_ref())?.is_some() {
             self.claim_shared(who, id, lease, false)?;
             return self.taken(who, id);
@@ -71,7 +70,11 @@ impl Tasks<'_> {
             if task.status == Status::Completed {
                 return Err(TaskError::Completed { id }.into());
             }
-            if is_shared && task.made_on().is_none() {
+            // Asked under the file's lock: the team may be shared since.
+            if self.sharing(None)?.is_some() && lease > LONGEST_SHARED_LEASE {
+                return Err(TaskError::LongLease { most: LONGEST_SHARED_LEASE }.into());
+            }
+            if self.sharing(Some(task))?.is_some() {
                 let why = "it is just being told to them".to_owned();
                 return Err(TaskError::Away { team: self.team.name().clone(), why }.into());
             }
@@ -113,7 +116,7 @@ impl Tasks<'_> {
     /// Gives a task back. Only its owner or the lead may.
     pub fn release(&self, who: &MemberName, id: TaskId) -> Result<Outcome, OfficeError> {
         let now = self.now();
-        self.update(id, |task| {
+        let changed = self.change_hold(id, |task| {
             self.may_decide(who, id, task)?;
             if task.status == Status::Completed {
                 return Err(TaskError::Completed { id }.into());
@@ -121,7 +124,9 @@ impl Tasks<'_> {
             Ok(released(task, now))
         })?;
         self.record(Some(who), id);
-        self.outcome(id).after(|| Done::TaskChanged(id))
+        let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
+        self.note_request(&changed, &mut outcome);
+        Ok(outcome)
     }
 
     /// Takes all that is not done away from somebody who is gone, and says what that was.
@@ -131,7 +136,7 @@ impl Tasks<'_> {
         let mut gone = Vec::new();
         for (id, _) in self.folder.list()?.tasks.into_iter().filter(|(_, task)| has(task)) {
             let mut had = false;
-            let updated = self.update(id, |task| {
+            let updated = self.change_hold(id, |task| {
                 had = has(task);
                 Ok(if had { released(task, now) } else { Vec::new() })
             });
@@ -171,8 +176,8 @@ pub fn claimed(who: &str, now: Stamp, lease: Duration) -> Vec<Change> {
 }
 
 fn released(task: &Task, now: Stamp) -> Vec<Change> {
-    let Some(owner) = &task.owner else { return Vec::new() };
     let mut changes = vec![Change::Owner(None)];
+    let Some(owner) = &task.owner else { return changes };
     if task.status == Status::InProgress {
         changes.push(Change::Status(Status::Pending));
     }

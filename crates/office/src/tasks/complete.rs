@@ -27,11 +27,15 @@ pub struct Completion {
 }
 
 impl Tasks<'_> {
-    /// Completes a task and says which ones can begin now. Only its owner or the lead may.
+    /// Completes a task and says which ones can begin now. Only its owner or the lead may. In a team that is shared with other
+    /// machines, where an answer may be lost on the way, who asks again gets the same answer.
     pub fn complete(&self, who: &MemberName, id: TaskId, how: &Completion) -> Result<Outcome, OfficeError> {
-        let task = self.update(id, |task| {
+        let changed = self.change_hold(id, |task| {
             self.may_decide(who, id, task)?;
             if task.status == Status::Completed {
+                if self.sharing(Some(task))?.is_some() {
+                    return Ok(vec![Change::Status(Status::Completed)]);
+                }
                 return Err(TaskError::Completed { id }.into());
             }
             let mut changes = vec![Change::Status(Status::Completed)];
@@ -43,7 +47,8 @@ impl Tasks<'_> {
         })?;
         self.record(Some(who), id);
         let mut outcome = self.outcome(id).after(|| Done::TaskChanged(id))?;
-        self.follow_completion(who, &task, how, &mut outcome)?;
+        self.note_request(&changed, &mut outcome);
+        self.follow_completion(who, &changed.task, how, &mut outcome)?;
         Ok(outcome)
     }
 
@@ -58,7 +63,9 @@ impl Tasks<'_> {
     ) -> Result<(), OfficeError> {
         let id = outcome.task.id;
         let listing = self.folder.list().after(|| Done::TaskChanged(id))?;
-        outcome.unblocked = Graph::new(&listing).freed_by(id);
+        if !outcome.requested {
+            outcome.unblocked = Graph::new(&listing).freed_by(id);
+        }
         let doer = task.owner.as_deref().and_then(|owner| MemberName::parse(owner).ok());
         self.report(&doer.unwrap_or_else(|| who.clone()), State::Complete, outcome);
         let about = TaskCompletion {

@@ -70,6 +70,7 @@ impl Tasks<'_> {
             self.update(*after, |_| Ok(vec![Change::AddBlockedBy(id)])).after(created)?;
         }
         let mut outcome = self.outcome(id).after(created)?;
+        task.owner.iter().for_each(|owner| self.note_home(owner, &mut outcome));
         self.tell_owner(who, id, &task, &mut outcome);
         Ok(outcome)
     }

@@ -77,16 +77,26 @@ pub enum TaskError {
         key: String,
     },
     /// The team is shared with other machines, and what they have in common cannot be reached.
-    #[error("the tasks of {team} are shared with other machines, and {why}: nothing was claimed")]
+    #[error("the tasks of {team} are shared with other machines, and {why}: nothing was changed")]
     Away {
         /// The team.
         team: TeamName,
         /// Why it cannot be reached.
         why: String,
     },
+    /// What the machines have in common was asked, and did not answer in time.
+    #[error(
+        "the tasks of {team} are shared with other machines, and {why}: whether it was done is not known; ask again to learn it"
+    )]
+    Unsure {
+        /// The team.
+        team: TeamName,
+        /// What is known.
+        why: String,
+    },
     /// What the machines have in common was lost: a claim may hold that only its own machine knows of.
     #[error(
-        "the shared record of task {id} was lost and made again; who held it may hold it until {until}: nothing was claimed"
+        "the shared record of task {id} was lost and made again; who held it may hold it until {until}: nothing was changed"
     )]
     NotYet {
         /// Which.
@@ -116,7 +126,7 @@ impl TaskError {
             | Self::Completed { .. }
             | Self::Cycle { .. }
             | Self::NoOwner { .. } => ErrorKind::Refused,
-            Self::Away { .. } | Self::NotYet { .. } => ErrorKind::Busy,
+            Self::Away { .. } | Self::Unsure { .. } | Self::NotYet { .. } => ErrorKind::Busy,
             Self::NoSubject | Self::Reserved { .. } | Self::LongLease { .. } | Self::Id(_) => {
                 ErrorKind::Invalid
             }
@@ -137,6 +147,7 @@ impl TaskError {
             Self::NoSubject => "no_subject",
             Self::Reserved { .. } => "reserved_key",
             Self::Away { .. } => "tasks_out_of_reach",
+            Self::Unsure { .. } => "task_outcome_unknown",
             Self::NotYet { .. } => "task_claims_unknown",
             Self::LongLease { .. } => "lease_too_long",
             Self::Id(_) => "bad_task_id",
@@ -158,7 +169,7 @@ impl TaskError {
             Self::Cycle { .. } => Hint::ShowTaskGraph,
             Self::NoOwner { id } => Hint::AssignTask { id: *id },
             Self::Reserved { .. } => Hint::UseClaims,
-            Self::Away { .. } => Hint::ShowBridge,
+            Self::Away { .. } | Self::Unsure { .. } => Hint::ShowBridge,
             Self::NotYet { .. } => Hint::TryAgain,
             Self::NoSubject | Self::LongLease { .. } | Self::Id(_) => return None,
         })

@@ -6,8 +6,10 @@ mod change;
 mod claim;
 mod complete;
 mod create;
+mod edit;
 pub mod error;
 pub mod graph;
+mod hold;
 mod record;
 pub mod shared;
 pub mod view;
@@ -25,6 +27,7 @@ pub use change::TaskChange;
 pub use claim::claimed;
 pub use complete::Completion;
 pub use create::TaskPlan;
+pub use edit::Edit;
 pub use error::TaskError;
 pub use graph::Graph;
 pub use record::TaskState;
@@ -202,7 +205,8 @@ impl Tasks<'_> {
     }
 
     fn outcome(&self, id: TaskId) -> Result<Outcome, OfficeError> {
-        Ok(Outcome { task: self.get(id)?, sent: None, unblocked: Vec::new(), warnings: Vec::new() })
+        let task = self.get(id)?;
+        Ok(Outcome { task, requested: false, sent: None, unblocked: Vec::new(), warnings: Vec::new() })
     }
 
     fn now(&self) -> Stamp {

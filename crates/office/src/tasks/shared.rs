@@ -1,8 +1,10 @@
-//! Tasks of a team that is shared with other machines. A claim is granted by compare-and-set in a bucket that all of them
-//! have, by the bridge, which is asked here and puts what came of it into the files before it answers. Where it cannot be
-//! asked, nothing is granted. What else changes a file is a request that the bridge carries there.
+//! Tasks of a team that is shared with other machines. Who has a task, how far it is and until when is changed by
+//! compare-and-set in a bucket that all of them have, by the bridge, which is asked here and puts what came of it into the
+//! files before it answers. Where it cannot be asked, nothing is granted. What else changes a file is a request that the
+//! bridge carries there.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use atm_wire::task::{Task, TaskId};
 use atm_wire::{MachineName, MemberName, Stamp, TeamName};
 use serde::{Deserialize, Serialize};
 
+use super::edit::Edit;
 use super::{TaskError, Tasks};
 use crate::error::OfficeError;
 use crate::machines::Machines;
@@ -20,8 +23,8 @@ use crate::office::Office;
 pub const LONGEST_SHARED_LEASE: Duration = Duration::from_secs(30 * 60);
 /// How long the bridge may take to answer.
 pub const BRIDGE_PATIENCE: Duration = Duration::from_secs(5);
-/// The longest line of either side.
-pub const LONGEST_LINE: u64 = 64 * 1024;
+/// The longest line of either side: no server takes a task whose text is longer.
+pub const LONGEST_LINE: u64 = 2 * 1024 * 1024;
 
 /// What a process asks the bridge, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +45,19 @@ pub enum Ask {
         /// Only if it is this member's already.
         renews: bool,
     },
+    /// To change who has a task, how far it is or until when, and what else changes with it; or to delete it.
+    Change {
+        /// Whose team it is.
+        root: String,
+        /// The team, as it is called here.
+        team: TeamName,
+        /// Which task.
+        id: TaskId,
+        /// What this was decided on: if it is not so any more, it is decided anew.
+        seen: Hold,
+        /// What changes; `None` deletes the task.
+        edits: Option<Vec<Edit>>,
+    },
     /// To reserve the number of a new task.
     Number {
         /// Whose team it is.
@@ -51,12 +67,32 @@ pub enum Ask {
     },
 }
 
+/// Who has a task and how far it is, as a file here says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    /// The owner, as it is called here.
+    pub owner: Option<String>,
+    /// How far it is, in the word of the file.
+    pub status: String,
+}
+
+impl Hold {
+    /// That of a task.
+    pub fn of(task: &Task) -> Self {
+        Self { owner: task.owner.clone(), status: task.status.to_string() }
+    }
+}
+
 /// What the bridge answers, as one line of JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// It is claimed, and the file here shows it.
     Granted,
+    /// It is changed or deleted, and the file here shows it.
+    Done,
+    /// Who has it, or how far it is, is not what the change was decided on. The file here shows what is.
+    Stale,
     /// The number is reserved.
     Number {
         /// Which.
@@ -80,8 +116,13 @@ pub enum Answer {
         /// Until when.
         until: Stamp,
     },
-    /// The bucket cannot be reached.
+    /// The bucket cannot be reached: nothing is changed.
     Away {
+        /// Why.
+        why: String,
+    },
+    /// The bucket was asked, and what came of it is not known, or not in the file here.
+    Unsure {
         /// Why.
         why: String,
     },
@@ -156,7 +197,9 @@ impl Tasks<'_> {
     /// The machine's name, if the team's tasks are shared and this one is on other machines, too.
     pub(super) fn sharing(&self, task: Option<&Task>) -> Result<Option<MachineName>, OfficeError> {
         let machine = self.team.office().shares(self.team.name())?;
-        Ok(machine.filter(|_| task.is_none_or(|task| task.made_on().is_none())))
+        // The mark of another machine says nothing here.
+        let is_own = |task: &Task, machine: &MachineName| task.made_on().as_deref() == Some(machine.as_str());
+        Ok(machine.filter(|machine| task.is_none_or(|task| !is_own(task, machine))))
     }
 
     /// Claims or keeps a task of a shared team.
@@ -182,8 +225,9 @@ impl Tasks<'_> {
             Answer::NoTask => TaskError::NoTask { team, id },
             Answer::NotYet { until } => TaskError::NotYet { id, until },
             Answer::Away { why } => TaskError::Away { team, why },
-            Answer::Number { .. } => {
-                TaskError::Away { team, why: "the bridge answered something else".into() }
+            Answer::Unsure { why } => TaskError::Unsure { team, why },
+            Answer::Number { .. } | Answer::Done | Answer::Stale => {
+                TaskError::Unsure { team, why: "the bridge answered something else".into() }
             }
         }
         .into())
@@ -198,18 +242,20 @@ impl Tasks<'_> {
         }
     }
 
-    fn ask_bridge(&self, ask: &Ask) -> Answer {
+    pub(super) fn ask_bridge(&self, ask: &Ask) -> Answer {
         let office = self.team.office();
         if !Serving::is_taken(&office.state) {
             return Answer::Away { why: "no bridge runs here".to_owned() };
         }
-        call(&office.machines().tasks_socket(), ask)
-            .unwrap_or_else(|_| Answer::Away { why: "the bridge does not answer".to_owned() })
+        let why = "the bridge does not answer".to_owned();
+        match socket::connect(&office.machines().tasks_socket()) {
+            Err(_) => Answer::Away { why },
+            Ok(stream) => call(stream, ask).unwrap_or(Answer::Unsure { why }),
+        }
     }
 }
 
-fn call(path: &std::path::Path, ask: &Ask) -> std::io::Result<Answer> {
-    let mut stream = socket::connect(path)?;
+fn call(mut stream: UnixStream, ask: &Ask) -> std::io::Result<Answer> {
     stream.set_read_timeout(Some(BRIDGE_PATIENCE))?;
     stream.set_write_timeout(Some(BRIDGE_PATIENCE))?;
     stream.write_all((serde_json::to_string(ask)? + "\n").as_bytes())?;
@@ -226,9 +272,24 @@ mod tests {
     fn what_is_asked_and_answered_comes_back_as_it_was() {
         let (root, team, id) = ("/r".to_owned(), "alpha".parse::<TeamName>().unwrap(), "7".parse().unwrap());
         let who = "ann".parse().unwrap();
+        let seen = Hold { owner: Some("ann".to_owned()), status: "in_progress".to_owned() };
+        let edits = vec![
+            Edit::Owner(None),
+            Edit::Status("completed".to_owned()),
+            Edit::Set("hours".to_owned(), "1E2".to_owned()),
+            Edit::Forget("claimed_at".to_owned()),
+        ];
         let asks = [
             Ask::Claim { root: root.clone(), team: team.clone(), id, who, seconds: 300.0, renews: false },
-            Ask::Number { root, team },
+            Ask::Number { root: root.clone(), team: team.clone() },
+            Ask::Change {
+                root: root.clone(),
+                team: team.clone(),
+                id,
+                seen: seen.clone(),
+                edits: Some(edits),
+            },
+            Ask::Change { root, team, id, seen, edits: None },
         ];
         for ask in asks {
             let line = serde_json::to_string(&ask).unwrap();
@@ -237,6 +298,8 @@ mod tests {
         let until = Stamp::from_millis(1_800_000_000_000);
         let answers = [
             Answer::Granted,
+            Answer::Done,
+            Answer::Stale,
             Answer::Number { id },
             Answer::Held { owner: "bob".to_owned(), until: Some(until) },
             Answer::Held { owner: "bob".to_owned(), until: None },
@@ -245,6 +308,7 @@ mod tests {
             Answer::NoTask,
             Answer::NotYet { until },
             Answer::Away { why: "x".to_owned() },
+            Answer::Unsure { why: "x".to_owned() },
         ];
         for answer in answers {
             let line = serde_json::to_string(&answer).unwrap();

@@ -94,6 +94,9 @@ pub(super) fn holder(task: &Task, now: Stamp) -> Option<(&str, Option<Stamp>)> {
 pub struct Outcome {
     /// The task as it is now.
     pub task: TaskView,
+    /// It is in the file here, and a request to the other machines of its team: they could not be asked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub requested: bool,
     /// The message about it, if one was sent.
     pub sent: Option<Sent>,
     /// The tasks that can begin now.

@@ -63,6 +63,9 @@ pub struct Track {
     pub arrived: bool,
     /// Whether it is known that its recipient's client took it, and not only that it is gone.
     pub processed: bool,
+    /// What it waits for, if it is for another machine and not confirmed there yet.
+    #[serde(rename = "waitsFor", skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
     /// All stages it reached, in their order.
     pub stages: Vec<TrackStage>,
 }
@@ -134,6 +137,7 @@ impl Office {
             stage: message.stage,
             arrived: message.stage.includes(Stage::Written),
             processed: is_processed(message.stage, &stages),
+            waits_for: self.machines().waits_for(&message)?,
             stages,
             message: message.into(),
         })

@@ -3,9 +3,11 @@
 use std::fs;
 
 use atm_office::machines::Stage;
+use atm_office::mail::send::{Letter, SendOptions};
+use atm_office::people::members::MemberPlan;
 use serde_json::json;
 
-use crate::world::{Machine, carry, laptop_and_desk, team};
+use crate::world::{Machine, carry, introduce, laptop_and_desk, team};
 
 fn native(text: &str, is_new: bool) -> serde_json::Value {
     let mut entry = json!({ "from": "team-lead", "text": text, "summary": "s", "timestamp": "2026-11-15T18:42:20.463Z",
@@ -167,4 +169,41 @@ fn an_inbox_that_cannot_be_read_keeps_no_other_from_being_collected() {
     assert!(collected.is_err(), "it is said that one could not be read: {collected:?}");
     carry(&[&laptop, &desk]);
     assert_eq!(desk.texts("team-lead"), ["to the lead"]);
+}
+
+/// The file was read by nobody any more: a client that has an old list in memory goes on writing there.
+#[test]
+fn what_a_client_writes_under_a_name_that_has_changed_since_is_carried() {
+    let (laptop, desk) = laptop_and_desk();
+    write(&laptop, "bob", &[native("before anybody looked", true)]);
+    let cloud = Machine::new("cloud", &["bob"]);
+    introduce(&[&laptop, &desk, &cloud]);
+    assert!(laptop.config().contains("bob.desk") && laptop.config().contains("bob.cloud"));
+    assert_eq!(collect(&laptop), 1);
+    write(&laptop, "bob", &[native("from an old list", true)]);
+    introduce(&[&laptop, &desk, &cloud]);
+    assert_eq!(collect(&laptop), 1);
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!(
+        (desk.texts("bob"), cloud.texts("bob")),
+        (vec!["before anybody looked".to_owned(), "from an old list".to_owned()], Vec::<String>::new(),)
+    );
+    // The name is one machine's again, or a member's here: its file is that one's.
+    introduce(&[&laptop, &desk]);
+    laptop.office.machines().set_members(&team(), &[]).unwrap();
+    laptop.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
+    write(&laptop, "bob", &[native("for the one here", true)]);
+    assert_eq!(collect(&laptop), 0);
+    assert_eq!(laptop.texts("bob"), ["for the one here"]);
+}
+
+#[test]
+fn an_inbox_that_somebody_made_here_for_a_name_that_was_another_machines_is_left_alone() {
+    let (laptop, _desk) = laptop_and_desk();
+    laptop.office.machines().set_members(&team(), &[]).unwrap();
+    let letter = Letter::new("bob".parse().unwrap(), "for later");
+    let options = SendOptions { create: true, ..SendOptions::default() };
+    laptop.office.send(&team(), &"alice".parse().unwrap(), &letter, options).unwrap();
+    assert_eq!(collect(&laptop), 0);
+    assert_eq!(laptop.inbox("bob").len(), 1);
 }

@@ -16,8 +16,10 @@ fn say(state: &str, laptop: &crate::world::Machine) {
         name: "bob".into(),
         machine: "desk".parse().unwrap(),
         is_lead: false,
+        holds_name: false,
         state: state.into(),
         seen_at: Some(Stamp::from_millis(1_794_768_140_463)),
+        epoch: None,
     };
     laptop.office.machines().set_members(&team(), &[bob]).unwrap();
 }

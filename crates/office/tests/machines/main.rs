@@ -8,6 +8,7 @@ mod collecting;
 mod homes;
 mod moving;
 mod names;
+mod outsiders;
 mod peers;
 mod receipts;
 mod stopping;

@@ -3,11 +3,13 @@
 use std::fs;
 
 use atm_office::machines::{Home, Move, Stage, TakenIn};
+use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::people::members::MemberPlan;
+use atm_office::people::teams::TeamPlan;
 use atm_wire::MachineName;
 use serde_json::json;
 
-use crate::world::{Machine, carry, introduce, name, said, team};
+use crate::world::{Machine, carry, introduce, name, reply, said, team};
 
 /// Alice on the laptop, Bob and Carl on the desk, and a cloud with Eve.
 fn three() -> (Machine, Machine, Machine) {
@@ -25,7 +27,8 @@ fn hear(machine: &Machine, home: &Machine, former: &[&Machine]) -> bool {
     let former: Vec<MachineName> = former.iter().map(|machine| machine.name.clone()).collect();
     let is_home = machine.name == home.name;
     let home = if is_home { Home::Here } else { Home::Machine(home.name.clone()) };
-    let moved = Move { name: "bob", home, was_here: former.contains(&machine.name), former: &former };
+    let moved =
+        Move { name: "bob", home, leaves: former.contains(&machine.name).then_some(None), former: &former };
     machine.office.machines().set_home(&team(), &moved).unwrap()
 }
 
@@ -210,7 +213,7 @@ fn a_name_that_was_held_twice_is_one_after_it_was_taken_over() {
     laptop.send("alice", "bob.desk", "on its way");
     laptop.send("alice", "bob.cloud", "to the cloud's");
     // Who only has the name does not leave when somebody else moves.
-    let stays = Move { name: "bob", home: Home::Machine(desk.name.clone()), former: &[], was_here: false };
+    let stays = Move { name: "bob", home: Home::Machine(desk.name.clone()), former: &[], leaves: None };
     assert!(cloud.office.machines().set_home(&team(), &stays).unwrap());
     assert_eq!(cloud.office.machines().home(&team(), "bob").unwrap(), Home::Here);
     moves(&cloud, &desk, &[&laptop, &desk, &cloud]);
@@ -252,4 +255,172 @@ fn a_member_that_returns_has_the_entry_that_it_left() {
     assert!(!desk.config().contains("mind the build"));
     moves(&desk, &cloud, &[&laptop, &desk, &cloud]);
     assert!(desk.config().contains("mind the build"));
+}
+
+#[test]
+fn mail_of_another_team_follows_and_is_answered_from_the_new_home() {
+    let (laptop, desk, cloud) = three();
+    let ops = laptop.office.create_team(&TeamPlan::new("ops", "another team")).unwrap();
+    laptop.office.add_member(&ops, &MemberPlan::new("eve")).unwrap();
+    let write = |text: &str| {
+        let letter = Letter::new("bob@demo".parse().unwrap(), text);
+        laptop.office.send(&ops, &name("eve"), &letter, SendOptions::default()).unwrap()
+    };
+    let first = write("written at the old home");
+    carry(&[&laptop, &desk, &cloud]);
+    write("not carried yet");
+    moves(&cloud, &desk, &[&laptop, &desk, &cloud]);
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!(cloud.texts("bob"), ["written at the old home", "not carried yet"]);
+    assert!(cloud.inbox("bob").iter().all(|mail| mail.from == "eve.ops.laptop"));
+    reply(&cloud, "bob", &first.id, "from the new home");
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!(laptop.mail_in(&ops, "eve")[0].text, "from the new home");
+    assert_eq!(laptop.stage(&first.id), Stage::Done);
+    // To the sender's own machine: it is mail between two of its teams.
+    write("unread");
+    carry(&[&laptop, &desk, &cloud]);
+    moves(&laptop, &cloud, &[&laptop, &desk, &cloud]);
+    let mail = laptop.inbox("bob").pop().unwrap();
+    assert_eq!((mail.from.as_str(), mail.text.as_str()), ("eve", "unread"));
+    assert_eq!(mail.ours().origin.as_deref(), Some("ops"));
+}
+
+/// Two members had one name, and the mail of one was given to the other.
+#[test]
+fn mail_for_another_member_of_the_name_is_not_sent_on_with_the_one_that_moves() {
+    let (laptop, desk, cloud) = three();
+    let all = [&laptop, &desk, &cloud];
+    moves(&cloud, &desk, &all);
+    // Later a client on the desk starts another member of that name: it is refused the name, and is bob.desk elsewhere.
+    desk.office.machines().set_members(&team(), &[]).unwrap();
+    desk.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
+    desk.others.lock().unwrap().push("bob".to_owned());
+    introduce(&all);
+    laptop.send("alice", "bob.desk", "for the desk's own bob");
+    let to_cloud = laptop.send("alice", "bob.cloud", "for the first bob");
+    // The first bob moves on, to the laptop; it was on the desk long ago.
+    laptop.office.machines().take_member(&team(), &name("bob")).unwrap();
+    assert!(hear(&laptop, &laptop, &[&desk, &cloud]));
+    introduce(&all);
+    carry(&all);
+    assert_eq!(
+        (laptop.texts("bob"), desk.texts("bob")),
+        (vec!["for the first bob".to_owned()], vec!["for the desk's own bob".to_owned()])
+    );
+    assert_eq!(laptop.stage(&to_cloud.id), Stage::Written);
+}
+
+/// A letter that was in the file during an earlier stay, and left it, is not told of as if it were there.
+#[test]
+fn a_home_tells_of_its_file_as_it_is_since_the_member_is_back() {
+    let (laptop, desk, cloud) = three();
+    let all = [&laptop, &desk, &cloud];
+    let sent = laptop.send("alice", "bob", "first");
+    carry(&all);
+    let told = |machine: &Machine| {
+        machine.forget_cursor();
+        let receipts = machine.receipts().into_iter().filter(|receipt| receipt.id == sent.id);
+        receipts.map(|receipt| (receipt.stage, receipt.at)).collect::<Vec<_>>()
+    };
+    let before = told(&desk);
+    assert_eq!(before.iter().map(|(stage, _)| *stage).collect::<Vec<_>>(), [Stage::Written]);
+    moves(&cloud, &desk, &all);
+    assert!(told(&desk).is_empty(), "it is not there any more: {:?}", told(&desk));
+    carry(&all);
+    moves(&desk, &cloud, &all);
+    assert!(told(&desk).is_empty(), "it is not there yet: {:?}", told(&desk));
+    carry(&all);
+    let after = told(&desk);
+    assert_eq!(after.iter().map(|(stage, _)| *stage).collect::<Vec<_>>(), [Stage::Written]);
+    assert_ne!(before, after);
+    desk.read("bob");
+    carry(&all);
+    assert_eq!(laptop.stage(&sent.id), Stage::Seen);
+}
+
+/// It was shown as written, with the evidence of a file that does not have it any more.
+#[test]
+fn a_letter_that_was_sent_on_and_is_in_no_file_is_accepted_again() {
+    let (laptop, desk, cloud) = three();
+    let sent = laptop.send("alice", "bob", "first");
+    let own = desk.send("carl", "bob", "from next door");
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!((laptop.stage(&sent.id), desk.stage(&own.id)), (Stage::Written, Stage::Written));
+    // The cloud does not take it in yet.
+    moves(&cloud, &desk, &[&laptop, &desk, &cloud]);
+    assert_eq!((laptop.stage(&sent.id), desk.stage(&own.id)), (Stage::Accepted, Stage::Accepted));
+    let stages = laptop.office.track(Some(&team()), &sent.id).unwrap().stages;
+    assert!(stages.iter().any(|stage| stage.stage == Stage::Written), "what was told stays on record");
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!((laptop.stage(&sent.id), desk.stage(&own.id)), (Stage::Written, Stage::Written));
+    // Of what others had sent, its former home says no more than it knew: they ask its new one.
+    let pending = desk.office.pending(&team()).unwrap();
+    assert!(pending.iter().all(|waiting| waiting.message.id != sent.id), "{pending:?}");
+}
+
+#[test]
+fn what_an_old_client_wrote_is_unread_when_its_member_is_back() {
+    let (laptop, desk, cloud) = three();
+    let all = [&laptop, &desk, &cloud];
+    fs::write(
+        desk.file("inboxes/bob.json"),
+        r#"[{"from":"carl","text":"old words","timestamp":"2026-11-15T18:42:20.463Z","messageId":"native-7","read":false}]"#,
+    )
+    .unwrap();
+    moves(&cloud, &desk, &all);
+    carry(&all);
+    assert_eq!(cloud.texts("bob"), ["old words"]);
+    moves(&desk, &cloud, &all);
+    carry(&all);
+    carry(&all);
+    let unread: Vec<String> =
+        desk.inbox("bob").into_iter().filter(|message| !message.read).map(|message| message.text).collect();
+    assert_eq!(
+        (cloud.texts("bob"), unread),
+        (Vec::<String>::new(), vec!["old words".to_owned()]),
+        "{:?}",
+        desk.inbox("bob")
+    );
+}
+
+#[test]
+fn what_an_old_client_wrote_for_a_remote_member_is_unread_when_that_one_comes_here() {
+    let (laptop, desk, cloud) = three();
+    let all = [&laptop, &desk, &cloud];
+    fs::write(
+        laptop.file("inboxes/bob.json"),
+        r#"[{"from":"alice","text":"old words","timestamp":"2026-11-15T18:42:20.463Z","messageId":"native-7","read":false}]"#,
+    )
+    .unwrap();
+    laptop.office.machines().collect(&team()).unwrap();
+    moves(&laptop, &desk, &all);
+    carry(&all);
+    let unread: Vec<String> =
+        laptop.inbox("bob").into_iter().filter(|message| !message.read).map(|message| message.text).collect();
+    assert_eq!(unread, ["old words"], "{:?}", laptop.inbox("bob"));
+}
+
+/// What had been taken out stood there still, as read, and was not written again beside that.
+#[test]
+fn in_the_log_layout_a_member_that_comes_back_finds_its_unread_mail() {
+    let (laptop, desk, cloud) = three();
+    let all = [&laptop, &desk, &cloud];
+    fs::remove_dir_all(desk.file("inboxes")).unwrap();
+    for name in ["bob", "carl", "team-lead"] {
+        fs::create_dir_all(desk.file(&format!("members/{name}"))).unwrap();
+        fs::write(desk.file(&format!("members/{name}/inbox")), "").unwrap();
+    }
+    laptop.send("alice", "bob", "one");
+    carry(&all);
+    assert!(fs::read_to_string(desk.file("members/bob/inbox")).unwrap().contains("\"one\""));
+    moves(&cloud, &desk, &all);
+    carry(&all);
+    assert_eq!(cloud.texts("bob"), ["one"]);
+    moves(&desk, &cloud, &all);
+    carry(&all);
+    carry(&all);
+    let unread = desk.inbox("bob").into_iter().filter(|message| !message.read);
+    let unread: Vec<String> = unread.map(|message| message.text).collect();
+    assert_eq!((cloud.texts("bob"), unread), (Vec::new(), vec!["one".to_owned()]));
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use atm_office::machines::Stage;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::people::members::MemberPlan;
+use atm_office::sessions::Sender;
 use serde_json::{Map, json};
 
 use crate::world::{Machine, carry, introduce, laptop_and_desk, name, team};
@@ -148,4 +149,14 @@ fn a_letter_that_is_brought_again_is_known_also_if_its_sender_has_another_name_b
     introduce(&[&carl, &eve, &third]);
     carry(&[&carl, &eve, &third]);
     assert_eq!((carl.texts("sam").len(), third.texts("sam").len()), (1, 0));
+}
+
+#[test]
+fn a_name_that_its_machine_lists_nowhere_is_a_members_and_no_sessions() {
+    let (laptop, _desk) = laptop_and_desk();
+    for to in ["user.desk", "front.sessions.desk", "bob.desk"] {
+        let sender = Sender { team: Ok(team()), names_team: false, is_named: false, session: None };
+        let route = laptop.office.route(sender, to.parse().unwrap(), false).unwrap();
+        assert_eq!((route.team.name(), route.to.name.as_str()), (&team(), to));
+    }
 }

@@ -7,7 +7,7 @@ use atm_office::machines::{RemoteMember, Stage};
 use atm_office::sessions::peers::Peer;
 use atm_support::SessionDouble;
 
-use crate::world::{Machine, carry, laptop_and_desk, team};
+use crate::world::{Machine, carry, laptop_and_desk, reply, sessions, team};
 
 const SESSION: &str = "0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a";
 
@@ -31,8 +31,10 @@ fn announce(machine: &Machine, states: &[(&str, &str)]) {
         name: (*name).to_owned(),
         machine: "desk".parse().unwrap(),
         is_lead: *name == "team-lead",
+        holds_name: false,
         state: (*state).to_owned(),
         seen_at: None,
+        epoch: None,
     };
     let members: Vec<RemoteMember> = states.iter().map(member).collect();
     machine.office.machines().set_members(&team(), &members).unwrap();
@@ -105,21 +107,44 @@ fn what_a_session_of_the_team_writes_to_one_waits_in_the_log_and_is_carried() {
     assert_eq!(laptop.stage(&sent.id), Stage::Written);
 }
 
-/// Its answer could not come back: mail is carried between machines within one team.
+/// The list is one for all sessions of a user, so everybody who sees it is carried.
 #[test]
-fn a_session_that_is_not_of_the_team_is_refused_and_so_is_one_that_cannot_be_told() {
-    let (laptop, _desk) = laptop_and_desk();
+fn what_a_session_outside_of_the_team_writes_to_one_is_carried_from_that_session_and_can_be_answered() {
+    let (laptop, desk) = laptop_and_desk();
     announce(&laptop, &[("bob", "online")]);
     let _bridge = laptop.office.machines().serve().unwrap();
     let _session = session(&laptop);
     let bob = peer(&laptop, "bob");
-    for pid in [Some(own_pid()), None] {
-        let refused = laptop.office.receive_for_peer(&bob, &frame("hello"), pid).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "bob is on machine desk: mail for bob is carried within team demo only",
-            "{pid:?}"
-        );
-    }
-    assert!(laptop.outgoing().is_empty());
+    let message = frame("is the build green?");
+    let sent = laptop.office.receive_for_peer(&bob, &message, Some(own_pid())).unwrap();
+    assert_eq!((sent.from.as_str(), laptop.stage(&sent.id)), ("front", Stage::Accepted));
+    laptop.office.receive_for_peer(&bob, &message, Some(own_pid())).unwrap();
+    assert_eq!(laptop.outgoing().len(), 1, "the same frame again");
+    carry(&[&laptop, &desk]);
+    let mail = desk.inbox("bob");
+    let said: Vec<(&str, &str)> = mail.iter().map(|mail| (mail.from.as_str(), mail.text.as_str())).collect();
+    assert_eq!(said, [("front.sessions.laptop", "is the build green?")]);
+    assert_eq!(laptop.stage(&sent.id), Stage::Written);
+    let answered = reply(&desk, "bob", &mail[0].id, "since noon");
+    carry(&[&laptop, &desk]);
+    let answer = laptop.mail_in(&sessions(), "front");
+    assert_eq!((answer.len(), answer[0].from.as_str(), answer[0].text.as_str()), (1, "bob", "since noon"));
+    assert_eq!(answer[0].ours().origin.as_deref(), Some("demo"));
+    assert_eq!((laptop.stage(&sent.id), desk.stage(&answered.id)), (Stage::Done, Stage::Written));
+}
+
+#[test]
+fn a_sender_that_cannot_be_told_is_carried_as_such() {
+    let (laptop, desk) = laptop_and_desk();
+    announce(&laptop, &[("bob", "online")]);
+    let _bridge = laptop.office.machines().serve().unwrap();
+    let _session = session(&laptop);
+    laptop.office.receive_for_peer(&peer(&laptop, "bob"), &frame("hello"), None).unwrap();
+    carry(&[&laptop, &desk]);
+    let mail = desk.inbox("bob");
+    assert_eq!(mail[0].from, "unknown.laptop");
+    assert_eq!(mail[0].text, "[atm cannot tell who wrote this: no session that it knows]\nhello");
+    let answered = reply(&desk, "bob", &mail[0].id, "who are you?");
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.stage(&answered.id), Stage::Failed, "it does not wait for ever");
 }

@@ -21,12 +21,25 @@ pub(crate) struct Machine {
     pub(crate) office: Office,
     /// Its lead is obeyed on other machines.
     pub(crate) is_trusted: bool,
+    /// Members here that are at home nowhere: another machine holds their names.
+    pub(crate) others: Mutex<Vec<String>>,
     folder: tempfile::TempDir,
     cursor: Mutex<Option<String>>,
 }
 
 pub(crate) fn team() -> TeamName {
     TEAM.parse().unwrap()
+}
+
+/// The team of all mailboxes that are folders.
+pub(crate) fn sessions() -> TeamName {
+    atm_office::sessions::team_name()
+}
+
+/// Answers a message of the shared team.
+pub(crate) fn reply(machine: &Machine, who: &str, id: &str, text: &str) -> Sent {
+    let team = machine.office.team(&team()).unwrap();
+    team.reply(&name(who), id, |to| Letter::new(to, text), SendOptions::default()).unwrap()
 }
 
 pub(crate) fn name(name: &str) -> MemberName {
@@ -42,7 +55,7 @@ impl Machine {
             office.add_member(&team(), &MemberPlan::new(member)).unwrap();
         }
         let name = machine.parse().unwrap();
-        Self { name, office, is_trusted: false, folder, cursor: Mutex::default() }
+        Self { name, office, is_trusted: false, others: Mutex::default(), folder, cursor: Mutex::default() }
     }
 
     /// The same machine after all its processes died: what was in memory is gone.
@@ -65,7 +78,12 @@ impl Machine {
 
     /// What stands in an inbox file here.
     pub(crate) fn inbox(&self, member: &str) -> Vec<Message> {
-        self.office.mailbox(&team(), &name(member)).list().unwrap().messages
+        self.mail_in(&team(), member)
+    }
+
+    /// The same in another team.
+    pub(crate) fn mail_in(&self, team: &TeamName, member: &str) -> Vec<Message> {
+        self.office.mailbox(team, &name(member)).list().unwrap().messages
     }
 
     pub(crate) fn texts(&self, member: &str) -> Vec<String> {
@@ -86,10 +104,13 @@ impl Machine {
 
     fn announced(&self) -> Vec<RemoteMember> {
         let own = self.office.machines().local_members(&team()).unwrap();
+        let is_other = |name: &String| self.others.lock().unwrap().contains(name);
         let remote = |member: atm_office::machines::LocalMember| RemoteMember {
+            epoch: (!member.is_lead && !is_other(&member.name)).then_some(1),
             name: member.name,
             machine: self.name.clone(),
             is_lead: member.is_lead,
+            holds_name: false,
             state: member.state,
             seen_at: None,
         };

@@ -42,6 +42,14 @@ pub(super) fn set_aside(
     Ok(kept)
 }
 
+/// Blanks the lines that the receipts name, read or not. Their mail is elsewhere: no copy is kept.
+pub(super) fn remove(inbox: &LogInbox, receipts: &HashSet<Receipt>) -> Result<(), StoreError> {
+    let deadline = inbox.times.deadline();
+    let _turn = Queue::enter(&inbox.queue(), &deadline)?;
+    let named = find(inbox, |message, _| receipts.contains(&Receipt::of(message)))?;
+    blank(inbox, &named, &deadline)
+}
+
 /// Blanks the lines of one message, if none of them was read.
 pub(super) fn recall(
     inbox: &LogInbox,

@@ -245,6 +245,11 @@ impl LogInbox {
         blank::set_aside(self, receipts, why)
     }
 
+    /// Blanks the lines of messages, where they stand: their mail is elsewhere from now on.
+    pub(crate) fn remove(&self, receipts: &HashSet<Receipt>) -> Result<(), StoreError> {
+        blank::remove(self, receipts)
+    }
+
     /// Blanks the lines of one message, if none of them was read.
     pub(crate) fn recall(
         &self,

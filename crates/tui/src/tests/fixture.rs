@@ -135,6 +135,7 @@ pub(super) fn opened() -> Opened {
             stage: Stage::Seen,
             arrived: true,
             processed: true,
+            waits_for: None,
             stages: vec![
                 TrackStage {
                     evidence: Evidence::certain("accepted by atm").by("user"),

@@ -24,6 +24,8 @@ pub enum Change {
     Owner(Option<String>),
     /// A key of `metadata` with another value, or without any.
     Metadata(String, Option<Box<RawValue>>),
+    /// A key of the task itself that this view does not know, with another value, or without any.
+    Other(String, Option<Box<RawValue>>),
     /// That task waits for this one.
     AddBlocks(TaskId),
     /// That task does not wait for this one any more.
@@ -61,6 +63,8 @@ impl Change {
             Self::Owner(Some(owner)) => task.set_text(&["owner"], owner),
             Self::Owner(None) => json::remove_member(text, text.trim(), "owner").map_err(not_json),
             Self::Metadata(key, value) => task.set_metadata(key, value.as_deref()),
+            Self::Other(key, Some(value)) => task.set(key, value),
+            Self::Other(key, None) => json::remove_member(text, text.trim(), key).map_err(not_json),
             Self::AddBlocks(id) => task.add(&["blocks"], *id),
             Self::DropBlocks(id) => task.drop(&["blocks"], *id),
             Self::AddBlockedBy(id) => task.add(&["blockedBy", "blocked_by"], *id),

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::value::RawValue;
+
 use super::{CLAIM_EXPIRY, CLAIMED_AT, Change, Task, TaskId};
 use crate::json::Object;
+
+const ACTIVE_FORM: &str = "activeForm";
 
 /// Keys of `metadata` that tell of an owner's hold, beside the lease.
 const HOLD: [&str; 7] = [
@@ -14,6 +18,21 @@ const HOLD: [&str; 7] = [
     "released_at",
     "released_from",
     "completed_at",
+];
+
+/// Keys of a task that this view knows.
+const KNOWN: [&str; 11] = [
+    "id",
+    "subject",
+    "description",
+    "activeForm",
+    "active_form",
+    "status",
+    "blocks",
+    "blockedBy",
+    "blocked_by",
+    "owner",
+    "metadata",
 ];
 
 /// A part of a task that changes as one: whoever changes some of it has changed all of it.
@@ -29,6 +48,8 @@ pub enum Field {
     Hold,
     /// A key of `metadata`.
     Metadata(String),
+    /// A key that this view does not know.
+    Other(String),
     /// A link to another task.
     Link(TaskId),
 }
@@ -43,6 +64,8 @@ impl Change {
             Self::Status(_) | Self::Owner(_) => Field::Hold,
             Self::Metadata(key, _) if HOLD.contains(&key.as_str()) => Field::Hold,
             Self::Metadata(key, _) => Field::Metadata(key.clone()),
+            Self::Other(key, _) if key == ACTIVE_FORM => Field::ActiveForm,
+            Self::Other(key, _) => Field::Other(key.clone()),
             Self::AddBlocks(id) | Self::DropBlocks(id) | Self::AddBlockedBy(id) | Self::DropBlockedBy(id) => {
                 Field::Link(*id)
             }
@@ -50,7 +73,7 @@ impl Change {
     }
 }
 
-/// The changes that make `to` of `from`, as far as this view knows their fields.
+/// The changes that make `to` of `from`. Of keys that this view does not know, the whole value is one change.
 pub fn differences(from: &Task, to: &Task) -> Vec<Change> {
     let mut changes = Vec::new();
     if from.subject != to.subject {
@@ -60,7 +83,8 @@ pub fn differences(from: &Task, to: &Task) -> Vec<Change> {
         changes.push(Change::Description(to.description.clone()));
     }
     if from.active_form != to.active_form {
-        changes.push(Change::ActiveForm(to.active_form.clone().unwrap_or_default()));
+        let gone = || Change::Other(ACTIVE_FORM.to_owned(), None);
+        changes.push(to.active_form.clone().map_or_else(gone, Change::ActiveForm));
     }
     if from.status != to.status {
         changes.push(Change::Status(to.status.clone()));
@@ -70,14 +94,36 @@ pub fn differences(from: &Task, to: &Task) -> Vec<Change> {
     }
     links(&from.blocks, &to.blocks, Change::AddBlocks, Change::DropBlocks, &mut changes);
     links(&from.blocked_by, &to.blocked_by, Change::AddBlockedBy, Change::DropBlockedBy, &mut changes);
-    let (was, is) = (members(from), members(to));
-    for (key, value) in &is {
+    keys(&metadata(from), &metadata(to), Change::Metadata, &mut changes);
+    keys(&others(from), &others(to), Change::Other, &mut changes);
+    changes
+}
+
+type Members<'a> = BTreeMap<String, &'a RawValue>;
+
+fn keys(
+    was: &Members<'_>,
+    is: &Members<'_>,
+    change: fn(String, Option<Box<RawValue>>) -> Change,
+    changes: &mut Vec<Change>,
+) {
+    for (key, value) in is {
         if was.get(key).is_none_or(|old| old.get() != value.get()) {
-            changes.push(Change::Metadata((*key).clone(), Some((*value).to_owned())));
+            changes.push(change(key.clone(), Some((*value).to_owned())));
         }
     }
-    changes.extend(was.keys().filter(|key| !is.contains_key(*key)).map(|key| Change::forget(key)));
-    changes
+    changes.extend(was.keys().filter(|key| !is.contains_key(*key)).map(|key| change(key.clone(), None)));
+}
+
+/// What stands in the file beside what this view knows. A task that is in no file has nothing of the kind.
+fn others(task: &Task) -> Members<'_> {
+    let mut all = members(task.raw().trim());
+    all.retain(|key, _| !KNOWN.contains(&key.as_str()));
+    all
+}
+
+fn metadata(task: &Task) -> Members<'_> {
+    task.metadata.as_ref().map(|raw| members(raw.get())).unwrap_or_default()
 }
 
 fn links(
@@ -94,10 +140,9 @@ fn links(
     changes.extend(ids(from, to).into_iter().map(drop));
 }
 
-fn members(task: &Task) -> BTreeMap<String, &serde_json::value::RawValue> {
-    let metadata = task.metadata.as_ref().and_then(|raw| Object::parse(raw.get()).ok());
-    let Some(metadata) = metadata else { return BTreeMap::new() };
-    metadata.iter().map(|(key, value)| (key.to_owned(), value)).collect()
+fn members(object: &str) -> Members<'_> {
+    let Ok(object) = Object::parse(object) else { return Members::new() };
+    object.iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 #[cfg(test)]
@@ -117,6 +162,14 @@ mod tests {
         );
         let fields: Vec<Field> = changes.iter().map(Change::field).collect();
         assert_eq!(fields.iter().filter(|field| **field == Field::Hold).count(), 3, "{fields:?}");
+        // Keys that nobody here knows, byte for byte, and one that goes.
+        let with = r#"{"id":"1","due":{"day":1E2},"activeForm":"digging"}"#;
+        let without = r#"{"id":"1","x":[]}"#;
+        let (with, without) = (Task::parse(with).unwrap(), Task::parse(without).unwrap());
+        let there = edit(without.raw(), &differences(&without, &with)).unwrap();
+        assert_eq!(there, r#"{"id":"1","activeForm":"digging","due":{"day":1E2}}"#);
+        let back = edit(&there, &differences(&with, &without)).unwrap();
+        assert_eq!(back, r#"{"id":"1","x":[]}"#);
         let same = Task::parse(to).unwrap();
         assert!(differences(&same, &same).is_empty());
     }

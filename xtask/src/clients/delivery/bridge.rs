@@ -110,7 +110,7 @@ fn table(rows: &[Row]) -> String {
 }
 
 /// A program that ends with this value, and its folder with it.
-struct Program {
+pub(super) struct Program {
     child: Child,
     /// Removed after the program has ended.
     _folder: Option<TempDir>,
@@ -258,7 +258,7 @@ fn start_desk(version: &str, atm: &Path, programs: &Path) -> Result<Desk> {
 }
 
 /// The two trust each other.
-fn introduce(laptop: &Home, desk: &Home) -> Result<()> {
+pub(super) fn introduce(laptop: &Home, desk: &Home) -> Result<()> {
     for (one, name, other) in [(laptop, "laptop", desk), (desk, "desk", laptop)] {
         let line = home::run(one.command("atm").args(["bridge", "key", "--machine", name]))?;
         // What it prints is what `trust` takes.
@@ -267,7 +267,7 @@ fn introduce(laptop: &Home, desk: &Home) -> Result<()> {
     Ok(())
 }
 
-fn start_bridge(home: &Home, machine: &str, url: &str, team: &str) -> Result<Program> {
+pub(super) fn start_bridge(home: &Home, machine: &str, url: &str, team: &str) -> Result<Program> {
     let mut command = home.command("atm-bridge");
     command.args(["run", "--machine", machine, "--nats", url, "--team", team]);
     let log = fs::File::create(home.file("bridge.log"))?;
@@ -276,7 +276,7 @@ fn start_bridge(home: &Home, machine: &str, url: &str, team: &str) -> Result<Pro
 }
 
 /// The server that `cargo xtask setup` installs, on a port that nobody has.
-fn start_server() -> Result<(Program, String)> {
+pub(super) fn start_server() -> Result<(Program, String)> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let folder = tempfile::Builder::new().prefix("nats-").tempdir_in(repo::target()?)?;
     let program = repo::target()?.join("test-tools/nats/bin/nats-server");

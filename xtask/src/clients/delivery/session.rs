@@ -244,7 +244,7 @@ pub(super) fn prepare(home: &Home, version: &str) -> Result<()> {
     });
     let settings = json!({
         "permissions": { "defaultMode": "acceptEdits", "disableAutoMode": "disable",
-                         "allow": ["Bash", "Agent", "Task", "TeamCreate", "SendMessage"] },
+                         "allow": ["Bash", "Agent", "Task", "TeamCreate", "SendMessage", "ListAgents"] },
         "teammateMode": "in-process", "promptSuggestionEnabled": false,
     });
     fs::create_dir_all(home.file(".config/atm"))?;

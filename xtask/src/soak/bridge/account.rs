@@ -7,6 +7,8 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::Value;
 
+use super::moves::MOVER;
+use super::tasks::{self, Faults};
 use super::{Scene, mail};
 use crate::faults::world::{LEAD, TEAM};
 
@@ -112,6 +114,7 @@ pub(super) struct Table {
     unknown: Vec<String>,
     order: Vec<String>,
     stage: Vec<String>,
+    tasks: Faults,
 }
 
 impl Table {
@@ -132,6 +135,11 @@ impl Table {
             let expected = expected.get(&(machine, name.as_str())).unwrap_or(&none);
             self.compare_inbox(scene, machine, &name, expected)?;
         }
+        // Where it was for a while, nothing is left of its mail.
+        for machine in (1..scene.machines.len()).filter(|_| scene.storm.moves) {
+            self.compare_inbox(scene, machine, MOVER, &none)?;
+        }
+        self.tasks = tasks::compare(scene)?;
         Ok(())
     }
 
@@ -191,6 +199,7 @@ impl Table {
             notes.read.len(),
             settled.as_secs_f64()
         );
+        println!("soak: {}", scene.book.progress());
         for ((kind, code), count) in &notes.answers {
             println!("  {kind:<10} exit {code:<7} {count:>7}");
         }
@@ -207,6 +216,9 @@ impl Table {
             ("there, and never accepted", &self.unknown),
             ("out of order", &self.order),
             ("receipts that are not home", &self.stage),
+            ("claims granted twice", &self.tasks.claims),
+            ("numbers given twice", &self.tasks.numbers),
+            ("tasks lost or different", &self.tasks.tasks),
             ("other", &notes.wrong),
         ];
         for (name, found) in rows {

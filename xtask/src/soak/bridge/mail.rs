@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Scene;
 use super::account::Sent;
+use super::moves::MOVER;
 use crate::faults::world::{self, Answer, LEAD, TEAM};
 
 /// Letters in a batch, at most.
@@ -110,11 +111,12 @@ pub(super) fn read(scene: &Scene, machine: usize) -> Result<()> {
     Ok(())
 }
 
-/// Everybody, as a machine and the name there.
+/// Everybody, as a machine and the name there; the one who moves, where it is in the end.
 pub(super) fn everybody(scene: &Scene) -> Vec<(usize, String)> {
     let names = |(place, machine): (usize, &super::Machine)| {
         let members = machine.members.into_iter().chain([LEAD]);
         members.map(|name| (place, name.to_owned())).collect::<Vec<_>>()
     };
-    scene.machines.iter().enumerate().flat_map(names).collect()
+    let all = scene.machines.iter().enumerate().flat_map(names);
+    all.chain(scene.storm.moves.then(|| (0, MOVER.to_owned()))).collect()
 }

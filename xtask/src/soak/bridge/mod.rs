@@ -1,12 +1,14 @@
 //! Three machines and a server between them, of which everything fails again and again, beside mail from all to all. At the
 //! end everything is up: each letter that was accepted is once in the right file, in its sender's order, and its sender's machine knows
-//! what became of it.
+//! what became of it; no task was two members' at once, none is lost, and all machines show the same ones.
 
 mod account;
 mod machine;
 mod mail;
+mod moves;
 pub(super) mod network;
 mod proxy;
+mod tasks;
 mod weather;
 
 use std::path::Path;
@@ -21,9 +23,10 @@ use self::account::{Account, Table};
 use self::machine::Machine;
 use self::mail::Writer;
 use self::network::Way;
+use self::tasks::{Book, Worker};
 use super::{EVERY, Storm, is_interrupted};
 use crate::faults::random::Random;
-use crate::faults::world::LEAD;
+use crate::faults::world::{LEAD, TEAM};
 use crate::hub::Hub;
 
 /// Letters for each minute, of all together.
@@ -42,6 +45,7 @@ struct Scene<'a> {
     storm: &'a Storm,
     machines: Vec<Machine>,
     account: Account,
+    book: Book,
 }
 
 impl Scene<'_> {
@@ -73,7 +77,8 @@ impl Scene<'_> {
         if let Some(machine) = self.machines.iter().position(lead) {
             return (machine, LEAD.to_owned());
         }
-        let home = self.machines.iter().position(|machine| machine.members.contains(&name));
+        let lives_at = |machine: &Machine| machine.members.contains(&name);
+        let home = if name == moves::MOVER { Some(0) } else { self.machines.iter().position(lives_at) };
         (home.unwrap_or(here), name.to_owned())
     }
 }
@@ -91,7 +96,10 @@ pub(super) fn run(storm: &Storm, atm: &Path, folder: &Path, limit: Duration, is_
         let way = Way::new(number, hub.port(), is_own)?;
         machines.push(Machine::new(atm, &folder.join(name), name, members, way)?);
     }
-    let scene = Scene { storm, machines, account: Account::default() };
+    if storm.moves {
+        machines[0].world.must(LEAD, &["-t", TEAM, "member", "add", moves::MOVER])?;
+    }
+    let scene = Scene { storm, machines, account: Account::default(), book: Book::default() };
     introduce(&scene)?;
     let begun = Instant::now();
     let letters = (limit.as_millis() * LETTERS_A_MINUTE).div_ceil(60_000);
@@ -108,14 +116,23 @@ pub(super) fn run(storm: &Storm, atm: &Path, folder: &Path, limit: Duration, is_
             }
         }
         let mut others = vec![scope.spawn(|| weather::blow(scene, &mut hub, limit))];
-        others.extend((0..scene.machines.len()).map(|place| scope.spawn(move || mail::read(scene, place))));
+        others.extend(storm.moves.then(|| scope.spawn(|| moves::wander(scene))));
+        for (place, machine) in scene.machines.iter().enumerate() {
+            others.push(scope.spawn(move || mail::read(scene, place)));
+            for name in machine.members {
+                let number = others.len() as u64;
+                let worker = Worker { scene, machine: place, name };
+                others.push(scope.spawn(move || worker.run(number)));
+            }
+        }
         while (begun.elapsed() < limit || writers.iter().any(|writer| !writer.is_finished()))
             && begun.elapsed() < limit * 2
             && !is_interrupted()
             && others.iter().all(|other| !other.is_finished())
         {
             storm.pause(EVERY);
-            println!("soak: {:>4.0} s: {}", begun.elapsed().as_secs_f64(), scene.account.progress());
+            let (mail, tasks) = (scene.account.progress(), scene.book.progress());
+            println!("soak: {:>4.0} s: {mail}; {tasks}", begun.elapsed().as_secs_f64());
         }
         storm.stop.store(true, Ordering::Relaxed);
         for actor in writers.into_iter().chain(others) {
@@ -124,6 +141,9 @@ pub(super) fn run(storm: &Storm, atm: &Path, folder: &Path, limit: Duration, is_
         Ok(())
     })?;
     let stormed = begun.elapsed();
+    if storm.moves {
+        moves::come_home(&scene)?;
+    }
     settle(&scene)?;
     let settled = begun.elapsed().saturating_sub(stormed);
     let mut table = Table::default();

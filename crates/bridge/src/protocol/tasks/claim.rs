@@ -24,8 +24,12 @@ pub struct Claim<'a> {
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It gets the task, if this takes the entry's place.
+    /// It is so, if this takes the entry's place.
     Grant(Box<SharedTask>),
+    /// It is so already.
+    Done,
+    /// Who has the task, or how far it is, is not what this was decided on.
+    Stale,
     /// Another one has it.
     Held(Owner, Option<Stamp>),
     /// It does not have the task.
@@ -68,7 +72,8 @@ pub fn claim(entry: &SharedTask, text: Option<&str>, claim: &Claim<'_>, seen: &S
     let until = Some(seen.now.saturating_add(lease)).max(entry.until.filter(|_| keeps));
     let leads = seen.as_lead.to_vec();
     let grants_from = entry.grants_from.filter(|from| *from > seen.now);
-    let value =
-        SharedTask { text: Some(text), owner: Some(who), until, leads, grants_from, again, ..entry.clone() };
+    let since = if is_owner { entry.since } else { entry.version.saturating_add(1) };
+    let (text, owner) = (Some(text), Some(who));
+    let value = SharedTask { text, owner, since, until, leads, grants_from, again, ..entry.clone() };
     Verdict::Grant(Box::new(value))
 }

@@ -9,12 +9,14 @@ use super::{Base, Owner, Seen, SharedTask};
 use crate::name::Machine;
 
 /// What comes of a change here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Merged {
     /// What the entry has to become; the entry itself if there is nothing to change.
     pub value: SharedTask,
     /// Who has the task, or how far it is, was changed here and is set back.
     pub is_refused: bool,
+    /// What else was changed here and is set back: it was changed elsewhere before.
+    pub lost: Vec<Change>,
 }
 
 /// The names of owners, here and on all machines.
@@ -33,7 +35,7 @@ pub fn merge(
     seen: &Seen<'_>,
 ) -> Result<Merged, Flaw> {
     let Some(entry_text) = entry.text_here(|owner| names.called(owner))? else {
-        return Ok(Merged { value: entry.clone(), is_refused: false });
+        return Ok(Merged { value: entry.clone(), is_refused: false, lost: Vec::new() });
     };
     let (from, to) = (Task::parse(mirrored)?, Task::parse(local)?);
     let changes = differences(&from, &to);
@@ -43,10 +45,16 @@ pub fn merge(
     let stays = |change: &Change| match change.field() {
         Field::Hold => may_hold,
         Field::Link(_) => true,
-        Field::Metadata(key) if key == MADE_ON || key == SHARED_ID => false,
+        field if is_mark(&field) => false,
         field => !theirs.contains(&field),
     };
-    let mut kept: Vec<Change> = changes.into_iter().filter(stays).collect();
+    let (mut kept, mut lost): (Vec<Change>, Vec<Change>) = changes.into_iter().partition(stays);
+    // What is so in both is not lost.
+    let still = differences(&Task::parse(&entry_text)?, &to);
+    let is_text = |field: &Field| !matches!(field, Field::Hold | Field::Link(_)) && !is_mark(field);
+    lost.retain(|change| {
+        is_text(&change.field()) && still.iter().any(|other| other.field() == change.field())
+    });
     if may_hold {
         // All of it: what this machine says of the hold is one word.
         let whole = differences(&Task::parse(&entry_text)?, &to);
@@ -55,26 +63,51 @@ pub fn merge(
     }
     let text = edit(&entry_text, &kept)?;
     let task = Task::parse(&text)?;
-    let is_refused =
-        wants_hold && !may_hold && differences(&task, &to).iter().any(|change| change.field() == Field::Hold);
+    // Who wanted what is so anyway has lost nothing.
+    let is_refused = wants_hold && !may_hold && (task.owner != to.owner || task.status != to.status);
     if text == entry_text {
-        return Ok(Merged { value: entry.clone(), is_refused });
+        return Ok(Merged { value: entry.clone(), is_refused, lost });
     }
     let owner = match task.owner.as_deref() {
         Some(called) if may_hold => Some(names.owner_of(called)),
         _ if may_hold => None,
         _ => entry.owner.clone(),
     };
-    let mut value = entry.with_hold(text, owner, seen)?;
-    if value.is_completed() {
-        value.again = None;
-    }
-    Ok(Merged { value, is_refused })
+    Ok(Merged { value: entry.with_hold(text, owner, seen)?.settled(), is_refused, lost })
+}
+
+/// Whether it is what this program marks tasks by.
+fn is_mark(field: &Field) -> bool {
+    matches!(field, Field::Metadata(key) if key == MADE_ON || key == SHARED_ID)
+}
+
+/// What was written into a file here, for who has to write it again.
+pub fn words(changes: &[Change]) -> String {
+    let word = |change: &Change| match change {
+        Change::Subject(text) => format!("subject: {text}"),
+        Change::Description(text) => format!("description: {text}"),
+        Change::ActiveForm(text) => format!("activeForm: {text}"),
+        Change::Metadata(key, value) | Change::Other(key, value) => {
+            format!("{key}: {}", value.as_ref().map_or("(removed)", |value| value.get()))
+        }
+        _ => String::new(),
+    };
+    changes.iter().map(word).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// What was changed in a file here, from `mirrored` to `local`, beside who has the task.
+pub fn edits(mirrored: &str, local: &str) -> Vec<Change> {
+    let (Ok(from), Ok(to)) = (Task::parse(mirrored), Task::parse(local)) else { return Vec::new() };
+    let mut changes = differences(&from, &to);
+    changes.retain(|change| change.field() != Field::Hold && !is_mark(&change.field()));
+    changes
 }
 
 /// Whether the file's removal here removes the task.
 pub fn may_delete(base: &SharedTask, entry: &SharedTask, seen: &Seen<'_>) -> bool {
-    entry.is_completed() || (!entry.differs_in_hold(base) && entry.is_free_for(seen))
+    let is_known = entry.grants_from.is_none_or(|from| seen.now >= from);
+    let is_free = !entry.differs_in_hold(base) && entry.holder_against(seen).is_none();
+    entry.is_completed() || (is_known && is_free)
 }
 
 /// Whether this machine may say who has the task and how far it is.
@@ -92,7 +125,7 @@ fn may_hold(
         return false;
     }
     if !entry.differs_in_hold(base) {
-        return entry.is_free_for(seen);
+        return entry.holder_against(seen).is_none();
     }
     // Both changed it. Who has it and is done with it has the last word.
     let is_own = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
@@ -125,6 +158,59 @@ pub fn without_liberties(
     let is_known = entry.owner.as_ref().map(|owner| names.called(owner)) == known;
     let is_given = base.is_none_or(|base| base.value.owner != entry.owner && base.was.is_none());
     if is_mine(entry) && is_given && !is_known && !entry.is_completed() { free(entry, &text) } else { None }
+}
+
+/// The entry with the hold of a member of this machine that another machine took away and may not: the claim is not over,
+/// and that machine may not lead here. None if it did nothing of the kind. The server's clock is never told ahead of it, so
+/// who keeps to the protocol takes no claim before its end by any machine's clock.
+pub fn with_hold_back(
+    from: &Machine,
+    base: &Base,
+    entry: &SharedTask,
+    seen: &Seen<'_>,
+) -> Option<SharedTask> {
+    let had = &base.value;
+    let was_mine = had.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
+    let is_live = had.until.is_some_and(|until| seen.now < until) && !had.is_completed();
+    // Of a task that several machines gave another number, all but one are taken back by anybody.
+    let is_deleted = entry.text.is_none() && !entry.moved;
+    let is_taken = is_deleted || entry.text.is_some() && (entry.owner != had.owner || entry.is_completed());
+    // A hold that was there before this one was taken by this machine, and got back by its own.
+    let is_back = entry.text.is_some() && entry.owner.is_some() && entry.since < had.since;
+    // Who may lead here is decided here, and now: what the entry says of it may be older.
+    let may = from == seen.me || seen.as_lead.contains(from) || base.was.is_some() || is_back;
+    if !(was_mine && is_live && is_taken) || may {
+        return None;
+    }
+    let back = if entry.text.is_some() {
+        entry.clone()
+    } else {
+        SharedTask { text: had.text.clone(), ..entry.clone() }
+    };
+    held_as(&back, had).map(SharedTask::renewed)
+}
+
+/// What takes the place of an entry that is older than what is remembered: what is remembered; but who claimed the task by the
+/// entry, knowing nothing of what came after, keeps it while nobody has it by what is remembered.
+pub fn put_again(base: &SharedTask, entry: &SharedTask, seen: &Seen<'_>) -> SharedTask {
+    let is_live = |task: &SharedTask| {
+        task.owner.is_some() && task.until.is_some_and(|until| seen.now < until) && !task.is_completed()
+    };
+    let is_open = base.text.is_some() && !base.is_completed();
+    if !is_open || is_live(base) || !is_live(entry) {
+        return base.clone();
+    }
+    held_as(base, entry).map_or_else(|| base.clone(), SharedTask::renewed)
+}
+
+/// A task, held as another version of it says.
+fn held_as(task: &SharedTask, other: &SharedTask) -> Option<SharedTask> {
+    let (text, theirs) = (task.text.as_deref()?, other.text.as_deref()?);
+    let mut hold = differences(&Task::parse(text).ok()?, &Task::parse(theirs).ok()?);
+    hold.retain(|change| change.field() == Field::Hold);
+    let text = Some(edit(text, &hold).ok()?);
+    let (owner, since, until, leads) = (other.owner.clone(), other.since, other.until, other.leads.clone());
+    Some(SharedTask { text, owner, since, until, leads, ..task.clone() })
 }
 
 /// The entry as nobody's.

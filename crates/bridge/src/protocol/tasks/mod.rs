@@ -2,9 +2,11 @@
 //!
 //! | module | decides |
 //! |---|---|
+//! | [`change`](mod@change) | whether a task is given away, given back, completed or deleted by who asks for it |
 //! | [`claim`](mod@claim) | whether a member gets a task |
 //! | [`merge`](mod@merge) | what becomes of a change here and one elsewhere |
 
+pub mod change;
 pub mod claim;
 pub mod merge;
 #[cfg(test)]
@@ -40,11 +42,21 @@ pub struct SharedTask {
     pub id: TaskId,
     /// What tells the task from every other one, also under another number.
     pub shared_id: String,
+    /// Counts the versions of the task, over all buckets: of two, the higher one is the newer. What is put again keeps its
+    /// number.
+    #[serde(default)]
+    pub version: u64,
+    /// It got this number in place of another one that was taken: several machines may do that at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
     /// The task's file, as the machine has it that put this; none if the task is deleted.
     pub text: Option<String>,
     /// Whom the owner in the text means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
+    /// The version since which that is so: of two holds of one time, the one that began before the other is right.
+    #[serde(default)]
+    pub since: u64,
     /// When the owner's claim ends, by the server's clock; an owner without it has the task until it is taken away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Stamp>,
@@ -77,9 +89,19 @@ pub struct Base {
     pub value: SharedTask,
     /// The text of the file that is no request any more; none while there is no file.
     pub mirrored: Option<String>,
+    /// What `mirrored` is just taking the place of: should the process die meanwhile, this is no request, either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Before>,
     /// What it was in a bucket that was lost, until this machine has looked at the new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Place>,
+}
+
+/// The file that is just being replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Before {
+    /// Its text; none if there is no file.
+    pub text: Option<String>,
 }
 
 /// Who decides, and when.
@@ -131,17 +153,38 @@ impl SharedTask {
         self.owner != other.owner || differences(&one, &two).iter().any(is_hold)
     }
 
-    /// Whether this machine may take it from who has it: it is that one's home, may lead there, or nobody has it.
-    fn is_free_for(&self, seen: &Seen<'_>) -> bool {
+    /// Who has it, if this machine may not take it from them: it is not their home, and may not lead there.
+    fn holder_against(&self, seen: &Seen<'_>) -> Option<&Owner> {
         let owner = if self.is_completed() { self.owner.as_ref() } else { self.holder(seen.now) };
-        owner.is_none_or(|owner| owner.machine == *seen.me) || self.leads.contains(seen.me)
+        owner.filter(|owner| owner.machine != *seen.me && !self.leads.contains(seen.me))
+    }
+
+    /// What is done needs no record of an earlier bucket: nobody is to get it.
+    fn settled(mut self) -> Self {
+        if self.is_completed() {
+            self.again = None;
+        }
+        self
+    }
+
+    /// The next version of it.
+    #[must_use]
+    pub fn renewed(self) -> Self {
+        Self { version: self.version.saturating_add(1), ..self }
+    }
+
+    /// The task as deleted.
+    #[must_use]
+    pub fn gone(&self) -> Self {
+        Self { text: None, owner: None, until: None, leads: Vec::new(), again: None, ..self.clone() }
     }
 
     /// The same with another text, in which `owner` may have another hold on it.
     pub fn with_hold(&self, text: String, owner: Option<Owner>, seen: &Seen<'_>) -> Result<Self, Flaw> {
         let (was, lease) = (self.task().and_then(|task| task.lease()), Task::parse(&text)?.lease());
         let is_same = owner == self.owner && lease == was;
-        let end = |lease: Lease| seen.now.saturating_add(lease.length.min(seen.longest));
+        // As long as its owner was told, however long that is.
+        let end = |lease: Lease| seen.now.saturating_add(lease.length);
         let until = if is_same { self.until } else { lease.filter(|_| owner.is_some()).map(end) };
         let leads = match &owner {
             Some(owner) if owner.machine == *seen.me => seen.as_lead.to_vec(),
@@ -150,6 +193,7 @@ impl SharedTask {
             None => Vec::new(),
         };
         let grants_from = self.grants_from.filter(|from| *from > seen.now);
-        Ok(Self { text: Some(text), owner, until, leads, grants_from, ..self.clone() })
+        let since = if owner == self.owner { self.since } else { self.version.saturating_add(1) };
+        Ok(Self { text: Some(text), owner, since, until, leads, grants_from, ..self.clone() })
     }
 }

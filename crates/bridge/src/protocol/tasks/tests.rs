@@ -5,6 +5,7 @@ use std::time::Duration;
 use atm_wire::Stamp;
 use atm_wire::task::{Change, Status, Task, edit};
 
+use super::change::{Wanted, change};
 use super::claim::{Claim, Verdict, claim};
 use super::merge::{Names, may_delete, merge, without_liberties};
 use super::{Base, MARGIN, Owner, Seen, SharedTask};
@@ -58,8 +59,11 @@ fn task(owner: Option<&Owner>, until: Option<i64>, status: Status) -> SharedTask
         team: "alpha".to_owned(),
         id: "7".parse().unwrap(),
         shared_id: "s".to_owned(),
+        version: 1,
+        moved: false,
         text: Some(edit(&text, &changes).unwrap()),
         owner: owner.cloned(),
+        since: 1,
         until: until.map(at),
         leads: Vec::new(),
         grants_from: None,
@@ -69,6 +73,20 @@ fn task(owner: Option<&Owner>, until: Option<i64>, status: Status) -> SharedTask
 
 fn seen(me: &Machine) -> Seen<'_> {
     Seen { me, as_lead: &[], now: at(0), longest: Duration::from_secs(1800) }
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Grant(_) => "grant",
+        Verdict::Done => "done",
+        Verdict::Stale => "stale",
+        Verdict::Held(..) => "held",
+        Verdict::NotHeld => "not held",
+        Verdict::Completed => "completed",
+        Verdict::Gone => "gone",
+        Verdict::NotYet(_) => "not yet",
+        Verdict::Unreadable => "unreadable",
+    }
 }
 
 #[test]
@@ -106,20 +124,15 @@ fn who_gets_a_task() {
         let wanted = Claim { who: "ann", lease: Duration::from_secs(60), renews, at: at(0) };
         let text = entry.text_here(|owner| OnLaptop.called(owner)).unwrap();
         let verdict = claim(&entry, text.as_deref(), &wanted, &seen(&me));
-        let word = match &verdict {
+        let answer = match &verdict {
             Verdict::Grant(value) => {
                 assert_eq!(value.owner, Some(ann.clone()), "{case}");
                 assert!(value.until >= Some(at(60)), "{case}");
                 "grant"
             }
-            Verdict::Held(..) => "held",
-            Verdict::NotHeld => "not held",
-            Verdict::Completed => "completed",
-            Verdict::Gone => "gone",
-            Verdict::NotYet(_) => "not yet",
-            Verdict::Unreadable => "unreadable",
+            other => word(other),
         };
-        assert_eq!(word, expected, "{case}");
+        assert_eq!(answer, expected, "{case}");
     }
     let gone = SharedTask { text: None, ..task(None, None, Pending) };
     let wanted = Claim { who: "ann", lease: Duration::from_secs(60), renews: false, at: at(0) };
@@ -140,6 +153,68 @@ fn a_claim_that_is_kept_never_ends_sooner_and_none_is_longer_than_the_longest() 
     assert_eq!(until(10), Some(at(300)));
     assert_eq!(until(400), Some(at(400)));
     assert_eq!(until(90_000), Some(at(1800)));
+}
+
+#[test]
+fn what_is_answered_to_who_changes_a_task() {
+    type Hold<'a> = (Option<&'a str>, Status);
+    let (ann, bob) = (owner("ann", "laptop"), owner("bob", "hub"));
+    let free = task(None, None, Pending);
+    let of_ann = task(Some(&ann), Some(60), InProgress);
+    let of_bob = task(Some(&bob), Some(60), InProgress);
+    let led = SharedTask { leads: vec![machine("laptop")], ..of_bob.clone() };
+    let over = SharedTask { until: Some(at(-60)), ..of_bob.clone() };
+    let unknown = |task: &SharedTask| SharedTask { grants_from: Some(at(60)), ..task.clone() };
+    let done_by_ann = task(Some(&ann), None, Completed);
+    let done_by_bob = task(Some(&bob), None, Completed);
+    let gone = of_ann.gone();
+    let (anns, bobs, nobodys): (Hold, Hold, Hold) =
+        ((Some("ann"), InProgress), (Some("bob.hub"), InProgress), (None, Pending));
+    let release = Some(vec![Change::Owner(None), Change::Status(Pending)]);
+    let complete = Some(vec![Change::Status(Completed), Change::note("completed_at", "now")]);
+    let give = |to: &str| Some(vec![Change::Owner(Some(to.to_owned())), Change::Status(Pending)]);
+    let delete = None;
+    // What the bucket has, what the file had, what is wanted, what is answered; who has it then.
+    let rows = [
+        ("given back", &of_ann, &anns, &release, "grant", None),
+        ("given back again", &free, &anns, &release, "done", None),
+        ("given back after another took it", &of_bob, &anns, &release, "stale", None),
+        ("another's given back", &of_bob, &bobs, &release, "held", None),
+        ("another's given back by a lead", &led, &bobs, &release, "grant", None),
+        ("another's given back after its end", &over, &bobs, &release, "grant", None),
+        ("completed", &of_ann, &anns, &complete, "grant", Some(&ann)),
+        ("completed again", &done_by_ann, &anns, &complete, "done", None),
+        ("completed by another meanwhile", &done_by_bob, &anns, &complete, "stale", None),
+        ("completed after another took it", &of_bob, &anns, &complete, "stale", None),
+        ("another's completed", &of_bob, &bobs, &complete, "held", None),
+        ("nobody's completed", &free, &nobodys, &complete, "grant", None),
+        ("given to a member here", &free, &nobodys, &give("ann"), "grant", Some(&ann)),
+        ("given to a member there", &free, &nobodys, &give("bob.hub"), "grant", Some(&bob)),
+        ("given after another took it", &of_bob, &nobodys, &give("ann"), "stale", None),
+        ("another's given away", &of_bob, &bobs, &give("ann"), "held", None),
+        ("given while claims are unknown", &unknown(&free), &nobodys, &give("ann"), "not yet", None),
+        ("given back while claims are unknown", &unknown(&of_ann), &anns, &release, "grant", None),
+        ("own work done while claims are unknown", &unknown(&of_ann), &anns, &complete, "grant", Some(&ann)),
+        ("deleted", &of_ann, &anns, &delete, "grant", None),
+        ("deleted after another took it", &of_bob, &anns, &delete, "stale", None),
+        ("another's deleted", &of_bob, &bobs, &delete, "held", None),
+        ("deleted again", &gone, &anns, &delete, "done", None),
+        ("completed after it was deleted", &gone, &anns, &complete, "gone", None),
+    ];
+    let me = machine("laptop");
+    for (case, entry, hold, changes, expected, then) in rows {
+        let wanted = Wanted { owner: hold.0, status: hold.1.clone(), changes: changes.clone() };
+        let text = entry.text_here(|owner| OnLaptop.called(owner)).unwrap();
+        let verdict = change(entry, text.as_deref(), &wanted, &OnLaptop, &seen(&me));
+        assert_eq!(word(&verdict), expected, "{case}");
+        if let Verdict::Grant(value) = verdict {
+            assert_eq!(value.owner.as_ref(), then, "{case}");
+            // Who asks again gets the same.
+            let text = value.text_here(|owner| OnLaptop.called(owner)).unwrap();
+            let again = change(&value, text.as_deref(), &wanted, &OnLaptop, &seen(&me));
+            assert_eq!(again, Verdict::Done, "{case}, again");
+        }
+    }
 }
 
 #[test]
@@ -225,7 +300,7 @@ fn another_machine_gives_tasks_to_members_here_only_if_its_lead_may_lead_here() 
     let (me, hub) = (machine("laptop"), machine("hub"));
     let given = task(Some(&owner("ann", "laptop")), None, Pending);
     let free = task(None, None, Pending);
-    let base = Base { revision: 3, value: free, mirrored: None, was: None };
+    let base = Base { revision: 3, value: free, mirrored: None, before: None, was: None };
     let stripped = without_liberties(&hub, Some(&base), None, &given, &OnLaptop, &seen(&me)).unwrap();
     assert_eq!((stripped.owner.clone(), stripped.task().unwrap().owner), (None, None));
     let trusted = [hub.clone()];

@@ -4,15 +4,21 @@ use super::{News, Output, Worker, now};
 
 impl Worker {
     pub(super) fn hear_of_homes(&mut self, news: News) {
+        // Of a team that is not shared here nothing is kept.
+        if let News::Found(key, ..) = &news
+            && !self.engine.local().has_share(&key.team)
+        {
+            return;
+        }
         let homes = self.engine.local().homes_mut();
         match news {
-            News::Opened => homes.begin(),
+            News::Opened(check) => homes.begin(|member, signed| check.is_valid(member, signed)),
             News::Whole => {
                 homes.complete();
                 self.places_again = true;
             }
-            News::Found(key, residence, revision) => {
-                if homes.find(key, residence, revision) {
+            News::Found(key, slot, revision) => {
+                if homes.find(key, slot, revision) {
                     self.places_again = true;
                     // What this machine announces of it may be another epoch.
                     self.due.members = std::time::Instant::now();
@@ -23,13 +29,20 @@ impl Worker {
 
     /// Registers members of this machine as at home here, gives a bucket back what it lost, and tells whose names are held elsewhere.
     pub(super) fn put_homes(&mut self) {
-        let puts = self.engine.local().puts(&self.neighbours);
+        let puts = self.engine.local().puts();
         if !puts.is_empty() {
             let _ = self.outputs.send(Output::Homes(puts));
         }
-        match self.engine.local().refused(&self.neighbours) {
+        let waited = self.engine.local().tells_at();
+        match self.engine.local().refused() {
             Ok(refused) => self.status.set_refused(refused),
             Err(error) => self.status.set_trouble(&error.to_string(), now()),
+        }
+        let waits = self.engine.local().tells_at();
+        // From then on the holder is another member for good, and is listed here beside the one of its name.
+        self.places_again |= waited.is_some_and(|at| at <= std::time::Instant::now());
+        if let Some(at) = waits {
+            self.due.members = self.due.members.min(at.max(self.due.members_from));
         }
     }
 }

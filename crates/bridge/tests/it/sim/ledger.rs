@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use atm_bridge::envelope::Failure;
+use atm_bridge::envelope::{Failure, SharedTeam};
 use atm_bridge::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Homes, MemberKey};
+use atm_bridge::protocol::homes::{Entries, Homes, MemberKey, Resident};
 
 /// Names of members that move from machine to machine; all others are on each machine.
 pub(crate) const MOVERS: [&str; 2] = ["mover-0", "mover-1"];
@@ -65,9 +65,16 @@ pub(crate) struct Ledger {
     pub(crate) full: bool,
     /// Recipients whose mail the rules refuse.
     pub(crate) refusing: BTreeSet<String>,
-    /// The members that move, and are here.
-    pub(crate) here: BTreeSet<MemberKey>,
+    /// The members that move, and are on the list here.
+    pub(crate) here: Entries,
+    /// Whom other machines have, as they said last.
+    pub(crate) announced: BTreeMap<Machine, Vec<SharedTeam>>,
+    /// That list, as the bridge read it last.
+    pub(crate) listed: Entries,
+    joined: i64,
     pub(crate) homes: Homes,
+    /// The teams that are shared now.
+    pub(crate) teams: BTreeSet<String>,
 }
 
 impl Ledger {
@@ -86,8 +93,12 @@ impl Ledger {
             events: Vec::new(),
             full: false,
             refusing: BTreeSet::from(["refused".to_owned()]),
-            here: BTreeSet::new(),
+            here: Entries::new(),
+            announced: BTreeMap::new(),
+            listed: Entries::new(),
+            joined: 0,
             homes: Homes::default(),
+            teams: BTreeSet::from(["alpha".to_owned()]),
         }
     }
 
@@ -152,6 +163,12 @@ impl Ledger {
         }
     }
 
+    /// A person adds a member, unless it is on the list: which entry it is.
+    pub(crate) fn join(&mut self, name: &str) -> Resident {
+        self.joined += 1;
+        *self.here.entry(member(name)).or_insert(Resident::Joined(self.joined))
+    }
+
     /// A member has left: what nobody has read is taken out of its file.
     pub(crate) fn leave(&mut self, name: &str) {
         self.here.remove(&member(name));
@@ -169,7 +186,7 @@ impl Ledger {
 
     /// What a member that is here may read next.
     pub(crate) fn readable(&self) -> Option<String> {
-        let is_here = |name: &str| !MOVERS.contains(&name) || self.here.contains(&member(name));
+        let is_here = |name: &str| !MOVERS.contains(&name) || self.here.contains_key(&member(name));
         let open = self.inboxes.iter().filter(|(name, _)| is_here(name)).flat_map(|(_, inbox)| inbox);
         open.into_iter().find(|id| !self.seen.contains(*id)).cloned()
     }
@@ -197,7 +214,7 @@ impl Ledger {
             return Err(LocalError::Poison("it cannot be read".into()));
         }
         let (is_mover, key) = (MOVERS.contains(&letter.to.as_str()), member(&letter.to));
-        if is_mover && !(self.homes.admits(&key, &self.me, letter.home) && self.here.contains(&key)) {
+        if is_mover && !(self.homes.admits(&key, &self.me, letter.home) && self.here.contains_key(&key)) {
             return Ok(TakenIn::NotHome);
         }
         if let Some((origin, receipt)) =
@@ -251,6 +268,10 @@ impl Local for Shared {
         Ok(self.0.borrow().epoch.clone())
     }
 
+    fn teams(&mut self) -> BTreeSet<String> {
+        self.0.borrow().teams.clone()
+    }
+
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut ledger = self.0.borrow_mut();
         let Ledger { sent, homes, me, .. } = &mut *ledger;
@@ -264,6 +285,13 @@ impl Local for Shared {
             Outgoing { home, ..sent.letter.clone() }
         };
         Ok(open.take(most).map(outgoing).collect())
+    }
+
+    fn whereabouts(&mut self, machine: &Machine, _team: &str, to: &str) -> u64 {
+        let ledger = self.0.borrow();
+        let members = ledger.announced.get(machine).into_iter().flatten().flat_map(|team| &team.members);
+        let listed = members.filter(|member| member.name == to).map(|member| member.epoch).next();
+        ledger.homes.whereabouts(&member(to), listed)
     }
 
     fn take_in(&mut self, from: &Machine, letters: &[Letter]) -> Vec<Result<TakenIn, LocalError>> {
@@ -312,7 +340,8 @@ impl Local for Shared {
         let ledger = self.0.borrow();
         let start: usize = cursor.map_or(0, |cursor| cursor.parse().unwrap());
         let end = ledger.events.len().min(start + most);
-        let events = ledger.events[start..end].iter();
+        let is_shared = |event: &&Event| ledger.teams.contains(&event.receipt.team);
+        let events = ledger.events[start..end].iter().filter(is_shared);
         Ok((events.map(|event| (event.origin.clone(), event.receipt.clone())).collect(), end.to_string()))
     }
 }

@@ -1,6 +1,7 @@
 //! A deterministic simulation: the bridge's engine over a network, a server, clocks and crashes that follow from a seed.
 //!
-//! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it sim` runs that one alone.
+//! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it sim` runs that one alone, and `ATM_SIM_SEEDS=N` so
+//! many instead of a thousand.
 
 pub(crate) mod ledger;
 mod moves;
@@ -28,6 +29,21 @@ fn a_thousand_schedules_of_loss_delay_duplication_and_crashes() {
     if let Ok(seed) = std::env::var("ATM_SIM_SEED") {
         return run(seed.parse().expect("a number"));
     }
-    let failed: Vec<u64> = (0..SEEDS).filter(|&seed| panic::catch_unwind(|| run(seed)).is_err()).collect();
+    let seeds = std::env::var("ATM_SIM_SEEDS").map_or(SEEDS, |seeds| seeds.parse().expect("a number"));
+    let failed: Vec<u64> = (0..seeds).filter(|&seed| panic::catch_unwind(|| run(seed)).is_err()).collect();
     assert!(failed.is_empty(), "{} seeds failed: ATM_SIM_SEED={}", failed.len(), failed[0]);
+}
+
+/// Each letter is published once or twice, and the first of each lane now and then. Without an answer it is every 15 seconds.
+#[test]
+fn mail_for_a_member_that_no_machine_has_costs_next_to_nothing() {
+    for seed in 0..20 {
+        let mut world = World::new(seed);
+        let (letters, away, back) = world.send_to_nobody();
+        let machines = world.nodes.len() as u64;
+        assert!(away <= 2 * letters + 8 * machines, "seed {seed}: {away} times for {letters} letters");
+        assert!(back <= 3 * letters, "seed {seed}: {back} times for {letters} letters");
+        world.check();
+        world.check_moves();
+    }
 }

@@ -1,11 +1,12 @@
 //! Members that move, while machines are off and servers lose their disks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence};
+use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence, Slot};
 use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, member};
@@ -41,7 +42,7 @@ pub(crate) fn announced(ledger: &Ledger) -> Vec<SharedTeam> {
         state: "idle".into(),
         epoch: ledger.homes.epoch_at(key, &ledger.me),
     };
-    vec![SharedTeam { name: "alpha".into(), members: ledger.here.iter().map(share).collect() }]
+    vec![SharedTeam { name: "alpha".into(), members: ledger.listed.keys().map(share).collect() }]
 }
 
 /// What a machine said of itself at a time.
@@ -58,8 +59,9 @@ fn signed(residence: &Residence) -> String {
 fn residence_of(put: &Put, me: &Machine, at: Stamp) -> Residence {
     match &put.what {
         Content::Again(signed) => serde_json::from_str(signed).unwrap(),
-        Content::New { epoch, former } => {
-            Residence { machine: me.clone(), epoch: *epoch, at, former: former.clone() }
+        Content::New { epoch, resident, former, after } => {
+            let at = after.map_or(at, |after| at.max(after.saturating_add(Duration::from_millis(1))));
+            Residence { machine: me.clone(), epoch: *epoch, at, resident: *resident, former: former.clone() }
         }
     }
 }
@@ -69,37 +71,47 @@ impl World {
     pub(crate) fn settle_in(&mut self) {
         for (number, name) in MOVERS.iter().enumerate() {
             let place = number % self.nodes.len();
-            self.nodes[place].ledger.0.borrow_mut().here.insert(member(name));
+            self.nodes[place].ledger.0.borrow_mut().join(name);
         }
     }
 
-    /// A person moves a member: takes it to a machine that is on, or removes it from one machine and adds it to another.
+    /// A person moves a member: takes it to a machine that is on, or removes it from one machine and adds it to another, whether
+    /// their bridges run or not, and whatever these have heard.
     pub(crate) fn move_somebody(&mut self) {
         let name = MOVERS[usize::try_from(self.random.below(MOVERS.len() as u64)).unwrap()];
         let to = usize::try_from(self.random.below(self.nodes.len() as u64)).unwrap();
-        if self.random.happens(30) {
-            // Where it still is on the list, nobody can add it. Nor where the last move was not heard of yet: there it would be
-            // handed to a home that it has left, and be on no list; its mail waits until it is added again.
-            let key = member(name);
-            let last = self.bucket.entries.get(&key).map_or(0, |(residence, _)| residence.epoch);
-            let may_add = |ledger: &Ledger| {
-                let has_heard = ledger.homes.home_of(&key).map_or(0, |known| known.epoch) >= last;
-                !ledger.here.contains(&key) && ledger.homes.is_settled(&key) && has_heard
-            };
-            if !may_add(&self.nodes[to].ledger.0.borrow()) {
-                return;
+        if self.random.happens(40) {
+            self.dismiss(name);
+            // Now and then it is nobody's for a while.
+            if !self.random.happens(25) {
+                self.nodes[to].ledger.0.borrow_mut().join(name);
             }
-            for node in &self.nodes {
-                node.ledger.0.borrow_mut().here.remove(&member(name));
-            }
-            self.nodes[to].ledger.0.borrow_mut().here.insert(member(name));
         } else if self.nodes[to].engine.is_some() && self.millis >= self.server_down_until {
             self.look_at_bucket(to);
-            let (now, mut ledger) = (self.now(), self.nodes[to].ledger.0.borrow_mut());
-            if let Some(put) = ledger.homes.take(&ledger.me, &member(name)) {
+            let (now, is_lost) = (self.now(), self.random.happens(self.troubles.lost_publish));
+            let mut ledger = self.nodes[to].ledger.0.borrow_mut();
+            let entry = ledger.join(name);
+            if let Some(put) = ledger.homes.take(&ledger.me, &member(name), entry).filter(|_| !is_lost) {
                 self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision);
             }
-            ledger.here.insert(member(name));
+        }
+    }
+
+    /// A member is taken off all lists.
+    pub(crate) fn dismiss(&mut self, name: &str) {
+        for node in &self.nodes {
+            node.ledger.0.borrow_mut().here.remove(&member(name));
+        }
+    }
+
+    /// Who is on no list is added somewhere.
+    pub(crate) fn bring_back(&mut self) {
+        for name in MOVERS {
+            let is_listed = |ledger: &Ledger| ledger.here.contains_key(&member(name));
+            if !self.nodes.iter().any(|node| is_listed(&node.ledger.0.borrow())) {
+                let to = usize::try_from(self.random.below(self.nodes.len() as u64)).unwrap();
+                self.nodes[to].ledger.0.borrow_mut().join(name);
+            }
         }
     }
 
@@ -111,11 +123,12 @@ impl World {
             return;
         }
         if node.bucket_seen.is_none_or(|(made, _)| made != self.bucket.made) {
-            ledger.homes.begin();
+            ledger.homes.begin(|_, _| true);
         }
         node.bucket_seen = Some(now);
         for (key, (residence, revision)) in &self.bucket.entries {
-            ledger.homes.find(key.clone(), Some((residence.clone(), signed(residence))), *revision);
+            let slot = Slot::Residence(residence.clone(), signed(residence));
+            ledger.homes.find(key.clone(), slot, *revision);
         }
         ledger.homes.complete();
     }
@@ -125,25 +138,29 @@ impl World {
         if self.random.happens(70) {
             self.look_at_bucket(place);
         }
-        let (now, lost) = (self.now(), self.troubles.lost_publish);
+        let (now, lost, reads) = (self.now(), self.troubles.lost_publish, self.random.happens(60));
         let node = &mut self.nodes[place];
         let mut ledger = node.ledger.0.borrow_mut();
         if ledger.full {
             return;
         }
+        if reads {
+            ledger.listed = ledger.here.clone();
+        }
         let mut has_moved = false;
-        for moved in ledger.homes.moves(&ledger.me, &ledger.here, &node.neighbours) {
+        for moved in ledger.homes.moves(&ledger.me, &ledger.listed, &node.neighbours) {
             let (name, home) = (moved.key.name.as_str(), &moved.residence.machine);
             if *home == ledger.me {
-                if !ledger.here.contains(&moved.key) {
+                if !ledger.here.contains_key(&moved.key) {
                     continue;
                 }
                 let me = ledger.me.clone();
                 ledger.send_on(name, &me);
                 ledger.write_own();
             } else {
-                // Another member of the name stays.
-                if moved.residence.former.contains(&ledger.me) || !ledger.here.contains(&moved.key) {
+                // Another member of the name stays, also one that has just been added.
+                let entry = ledger.here.get(&moved.key).copied();
+                if entry.is_none() || entry == moved.leaves {
                     ledger.leave(name);
                 }
                 ledger.send_on(name, home);
@@ -151,7 +168,14 @@ impl World {
             ledger.homes.settle(&moved.key, moved.residence.epoch);
             has_moved = true;
         }
-        let puts = ledger.homes.puts(&ledger.me, &ledger.here, &node.neighbours);
+        // What lies in the file of a name that is another machine's now is collected.
+        for name in MOVERS {
+            let is_away = ledger.homes.home_of(&member(name)).is_some_and(|home| home.machine != ledger.me);
+            if is_away && ledger.homes.is_settled(&member(name)) && !ledger.here.contains_key(&member(name)) {
+                ledger.leave(name);
+            }
+        }
+        let puts = ledger.homes.puts(&ledger.me, &ledger.listed);
         for put in puts {
             if !self.random.happens(lost) {
                 self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision);
@@ -167,7 +191,7 @@ impl World {
     pub(crate) fn address_of(&self, from: usize, name: &str) -> Option<Machine> {
         let ledger = self.nodes[from].ledger.0.borrow();
         let key = member(name);
-        if ledger.here.contains(&key) && ledger.homes.epoch_at(&key, &ledger.me).is_some() {
+        if ledger.here.contains_key(&key) && ledger.homes.epoch_at(&key, &ledger.me).is_some() {
             return ledger.homes.is_settled(&key).then(|| ledger.me.clone());
         }
         ledger
@@ -184,6 +208,15 @@ impl World {
             let is_known =
                 residence.zip(ledger.homes.home_of(&key)).is_some_and(|(one, other)| one.is_stay_of(other));
             is_known && ledger.homes.is_settled(&key)
+        })
+    }
+
+    /// Whether everybody is on the list of its home.
+    pub(crate) fn is_everybody_at_home(&self) -> bool {
+        MOVERS.iter().map(|name| member(name)).all(|key| {
+            let Some((residence, _)) = self.bucket.entries.get(&key) else { return false };
+            let home = self.nodes.iter().find(|node| node.name == residence.machine).unwrap();
+            home.ledger.0.borrow().here.get(&key) == Some(&residence.resident)
         })
     }
 

@@ -106,6 +106,36 @@ impl World {
         world
     }
 
+    /// A member is taken off all lists, and mail is sent to it. Returns how many letters there are, how often letters were
+    /// published in a long time, and how often more until the member is back and has its mail.
+    pub(crate) fn send_to_nobody(&mut self) -> (u64, u64, u64) {
+        self.troubles = Troubles::NONE;
+        self.never_together = false;
+        while !self.is_done() {
+            self.round();
+        }
+        self.dismiss(MOVERS[0]);
+        for from in 0..self.nodes.len() {
+            for _ in 0..5 {
+                self.send(from, 0, MOVERS[0]);
+            }
+        }
+        let published = |world: &Self| -> u64 {
+            world.nodes.iter().map(|node| node.engine.as_ref().unwrap().tally().published).sum()
+        };
+        let before = published(self);
+        (0..CALM).for_each(|_| self.round());
+        let away = published(self) - before;
+        self.bring_back();
+        for _ in 0..CALM {
+            if self.is_done() {
+                break;
+            }
+            self.round();
+        }
+        (self.sent, away, published(self) - before - away)
+    }
+
     /// Runs the schedule: troubles, then calm until all is done.
     pub(crate) fn run(&mut self) {
         for _ in 0..ROUNDS {
@@ -115,6 +145,7 @@ impl World {
         }
         self.troubles = Troubles::NONE;
         self.server_down_until = 0;
+        self.bring_back();
         for node in &mut self.nodes {
             node.off_until = 0;
             node.ledger.0.borrow_mut().full = false;
@@ -140,22 +171,27 @@ impl World {
             let from = usize::try_from(self.random.below(count)).unwrap();
             let to = (from + 1 + usize::try_from(self.random.below(count - 1)).unwrap()) % self.nodes.len();
             let member = RECIPIENTS[usize::try_from(self.random.below(RECIPIENTS.len() as u64)).unwrap()];
-            let address = if MOVERS.contains(&member) {
-                self.address_of(from, member)
-            } else {
-                Some(self.nodes[to].name.clone())
-            };
-            // Nobody there knows such a member yet.
-            let Some(machine) = address else { continue };
-            self.sent += 1;
-            let id = format!("id-{}", self.sent);
-            let gap = self.random.below(3);
-            self.nodes[from].ledger.0.borrow_mut().send(id.clone(), member, &machine, gap);
-            if let Some(engine) = &mut self.nodes[from].engine {
-                engine.wake();
-            }
-            self.expected.push((from, to, member, id));
+            self.send(from, to, member);
         }
+    }
+
+    /// A member of one machine writes to one of another.
+    fn send(&mut self, from: usize, to: usize, member: &'static str) {
+        let address = if MOVERS.contains(&member) {
+            self.address_of(from, member)
+        } else {
+            Some(self.nodes[to].name.clone())
+        };
+        // Nobody there knows such a member yet.
+        let Some(machine) = address else { return };
+        self.sent += 1;
+        let id = format!("id-{}", self.sent);
+        let gap = self.random.below(3);
+        self.nodes[from].ledger.0.borrow_mut().send(id.clone(), member, &machine, gap);
+        if let Some(engine) = &mut self.nodes[from].engine {
+            engine.wake();
+        }
+        self.expected.push((from, to, member, id));
     }
 
     fn trouble(&mut self) {
@@ -246,6 +282,9 @@ impl World {
         engine.set_trusted(names);
         node.heard.clear();
         node.next_heartbeat = 0;
+        let mut ledger = node.ledger.0.borrow_mut();
+        ledger.listed = ledger.here.clone();
+        drop(ledger);
         node.engine = Some(engine);
     }
 
@@ -287,6 +326,7 @@ impl World {
             if machine != &node.name && node.heard.get(machine) != Some(at) {
                 node.heard.insert(machine.clone(), *at);
                 node.engine.as_mut().unwrap().heard_from(machine, passed.clone(), now);
+                node.ledger.0.borrow_mut().announced.insert(machine.clone(), teams.clone());
                 node.neighbours.insert(machine.clone(), neighbour(teams.clone(), *at));
             }
         }
@@ -297,9 +337,12 @@ impl World {
         let most = 1 + usize::try_from(self.random.below(12)).unwrap();
         let fetched = self.stream.fetch(&name, most);
         let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
-        let is_unheard =
-            |envelope: &Envelope| matches!(&envelope.body, Body::Letter(letter) if letter.to == "unheard");
-        let unheard: Vec<bool> = envelopes.iter().map(is_unheard).collect();
+        // The ledger cannot tell its repetition from a replay; and one that its sender took back may come when its number is passed.
+        let may_be_refused = |envelope: &Envelope| match &envelope.body {
+            Body::Letter(letter) => letter.to == "unheard" || self.is_recalled(&letter.id),
+            _ => false,
+        };
+        let refusable: Vec<bool> = envelopes.iter().map(may_be_refused).collect();
         let now = self.now();
         let (verdicts, posts) = self.nodes[place].engine.as_mut().unwrap().receive(envelopes, now);
         if self.random.happens(self.troubles.crash) {
@@ -308,11 +351,10 @@ impl World {
             return;
         }
         self.depart(place, posts);
-        for ((seq, unheard), verdict) in seqs.into_iter().zip(unheard).zip(verdicts) {
+        for ((seq, is_refusable), verdict) in seqs.into_iter().zip(refusable).zip(verdicts) {
             match verdict {
                 Verdict::Done | Verdict::Dead(_) => self.stream.acknowledge(&name, seq),
-                // The ledger cannot tell its repetition from a replay.
-                Verdict::Refused(_) if unheard => self.stream.acknowledge(&name, seq),
+                Verdict::Refused(_) if is_refusable => self.stream.acknowledge(&name, seq),
                 Verdict::Again(_) => break,
                 Verdict::Refused(why) => panic!("refused: {why}"),
             }
@@ -377,12 +419,13 @@ impl World {
     }
 
     fn is_done(&self) -> bool {
-        self.nodes.iter().all(|node| {
+        let is_done = self.nodes.iter().all(|node| {
             let ledger = node.ledger.0.borrow();
             ledger.unseen().is_empty()
                 && ledger.sent.values().all(Sent::is_over)
                 && self.has_heard_of_homes(&ledger)
-        })
+        });
+        is_done && self.is_everybody_at_home()
     }
 
     /// Every letter is once in the right file, in order, and its receipts came home.
@@ -409,6 +452,11 @@ impl World {
                 }
             }
         }
+    }
+
+    fn is_recalled(&self, id: &str) -> bool {
+        let is_it = |sent: &Sent| sent.letter.id == id && sent.recalled;
+        self.nodes.iter().any(|node| node.ledger.0.borrow().sent.values().any(is_it))
     }
 
     pub(crate) fn must_arrive(&self, from: usize, id: &str) -> bool {

@@ -3,10 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use atm_bridge::name::Machine;
 use atm_bridge::nats::Set;
-use atm_bridge::protocol::tasks::SharedTask;
+use atm_bridge::protocol::tasks::claim::{Claim, Verdict, claim};
+use atm_bridge::protocol::tasks::{Seen, SharedTask};
 use atm_bridge::tasks::entries::{Away, Entries, Entry, LastNumber};
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
@@ -14,19 +16,57 @@ use atm_wire::task::TaskId;
 use crate::sim::random::Random;
 
 /// The server, with its disk.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Server {
     pub(crate) millis: i64,
     made: u64,
     revision: u64,
     pub(crate) entries: BTreeMap<TaskId, Entry>,
     last: Option<(TaskId, u64)>,
+    /// What somebody on a fourth machine was granted while another one was between its look and its word.
+    pub(crate) rivals: Vec<Rival>,
 }
+
+/// A claim of a fourth machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Rival {
+    pub(crate) task: String,
+    pub(crate) from: i64,
+    pub(crate) until: i64,
+}
+
+pub(crate) const RIVAL: &str = "eve_m9";
 
 impl Server {
     /// Its disk is lost.
     pub(crate) fn wipe(&mut self) {
         *self = Self { millis: self.millis, made: self.made + 1, ..Self::default() };
+    }
+
+    /// It is what it was at an earlier time, as by a backup.
+    pub(crate) fn set_back(&mut self, earlier: &Self) {
+        *self = Self { millis: self.millis, ..earlier.clone() };
+    }
+
+    /// Somebody on a fourth machine claims a task, if it can be had.
+    fn claim_for_rival(&mut self, id: TaskId, seconds: u64) {
+        let me: Machine = "m9".parse().unwrap();
+        let Some(entry) = self.entries.get(&id) else { return };
+        let Some(value) = entry.value.clone() else { return };
+        let (at, lease) = (self.now(), Duration::from_secs(seconds));
+        let wanted = Claim { who: RIVAL, lease, renews: false, at };
+        let seen = Seen { me: &me, as_lead: &[], now: at, longest: lease };
+        let Verdict::Grant(granted) = claim(&value, value.text.as_deref(), &wanted, &seen) else { return };
+        let task = granted.task().unwrap().subject;
+        self.plant(id, Entry { revision: 0, from: me, value: Some(granted.renewed()) });
+        let until = self.millis + i64::try_from(seconds).unwrap() * 1000;
+        self.rivals.push(Rival { task, from: self.millis, until });
+    }
+
+    /// Somebody puts this there, in the place of what is there.
+    pub(crate) fn plant(&mut self, id: TaskId, entry: Entry) {
+        self.revision += 1;
+        self.entries.insert(id, Entry { revision: self.revision, ..entry });
     }
 
     pub(crate) fn now(&self) -> Stamp {
@@ -39,9 +79,13 @@ impl Server {
 pub(crate) struct Luck {
     pub(crate) is_cut: Cell<bool>,
     pub(crate) is_dead: Cell<bool>,
+    /// Nothing new is heard of the bucket.
+    pub(crate) is_deaf: Cell<bool>,
+    pub(crate) dies_after_write: Cell<bool>,
     /// In a hundred calls.
     pub(crate) lost: Cell<u64>,
     pub(crate) crash: Cell<u64>,
+    pub(crate) rivals: Cell<u64>,
 }
 
 /// The line of one machine to the server.
@@ -89,6 +133,9 @@ impl Entries for Line {
     fn identity(&mut self) -> Result<String, Away> {
         self.call(|_, _| ())?;
         // What was heard may be old.
+        if self.luck.is_deaf.get() {
+            return Ok(self.heard.0.clone());
+        }
         if self.heard.0.is_empty() || self.random.borrow_mut().happens(70) || self.luck.lost.get() == 0 {
             self.hear();
         }
@@ -110,7 +157,14 @@ impl Entries for Line {
 
     fn set(&mut self, value: &SharedTask, revision: u64) -> Result<Set, Away> {
         let value = value.clone();
+        let (rival, seconds) = {
+            let mut random = self.random.borrow_mut();
+            (random.happens(self.luck.rivals.get()), 5 + random.below(15))
+        };
         self.call(|server, me| {
+            if rival {
+                server.claim_for_rival(value.id, seconds);
+            }
             if server.entries.get(&value.id).map_or(0, |entry| entry.revision) != revision {
                 return Set::Lost;
             }

@@ -23,6 +23,8 @@ pub(crate) struct Disk {
     pub(crate) memory: Memory,
     pub(crate) highest: Option<TaskId>,
     pub(crate) told: Vec<String>,
+    /// The team is not here.
+    pub(crate) is_gone: bool,
 }
 
 impl Disk {
@@ -42,6 +44,8 @@ pub(crate) struct Files {
     pub(crate) server: Rc<RefCell<Server>>,
     pub(crate) random: Rc<RefCell<Random>>,
     pub(crate) luck: Rc<Luck>,
+    /// By how much this machine's clock is ahead of the server's.
+    pub(crate) skew: i64,
 }
 
 impl Files {
@@ -60,7 +64,7 @@ impl Files {
 
 impl TaskFiles for Files {
     fn teams(&mut self) -> Vec<String> {
-        vec![TEAM.to_owned()]
+        if self.disk.borrow().is_gone { Vec::new() } else { vec![TEAM.to_owned()] }
     }
 
     fn texts(&mut self, _: &str) -> Result<Option<Texts>, FileError> {
@@ -74,7 +78,7 @@ impl TaskFiles for Files {
         seen: Option<&str>,
         with: Option<&str>,
     ) -> Result<bool, FileError> {
-        self.act(|disk| {
+        let is_done = self.act(|disk| {
             if disk.files.get(&id).map(String::as_str) != seen {
                 return false;
             }
@@ -84,7 +88,12 @@ impl TaskFiles for Files {
                 None => drop(disk.files.remove(&id)),
             }
             true
-        })
+        });
+        if self.luck.dies_after_write.take() {
+            self.luck.is_dead.set(true);
+            return Err(FileError("dies".into()));
+        }
+        is_done
     }
 
     fn reserve(&mut self, _: &str, id: TaskId) -> Result<(), FileError> {
@@ -115,6 +124,6 @@ impl TaskFiles for Files {
     }
 
     fn now(&self) -> Stamp {
-        self.server.borrow().now()
+        Stamp::from_millis(self.server.borrow().now().as_millis() + self.skew)
     }
 }

@@ -3,32 +3,46 @@
 //! A failure names its seed; `ATM_SIM_SEED=N cargo test -p atm-bridge --test it tasks` runs that one alone.
 
 mod bucket;
+mod cases;
+mod changes;
 mod disk;
+mod realm;
+mod troubles;
 mod world;
 
 use std::panic;
 
 use world::World;
 
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 1_000;
 
-fn run(seed: u64) -> usize {
+fn run(seed: u64) -> [usize; 5] {
     let mut world = World::new(seed);
     world.run();
     world.check();
-    world.granted
+    [world.granted, world.changed, world.refused, world.rivals, world.set_backs]
 }
 
 /// No claim is granted twice at a time, no task is lost, no number is given twice, and all machines end with the same files.
 #[test]
-fn hundreds_of_schedules_of_claims_edits_partitions_crashes_and_lost_buckets() {
+fn a_thousand_schedules_of_claims_edits_partitions_crashes_and_lost_buckets() {
     if let Ok(seed) = std::env::var("ATM_SIM_SEED") {
         run(seed.parse().expect("a number"));
         return;
     }
-    let runs: Vec<Option<usize>> = (0..SEEDS).map(|seed| panic::catch_unwind(|| run(seed)).ok()).collect();
+    let runs: Vec<Option<[usize; 5]>> =
+        (0..SEEDS).map(|seed| panic::catch_unwind(|| run(seed)).ok()).collect();
     let failed: Vec<usize> = (0..runs.len()).filter(|&seed| runs[seed].is_none()).collect();
     assert!(failed.is_empty(), "{} seeds failed: ATM_SIM_SEED={}", failed.len(), failed[0]);
-    let granted: usize = runs.into_iter().flatten().sum();
-    assert!(granted > 10 * usize::try_from(SEEDS).unwrap(), "only {granted} claims were granted");
+    let mut all = [0; 5];
+    for run in runs.into_iter().flatten() {
+        all.iter_mut().zip(run).for_each(|(all, run)| *all += run);
+    }
+    let seeds = usize::try_from(SEEDS).unwrap();
+    let [granted, changed, refused, rivals, set_backs] = all;
+    let is_busy = granted > 5 * seeds && changed > seeds / 2 && rivals > seeds / 4;
+    assert!(
+        is_busy && refused > seeds / 10 && set_backs > seeds / 10,
+        "granted, changed, refused, rivals, set back: {all:?}"
+    );
 }

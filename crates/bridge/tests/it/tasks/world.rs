@@ -6,57 +6,70 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::tasks::SharedTask;
 use atm_bridge::tasks::mirror::{Memory, Mirror};
 use atm_office::tasks::claimed;
 use atm_office::tasks::shared::Answer;
-use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, MADE_ON, Status, Task, TaskId, edit};
+use atm_wire::task::{Change, MADE_ON, Status, Task, TaskId, edit};
 use atm_wire::{MemberName, Stamp};
 
 use super::bucket::{Line, Luck, Server};
 use super::disk::{Disk, Files, TEAM};
 use crate::sim::random::Random;
 
-const ROUNDS: usize = 80;
+const ROUNDS: usize = 50;
 const CALM: usize = 200;
 const LONGEST: Duration = Duration::from_secs(60);
+/// In how many of a hundred puts another machine is faster.
+pub(super) const RIVALS: u64 = 30;
+/// How far the machines' clocks are from the server's, in milliseconds.
+const SKEW: [i64; 3] = [0, 290_000, -170_000];
 
-struct Node {
-    name: Machine,
-    disk: Rc<RefCell<Disk>>,
-    luck: Rc<Luck>,
-    bridge: Option<Mirror<Line, Files>>,
-    off_until: i64,
+pub(super) struct Node {
+    pub(super) name: Machine,
+    pub(super) disk: Rc<RefCell<Disk>>,
+    pub(super) luck: Rc<Luck>,
+    pub(super) bridge: Option<Mirror<Line, Files>>,
+    pub(super) off_until: i64,
 }
 
 /// What somebody was told to have.
 #[derive(Debug)]
-struct Grant {
-    task: String,
-    who: String,
-    until: i64,
+pub(super) struct Grant {
+    pub(super) task: String,
+    pub(super) who: String,
+    pub(super) until: i64,
 }
 
 pub(crate) struct World {
     random: Rc<RefCell<Random>>,
-    server: Rc<RefCell<Server>>,
-    nodes: Vec<Node>,
-    grants: Vec<Grant>,
+    pub(super) server: Rc<RefCell<Server>>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) grants: Vec<Grant>,
     made: u64,
     /// The numbers that were given to who asked for one.
     given: BTreeMap<String, TaskId>,
-    deleted: BTreeSet<String>,
+    pub(super) deleted: BTreeSet<String>,
     wipes: bool,
-    has_wiped: bool,
+    pub(super) has_wiped: bool,
+    /// The server's disk as it was once, if it is to be set back to that.
+    pub(super) backup: Option<Server>,
+    pub(super) sets_back: bool,
     crash: u64,
     lost: u64,
     pub(crate) granted: usize,
+    /// Changes that were answered as done, and as refused.
+    pub(crate) changed: usize,
+    pub(crate) refused: usize,
+    /// Claims of a fourth machine, and how often the server was set back.
+    pub(crate) rivals: usize,
+    pub(crate) set_backs: usize,
 }
 
 impl World {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let (wipes, crash, lost) = (random.happens(40), random.below(4), 1 + random.below(10));
+        let sets_back = !wipes && random.happens(40);
         let (random, server) = (Rc::new(RefCell::new(random)), Rc::<RefCell<Server>>::default());
         let nodes = (0..3).map(|number| Node {
             name: format!("m{number}").parse().unwrap(),
@@ -75,21 +88,27 @@ impl World {
             deleted: BTreeSet::new(),
             wipes,
             has_wiped: false,
+            backup: None,
+            sets_back,
             crash,
             lost,
             granted: 0,
+            changed: 0,
+            refused: 0,
+            rivals: 0,
+            set_backs: 0,
         }
     }
 
-    fn below(&self, bound: u64) -> u64 {
+    pub(super) fn below(&self, bound: u64) -> u64 {
         self.random.borrow_mut().below(bound)
     }
 
-    fn happens(&self, percent: u64) -> bool {
+    pub(super) fn happens(&self, percent: u64) -> bool {
         self.random.borrow_mut().happens(percent)
     }
 
-    fn millis(&self) -> i64 {
+    pub(super) fn millis(&self) -> i64 {
         self.server.borrow().millis
     }
 
@@ -111,6 +130,7 @@ impl World {
                 self.trace_wanted("the server's disk is lost");
                 self.has_wiped = true;
             }
+            self.set_back();
             for place in 0..self.nodes.len() {
                 self.trouble(place);
                 for _ in 0..self.below(3) {
@@ -119,6 +139,7 @@ impl World {
                 if self.happens(60) {
                     self.sync(place);
                 }
+                self.hear_of_rivals();
                 self.trace_wanted(self.nodes[place].name.as_str());
             }
         }
@@ -126,6 +147,7 @@ impl World {
             node.luck.is_cut.set(false);
             node.luck.lost.set(0);
             node.luck.crash.set(0);
+            node.luck.rivals.set(0);
             node.off_until = 0;
         }
         (self.crash, self.lost) = (0, 0);
@@ -138,21 +160,8 @@ impl World {
         }
     }
 
-    fn trouble(&mut self, place: usize) {
-        let now = self.millis();
-        if self.happens(6) {
-            let node = &self.nodes[place];
-            node.luck.is_cut.set(!node.luck.is_cut.get());
-        }
-        if self.happens(3) {
-            let off = i64::try_from(self.below(60_000)).unwrap();
-            self.nodes[place].off_until = now + off;
-            self.nodes[place].bridge = None;
-        }
-    }
-
     /// The bridge of a machine, started if it can be.
-    fn bridge(&mut self, place: usize) -> Option<&mut Mirror<Line, Files>> {
+    pub(super) fn bridge(&mut self, place: usize) -> Option<&mut Mirror<Line, Files>> {
         let (now, crash, lost) = (self.millis(), self.crash, self.lost);
         let (random, server) = (Rc::clone(&self.random), Rc::clone(&self.server));
         let node = &mut self.nodes[place];
@@ -166,10 +175,11 @@ impl World {
         if node.bridge.is_none() {
             node.luck.crash.set(crash);
             node.luck.lost.set(lost);
+            node.luck.rivals.set(if crash + lost > 0 { RIVALS } else { 0 });
             let (me, luck, disk) = (node.name.clone(), Rc::clone(&node.luck), Rc::clone(&node.disk));
             let line = Line::new(me.clone(), Rc::clone(&server), Rc::clone(&random), Rc::clone(&luck));
             let memory = disk.borrow().memory.clone();
-            let files = Files { me: me.clone(), disk, server, random, luck };
+            let files = Files { me: me.clone(), disk, server, random, luck, skew: SKEW[place] };
             node.bridge = Some(Mirror::new(me, line, files, memory, LONGEST));
         }
         node.bridge.as_mut()
@@ -186,7 +196,7 @@ impl World {
         format!("{}_{}", ["ann", "bob"][usize::try_from(self.below(2)).unwrap()], self.nodes[place].name)
     }
 
-    fn any_task(&self, place: usize) -> Option<(TaskId, String)> {
+    pub(super) fn any_task(&self, place: usize) -> Option<(TaskId, String)> {
         let disk = self.nodes[place].disk.borrow();
         let count = u64::try_from(disk.files.len()).unwrap();
         let nth = usize::try_from(self.random.borrow_mut().below(count)).unwrap();
@@ -199,8 +209,9 @@ impl World {
             12..17 => self.create_natively(place),
             17..57 => self.claim(place),
             57..67 => self.renew(place),
-            67..77 => self.release_or_complete(place),
-            77..95 => self.edit_natively(place),
+            67..72 => self.release_or_complete_natively(place),
+            72..82 => self.ask_for_a_change(place),
+            82..95 => self.edit_natively(place),
             95..98 => self.delete(place),
             _ => {}
         }
@@ -272,35 +283,8 @@ impl World {
         self.grant(&task.subject, who, lease);
     }
 
-    /// Shows what is said of the task that `ATM_SIM_TASK` names, after something happened.
-    fn trace_wanted(&self, what: &str) {
-        if let Ok(wanted) = std::env::var("ATM_SIM_TASK") {
-            self.trace(&wanted, what);
-        }
-    }
-
-    fn trace(&self, task: &str, what: &str) {
-        if std::env::var("ATM_SIM_TASK").as_deref() != Ok(task) {
-            return;
-        }
-        eprintln!("{} {what}", self.millis());
-        for node in &self.nodes {
-            for (id, text) in &node.disk.borrow().files {
-                let found = Task::parse(text).unwrap();
-                if found.subject == task {
-                    let (lease, mark) = (found.lease(), found.made_on());
-                    eprintln!("   {} {id} {} {:?} {lease:?} {mark:?}", node.name, found.status, found.owner);
-                }
-            }
-        }
-        for (id, entry) in &self.server.borrow().entries {
-            if entry.value.as_ref().and_then(SharedTask::task).is_some_and(|found| found.subject == task) {
-                eprintln!("   bucket {id} {entry:?}");
-            }
-        }
-    }
-
     fn grant(&mut self, task: &str, who: &str, lease: Duration) {
+        self.hear_of_rivals();
         let from = self.millis();
         let until = from + i64::try_from(lease.as_millis()).unwrap();
         self.trace(task, &format!("grant {who} until {until}"));
@@ -316,7 +300,7 @@ impl World {
     }
 
     /// Who had it by the word of this machine has it no longer.
-    fn end(&mut self, place: usize, task: &str) {
+    pub(super) fn end(&mut self, place: usize, task: &str) {
         let (now, suffix) = (self.millis(), format!("_{}", self.nodes[place].name));
         for grant in self.grants.iter_mut().filter(|grant| grant.task == task && grant.who.ends_with(&suffix))
         {
@@ -324,7 +308,7 @@ impl World {
         }
     }
 
-    fn own(&self, place: usize) -> Option<(TaskId, String, Task, String)> {
+    pub(super) fn own(&self, place: usize) -> Option<(TaskId, String, Task, String)> {
         let (id, text) = self.any_task(place)?;
         let task = Task::parse(&text).unwrap();
         let who = task.owner.clone().filter(|who| who.ends_with(self.nodes[place].name.as_str()))?;
@@ -337,20 +321,6 @@ impl World {
             let lease = Duration::from_secs(5 + self.below(40));
             self.ask(place, id, &who, lease, true);
         }
-    }
-
-    fn release_or_complete(&mut self, place: usize) {
-        let Some((id, text, task, _)) = self.own(place) else { return };
-        let mut changes = vec![Change::forget(CLAIMED_AT), Change::forget(CLAIM_EXPIRY)];
-        if self.happens(50) {
-            changes.push(Change::Status(Status::Completed));
-        } else {
-            changes.extend([Change::Owner(None), Change::Status(Status::Pending)]);
-        }
-        let text = edit(&text, &changes).unwrap();
-        self.nodes[place].disk.borrow_mut().files.insert(id, text);
-        self.trace(&task.subject, "release or complete");
-        self.end(place, &task.subject);
     }
 
     fn edit_natively(&mut self, place: usize) {

@@ -123,7 +123,9 @@ fn tell(context: &mut Context, outcome: &Outcome, done: &str) -> Result<(), Fail
     if out.json {
         return Ok(out.document(outcome)?);
     }
-    out.note(safe::line(done))?;
+    // What other machines may still refuse is not done.
+    let done = if outcome.requested { format!("requested: {done}") } else { done.to_owned() };
+    out.note(safe::line(&done))?;
     if let Some(sent) = &outcome.sent {
         let id = short(&sent.id);
         out.note(format!("{} for {}@{}, id {id}", sent.stage_words(), sent.to, sent.team))?;

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use atm_office::machines::RemoteMember;
 use atm_support::{SessionDouble, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -89,8 +90,7 @@ impl Scene {
 
     /// Bob's entry, once it is there and somebody listens.
     fn bob(&self) -> Value {
-        wait_until("bob is listed", || self.entries().iter().any(|entry| entry["name"] == BOB));
-        self.entries().into_iter().find(|entry| entry["name"] == BOB).unwrap()
+        self.listed(BOB)
     }
 
     fn socket(&self) -> PathBuf {
@@ -114,10 +114,13 @@ impl Scene {
     }
 
     fn write(&self, frame: &Value) {
-        let mut stream = UnixStream::connect(self.socket()).unwrap();
-        stream.write_all(format!("{frame}\n").as_bytes()).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
-        stream.read_to_end(&mut Vec::new()).unwrap();
+        write_to(&self.bob(), frame);
+    }
+
+    /// The entry of this title, once it is there.
+    fn listed(&self, title: &str) -> Value {
+        wait_until("it is listed", || self.entries().iter().any(|entry| entry["name"] == title));
+        self.entries().into_iter().find(|entry| entry["name"] == title).unwrap()
     }
 
     fn inbox(&self) -> Vec<Value> {
@@ -127,6 +130,14 @@ impl Scene {
     fn texts(&self) -> Vec<String> {
         self.inbox().iter().map(|mail| mail["text"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// Writes a frame to a peer; returns when the connection is closed.
+fn write_to(entry: &Value, frame: &Value) {
+    let mut stream = UnixStream::connect(entry["messagingSocketPath"].as_str().unwrap()).unwrap();
+    stream.write_all(format!("{frame}\n").as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
 }
 
 fn entries(world: &World) -> Vec<Value> {
@@ -191,17 +202,40 @@ fn a_peer_is_no_session_for_us() {
 fn a_session_of_another_client_is_a_peer_too_and_its_mail_names_it() {
     let scene = Scene::new();
     let _front = codex(scene.world(), None, "0199a0b1-0000-7000-8000-000000000002", "front");
-    let is_it = |entry: &&Value| entry["name"] == "front (codex session)";
-    wait_until("the session is listed", || scene.entries().iter().any(|entry| is_it(&entry)));
-    let entry = scene.entries().into_iter().find(|entry| is_it(&entry)).unwrap();
-    let mut stream = UnixStream::connect(entry["messagingSocketPath"].as_str().unwrap()).unwrap();
     let frame = scene.frame("6f9619ff-8b86-4011-b42d-00c04fc964ff", "to my neighbour");
-    stream.write_all(format!("{frame}\n").as_bytes()).unwrap();
-    stream.shutdown(std::net::Shutdown::Write).unwrap();
-    stream.read_to_end(&mut Vec::new()).unwrap();
+    write_to(&scene.listed("front (codex session)"), &frame);
     let mail = &scene.world().json(&["-t", "sessions", "inbox", "front"])[0];
     assert_eq!([&mail["text"], &mail["from"]], ["to my neighbour", "front"], "{mail}");
     assert!(mail.to_string().contains("0199a0b1-0000-7000-8000-000000000002"), "{mail}");
+}
+
+/// The session is of no team: everybody who sees the list can write to those in it.
+#[test]
+fn a_member_of_another_machine_is_a_peer_and_mail_for_it_waits_for_the_bridge() {
+    let scene = Scene::new();
+    let office = scene.world().office();
+    let sam = RemoteMember {
+        name: "sam".to_owned(),
+        machine: "desk".parse().unwrap(),
+        is_lead: false,
+        state: "idle".to_owned(),
+        holds_name: false,
+        epoch: None,
+        seen_at: None,
+    };
+    let _bridge = office.machines().serve().unwrap().unwrap();
+    office.machines().set_members(&"shop".parse().unwrap(), &[sam]).unwrap();
+    let entry = scene.listed("sam (machine desk, team shop)");
+    let id = "6f9619ff-8b86-4011-b42d-00c04fc964ff";
+    write_to(&entry, &scene.frame(id, "are you there?"));
+    write_to(&entry, &scene.frame(id, "are you there?"));
+    let outgoing = office.machines().outgoing(0, 9).unwrap();
+    let letters: Vec<(&str, &str, &str)> = outgoing
+        .iter()
+        .map(|letter| (letter.from.as_str(), letter.to.as_str(), letter.machine.as_str()))
+        .collect();
+    assert_eq!(letters, [("front.sessions", "sam", "desk")]);
+    assert_eq!(scene.double.receipts(), Vec::<Value>::new(), "nothing was refused");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::trail::transcript::Tie;
 pub use left::LeftPeer;
 use list::Candidate;
 pub use list::{AT_MOST, Peer, PeerTarget};
+pub(crate) use receive::UNKNOWN;
 
 impl Office {
     /// The peers that Claude Code's list of agents is to show now: none while no session runs that could show them.

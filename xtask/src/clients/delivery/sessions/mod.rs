@@ -1,6 +1,7 @@
 //! The sessions part of `cargo xtask clients`: plain sessions of the real Claude Code, without a team, that mail reaches by
 //! push or by hooks. In each state it is counted what was sent, what the model was sent, what atm proved and how long it took.
 
+mod abroad;
 mod burst;
 mod peers;
 mod report;
@@ -29,20 +30,27 @@ pub(in crate::clients) struct SessionChoice {
     session_state: Vec<String>,
 }
 
-/// The same for peers: what each version did with a member of another client in its own list of agents.
+/// The same for peers: what each version did with members of another client and of another machine in its own list of agents.
 pub(in crate::clients) fn run_peers(choice: &SessionChoice, atm: &Path) -> Result<(String, bool)> {
     patience::heed_signals()?;
-    let mut rows = Vec::new();
+    let (mut rows, mut abroad) = (Vec::new(), Vec::new());
     for version in choice.versions() {
         let programs = npm::install_claude(&version)?;
         eprintln!("clients: peers {version}");
-        let seen = peers::run(&scene::Start { version: &version, programs: &programs, atm });
+        let start = scene::Start { version: &version, programs: &programs, atm };
+        let seen = peers::run(&start);
         if let Err(error) = &seen {
             eprintln!("clients: peers {version}: {error:#}");
         }
-        rows.push(peers::Row { version, seen });
+        let row = peers::Row { version: version.clone(), seen };
+        if row.has_list() {
+            eprintln!("clients: peers {version} of another machine");
+            abroad.extend(abroad::run(&start));
+        }
+        rows.push(row);
     }
-    Ok((peers::table(&rows), rows.iter().all(peers::Row::is_true)))
+    let is_true = rows.iter().all(peers::Row::is_true) && abroad.iter().all(abroad::Row::is_true);
+    Ok((peers::table(&rows) + &abroad::table(&abroad), is_true))
 }
 
 impl SessionChoice {

@@ -1,4 +1,5 @@
-//! Peers: a real session lists a member of another client, writes to it by its own tool, and has the answer.
+//! Peers: a real session lists a member of another client, writes to it by its own tool, and has the answer. Members of other
+//! machines are in `abroad`.
 //!
 //! The member's client is a test double: a process that calls our hook as Codex does, and waits.
 
@@ -13,10 +14,11 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
+use super::super::model::ScriptedModel;
 use super::super::patience::{comes_true, wait_for};
 use super::super::request::{LIST_AGENTS, Speaker, write_to};
 use super::scene::{Manner, Scene, Start};
-use crate::clients::home;
+use crate::clients::home::{self, Home};
 
 /// What is to come comes within this time, also on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
@@ -44,6 +46,11 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn is_true(&self) -> bool {
         self.seen.as_ref().is_ok_and(|seen| !seen.note.is_empty() || seen.answered.is_some())
+    }
+
+    /// Whether this version has a list of agents, as far as that was seen.
+    pub(super) fn has_list(&self) -> bool {
+        !self.seen.as_ref().is_ok_and(|seen| !seen.note.is_empty())
     }
 }
 
@@ -76,8 +83,8 @@ pub(super) fn table(rows: &[Row]) -> String {
     table
 }
 
-/// A process that calls our hook as a client of bob's, and ends with this value.
-struct Double(Child);
+/// A process that calls our hook as a member's client, and ends with this value.
+pub(super) struct Double(Child);
 
 impl Drop for Double {
     fn drop(&mut self) {
@@ -86,8 +93,8 @@ impl Drop for Double {
     }
 }
 
-/// A daemon, which ends with this value.
-struct Daemon<'a>(&'a Scene);
+/// A home's daemon, which ends with this value.
+pub(super) struct Daemon<'a>(pub(super) &'a Home);
 
 impl Drop for Daemon<'_> {
     fn drop(&mut self) {
@@ -99,31 +106,40 @@ impl Drop for Daemon<'_> {
 }
 
 impl Daemon<'_> {
-    fn atm(&self, words: &[&str]) -> Result<Value> {
-        let said = home::run(self.0.home.command("atm").args(words).arg("--json"))?;
+    pub(super) fn atm(&self, words: &[&str]) -> Result<Value> {
+        let said = home::run(self.0.command("atm").args(words).arg("--json"))?;
         serde_json::from_str(&said).with_context(|| format!("no JSON: {said}"))
     }
 
     fn pid(&self) -> Result<Pid> {
-        let text = fs::read_to_string(self.0.home.file(".local/state/atm/daemon/lock"))?;
+        let text = fs::read_to_string(self.0.file(".local/state/atm/daemon/lock"))?;
         Ok(Pid::from_raw(text.trim().parse()?))
     }
 
     /// How many entries in the client's registry are ours.
     fn entries(&self) -> usize {
-        let files = fs::read_dir(self.0.home.file(".claude/sessions")).into_iter().flatten().flatten();
-        files
-            .filter(|file| fs::read_to_string(file.path()).is_ok_and(|text| text.contains("\"atm\":{")))
-            .count()
+        self.titles().len()
+    }
+
+    /// What the entries in the client's registry that are ours are called.
+    pub(super) fn titles(&self) -> Vec<String> {
+        let files = fs::read_dir(self.0.file(".claude/sessions")).into_iter().flatten().flatten();
+        // The registry alone: what lies beside it is not ours to read.
+        let files =
+            files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|end| end == "json"));
+        let entries =
+            files.filter_map(|path| serde_json::from_str::<Value>(&fs::read_to_string(path).ok()?).ok());
+        let ours = entries.filter(|entry| entry["atm"].is_object());
+        ours.filter_map(|entry| entry["name"].as_str().map(ToOwned::to_owned)).collect()
     }
 }
 
 pub(super) fn run(start: &Start<'_>) -> Result<Seen> {
     let scene = Scene::start(start, Manner::default())?;
-    let daemon = Daemon(&scene);
+    let daemon = Daemon(&scene.home);
     daemon.atm(&["team", "create", "shop"])?;
     daemon.atm(&["--team", "shop", "member", "add", "bob"])?;
-    let _bob = double(&scene)?;
+    let _bob = double(&scene.home, "bob", "shop")?;
     daemon.atm(&["config", "set", "claude.native_peers", "true"])?;
     daemon.atm(&["daemon", "start"])?;
     let mut seen = Seen::default();
@@ -160,7 +176,7 @@ pub(super) fn run(start: &Start<'_>) -> Result<Seen> {
     let origin = mail["extra"]["metadata"]["atm"]["origin"].as_str().unwrap_or("shop");
     seen.from = format!("`{}@{origin}`", mail["from"].as_str().unwrap_or_default());
     scene.await_rest()?;
-    seen.said = tool_result(&scene);
+    seen.said = tool_result(&scene.model, PEER);
 
     let answer = "it is green since noon";
     let sent = Instant::now();
@@ -176,9 +192,9 @@ pub(super) fn run(start: &Start<'_>) -> Result<Seen> {
 }
 
 /// What the client's tool told the model about the message.
-fn tool_result(scene: &Scene) -> String {
-    let heard = scene.model.longest(Speaker::Main);
-    let is_it = |line: &&str| line.contains("\"success\":") && line.contains(PEER);
+pub(super) fn tool_result(model: &ScriptedModel, peer: &str) -> String {
+    let heard = model.longest(Speaker::Main);
+    let is_it = |line: &&str| line.contains("\"success\":") && line.contains(peer);
     let Some(line) = heard.lines().rev().find(is_it) else { return "–".to_owned() };
     let success = if line.contains("\"success\":true") { "success" } else { "failure" };
     let unread = if line.contains("not yet read") { ", not yet read" } else { "" };
@@ -208,7 +224,7 @@ fn removal(daemon: &Daemon<'_>) -> Result<()> {
     wait_for("it is listed again", SOON, || Ok(daemon.entries() == 1))?;
     kill(daemon.pid()?, Signal::SIGKILL)?;
     wait_for("it is gone with the daemon", SOON, || Ok(daemon.entries() == 0))?;
-    let sockets = daemon.0.home.file(".local/state/atm/daemon/peers");
+    let sockets = daemon.0.file(".local/state/atm/daemon/peers");
     ensure!(is_empty(&sockets), "a socket is left");
     Ok(())
 }
@@ -217,18 +233,19 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).map_or(true, |mut files| files.next().is_none())
 }
 
-fn double(scene: &Scene) -> Result<Double> {
+/// A client of a member that calls our hook as Codex does, and waits.
+pub(super) fn double(home: &Home, member: &str, team: &str) -> Result<Double> {
     const CLIENT: &str = "import json,os,subprocess,sys\n\
         subprocess.run(['atm','hook','UserPromptSubmit','--client','codex'],input=sys.argv[1],text=True,check=True)\n\
         print('ready',flush=True)\nsys.stdin.read()";
     let session = "0199a0b1-0000-7000-8000-000000000001";
     let rollout = format!(".codex/sessions/2026/11/17/rollout-2026-11-17T12-00-00-{session}.jsonl");
     let input = json!({
-        "session_id": session, "transcript_path": scene.home.file(&rollout), "cwd": scene.home.file("work"),
+        "session_id": session, "transcript_path": home.file(&rollout), "cwd": home.file("work"),
         "hook_event_name": "UserPromptSubmit", "prompt": "wait for mail", "turn_id": "1", "model": "scripted",
     });
-    let mut command = scene.home.command("python3");
-    command.args(["-c", CLIENT, &input.to_string()]).env("ATM_AS", "bob").env("ATM_TEAM", "shop");
+    let mut command = home.command("python3");
+    command.args(["-c", CLIENT, &input.to_string()]).env("ATM_AS", member).env("ATM_TEAM", team);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("needs python3")?;
     let mut line = String::new();
     let output = child.stdout.take().context("it was piped")?;

@@ -6,7 +6,7 @@ use atm_bridge::local::Letter;
 use atm_bridge::name::{Machine, Realm};
 use atm_bridge::nats::{DeadLetter, Link};
 use atm_bridge::run::status::Status;
-use atm_bridge::{trust::Trust, wanted};
+use atm_bridge::{subject, trust::Trust, wanted};
 use ed25519_dalek::SigningKey;
 use serde_json::json;
 
@@ -46,22 +46,23 @@ impl Dead {
         let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
         let (link, _words) = context.link(&self.server, &realm, &machine).await?;
         match self.again {
-            Some(number) => again(context, &link, number).await,
+            Some(number) => again(context, &link, number, &subject::again(&realm, &machine)).await,
             None => list(context, &link, &realm, &machine).await,
         }
     }
 }
 
-/// First it is written down that it is wanted, then it is published: the bridge that gets it knows.
-async fn again(context: &Context, link: &Link, number: u64) -> Result<i32, Failure> {
-    let found = link.next_dead(number).await?.filter(|dead| dead.seq == number);
+/// First it is written down that it is wanted, then it is published, as this machine's own word to itself: the bridge that gets
+/// it knows.
+async fn again(context: &Context, link: &Link, number: u64, subject: &str) -> Result<i32, Failure> {
+    let found = link.dead_letters(number, 1).await?.pop().filter(|dead| dead.seq == number);
     let Some(dead) = found else {
         let text = format!("there is no dead letter {number}");
         return Err(Failure::new(3, "no_such_dead_letter", text).hint("`atm bridge dead` lists them"));
     };
     wanted::add(&context.files(), &dead.envelope)
         .map_err(|error| Failure::new(7, "io", error.to_string()))?;
-    let stored = link.publish(dead.subject, None, dead.envelope).await?;
+    let stored = link.publish(subject.to_owned(), None, dead.envelope).await?;
     stored.await.map_err(|error| Failure::new(7, "nats", error.to_string()))?;
     let is_running = context.office().machines().is_served();
     if context.json {
@@ -76,9 +77,8 @@ async fn again(context: &Context, link: &Link, number: u64) -> Result<i32, Failu
 async fn list(context: &Context, link: &Link, realm: &Realm, machine: &Machine) -> Result<i32, Failure> {
     let (trust, key) = (context.trust()?, context.key()?);
     let shares = shares(context);
-    let (mut documents, mut lines, mut next) = (Vec::new(), Vec::new(), 1);
-    while let Some(dead) = link.next_dead(next).await?.filter(|_| documents.len() < MOST) {
-        next = dead.seq + 1;
+    let (mut documents, mut lines) = (Vec::new(), Vec::new());
+    for dead in link.dead_letters(1, MOST).await? {
         let letter = letter_in(&dead, (&trust, &key), realm, machine);
         let is_taken = letter.as_ref().is_some_and(|letter| is_taken(context, &shares, letter));
         let (id, from, to) = letter.map(|letter| (letter.id, letter.from, letter.to)).unwrap_or_default();

@@ -84,6 +84,12 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
     let by_machine =
         if by_machine.is_empty() { String::new() } else { format!(": {}", by_machine.join(", ")) };
     lines.push(format!("outbound  {outbox} unconfirmed{by_machine}"));
+    for absent in &report.absent {
+        lines.push(format!(
+            "          {} for {} of team {}, whom {} does not have: sent when a machine does",
+            absent.letters, absent.name, absent.team, absent.machine
+        ));
+    }
     lines.push(format!("inbound   {} waiting at the server, {} held for order", report.lag, report.held));
     if let Some(offset) = report.clock_offset_ms {
         lines.push(format!("clock     at most {offset} ms ahead of the server's"));

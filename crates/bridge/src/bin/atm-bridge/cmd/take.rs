@@ -3,7 +3,7 @@
 use atm_bridge::engine::Identity;
 use atm_bridge::house::Share;
 use atm_bridge::nats::{Bucket, Names, Set};
-use atm_bridge::protocol::homes::{Content, MemberKey};
+use atm_bridge::protocol::homes::{Content, MemberKey, Resident};
 use atm_bridge::residence;
 use atm_bridge::run::status::Status;
 use atm_bridge::run::worker::remembered_homes;
@@ -60,23 +60,24 @@ impl Take {
         let mut homes = remembered_homes(&context.files());
         let is_known = office.machines().has_member(&share.local, &name)?;
         for _ in 0..ATTEMPTS {
-            let found = bucket.get(&entry).await?;
-            if let Some(found) = &found {
-                let residence = residence::read(&found.value, &member, &me, &key, &trust);
-                let residence = residence.map_err(|refusal| {
-                    Failure::new(4, "refused", format!("the home of {name} cannot be read: {refusal}"))
-                        .hint("`atm bridge machines` lists whom this machine trusts")
-                })?;
-                homes.find(member.clone(), Some(residence), found.revision);
-            } else if !is_known {
+            // One that cannot be checked here, since its key was replaced or is not trusted, holds nobody for ever.
+            let (value, revision) = bucket.last(&entry).await?.unwrap_or_default();
+            let claimed = value.as_deref().and_then(residence::claimed_epoch).unwrap_or(0);
+            if let Some(value) = &value {
+                let (slot, _) = residence::look_at(value, &member, &me, &key, &trust);
+                homes.find(member.clone(), slot, revision);
+            } else if !is_known && homes.home_of(&member).is_none() {
                 return Err(Failure::new(3, "no_such_member", format!("no machine has a member {name}"))
                     .hint(format!("`atm member add {name} --team {}` makes one", share.local)));
             }
             let former = homes.home_of(&member).map(|residence| residence.machine.clone());
-            let (epoch, is_new) = match homes.take(&me.machine, &member).map(|put| put.what) {
-                Some(Content::New { epoch, former }) => {
-                    let value = residence::sign(&me, &key, &member, (epoch, &former), Context::now());
-                    let revision = found.map_or(0, |found| found.revision);
+            // On the list first: a home that has nobody of the name on its list has given it up.
+            let entry_here = Resident::of(office.machines().take_member(&share.local, &name)?);
+            let (epoch, is_new) = match homes.take(&me.machine, &member, entry_here).map(|put| put.what) {
+                Some(Content::New { epoch, resident, former, .. }) => {
+                    let epoch = epoch.max(claimed.saturating_add(1));
+                    let said = (epoch, resident, former.as_slice());
+                    let value = residence::sign(&me, &key, &member, said, Context::now());
                     if bucket.set(&entry, value, revision).await? == Set::Lost {
                         continue;
                     }
@@ -84,7 +85,6 @@ impl Take {
                 }
                 _ => (homes.epoch_at(&member, &me.machine).unwrap_or(1), false),
             };
-            office.machines().take_member(&share.local, &name)?;
             return self.report(
                 context,
                 (&share, &me),

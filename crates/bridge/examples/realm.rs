@@ -1,0 +1,145 @@
+//! A realm of any size on one server, without its machines: what they would make, publish and announce there, and what the server
+//! says of it. `cargo xtask bench --only realm` runs it for several sizes.
+//!
+//! Arguments: the server's address, how many machines, how many letters.
+
+use std::time::{Duration, Instant};
+
+use atm_bridge::name::{Machine, Realm};
+use atm_bridge::nats::setup::{self, Limits};
+use atm_bridge::nats::{Link, Names, Options, connect};
+use atm_bridge::subject;
+use futures_util::StreamExt;
+use serde_json::json;
+
+/// Members on each machine.
+const MEMBERS: usize = 10;
+/// Members to whom each member writes: nobody in a large realm writes to everybody.
+const PEERS: usize = 100;
+/// A sealed letter of 250 characters with its headers, and what a machine with ten members announces, in bytes.
+const LETTER: usize = 1_000;
+const WORD: usize = 1_500;
+/// Publications that are not answered yet.
+const WINDOW: usize = 1_024;
+
+type Failure = Box<dyn std::error::Error>;
+
+struct Scene {
+    link: Link,
+    realm: Realm,
+    machines: Vec<Machine>,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [url, machines, letters] = words.as_slice() else {
+        return Err("usage: realm URL MACHINES LETTERS".into());
+    };
+    let (machines, letters): (usize, usize) = (machines.parse()?, letters.parse()?);
+    let realm: Realm = "scale".parse()?;
+    let machines: Vec<Machine> =
+        (0..machines).map(|number| format!("m{number:06}").parse()).collect::<Result<_, _>>()?;
+    let me = machines.first().ok_or("a realm has a machine")?.clone();
+    let options = Options { servers: vec![url.clone()], ..Options::default() };
+    let (words, _heard) = tokio::sync::mpsc::unbounded_channel();
+    let client = connect(&options, &realm, &me, false, words).await?;
+    let scene = Scene { link: Link::new(client, realm.clone(), me), realm, machines };
+
+    let limits = Limits { max_bytes: 32 << 30, ..Limits::default() };
+    let made = Instant::now();
+    setup::init(scene.link.context(), &scene.realm, &scene.machines, limits).await?;
+    let made = made.elapsed();
+    let published = scene.publish(letters).await?;
+    let announced = scene.announce().await?;
+    let heard = scene.listen().await?;
+    let (taken, took) = scene.take().await?;
+    let mut stream = scene.link.context().get_stream(Names::of(&scene.realm).stream).await?;
+    let state = stream.info().await?.state.clone();
+    let document = json!({
+        "consumers": scene.machines.len(),
+        "made_ms": millis(made),
+        "published": letters,
+        "published_ms": millis(published),
+        "announced_ms": millis(announced),
+        "heard_ms": millis(heard),
+        "taken": taken,
+        "taken_ms": millis(took),
+        "subjects": state.subjects_count,
+        "bytes": state.bytes,
+    });
+    println!("{document}");
+    Ok(())
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Scene {
+    /// Publishes letters between members, each pair in turn.
+    async fn publish(&self, letters: usize) -> Result<Duration, Failure> {
+        let begun = Instant::now();
+        let members = self.machines.len() * MEMBERS;
+        let mut stored = std::collections::VecDeque::new();
+        for number in 0..letters {
+            let from = number % members;
+            // Its peers are spread over the realm.
+            let to = (from + 1 + (number / members % PEERS) * (members / PEERS).max(1)) % members;
+            let (sender, recipient) = (format!("agent-{from}"), format!("agent-{to}"));
+            let (home, here) = (&self.machines[to / MEMBERS], &self.machines[from / MEMBERS]);
+            let subject = subject::letter(&self.realm, home, here, "team", &recipient, &sender);
+            stored.push_back(self.link.publish(subject, None, vec![b'x'; LETTER]).await?);
+            if stored.len() >= WINDOW
+                && let Some(first) = stored.pop_front()
+            {
+                first.await?;
+            }
+        }
+        for stored in stored {
+            stored.await?;
+        }
+        Ok(begun.elapsed())
+    }
+
+    /// One announcement of each machine.
+    async fn announce(&self) -> Result<Duration, Failure> {
+        let begun = Instant::now();
+        let bucket = Names::of(&self.realm).machines;
+        let mut stored = Vec::new();
+        for machine in &self.machines {
+            let subject = format!("$KV.{bucket}.{machine}");
+            stored.push(self.link.context().publish(subject, vec![b'x'; WORD].into()).await?);
+        }
+        for stored in stored {
+            stored.await?;
+        }
+        Ok(begun.elapsed())
+    }
+
+    /// What a machine that starts hears of all others.
+    async fn listen(&self) -> Result<Duration, Failure> {
+        let begun = Instant::now();
+        let mut words = self.link.listen(true).await?;
+        for _ in &self.machines {
+            words.next().await.ok_or("the server ended it")??;
+        }
+        Ok(begun.elapsed())
+    }
+
+    /// All letters for one machine, through its consumer.
+    async fn take(&self) -> Result<(u64, Duration), Failure> {
+        let begun = Instant::now();
+        let waiting = self.link.lag().await?;
+        let (mut messages, _) = self.link.fetch().await?;
+        let mut taken = 0;
+        while taken < waiting {
+            let batch = messages.next().await?;
+            for arrived in &batch {
+                arrived.acknowledge().await;
+            }
+            taken += batch.len() as u64;
+        }
+        Ok((taken, begun.elapsed()))
+    }
+}

@@ -1,0 +1,196 @@
+use super::*;
+
+const NOW: i64 = 1_800_000_000_000;
+
+fn now() -> Stamp {
+    Stamp::from_millis(NOW)
+}
+
+fn letter(n: u64, machine: &str, to: &str) -> Outgoing {
+    Outgoing {
+        n,
+        id: format!("id-{n}"),
+        team: "alpha".into(),
+        to: to.into(),
+        machine: machine.parse().unwrap(),
+        from: "ann".into(),
+        from_lead: false,
+        home: None,
+        letter: "{}".into(),
+    }
+}
+
+fn stream(last: u64) -> StreamView {
+    StreamView { stream: "s".into(), first: 1, last, at: now().saturating_add(Duration::from_secs(1)) }
+}
+
+fn publish(outbox: &mut Outbox, last: u64) -> Vec<Due> {
+    outbox.next_look = None;
+    let due = outbox.due(
+        now(),
+        &stream(last),
+        &BTreeMap::new(),
+        &["hub", "laptop"].map(|name| name.parse().unwrap()).into(),
+        100,
+    );
+    due.into_iter().map(|n| outbox.begin(n, 0, now()).unwrap()).collect()
+}
+
+#[test]
+fn a_letter_follows_the_unconfirmed_one_before_it_in_its_lane() {
+    let mut outbox = Outbox::default();
+    for (n, to) in [(3, "bob"), (5, "eve"), (8, "bob"), (9, "bob")] {
+        outbox.add(&letter(n, "hub", to));
+    }
+    let after = |due: &[Due]| due.iter().map(|due| (due.n, due.after)).collect::<Vec<_>>();
+    assert_eq!(after(&publish(&mut outbox, 0)), [(3, None), (5, None), (8, Some(3)), (9, Some(8))]);
+    outbox.confirmed(&"hub".parse().unwrap(), "id-8");
+    outbox.end(9, 1, None, now().saturating_sub(Duration::from_secs(60)));
+    assert_eq!(after(&publish(&mut outbox, 0)), [(9, Some(3))]);
+}
+
+#[test]
+fn only_the_addressed_machine_confirms() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    outbox.confirmed(&"laptop".parse().unwrap(), "id-1");
+    assert_eq!(outbox.len(), 1);
+    outbox.confirmed(&"hub".parse().unwrap(), "id-1");
+    assert!(outbox.is_empty());
+}
+
+#[test]
+fn a_restart_publishes_nothing_again_that_the_stream_holds() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    outbox.add(&letter(2, "hub", "bob"));
+    assert_eq!(publish(&mut outbox, 0).len(), 2);
+    outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
+    let text = serde_json::to_string(&outbox.to_remember()).unwrap();
+    let mut outbox = Outbox::remembering(serde_json::from_str(&text).unwrap());
+    outbox.add(&letter(1, "hub", "bob"));
+    outbox.add(&letter(2, "hub", "bob"));
+    assert_eq!(publish(&mut outbox, 4), [Due { n: 2, after: Some(1), attempt: 1 }]);
+}
+
+#[test]
+fn what_is_remembered_of_another_letter_with_the_number_is_nothing() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    publish(&mut outbox, 0);
+    outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
+    let mut outbox = Outbox::remembering(outbox.to_remember());
+    outbox.add(&Outgoing { id: "another".into(), ..letter(1, "hub", "bob") });
+    assert_eq!(publish(&mut outbox, 4).len(), 1);
+}
+
+#[test]
+fn a_letter_that_was_re_addressed_is_published_to_its_new_machine() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    publish(&mut outbox, 0);
+    outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
+    outbox.add(&letter(1, "laptop", "bob"));
+    assert_eq!(publish(&mut outbox, 4).len(), 1);
+    assert_eq!(outbox.by_machine(), BTreeMap::from([("laptop".parse().unwrap(), 1)]));
+}
+
+#[test]
+fn a_letter_that_was_re_addressed_while_no_bridge_ran_is_published_to_its_new_machine() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    publish(&mut outbox, 0);
+    outbox.end(1, 1, Some(Position { stream: "s".into(), seq: 4 }), now());
+    let mut outbox = Outbox::remembering(outbox.to_remember());
+    outbox.add(&letter(1, "laptop", "bob"));
+    assert_eq!(publish(&mut outbox, 4).len(), 1);
+}
+
+#[test]
+fn what_the_ledger_dropped_is_dropped() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    outbox.add(&letter(2, "hub", "bob"));
+    outbox.retain(&BTreeSet::from([2]));
+    let due = publish(&mut outbox, 0);
+    assert_eq!(due, [Due { n: 2, after: None, attempt: 1 }]);
+}
+
+/// The numbers that are due at a second, with this known of where recipients are; they are stored at once.
+fn due_at(outbox: &mut Outbox, second: u64, known: u64) -> Vec<(u64, u32)> {
+    let now = now().saturating_add(Duration::from_secs(second));
+    outbox.release(|_| known);
+    outbox.next_look = None;
+    let hub: Machine = "hub".parse().unwrap();
+    // It has processed all, and confirmed nothing.
+    let passed = Some(Position { stream: "s".into(), seq: u64::MAX });
+    let peers = BTreeMap::from([(hub.clone(), PeerView { passed, seen_at: now })]);
+    let due = outbox.due(now, &StreamView { last: 100, ..stream(0) }, &peers, &[hub].into(), 100);
+    let begun = due.into_iter().map(|n| outbox.begin(n, known, now).unwrap()).collect::<Vec<_>>();
+    for due in &begun {
+        outbox.end(due.n, due.attempt, Some(Position { stream: "s".into(), seq: due.n }), now);
+    }
+    begun.into_iter().map(|due| (due.n, due.attempt)).collect()
+}
+
+fn absent(outbox: &mut Outbox, (n, attempt): (u64, u32), second: u64) {
+    let now = now().saturating_add(Duration::from_secs(second));
+    outbox.hold(&"hub".parse().unwrap(), (n, &format!("id-{n}"), attempt), now);
+}
+
+#[test]
+fn a_letter_whose_recipient_is_not_there_waits_until_something_else_is_known() {
+    let mut outbox = Outbox::default();
+    for (n, to) in [(1, "bob"), (2, "bob"), (3, "eve")] {
+        outbox.add(&letter(n, "hub", to));
+    }
+    assert_eq!(due_at(&mut outbox, 0, 7), [(1, 1), (2, 1), (3, 1)]);
+    absent(&mut outbox, (1, 1), 1);
+    absent(&mut outbox, (2, 1), 1);
+    let held: Vec<_> = outbox.absent().into_iter().map(|(lane, count)| (lane.to, count)).collect();
+    assert_eq!(held, [("bob".to_owned(), 2)]);
+    // Another recipient's mail goes on; and a new letter for this one is not even tried.
+    outbox.add(&letter(4, "hub", "bob"));
+    let times = |outbox: &mut Outbox, seconds: std::ops::Range<u64>| {
+        let due: Vec<_> = seconds.flat_map(|second| due_at(outbox, second, 7)).collect();
+        let count = |to: u64| due.iter().filter(|(n, _)| *n == to).count();
+        [count(1), count(2), count(3), count(4)]
+    };
+    let day = times(&mut outbox, 2..86_400);
+    assert_eq!((day[1], day[3]), (0, 0), "{day:?}");
+    assert!(day[0] < 32 && day[2] > 5_000, "{day:?}");
+    // Something else is known: all of it goes at once, in order.
+    let due: Vec<u64> = due_at(&mut outbox, 86_400, 8).into_iter().map(|(n, _)| n).collect();
+    assert!(due.starts_with(&[1, 2]) && due.contains(&4), "{due:?}");
+    assert!(outbox.absent().is_empty());
+}
+
+#[test]
+fn a_late_answer_costs_one_more_attempt_and_one_of_another_machine_nothing() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    assert_eq!(due_at(&mut outbox, 0, 7), [(1, 1)]);
+    outbox.hold(&"laptop".parse().unwrap(), (1, "id-1", 1), now());
+    outbox.hold(&"hub".parse().unwrap(), (1, "id-2", 1), now());
+    assert!(outbox.absent().is_empty());
+    // Published with less known than now: the answer is about then.
+    absent(&mut outbox, (1, 1), 1);
+    assert_eq!(due_at(&mut outbox, 1, 8), [(1, 2)]);
+    absent(&mut outbox, (1, 1), 2);
+    assert!(outbox.absent().is_empty(), "an answer to an earlier attempt");
+    absent(&mut outbox, (1, 2), 3);
+    assert_eq!(due_at(&mut outbox, 4, 8), []);
+    outbox.confirmed(&"hub".parse().unwrap(), "id-1");
+    assert!(outbox.is_empty() && outbox.absent().is_empty());
+}
+
+/// Its confirmation was not recognised: the hold of its lane stayed, and its object.
+#[test]
+fn a_letter_that_was_sent_on_is_known_by_its_new_number() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(4, "hub", "bob"));
+    outbox.add(&Outgoing { id: "id-4".into(), ..letter(9, "hub", "bob") });
+    outbox.remove(4);
+    assert_eq!(outbox.confirmed(&"hub".parse().unwrap(), "id-4"), Some(9));
+    assert!(outbox.is_empty());
+}

@@ -1,0 +1,281 @@
+//! Two houses over real ledgers and files, and a member whose homes are told to them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use atm_bridge::envelope::{SharedMember, SharedTeam};
+use atm_bridge::house::{House, Neighbour, Share};
+use atm_bridge::local::{Letter, Local, Outgoing, Receipt, TakenIn};
+use atm_bridge::name::Machine;
+use atm_bridge::protocol::homes::{Former, MemberKey, Residence, Resident, Slot};
+use atm_office::Office;
+use atm_office::mail::send::{Letter as Words, SendOptions};
+use atm_office::people::members::MemberPlan;
+use atm_office::people::teams::TeamPlan;
+use atm_store::{Root, State};
+use atm_wire::{MemberName, Stamp, TeamName};
+
+const NOW: i64 = 1_800_000_000_000;
+const DAY: i64 = 24 * 3600 * 1000;
+
+fn team() -> TeamName {
+    "demo".parse().unwrap()
+}
+
+fn name(name: &str) -> MemberName {
+    name.parse().unwrap()
+}
+
+fn machine(name: &str) -> Machine {
+    name.parse().unwrap()
+}
+
+fn bob() -> MemberKey {
+    MemberKey { team: "demo".into(), name: "bob".into() }
+}
+
+fn residence(home: &str, epoch: u64, former: &[&str], at: i64) -> Residence {
+    let resident = Resident::Unknown;
+    let former = former.iter().map(|name| Former { machine: machine(name), resident }).collect();
+    Residence { machine: machine(home), epoch, resident, at: Stamp::from_millis(at), former }
+}
+
+/// Places the members of other machines: each with whom it announces, under which epoch.
+fn place(house: &mut House, announced: &[(&str, &str, Option<u64>)]) {
+    let mut neighbours: BTreeMap<Machine, Neighbour> = BTreeMap::new();
+    for (on, name, epoch) in announced {
+        let neighbour = neighbours.entry(machine(on)).or_insert_with(|| Neighbour {
+            teams: vec![SharedTeam { name: "demo".into(), members: Vec::new() }],
+            is_present: true,
+            seen_at: Stamp::from_millis(NOW),
+            said_at: Some(Stamp::from_millis(NOW)),
+            beat_at: None,
+        });
+        let (name, state) = ((*name).to_owned(), "idle".to_owned());
+        neighbour.teams[0].members.push(SharedMember { name, lead: false, state, epoch: *epoch });
+    }
+    house.shared().unwrap();
+    house.place(&neighbours).unwrap();
+}
+
+/// A machine with its part of the team.
+struct Site {
+    name: Machine,
+    office: Office,
+    house: House,
+    found: u64,
+    _folder: tempfile::TempDir,
+}
+
+impl Site {
+    fn new(site: &str, members: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || {
+            Office::new(Root::new(folder.path().join("root")), State::new(folder.path().join("state")))
+                .with_machine_patience(Duration::ZERO)
+        };
+        let office = open();
+        office.create_team(&TeamPlan::new("demo", "over machines")).unwrap();
+        for member in members {
+            office.add_member(&team(), &MemberPlan::new(member)).unwrap();
+        }
+        let shares = Share::parse_all(["demo"]).unwrap();
+        let house = House::new(open(), shares, machine(site)).unwrap();
+        Self { name: machine(site), office, house, found: 0, _folder: folder }
+    }
+
+    /// Hears that bob is at home on a machine.
+    fn hear(&mut self, home: &str, epoch: u64, former: &[&str], at: i64) {
+        self.found += 1;
+        let residence = residence(home, epoch, former, at);
+        self.house.homes_mut().find(bob(), Slot::Residence(residence, String::new()), self.found);
+    }
+
+    fn place(&mut self, announced: &[(&str, &str, Option<u64>)]) {
+        place(&mut self.house, announced);
+    }
+
+    fn send(&self, from: &str, to: &str, text: &str) {
+        let letter = Words::new(to.parse().unwrap(), text);
+        self.office.send(&team(), &name(from), &letter, SendOptions::default()).unwrap();
+    }
+
+    fn outgoing(&mut self) -> Vec<Outgoing> {
+        self.house.outgoing(0, 100).unwrap()
+    }
+
+    /// Takes letters in, as they were published; what is answered.
+    fn take_in(&mut self, from: &Machine, letters: &[Outgoing]) -> Vec<Receipt> {
+        let letters: Vec<Letter> = letters
+            .iter()
+            .cloned()
+            .map(|letter| Letter {
+                id: letter.id,
+                team: letter.team,
+                to: letter.to,
+                from: letter.from,
+                from_lead: letter.from_lead,
+                after: None,
+                home: letter.home,
+                letter: letter.letter,
+            })
+            .collect();
+        let taken = self.house.take_in(from, &letters).into_iter().map(Result::unwrap);
+        let said = |taken| match taken {
+            TakenIn::Recorded(receipts) => receipts,
+            TakenIn::Refused(receipt) => vec![receipt],
+            TakenIn::NotHome => Vec::new(),
+        };
+        taken.flat_map(said).collect()
+    }
+
+    fn texts(&self, member: &str) -> Vec<String> {
+        let messages = self.office.mailbox(&team(), &name(member)).list().unwrap().messages;
+        messages.into_iter().map(|message| message.text).collect()
+    }
+}
+
+/// Ann on laptop, bob on hub, who is at home there.
+fn pair() -> (Site, Site) {
+    let (mut laptop, mut hub) = (Site::new("laptop", &["ann"]), Site::new("hub", &["bob"]));
+    for site in [&mut laptop, &mut hub] {
+        site.hear("hub", 1, &[], NOW);
+    }
+    laptop.place(&[("hub", "bob", Some(1))]);
+    hub.place(&[("laptop", "ann", Some(1))]);
+    (laptop, hub)
+}
+
+/// It was published for ever, and `--wait written` had no end: the letter had been written before the residence was signed.
+#[test]
+fn mail_that_never_left_the_file_is_confirmed_when_its_member_is_given_back() {
+    let (mut laptop, mut hub) = pair();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    assert!(laptop.outgoing().is_empty());
+    // Desk took him while hub was off, and gave him back. His file never left hub.
+    for site in [&mut laptop, &mut hub] {
+        site.hear("hub", 3, &["desk"], NOW + 1_000 * DAY);
+    }
+    laptop.place(&[("hub", "bob", Some(3))]);
+    hub.place(&[("laptop", "ann", Some(1))]);
+    let again = laptop.outgoing();
+    assert_eq!(again.iter().map(|letter| letter.home).collect::<Vec<_>>(), [Some(3)]);
+    let receipts = hub.take_in(&laptop.name, &again);
+    assert_eq!(hub.texts("bob"), ["first"]);
+    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![true; receipts.len()]);
+    assert!(laptop.outgoing().is_empty());
+}
+
+/// The home's clock was ahead when its residence was signed, and is right now.
+#[test]
+fn what_a_home_says_is_believed_whatever_its_clock_was() {
+    let (mut laptop, mut hub) = pair();
+    for site in [&mut laptop, &mut hub] {
+        site.hear("hub", 3, &["desk"], NOW + 40_000 * DAY);
+    }
+    laptop.place(&[("hub", "bob", Some(3))]);
+    hub.place(&[("laptop", "ann", Some(1))]);
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    assert!(laptop.outgoing().is_empty());
+}
+
+#[test]
+fn what_stood_in_the_file_of_an_earlier_stay_says_nothing_of_this_one() {
+    let (mut laptop, mut hub) = pair();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    assert!(!receipts.is_empty());
+    // He was away since, and left it behind.
+    laptop.hear("hub", 3, &["desk"], 0);
+    laptop.place(&[("hub", "bob", Some(3))]);
+    assert_eq!(laptop.house.confirm(&hub.name, &receipts).unwrap(), vec![false; receipts.len()]);
+    assert_eq!(laptop.outgoing().len(), 1);
+}
+
+/// A process that looked at the team before the move, and accepts its letter after it: it was carried to the former home for ever.
+#[test]
+fn a_letter_that_is_accepted_for_the_old_home_after_its_recipient_came_here_is_written_here() {
+    let (mut laptop, _hub) = pair();
+    let late = laptop.office.team(&team()).unwrap();
+    let office = &laptop.office;
+    office.machines().take_member(&team(), &name("bob")).unwrap();
+    laptop.house.homes_mut().find(
+        bob(),
+        Slot::Residence(residence("laptop", 2, &["hub"], NOW), String::new()),
+        9,
+    );
+    place(&mut laptop.house, &[("hub", "carl", Some(1))]);
+    let letter = Words::new("bob".parse().unwrap(), "late");
+    late.send(&name("ann"), &letter, SendOptions::default()).unwrap();
+    assert_eq!(laptop.house.outgoing(0, 100).unwrap(), []);
+    assert_eq!(laptop.texts("bob"), ["late"]);
+}
+
+#[test]
+fn a_letter_for_a_name_with_the_machine_that_its_recipient_has_left_follows_it() {
+    let (mut laptop, _hub) = pair();
+    let both = [("hub", "bob", Some(1)), ("desk", "bob", None)];
+    place(&mut laptop.house, &both);
+    let late = laptop.office.team(&team()).unwrap();
+    laptop.house.homes_mut().find(
+        bob(),
+        Slot::Residence(residence("cloud", 2, &["hub"], NOW), String::new()),
+        9,
+    );
+    place(&mut laptop.house, &[("cloud", "bob", Some(2)), ("desk", "bob", None)]);
+    for to in ["bob.hub", "bob.desk"] {
+        let letter = Words::new(to.parse().unwrap(), to);
+        late.send(&name("ann"), &letter, SendOptions::default()).unwrap();
+    }
+    let outgoing = laptop.house.outgoing(0, 100).unwrap();
+    let mut found: Vec<_> = outgoing.iter().map(|letter| (letter.machine.as_str(), letter.home)).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("cloud", Some(2)), ("desk", None)]);
+}
+
+/// A broadcast in the moment of a move was for both, and both were the same member.
+#[test]
+fn who_is_taken_to_this_machine_is_not_listed_twice_meanwhile() {
+    let (mut laptop, _hub) = pair();
+    laptop.office.machines().take_member(&team(), &name("bob")).unwrap();
+    // Its residence here is not heard of yet.
+    laptop.place(&[("hub", "bob", Some(1))]);
+    let members = laptop.office.members(&team()).unwrap();
+    let names: Vec<&str> =
+        members.iter().map(|member| member.name.as_str()).filter(|name| name.contains("bob")).collect();
+    assert_eq!(names, ["bob"]);
+}
+
+/// Every machine has a lead of its own; a member elsewhere that has its name is another one for good.
+#[test]
+fn a_member_elsewhere_that_has_the_leads_name_is_listed_with_its_machines() {
+    let mut laptop = Site::new("laptop", &["ann"]);
+    let key = MemberKey { team: "demo".into(), name: "team-lead".into() };
+    let found = Slot::Residence(residence("hub", 1, &[], NOW), String::new());
+    laptop.house.homes_mut().find(key, found, 1);
+    for _ in 0..2 {
+        laptop.place(&[("hub", "team-lead", Some(1))]);
+        let members = laptop.office.members(&team()).unwrap();
+        assert!(members.iter().any(|member| member.name == "team-lead.hub"));
+    }
+}
+
+/// A member of its name that was there and went is another one: its mail is not for the one that had left that machine before.
+#[test]
+fn mail_for_another_member_of_the_name_that_is_gone_stays_its_own() {
+    let (mut laptop, _hub) = pair();
+    laptop.hear("desk", 2, &["hub"], NOW);
+    laptop.place(&[("desk", "bob", Some(2)), ("hub", "bob", None)]);
+    laptop.send("ann", "bob.hub", "for the hub's own bob");
+    laptop.place(&[("desk", "bob", Some(2)), ("hub", "carl", Some(1))]);
+    let found: Vec<String> =
+        laptop.outgoing().iter().map(|letter| letter.machine.as_str().to_owned()).collect();
+    assert_eq!(found, ["hub"]);
+}
