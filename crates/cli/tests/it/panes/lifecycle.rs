@@ -74,9 +74,10 @@ fn an_exit_is_noticed_without_being_asked() {
     stage.script("bob", &script);
     assert_eq!(stage.entry("bob")["isActive"], true);
     fs::write(&gate, "").unwrap();
-    // tmux tells us; should it miss the end of a child, the end of the next one makes it look.
+    // tmux tells us; should it miss the end of a child, the end of the next one makes it look. In the background: it would
+    // wait for a child whose end it misses.
     wait_until("the end is in config.json", || {
-        stage.tmux(&["run-shell", ":"]);
+        stage.tmux(&["run-shell", "-b", ":"]);
         stage.entry("bob")["isActive"] == false
     });
     assert!(stage.entry("bob")["shutdownAt"].is_string());
