@@ -1,6 +1,8 @@
 //! `cargo xtask test`: every check of the project, the tests last.
 
+use std::num::NonZero;
 use std::process::Command;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             soak::run(&soak::Args::of(soak::Part::Bridge, SOAK_OF_BRIDGE))
         })?;
     }
-    let mut tests = tests()?;
+    let mut tests = tests(Run::All)?;
     tests.env("ATM_TEST_NODE_MODULES", &tools.node_modules);
     if !args.filter.is_empty() {
         tests.arg("--").args(&args.filter);
@@ -57,11 +59,14 @@ fn checks() -> Result<()> {
         "lints",
         repo::cargo(["clippy", "--workspace", "--all-targets", OUTSIDE, "--locked", "--", "-D", "warnings"])?,
     )?;
-    step("documents", "cargo xtask docs", docs::check)?;
+    // First of what needs the program: what is built here, with these features, is all that the tests need later.
+    command_step("build", tests(Run::Not)?)?;
+    let atm = repo::target()?.join("debug").join("atm");
+    step("documents", "cargo xtask docs", || docs::check(&atm))?;
     let mut doc = repo::cargo(["doc", "--workspace", "--no-deps", "--locked"])?;
     doc.env("RUSTDOCFLAGS", "-D warnings");
     command_step("API documents", doc)?;
-    command_step("documented examples", repo::cargo(["test", "--doc", "--workspace", "--locked"])?)?;
+    command_step("documented examples", repo::cargo(["test", "--doc", "--workspace", OUTSIDE, "--locked"])?)?;
     if repo::has_cargo("deny")? {
         command_step("licences", repo::cargo(["deny", "check", "licenses", "bans", "sources"])?)
     } else {
@@ -69,21 +74,33 @@ fn checks() -> Result<()> {
     }
 }
 
-fn tests() -> Result<Command> {
-    if repo::has_cargo("nextest")? {
-        repo::cargo(["nextest", "run", "--workspace", OUTSIDE, "--locked", "--no-fail-fast"])
+/// Whether tests are run, or only built.
+#[derive(Clone, Copy)]
+enum Run {
+    All,
+    Not,
+}
+
+fn tests(run: Run) -> Result<Command> {
+    let has_nextest = repo::has_cargo("nextest")?;
+    let mut tests = if has_nextest {
+        repo::cargo(["nextest", "run", "--workspace", OUTSIDE, "--locked"])?
     } else {
-        repo::cargo([
-            "test",
-            "--workspace",
-            OUTSIDE,
-            "--locked",
-            "--no-fail-fast",
-            "--lib",
-            "--bins",
-            "--tests",
-        ])
-    }
+        repo::cargo(["test", "--workspace", OUTSIDE, "--locked", "--lib", "--bins", "--tests"])?
+    };
+    match run {
+        Run::Not => tests.arg("--no-run"),
+        // Most tests wait for other processes, for locks and for clocks: two for each core leave it idle less often.
+        Run::All if has_nextest => {
+            tests.args(["--no-fail-fast", "--test-threads"]).arg((2 * cores()).to_string())
+        }
+        Run::All => tests.arg("--no-fail-fast"),
+    };
+    Ok(tests)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn command_step(name: &str, mut command: Command) -> Result<()> {

@@ -32,7 +32,9 @@ const DESIGN: &str = "docs/design";
 /// Writes what is generated, checks all, and builds the book.
 pub(crate) fn run() -> Result<()> {
     let root = repo::root()?;
-    for (name, text) in generated()? {
+    repo::run(&mut repo::cargo(["build", "--quiet", "--locked", "--package", "atm"])?)?;
+    let atm = repo::target()?.join("debug").join("atm");
+    for (name, text) in generated(&atm)? {
         let path = root.join(name);
         if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
             if let Some(folder) = path.parent() {
@@ -42,27 +44,25 @@ pub(crate) fn run() -> Result<()> {
             eprintln!("wrote {name}");
         }
     }
-    check()?;
+    check(&atm)?;
     let book = book::build(root)?;
     eprintln!("built the book: {}", book.join("index.html").display());
     Ok(())
 }
 
 /// The documents that the program writes.
-fn generated() -> Result<[(&'static str, String); 3]> {
-    repo::run(&mut repo::cargo(["build", "--quiet", "--locked", "--package", "atm"])?)?;
-    let atm = repo::target()?.join("debug").join("atm");
-    let rules = Command::new(&atm).args(["validate", "--rules"]).output().context("cannot start atm")?;
+fn generated(atm: &Path) -> Result<[(&'static str, String); 3]> {
+    let rules = Command::new(atm).args(["validate", "--rules"]).output().context("cannot start atm")?;
     ensure!(rules.status.success(), "{}", String::from_utf8_lossy(&rules.stderr));
     let rules = String::from_utf8(rules.stdout).context("the rules are not UTF-8")?;
-    Ok([(RULES, rules), (COMMANDS, reference::commands(&atm)?), (ANSWERS, reference::answers(&atm)?)])
+    Ok([(RULES, rules), (COMMANDS, reference::commands(atm)?), (ANSWERS, reference::answers(atm)?)])
 }
 
 /// Checks that generated documents are as the code makes them, that links and named source files exist, that what a newcomer needs is named, that short documents are short,
 /// and that every decision is in the index.
-pub(crate) fn check() -> Result<()> {
+pub(crate) fn check(atm: &Path) -> Result<()> {
     let root = repo::root()?;
-    let stale = generated()?
+    let stale = generated(atm)?
         .into_iter()
         .filter(|(name, text)| fs::read_to_string(root.join(name)).ok().as_ref() != Some(text));
     let stale: Vec<&str> = stale.map(|(name, _)| name).collect();
