@@ -191,6 +191,10 @@ impl House {
                 if is_ordinary {
                     own.insert(key, Resident::of(member.joined_at));
                 }
+                // One that is being taken is no other member of the name, which others would list beside it.
+                if member.is_arriving && is_ordinary && epoch.is_none() {
+                    continue;
+                }
                 let (name, lead, state) = (member.name, member.is_lead, member.state);
                 announced.push(SharedMember { name, lead, state, epoch });
             }

@@ -135,6 +135,12 @@ impl Site {
     }
 }
 
+/// The text of a letter.
+fn words(letter: &Outgoing) -> String {
+    let draft: serde_json::Value = serde_json::from_str(&letter.letter).unwrap();
+    draft["text"].as_str().unwrap().to_owned()
+}
+
 /// Ann on laptop, bob on hub, who is at home there.
 fn pair() -> (Site, Site) {
     let (mut laptop, mut hub) = (Site::new("laptop", &["ann"]), Site::new("hub", &["bob"]));
@@ -216,6 +222,66 @@ fn a_letter_that_is_accepted_for_the_old_home_after_its_recipient_came_here_is_w
     late.send(&name("ann"), &letter, SendOptions::default()).unwrap();
     assert_eq!(laptop.house.outgoing(0, 100).unwrap(), []);
     assert_eq!(laptop.texts("bob"), ["late"]);
+}
+
+/// What was sent to the former home comes with the member, a moment after it is on the list: letters from here overtook it.
+#[test]
+fn letters_to_a_member_that_is_taken_here_wait_for_those_that_come_with_it() {
+    let (mut laptop, mut hub) = pair();
+    let _bridge = laptop.office.machines().serve().unwrap().unwrap();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    laptop.office.machines().take_member(&team(), &name("bob")).unwrap();
+    laptop.send("ann", "bob", "second");
+    // Its residence here is not heard of yet.
+    laptop.place(&[("hub", "bob", Some(1))]);
+    laptop.send("ann", "bob", "third");
+    assert!(laptop.outgoing().is_empty());
+    laptop.hear("laptop", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "carl", Some(1))]);
+    laptop.send("ann", "bob", "fourth");
+    assert_eq!(laptop.texts("bob"), ["first", "second", "third", "fourth"]);
+}
+
+/// A process that looked at the team before the move wrote into the file that the member had left: its letter was collected behind
+/// the next one.
+#[test]
+fn a_letter_that_is_accepted_for_a_member_here_after_it_left_goes_before_the_next_one() {
+    let (_laptop, mut hub) = pair();
+    hub.office.add_member(&team(), &MemberPlan::new("carl")).unwrap();
+    hub.house.shared().unwrap();
+    let office = hub.office.clone();
+    let late = office.team(&team()).unwrap();
+    hub.hear("desk", 2, &["hub"], NOW);
+    hub.place(&[("desk", "bob", Some(2))]);
+    let letter = Words::new("bob".parse().unwrap(), "first");
+    late.send(&name("carl"), &letter, SendOptions::default()).unwrap();
+    hub.send("carl", "bob", "second");
+    let found: Vec<_> = hub.outgoing().iter().map(|letter| (letter.home, words(letter))).collect();
+    assert_eq!(found, [(Some(2), "first".to_owned()), (Some(2), "second".to_owned())]);
+    assert!(hub.texts("bob").is_empty());
+}
+
+/// Mail for `bob.desk` was another member's, and waited for it for ever.
+#[test]
+fn who_is_being_taken_is_not_announced_as_another_member_of_the_name() {
+    let mut desk = Site::new("desk", &["eve"]);
+    desk.hear("hub", 1, &[], NOW);
+    desk.place(&[("hub", "bob", Some(1))]);
+    let _bridge = desk.office.machines().serve().unwrap().unwrap();
+    let announced = |desk: &mut Site| {
+        let shared = desk.house.shared().unwrap();
+        let members = shared.into_iter().flat_map(|team| team.members);
+        members.filter(|member| member.name == "bob").map(|member| member.epoch).collect::<Vec<_>>()
+    };
+    desk.office.machines().take_member(&team(), &name("bob")).unwrap();
+    assert_eq!(announced(&mut desk), []);
+    desk.hear("desk", 2, &["hub"], NOW);
+    assert_eq!(announced(&mut desk), [Some(2)]);
+    // It is on the list all the same: a home without its member has given it up.
+    assert!(desk.house.puts().is_empty());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use atm_store::Receipt;
 use atm_wire::team::RemoteEntry;
 use atm_wire::{Address, Color, Draft, MachineName, MemberName, Stamp, TeamName};
 
+use super::collect::left_here;
 use super::recall::recalled_by;
 use super::{Home, Machines};
 use crate::error::OfficeError;
@@ -42,20 +43,24 @@ impl Machines<'_> {
         let name = MemberName::parse(moved.name)?;
         let folder = office.folder(team)?;
         let config = folder.load()?;
+        // Every machine has its own of these: the one that moves is another, which has its machine's name with its own here.
         let is_own = office.lead_of(team, &config).is_ok_and(|lead| lead == name) || moved.name == USER;
-        if is_own {
-            return Ok(true);
-        }
         let here = config.member(moved.name).filter(|member| member.machine.is_none());
         let is_here = here.is_some();
         // Another member that has the name stays, also one that has just been added.
-        let is_leaving = here.is_some_and(|member| {
-            moved.leaves.is_some_and(|joined| joined.is_none_or(|at| member.joined_at == Some(at)))
-        });
+        let is_leaving = !is_own
+            && here.is_some_and(|member| {
+                moved.leaves.is_some_and(|joined| joined.is_none_or(|at| member.joined_at == Some(at)))
+            });
         match &moved.home {
+            Home::Here if is_own => {}
             Home::Here if !is_here => return Ok(false),
             Home::Here => {
-                self.send_on(team, &name, None, moved.former)?;
+                let recalls = self.send_on(team, &name, (None, &name), moved.former)?;
+                // From here on what waits is written, in the order of the log.
+                office.set_arriving(team, moved.name, None)?;
+                office.complete_accepted(team, Some(&name));
+                recalls.iter().try_for_each(|(message, draft)| self.recall_here(message, draft))?;
             }
             Home::Machine(machine) => {
                 if is_leaving {
@@ -70,9 +75,14 @@ impl Machines<'_> {
                         joined_at: office.now(),
                     };
                     folder.hand_over(&entry, &office.state)?;
+                    // Whoever was writing into the file has ended when this has its turn, and nobody begins any more.
+                    office.write_accepted(team, &name)?;
                     self.collect(team)?;
                 }
-                self.send_on(team, &name, Some(machine), moved.former)?;
+                let has_name = is_own || (is_here && !is_leaving);
+                let qualified = has_name.then(|| MemberName::parse(&machine.qualify(moved.name)));
+                let called = qualified.transpose()?.unwrap_or_else(|| name.clone());
+                self.send_on(team, &name, (Some(machine), &called), moved.former)?;
             }
         }
         Ok(true)
@@ -84,6 +94,10 @@ impl Machines<'_> {
         let office = self.office;
         let folder = office.folder(team)?;
         let config = folder.load()?;
+        if let Home::Machine(machine) = self.home(team, name.as_str())? {
+            // What is sent from here meanwhile waits for what was sent to its former home.
+            office.set_arriving(team, name.as_str(), Some(&machine))?;
+        }
         match config.member(name.as_str()) {
             Some(member) if member.machine.is_none() => return Ok(member.joined_at),
             Some(_) => {
@@ -97,6 +111,25 @@ impl Machines<'_> {
             mailbox.create()?;
         }
         Ok(folder.load()?.member(name.as_str()).and_then(|member| member.joined_at))
+    }
+
+    /// Undoes [`Self::take_member`], if this machine has not become the member's home: it is listed as the member of that machine again.
+    pub fn give_back(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        machine: &MachineName,
+    ) -> Result<(), OfficeError> {
+        let (office, folder) = (self.office, self.office.folder(team)?);
+        let entry = RemoteEntry {
+            name,
+            agent_id: format!("{name}@{team}"),
+            machine,
+            color: Color::in_turn(folder.load()?.members.len()),
+            joined_at: office.now(),
+        };
+        folder.hand_over(&entry, &office.state)?;
+        office.set_arriving(team, name.as_str(), None)
     }
 
     /// Whether a team here has a member of this name, of whichever machine.
@@ -125,21 +158,23 @@ impl Machines<'_> {
         Ok(())
     }
 
-    /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this.
+    /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this; and what
+    /// it is called here then. Gives the letters that take others back, which are here now.
     fn send_on(
         &self,
         team: &TeamName,
         name: &MemberName,
-        home: Option<&MachineName>,
+        (home, called): (Option<&MachineName>, &MemberName),
         former: &[MachineName],
-    ) -> Result<(), OfficeError> {
+    ) -> Result<Vec<(Recorded, Draft)>, OfficeError> {
         let office = self.office;
         // Names that were held twice had their machine's with them. A former home may have another member of the name since:
-        // that one's mail is not this one's.
+        // that one's mail is not this one's. The new home has one of the name, and that is this.
         let table = office.table(team);
         let qualified = former
             .iter()
-            .filter(|machine| home != Some(*machine) && !table.has_another(name.as_str(), machine));
+            .filter(|machine| home != Some(*machine) && !table.has_another(name.as_str(), machine))
+            .chain(home);
         let names = qualified.filter_map(|machine| MemberName::parse(&machine.qualify(name.as_str())).ok());
         let mut letters: Vec<(Recorded, Draft)> = Vec::new();
         for name in std::iter::once(name.clone()).chain(names) {
@@ -152,26 +187,35 @@ impl Machines<'_> {
             let parse = |(draft, message): (Option<String>, Recorded)| Some((message, parse_draft(&draft?)?));
             letters.extend(found.into_iter().filter_map(parse));
         }
-        if letters.is_empty() {
-            return Ok(());
+        // What waits to be written here: it was accepted by somebody who did not know of the move, or waits for these.
+        let waiting = if called == name { self.waiting_here(team, name)? } else { Vec::new() };
+        let (own, others): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|(message, _)| message.machine.is_none());
+        if home.is_some() || !letters.is_empty() {
+            letters.extend(own);
         }
         // All of them: one that stayed in its place would be overtaken by those before it. Also those for the same machine: the
         // member may have been away since, and have left them behind.
         letters.sort_by_key(|(message, _)| message.number());
         let is_recall = |(_, draft): &(Recorded, Draft)| home.is_none() && recalled_by(draft).is_some();
         let (recalls, letters): (Vec<_>, Vec<_>) = letters.into_iter().partition(is_recall);
-        let sent_on: Vec<SentOn> = letters
+        let mut sent_on: Vec<SentOn> = letters
             .into_iter()
             .map(|(message, draft)| SentOn {
                 message,
-                name: name.to_string(),
+                name: called.to_string(),
                 home: home.map(ToString::to_string),
-                draft: render_draft(&Draft { home: home.cloned(), to: name.to_string(), ..draft }),
+                draft: render_draft(&Draft { home: home.cloned(), to: called.to_string(), ..draft }),
                 waits: true,
             })
             .collect();
-        if home.is_none() {
+        if let Some(machine) = home {
+            sent_on.extend(others.into_iter().map(|(message, draft)| left_here(message, draft, machine)));
+        } else if !sent_on.is_empty() {
             self.take_copies_out(team, name, &sent_on)?;
+        }
+        if sent_on.is_empty() {
+            return Ok(recalls);
         }
         let place = home.map_or_else(|| "this machine".to_owned(), |home| format!("machine {home}"));
         let evidence = Evidence::certain(format!("sent on: {name} is at home on {place}"));
@@ -179,11 +223,24 @@ impl Machines<'_> {
             ledger.send_on(&sent_on, office.now().as_millis(), &evidence)?;
             ledger.make_durable()
         })?;
-        if home.is_none() {
-            office.complete_accepted(team, Some(name));
-            recalls.iter().try_for_each(|(message, draft)| self.recall_here(message, draft))?;
-        }
-        Ok(())
+        Ok(recalls)
+    }
+
+    /// What is accepted for a member here, and not written.
+    fn waiting_here(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+    ) -> Result<Vec<(Recorded, Draft)>, OfficeError> {
+        let inbox = self.office.inbox_key(team, name);
+        Ok(self.office.books.with(|ledger| {
+            let mut found = Vec::new();
+            for (id, draft) in ledger.waiting(&inbox)? {
+                let Some(draft) = parse_draft(&draft).filter(|draft| draft.home.is_none()) else { continue };
+                found.extend(ledger.message_in(&inbox, &id)?.map(|message| (message, draft)));
+            }
+            Ok(found)
+        })?)
     }
 
     /// Takes out of a member's file what was collected from it and is brought back now: old clients' entries were left there, marked
