@@ -1,6 +1,7 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
 mod following;
+mod handover;
 mod letters;
 mod moves;
 mod placement;
@@ -19,6 +20,7 @@ use crate::envelope::{SharedMember, SharedTeam};
 use crate::name::Machine;
 use crate::protocol::homes::{Entries, Homes, MemberKey, Resident};
 use following::Following;
+use handover::Handovers;
 
 /// Every machine has its own: it has no home.
 const USER: &str = "user";
@@ -86,6 +88,7 @@ pub struct House {
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
+    handovers: Handovers,
     pub(crate) me: Machine,
     pub(crate) homes: Homes,
     /// The ordinary members that are here.
@@ -114,6 +117,7 @@ impl House {
             as_lead: HashSet::new(),
             leads: HashMap::new(),
             following,
+            handovers: Handovers::default(),
             me,
             homes: Homes::default(),
             own: Entries::new(),

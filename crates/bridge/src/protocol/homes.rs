@@ -300,6 +300,19 @@ impl Homes {
         self.known.iter().filter_map(open).collect()
     }
 
+    /// What is not remembered may be known otherwise: that a machine was the home of a member whose move is not done here.
+    pub fn recall_seen(&mut self, is_known: impl Fn(&MemberKey, &Machine) -> bool) {
+        let is_open = |known: &&mut Remembered| !known.is_void && known.settled < known.residence.epoch;
+        for (key, known) in &mut self.known {
+            let Some(known) = Some(known).filter(is_open) else { continue };
+            for Former { machine, .. } in &known.residence.former {
+                if !known.seen.contains(machine) && is_known(key, machine) {
+                    known.seen.push(machine.clone());
+                }
+            }
+        }
+    }
+
     /// Whether a member was at home on a machine before, as this machine saw it.
     pub fn was_at(&self, key: &MemberKey, machine: &Machine) -> bool {
         self.known.get(key).is_some_and(|known| {
@@ -375,6 +388,16 @@ fn has_it(key: &MemberKey, residence: &Residence, home: Option<&Neighbour>) -> b
     teams
         .flat_map(|team| &team.members)
         .any(|member| member.name == key.name && member.epoch.is_some_and(|epoch| epoch >= residence.epoch))
+}
+
+/// Whether the home that a member comes from is there, and has not handed it over yet, as it said last.
+pub fn is_kept(key: &MemberKey, residence: &Residence, neighbours: &BTreeMap<Machine, Neighbour>) -> bool {
+    let former = residence.former.last().and_then(|former| neighbours.get(&former.machine));
+    let Some(former) = former.filter(|former| former.is_present) else { return false };
+    let teams = former.teams.iter().filter(|team| team.name == key.team);
+    teams
+        .flat_map(|team| &team.members)
+        .any(|member| member.name == key.name && member.epoch.is_some_and(|epoch| epoch < residence.epoch))
 }
 
 /// The homes that a member has left since the move of an epoch was done here. Each takeover puts the home that it ends behind the

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use super::homes::News;
+use super::namesake;
 use super::presence::{is_outdated, said_at_to_remember};
 use super::status::Status;
 use super::{now, steady_now};
@@ -77,6 +78,8 @@ pub enum Input {
     },
     /// Messages for this machine that the server has not delivered, and how its clock differs, in milliseconds.
     Lag(u64, i64),
+    /// Another bridge speaks under this machine's name.
+    Namesake,
     /// Something went wrong that people should know.
     Trouble(String),
     /// Files changed.
@@ -154,6 +157,8 @@ pub struct Worker {
     /// Whether something happened that has to be saved or shown.
     is_unsaved: bool,
     look_every: Duration,
+    /// When another bridge that has this machine's name was heard last: nothing is carried meanwhile.
+    namesake: Option<Instant>,
     due: Due,
 }
 
@@ -207,6 +212,7 @@ impl Worker {
             shown: None,
             is_unsaved: true,
             look_every,
+            namesake: None,
             due: Due {
                 look: start,
                 collect: start,
@@ -311,6 +317,7 @@ impl Worker {
                 self.post(vec![post]);
             }
             Input::Lag(count, offset) => self.status.set_lag(count, offset),
+            Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
                 self.due.collect = self.due.collect.min(self.due.collect_from);
@@ -393,7 +400,22 @@ impl Worker {
                 Ok(false) => {}
                 Err(error) => self.note(&error),
             }
-            self.put_homes();
+            if self.namesake.is_none() {
+                self.put_homes();
+            }
+        }
+    }
+
+    /// Another bridge has this machine's name. People hear of it, once.
+    fn note_namesake(&mut self) {
+        self.namesake = Some(Instant::now());
+        if self.status.namesake_since.is_some() {
+            return;
+        }
+        let since = now();
+        self.status.namesake_since = Some(since);
+        if let Err(error) = self.engine.local().tell_namesake(since) {
+            self.note(&error);
         }
     }
 
@@ -421,6 +443,14 @@ impl Worker {
     }
 
     fn poll(&mut self) {
+        if self.namesake.is_some_and(|heard| heard.elapsed() >= namesake::SILENCE) {
+            self.namesake = None;
+            self.status.namesake_since = None;
+            self.is_unsaved = true;
+        }
+        if self.namesake.is_some() {
+            return;
+        }
         let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
         let epoch = self.engine.me().epoch.clone();
         match self.engine.poll(steady_now(), free) {

@@ -7,8 +7,9 @@ use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::{House, Neighbour, Share};
 use atm_bridge::local::{Letter, Local, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Former, MemberKey, Residence, Resident, Slot};
+use atm_bridge::protocol::homes::{Former, Homes, MemberKey, Residence, Resident, Slot};
 use atm_office::Office;
+use atm_office::machines::RemoteMember;
 use atm_office::mail::send::{Letter as Words, SendOptions};
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
@@ -132,6 +133,20 @@ impl Site {
     fn texts(&self, member: &str) -> Vec<String> {
         let messages = self.office.mailbox(&team(), &name(member)).list().unwrap().messages;
         messages.into_iter().map(|message| message.text).collect()
+    }
+}
+
+/// A member of another machine, as an office is told of it.
+fn remote(name: &str, home: &str, epoch: Option<u64>) -> RemoteMember {
+    let (name, state) = (name.to_owned(), "idle".to_owned());
+    RemoteMember {
+        name,
+        machine: machine(home),
+        is_lead: false,
+        holds_name: true,
+        state,
+        seen_at: None,
+        epoch,
     }
 }
 
@@ -282,6 +297,38 @@ fn who_is_being_taken_is_not_announced_as_another_member_of_the_name() {
     assert_eq!(announced(&mut desk), [Some(2)]);
     // It is on the list all the same: a home without its member has given it up.
     assert!(desk.house.puts().is_empty());
+}
+
+/// Its mail was sent on as soon as its sender heard of the move: what it read at its old home until that handed it over, it read twice.
+#[test]
+fn mail_is_sent_on_when_the_old_home_that_is_there_has_handed_its_member_over() {
+    let (mut laptop, mut hub) = pair();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    laptop.hear("desk", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "bob", Some(1)), ("desk", "bob", Some(2))]);
+    laptop.send("ann", "bob", "second");
+    assert_eq!(laptop.outgoing(), [], "the hub has him still");
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    let found: Vec<_> = laptop.outgoing().iter().map(|letter| (letter.home, words(letter))).collect();
+    assert_eq!(found, [(Some(2), "first".to_owned()), (Some(2), "second".to_owned())]);
+}
+
+/// A bridge that has lost its memory has seen no former home, and left this mail there for ever.
+#[test]
+fn mail_for_a_name_with_its_former_home_is_sent_on_by_a_bridge_that_has_forgotten_all() {
+    let mut laptop = Site::new("laptop", &["ann", "bob"]);
+    laptop.hear("hub", 1, &[], NOW);
+    // Its own bob has the name for a moment only, as far as is known at first: the one of the hub is listed beside it later.
+    laptop.office.machines().set_members(&team(), &[remote("bob", "hub", Some(1))]).unwrap();
+    laptop.send("ann", "bob.hub", "first");
+    laptop.house.set_homes(Homes::default());
+    laptop.hear("desk", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    let found: Vec<_> = laptop.outgoing().iter().map(|letter| letter.machine.to_string()).collect();
+    assert_eq!(found, ["desk"]);
 }
 
 #[test]

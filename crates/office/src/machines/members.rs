@@ -126,6 +126,11 @@ impl Machines<'_> {
         Ok(members)
     }
 
+    /// Whether a machine is known to have been the home of the member of a name, because it announced it so.
+    pub fn was_home(&self, team: &TeamName, name: &str, machine: &MachineName) -> bool {
+        self.office.table(team).was_home(name, machine)
+    }
+
     /// Where the home of a name is.
     pub fn home(&self, team: &TeamName, name: &str) -> Result<Home, OfficeError> {
         let config = self.office.folder(team)?.load()?;

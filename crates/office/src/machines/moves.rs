@@ -10,15 +10,13 @@ use std::collections::HashSet;
 use atm_ledger::{Evidence, Recorded, SentOn, Stage};
 use atm_store::Receipt;
 use atm_wire::team::RemoteEntry;
-use atm_wire::{Address, Color, Draft, MachineName, MemberName, Stamp, TeamName};
+use atm_wire::{Color, Draft, MachineName, MemberName, Stamp, TeamName};
 
 use super::collect::left_here;
 use super::recall::recalled_by;
 use super::{Home, Machines};
 use crate::error::OfficeError;
-use crate::mail::derived::letter_id;
 use crate::mail::outbox::{parse_draft, render_draft};
-use crate::mail::send::{Letter, SendOptions};
 use crate::office::USER;
 use crate::people::members::MemberPlan;
 
@@ -135,27 +133,6 @@ impl Machines<'_> {
     /// Whether a team here has a member of this name, of whichever machine.
     pub fn has_member(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
         Ok(self.office.folder(team)?.load()?.member(name.as_str()).is_some())
-    }
-
-    /// Tells the lead here, once, that a member of its machine has a name that another machine holds.
-    pub fn tell_refused(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        (holder, epoch, own): (&MachineName, u64, &MachineName),
-    ) -> Result<(), OfficeError> {
-        let handle = self.office.team(team)?;
-        let to = handle.lead().cloned().or_else(|_| MemberName::parse(USER))?;
-        let text = format!(
-            "The name {name} is held by machine {holder}. Your member {name} stays here, and is {} on other machines. \
-             Rename it, or, if it is to be the same member, move it here: atm bridge take {name} --team {team}",
-            own.qualify(name.as_str())
-        );
-        let id = letter_id(&handle.inbox_key(name), &format!("{holder} {epoch}"), "refused home");
-        let letter = Letter { id: Some(id), ..Letter::new(Address { name: to, team: None }, text) };
-        let options = SendOptions { create: true, ..SendOptions::default() };
-        handle.send(&MemberName::parse(USER)?, &letter, options)?;
-        Ok(())
     }
 
     /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this; and what

@@ -88,6 +88,14 @@ impl Table {
         self.members.values().chain(last).any(is_another)
     }
 
+    /// Whether a machine was the home of the member of this name, by its own words: it announced it under an epoch.
+    pub(super) fn was_home(&self, name: &str, machine: &MachineName) -> bool {
+        let is_it = |member: &RemoteMember| {
+            member.name == name && member.machine == *machine && member.epoch.is_some()
+        };
+        self.members.values().chain(self.gone.values()).any(is_it)
+    }
+
     /// Whether a machine has a member of this name.
     pub(super) fn lists(&self, name: &str, machine: &MachineName) -> bool {
         self.members.values().any(|member| member.name == name && member.machine == *machine)
