@@ -191,9 +191,10 @@ impl House {
             for member in members {
                 let key = MemberKey { team: shared.clone(), name: member.name.clone() };
                 let is_ordinary = !member.is_lead && member.name != USER;
-                let epoch = self.homes.epoch_at(&key, &self.me).filter(|_| is_ordinary);
+                let entry = Resident::of(member.joined_at);
+                let epoch = self.homes.announced_epoch(&key, &self.me, entry).filter(|_| is_ordinary);
                 if is_ordinary {
-                    own.insert(key, Resident::of(member.joined_at));
+                    own.insert(key, entry);
                 }
                 // One that is being taken is no other member of the name, which others would list beside it.
                 if member.is_arriving && is_ordinary && epoch.is_none() {

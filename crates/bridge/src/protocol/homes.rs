@@ -180,6 +180,17 @@ impl Homes {
         self.home_of(key).filter(|residence| residence.machine == *machine).map(|residence| residence.epoch)
     }
 
+    /// The epoch under which a member is announced that is on the list here: that of its home here; or, if it has moved and has not been
+    /// handed over yet, one that is lower than that of its new home. One without is another member of the name.
+    pub fn announced_epoch(&self, key: &MemberKey, me: &Machine, entry: Resident) -> Option<u64> {
+        let leaving = || {
+            let known = self.known.get(key).filter(|known| !known.is_void)?;
+            let leaves = known.settled < known.residence.epoch && known.residence.has_left(me, entry);
+            leaves.then(|| known.residence.epoch.saturating_sub(1))
+        };
+        self.epoch_at(key, me).or_else(leaving)
+    }
+
     /// Whether a letter that was addressed to a machine under an epoch is for the member that is at home there now. An envelope
     /// of an earlier stay of the member does not come in again, and nothing does for one that was removed here.
     pub fn admits(&self, key: &MemberKey, me: &Machine, addressed: Option<u64>) -> bool {

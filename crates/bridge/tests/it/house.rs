@@ -331,6 +331,22 @@ fn mail_for_a_name_with_its_former_home_is_sent_on_by_a_bridge_that_has_forgotte
     assert_eq!(found, ["desk"]);
 }
 
+/// Between hearing of the move and handing over, the old home announced its member as another one of the name: a broadcast reached it
+/// twice, and mail for `bob.hub` was another member's.
+#[test]
+fn who_has_moved_is_not_announced_as_another_member_before_it_is_handed_over() {
+    let (_laptop, mut hub) = pair();
+    hub.hear("desk", 3, &["hub"], NOW);
+    // The desk has not announced him yet.
+    hub.place(&[("desk", "eve", Some(1))]);
+    let shared = hub.house.shared().unwrap();
+    let mut members = shared.iter().flat_map(|team| &team.members);
+    assert_eq!(members.find(|member| member.name == "bob").map(|bob| bob.epoch), Some(Some(2)));
+    hub.place(&[("desk", "bob", Some(3))]);
+    let shared = hub.house.shared().unwrap();
+    assert!(shared.iter().flat_map(|team| &team.members).all(|member| member.name != "bob"));
+}
+
 #[test]
 fn a_letter_for_a_name_with_the_machine_that_its_recipient_has_left_follows_it() {
     let (mut laptop, _hub) = pair();

@@ -162,6 +162,7 @@ impl Machines<'_> {
                 ledger.accept(&accepted, now.as_millis(), COLLECTOR)?;
                 ledger.send_on(
                     &left,
+                    (&[], 0),
                     now.as_millis(),
                     &Evidence::certain("its recipient has left this machine"),
                 )?;

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use atm_ledger::{Evidence, Recorded, SentOn, Stage};
+use atm_ledger::{Evidence, InboxKey, Recorded, SentOn, Stage};
 use atm_store::Receipt;
 use atm_wire::team::RemoteEntry;
 use atm_wire::{Color, Draft, MachineName, MemberName, Stamp, TeamName};
@@ -33,6 +33,12 @@ pub struct Move<'a> {
     pub leaves: Option<Option<Stamp>>,
 }
 
+/// How often mail may come while a member's mail is sent on, before that is left for later.
+const ATTEMPTS: usize = 16;
+
+/// Letters that take others back.
+type Recalls = Vec<(Recorded, Draft)>;
+
 impl Machines<'_> {
     /// A member has moved: its home is another one from now on, and its mail goes there. Repeating it costs traffic alone. Says
     /// whether it is done: a member that is to be here has to be one of the team's first.
@@ -54,7 +60,9 @@ impl Machines<'_> {
             Home::Here if is_own => {}
             Home::Here if !is_here => return Ok(false),
             Home::Here => {
-                let recalls = self.send_on(team, &name, (None, &name), moved.former)?;
+                let Some(recalls) = self.send_on(team, &name, (None, &name), moved.former)? else {
+                    return Ok(false);
+                };
                 // From here on what waits is written, in the order of the log.
                 office.set_arriving(team, moved.name, None)?;
                 office.complete_accepted(team, Some(&name));
@@ -80,7 +88,7 @@ impl Machines<'_> {
                 let has_name = is_own || (is_here && !is_leaving);
                 let qualified = has_name.then(|| MemberName::parse(&machine.qualify(moved.name)));
                 let called = qualified.transpose()?.unwrap_or_else(|| name.clone());
-                self.send_on(team, &name, (Some(machine), &called), moved.former)?;
+                return Ok(self.send_on(team, &name, (Some(machine), &called), moved.former)?.is_some());
             }
         }
         Ok(true)
@@ -136,14 +144,32 @@ impl Machines<'_> {
     }
 
     /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this; and what
-    /// it is called here then. Gives the letters that take others back, which are here now.
+    /// it is called here then. Gives the letters that take others back, which are here now; nothing if mail came meanwhile, again and
+    /// again, so that it is not done.
     fn send_on(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        place: (Option<&MachineName>, &MemberName),
+        former: &[MachineName],
+    ) -> Result<Option<Recalls>, OfficeError> {
+        for _ in 0..ATTEMPTS {
+            let recalls = self.try_send_on(team, name, place, former)?;
+            if recalls.is_some() {
+                return Ok(recalls);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same; nothing is done if mail comes meanwhile.
+    fn try_send_on(
         &self,
         team: &TeamName,
         name: &MemberName,
         (home, called): (Option<&MachineName>, &MemberName),
         former: &[MachineName],
-    ) -> Result<Vec<(Recorded, Draft)>, OfficeError> {
+    ) -> Result<Option<Recalls>, OfficeError> {
         let office = self.office;
         // Names that were held twice had their machine's with them. A former home may have another member of the name since:
         // that one's mail is not this one's. The new home has one of the name, and that is this.
@@ -154,10 +180,12 @@ impl Machines<'_> {
             .chain(home);
         let names = qualified.filter_map(|machine| MemberName::parse(&machine.qualify(name.as_str())).ok());
         let mut letters: Vec<(Recorded, Draft)> = Vec::new();
-        for name in std::iter::once(name.clone()).chain(names) {
-            let inbox = office.inbox_key(team, &name);
+        let since = office.books.with(|ledger| ledger.last_number())?;
+        let names = std::iter::once(name.clone()).chain(names);
+        let mut inboxes: Vec<InboxKey> = names.map(|name| office.inbox_key(team, &name)).collect();
+        for inbox in &inboxes {
             let found = office.books.with(|ledger| {
-                let own = ledger.untaken_elsewhere(&inbox)?.into_iter();
+                let own = ledger.untaken_elsewhere(inbox)?.into_iter();
                 let own = own.filter(|message| message.machine.is_none());
                 own.map(|message| Ok((ledger.draft_of(&message)?, message))).collect::<Result<Vec<_>, _>>()
             })?;
@@ -165,7 +193,13 @@ impl Machines<'_> {
             letters.extend(found.into_iter().filter_map(parse));
         }
         // What waits to be written here: it was accepted by somebody who did not know of the move, or waits for these.
-        let waiting = if called == name { self.waiting_here(team, name)? } else { Vec::new() };
+        let waiting = if called == name {
+            self.waiting_here(team, name)?
+        } else {
+            // That is the inbox of somebody else here.
+            inboxes.remove(0);
+            Vec::new()
+        };
         let (own, others): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|(message, _)| message.machine.is_none());
         if home.is_some() || !letters.is_empty() {
@@ -191,16 +225,15 @@ impl Machines<'_> {
         } else if !sent_on.is_empty() {
             self.take_copies_out(team, name, &sent_on)?;
         }
-        if sent_on.is_empty() {
-            return Ok(recalls);
-        }
         let place = home.map_or_else(|| "this machine".to_owned(), |home| format!("machine {home}"));
         let evidence = Evidence::certain(format!("sent on: {name} is at home on {place}"));
-        office.books.with(|ledger| {
-            ledger.send_on(&sent_on, office.now().as_millis(), &evidence)?;
-            ledger.make_durable()
+        let now = office.now().as_millis();
+        let is_done = office.books.with(|ledger| {
+            let is_done = ledger.send_on(&sent_on, (&inboxes, since), now, &evidence)?;
+            ledger.make_durable()?;
+            Ok(is_done)
         })?;
-        Ok(recalls)
+        Ok(is_done.then_some(recalls))
     }
 
     /// What is accepted for a member here, and not written.

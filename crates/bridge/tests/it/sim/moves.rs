@@ -6,7 +6,7 @@ use std::time::Duration;
 use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence, Slot};
+use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence, Resident, Slot};
 use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, member};
@@ -36,13 +36,13 @@ impl Bucket {
 
 /// What a machine announces of its members that move.
 pub(crate) fn announced(ledger: &Ledger) -> Vec<SharedTeam> {
-    let share = |key: &MemberKey| SharedMember {
+    let share = |(key, entry): (&MemberKey, &Resident)| SharedMember {
         name: key.name.clone(),
         lead: false,
         state: "idle".into(),
-        epoch: ledger.homes.epoch_at(key, &ledger.me),
+        epoch: ledger.homes.announced_epoch(key, &ledger.me, *entry),
     };
-    vec![SharedTeam { name: "alpha".into(), members: ledger.listed.keys().map(share).collect() }]
+    vec![SharedTeam { name: "alpha".into(), members: ledger.listed.iter().map(share).collect() }]
 }
 
 /// What a machine said of itself at a time.
