@@ -93,6 +93,8 @@ pub struct House {
     pub(crate) homes: Homes,
     /// The ordinary members that are here.
     pub(crate) own: Entries,
+    /// Those of them that are being taken here.
+    arriving: HashSet<MemberKey>,
     /// Whom other machines have, as they said last.
     announced: BTreeMap<Machine, Vec<SharedTeam>>,
     /// Whether these were read once: before, nobody is known to be gone.
@@ -121,6 +123,7 @@ impl House {
             me,
             homes: Homes::default(),
             own: Entries::new(),
+            arriving: HashSet::new(),
             announced: BTreeMap::new(),
             has_listed: false,
             refused: HashMap::new(),
@@ -179,7 +182,7 @@ impl House {
 
     /// The teams that are shared, with the members that are at home here.
     pub fn shared(&mut self) -> Result<Vec<SharedTeam>, OfficeError> {
-        let (mut teams, mut own) = (Vec::new(), Entries::new());
+        let (mut teams, mut own, mut arriving) = (Vec::new(), Entries::new(), HashSet::new());
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
@@ -193,11 +196,13 @@ impl House {
                 let is_ordinary = !member.is_lead && member.name != USER;
                 let entry = Resident::of(member.joined_at);
                 let epoch = self.homes.announced_epoch(&key, &self.me, entry).filter(|_| is_ordinary);
+                let is_taken = member.is_arriving && is_ordinary && epoch.is_none();
+                arriving.extend(is_taken.then(|| key.clone()));
                 if is_ordinary {
                     own.insert(key, entry);
                 }
                 // One that is being taken is no other member of the name, which others would list beside it.
-                if member.is_arriving && is_ordinary && epoch.is_none() {
+                if is_taken {
                     continue;
                 }
                 let (name, lead, state) = (member.name, member.is_lead, member.state);
@@ -205,7 +210,7 @@ impl House {
             }
             teams.push(SharedTeam { name: shared.clone(), members: announced });
         }
-        self.own = own;
+        (self.own, self.arriving) = (own, arriving);
         self.has_listed = true;
         Ok(teams)
     }

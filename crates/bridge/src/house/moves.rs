@@ -95,7 +95,9 @@ impl House {
 
     /// The members here whose names another machine holds. Their lead is told once.
     pub fn refused(&mut self) -> Result<Vec<Refused>, OfficeError> {
-        let refused = self.homes.refused(&self.me, &self.own);
+        let mut refused = self.homes.refused(&self.me, &self.own);
+        // Who is being taken has its name.
+        refused.retain(|refused| !self.arriving.contains(&refused.key));
         let name_of = |refused: &Refused| (refused.key.clone(), refused.machine.clone(), refused.epoch);
         // The message has an id that is made of the name, its holder and the epoch: nobody is told the same twice.
         self.refused.retain(|name, _| refused.iter().any(|one| name_of(one) == *name));

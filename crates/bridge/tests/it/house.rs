@@ -293,6 +293,7 @@ fn who_is_being_taken_is_not_announced_as_another_member_of_the_name() {
     };
     desk.office.machines().take_member(&team(), &name("bob")).unwrap();
     assert_eq!(announced(&mut desk), []);
+    assert_eq!(desk.house.refused().unwrap(), [], "nor told to the lead as one");
     desk.hear("desk", 2, &["hub"], NOW);
     assert_eq!(announced(&mut desk), [Some(2)]);
     // It is on the list all the same: a home without its member has given it up.

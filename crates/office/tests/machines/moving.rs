@@ -247,6 +247,23 @@ fn mail_for_the_name_on_its_new_home_keeps_its_place_among_the_others() {
     assert!(laptop.outgoing().is_empty());
 }
 
+/// A take that failed left two entries of one member for a moment.
+#[test]
+fn a_broadcast_reaches_a_member_once_that_two_entries_mean() {
+    let (laptop, desk, cloud) = three();
+    laptop.office.machines().set_members(&team(), &[]).unwrap();
+    laptop.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
+    introduce(&[&laptop, &desk, &cloud]);
+    laptop.office.machines().give_back(&team(), &name("bob"), &desk.name).unwrap();
+    let config = laptop.config();
+    assert!(config.contains("\"bob\"") && config.contains("\"bob.desk\""), "{config}");
+    let letter = Letter::new("bob".parse().unwrap(), "to all");
+    let options = SendOptions::default();
+    laptop.office.broadcast(&team(), &name("alice"), &letter, None, options).unwrap();
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!(desk.texts("bob"), ["to all"]);
+}
+
 /// They waited for the former home for ever, and nothing showed it.
 #[test]
 fn letters_to_a_member_that_has_the_name_of_the_lead_here_follow_it_too() {

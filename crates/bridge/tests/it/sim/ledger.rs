@@ -148,11 +148,43 @@ impl Ledger {
         }
     }
 
+    /// Whether a member that moves is at home here, and its mail from its former home is here: what is sent from here is written.
+    fn is_home(&self, name: &str) -> bool {
+        let key = member(name);
+        let is_at_home = self.homes.epoch_at(&key, &self.me).is_some() && self.homes.is_settled(&key);
+        is_at_home && self.here.contains_key(&key)
+    }
+
+    /// Letters that somebody accepted who looked at the team before a move, or while a member was about to come, go where the member
+    /// is: those for this machine with all others, those for another machine in their place.
+    pub(crate) fn follow_moves(&mut self) {
+        for name in MOVERS {
+            let key = member(name);
+            let Some(home) = self.homes.home_of(&key).map(|home| home.machine.clone()) else { continue };
+            if !self.homes.is_settled(&key) {
+                continue;
+            }
+            let me = self.me.clone();
+            let is_open = |sent: &Sent| sent.letter.to == name && sent.stages.is_empty() && !sent.recalled;
+            let strays = |sent: &Sent| is_open(sent) && sent.letter.machine == me && home != me;
+            if self.sent.values().any(strays) {
+                self.send_on(name, &home);
+            }
+            for sent in self.sent.values_mut().filter(|sent| is_open(sent) && home != me) {
+                sent.letter.machine = home.clone();
+                sent.homes.insert(home.clone());
+            }
+        }
+        self.write_own();
+    }
+
     /// Writes letters of this machine for members that are here.
     pub(crate) fn write_own(&mut self) {
-        for sent in
-            self.sent.values_mut().filter(|sent| sent.letter.machine == self.me && sent.stages.is_empty())
-        {
+        let at_home: Vec<&str> = MOVERS.into_iter().filter(|name| self.is_home(name)).collect();
+        for sent in self.sent.values_mut().filter(|sent| {
+            let is_here = sent.letter.machine == self.me && at_home.contains(&sent.letter.to.as_str());
+            is_here && sent.stages.is_empty() && !sent.recalled
+        }) {
             let Outgoing { id, team, to, .. } = &sent.letter;
             sent.stages.insert("written".into());
             if self.left.remove(id) || !self.known.contains_key(id) {
@@ -274,6 +306,7 @@ impl Local for Shared {
 
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut ledger = self.0.borrow_mut();
+        ledger.follow_moves();
         let Ledger { sent, homes, me, .. } = &mut *ledger;
         let open = sent.range_mut(after + 1..).map(|(_, sent)| sent).filter(|sent| {
             let is_settled = homes.is_settled(&member(&sent.letter.to));

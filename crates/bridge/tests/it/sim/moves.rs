@@ -156,7 +156,6 @@ impl World {
                 }
                 let me = ledger.me.clone();
                 ledger.send_on(name, &me);
-                ledger.write_own();
             } else {
                 // Another member of the name stays, also one that has just been added.
                 let entry = ledger.here.get(&moved.key).copied();
@@ -168,6 +167,7 @@ impl World {
             ledger.homes.settle(&moved.key, moved.residence.epoch);
             has_moved = true;
         }
+        ledger.write_own();
         // What lies in the file of a name that is another machine's now is collected.
         for name in MOVERS {
             let is_away = ledger.homes.home_of(&member(name)).is_some_and(|home| home.machine != ledger.me);
@@ -192,7 +192,7 @@ impl World {
         let ledger = self.nodes[from].ledger.0.borrow();
         let key = member(name);
         if ledger.here.contains_key(&key) && ledger.homes.epoch_at(&key, &ledger.me).is_some() {
-            return ledger.homes.is_settled(&key).then(|| ledger.me.clone());
+            return Some(ledger.me.clone());
         }
         ledger
             .homes

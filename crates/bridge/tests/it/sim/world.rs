@@ -42,6 +42,8 @@ pub(crate) struct Node {
     pub(crate) neighbours: BTreeMap<Machine, Neighbour>,
     /// Which bucket of homes it has looked at, and up to where.
     pub(crate) bucket_seen: Option<(u64, u64)>,
+    /// Where its people last saw members that move.
+    views: BTreeMap<&'static str, Machine>,
 }
 
 /// Something on its way to the server, or the server's answer on its way back.
@@ -86,6 +88,7 @@ impl World {
                 heard: BTreeMap::new(),
                 neighbours: BTreeMap::new(),
                 bucket_seen: None,
+                views: BTreeMap::new(),
             }
         });
         let mut world = Self {
@@ -178,7 +181,7 @@ impl World {
     /// A member of one machine writes to one of another.
     fn send(&mut self, from: usize, to: usize, member: &'static str) {
         let address = if MOVERS.contains(&member) {
-            self.address_of(from, member)
+            self.address_of(from, member).map(|now| self.late_address(from, member, now))
         } else {
             Some(self.nodes[to].name.clone())
         };
@@ -192,6 +195,14 @@ impl World {
             engine.wake();
         }
         self.expected.push((from, to, member, id));
+    }
+
+    /// The address of a letter whose sender looked at the team now, or a while ago.
+    fn late_address(&mut self, from: usize, member: &'static str, now: Machine) -> Machine {
+        let node = &mut self.nodes[from];
+        let before = node.views.insert(member, now.clone()).unwrap_or_else(|| now.clone());
+        // Where a member came to its sender's own machine, what is accepted for its former home later is written behind.
+        if now != node.name && self.random.happens(self.troubles.late) { before } else { now }
     }
 
     fn trouble(&mut self) {
