@@ -43,9 +43,9 @@ pub(super) fn members_of(
                 _ if member.lead => Place::There,
                 _ => homes.place(&key, machine, member.epoch),
             };
-            if unheard.is_some_and(|(_, home)| *home == machine)
-                && known.is_some_and(|known| known.machine == *me)
-            {
+            let is_mover =
+                unheard.is_some_and(|(_, home)| *home == machine || matches!(place, Place::Moved(_)));
+            if is_mover && known.is_some_and(|known| known.machine == *me) {
                 // It is the member that is here, and leaves in a moment.
                 continue;
             }
@@ -157,6 +157,7 @@ mod tests {
         assert_eq!(listed("laptop", &[("hub", Some(1)), ("desk", Some(2))]), desk, "on a third machine");
         assert_eq!(listed("laptop", &[("desk", Some(2))]), desk, "the old home is off");
         assert_eq!(listed("hub", &[("desk", Some(2))]), [], "at the old home");
+        assert_eq!(listed("hub", &[("desk", Some(2)), ("cloud", Some(3))]), [], "there, after two moves");
         let another = vec![("desk".to_owned(), false), ("hub".to_owned(), true)];
         assert_eq!(listed("laptop", &[("hub", Some(1)), ("desk", None)]), another, "another one of the name");
     }

@@ -183,12 +183,16 @@ impl Homes {
     /// The epoch under which a member is announced that is on the list here: that of its home here; or, if it has moved and has not been
     /// handed over yet, one that is lower than that of its new home. One without is another member of the name.
     pub fn announced_epoch(&self, key: &MemberKey, me: &Machine, entry: Resident) -> Option<u64> {
-        let leaving = || {
-            let known = self.known.get(key).filter(|known| !known.is_void)?;
-            let leaves = known.settled < known.residence.epoch && known.residence.has_left(me, entry);
-            leaves.then(|| known.residence.epoch.saturating_sub(1))
-        };
+        let leaving =
+            || Some(self.home_of(key)?.epoch.saturating_sub(1)).filter(|_| self.is_leaving(key, me, entry));
         self.epoch_at(key, me).or_else(leaving)
+    }
+
+    /// Whether an entry of the list here is the member that has moved, and has not been handed over yet.
+    fn is_leaving(&self, key: &MemberKey, me: &Machine, entry: Resident) -> bool {
+        let known =
+            self.known.get(key).filter(|known| !known.is_void && known.settled < known.residence.epoch);
+        known.is_some_and(|known| known.residence.has_left(me, entry))
     }
 
     /// Whether a letter that was addressed to a machine under an epoch is for the member that is at home there now. An envelope
@@ -277,9 +281,12 @@ impl Homes {
         Some(Put { key: key.clone(), what, revision })
     }
 
-    /// The members here that another machine holds, and has not given up.
+    /// The members here that another machine holds, and has not given up: others than those that have moved there.
     pub fn refused(&self, me: &Machine, local: &Entries) -> Vec<Refused> {
-        let refused = |key: &MemberKey| {
+        let refused = |(key, entry): (&MemberKey, &Resident)| {
+            if self.is_leaving(key, me, *entry) {
+                return None;
+            }
             let residence = self.home_of(key).filter(|residence| residence.machine != *me)?;
             (residence.resident != Resident::Nobody).then(|| Refused {
                 key: key.clone(),
@@ -287,7 +294,7 @@ impl Homes {
                 epoch: residence.epoch,
             })
         };
-        local.keys().filter_map(refused).collect()
+        local.iter().filter_map(refused).collect()
     }
 
     /// Moves that are to be done on this machine now. A member that is here leaves when its new home has it: one that nobody
@@ -344,12 +351,14 @@ impl Homes {
         }
     }
 
-    /// Where a member is that a machine announces under an epoch: on that machine, or where it has moved since. One without an
-    /// epoch is another member of the name.
+    /// Where a member is that a machine announces under an epoch: on that machine, or where it has moved since, unless it was given up
+    /// there. One without an epoch is another member of the name.
     pub fn place(&self, key: &MemberKey, announcer: &Machine, epoch: Option<u64>) -> Place {
         match self.home_of(key) {
             Some(residence)
-                if residence.machine != *announcer && epoch.is_some_and(|epoch| epoch < residence.epoch) =>
+                if residence.machine != *announcer
+                    && residence.resident != Resident::Nobody
+                    && epoch.is_some_and(|epoch| epoch < residence.epoch) =>
             {
                 Place::Moved(residence.machine.clone())
             }

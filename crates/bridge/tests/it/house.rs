@@ -243,7 +243,6 @@ fn a_letter_that_is_accepted_for_the_old_home_after_its_recipient_came_here_is_w
 #[test]
 fn letters_to_a_member_that_is_taken_here_wait_for_those_that_come_with_it() {
     let (mut laptop, mut hub) = pair();
-    let _bridge = laptop.office.machines().serve().unwrap().unwrap();
     laptop.send("ann", "bob", "first");
     let letters = laptop.outgoing();
     let receipts = hub.take_in(&laptop.name, &letters);
@@ -285,7 +284,6 @@ fn who_is_being_taken_is_not_announced_as_another_member_of_the_name() {
     let mut desk = Site::new("desk", &["eve"]);
     desk.hear("hub", 1, &[], NOW);
     desk.place(&[("hub", "bob", Some(1))]);
-    let _bridge = desk.office.machines().serve().unwrap().unwrap();
     let announced = |desk: &mut Site| {
         let shared = desk.house.shared().unwrap();
         let members = shared.into_iter().flat_map(|team| team.members);
@@ -343,6 +341,7 @@ fn who_has_moved_is_not_announced_as_another_member_before_it_is_handed_over() {
     let shared = hub.house.shared().unwrap();
     let mut members = shared.iter().flat_map(|team| &team.members);
     assert_eq!(members.find(|member| member.name == "bob").map(|bob| bob.epoch), Some(Some(2)));
+    assert_eq!(hub.house.refused().unwrap(), [], "nor told to the lead as one");
     hub.place(&[("desk", "bob", Some(3))]);
     let shared = hub.house.shared().unwrap();
     assert!(shared.iter().flat_map(|team| &team.members).all(|member| member.name != "bob"));

@@ -141,15 +141,16 @@ impl Machines<'_> {
     }
 
     /// Whether mail for a name must not be written into its file here now. Of a member that has left, it goes to its new home, in the
-    /// order of the log; of one that is being taken here, it waits for the mail that comes with it, as long as a bridge brings that.
+    /// order of the log; of one that is being taken here, it waits for the mail that comes with it, for a while.
     pub(crate) fn holds_mail_of(&self, team: &TeamName, name: &str) -> bool {
         let table = self.office.table(team);
         if table.is_empty() {
             return false;
         }
-        if table.is_arriving(name, self.office.now()) {
-            return self.is_served();
+        match self.home(team, name) {
+            Ok(Home::Here) => table.is_arriving(name, self.office.now()),
+            Ok(Home::Machine(_)) => true,
+            Err(_) => false,
         }
-        self.home(team, name).is_ok_and(|home| home != Home::Here)
     }
 }

@@ -81,6 +81,7 @@ impl Machines<'_> {
                         joined_at: office.now(),
                     };
                     folder.hand_over(&entry, &office.state)?;
+                    office.set_arriving(team, moved.name, None)?;
                     // Whoever was writing into the file has ended when this has its turn, and nobody begins any more.
                     office.write_accepted(team, &name)?;
                     self.collect(team)?;

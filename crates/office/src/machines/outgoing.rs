@@ -96,8 +96,7 @@ impl Machines<'_> {
 
     /// The home of somebody who was a member here, if mail that was accepted for it has to go there.
     fn left_for(&self, team: &TeamName, table: &Table, name: &str) -> Option<MachineName> {
-        let may_be = !table.is_empty() && !table.is_arriving(name, self.office.now());
-        match may_be.then(|| self.home(team, name)) {
+        match (!table.is_empty()).then(|| self.home(team, name)) {
             Some(Ok(Home::Machine(machine))) => Some(machine),
             _ => None,
         }

@@ -67,6 +67,8 @@ pub(crate) struct Ledger {
     pub(crate) refusing: BTreeSet<String>,
     /// The members that move, and are on the list here.
     pub(crate) here: Entries,
+    /// Of these, those that are being taken here, and until when that may last: mail from here waits for what comes with them.
+    pub(crate) arriving: BTreeMap<String, u64>,
     /// Whom other machines have, as they said last.
     pub(crate) announced: BTreeMap<Machine, Vec<SharedTeam>>,
     /// That list, as the bridge read it last.
@@ -94,6 +96,7 @@ impl Ledger {
             full: false,
             refusing: BTreeSet::from(["refused".to_owned()]),
             here: Entries::new(),
+            arriving: BTreeMap::new(),
             announced: BTreeMap::new(),
             listed: Entries::new(),
             joined: 0,
@@ -161,7 +164,7 @@ impl Ledger {
         for name in MOVERS {
             let key = member(name);
             let Some(home) = self.homes.home_of(&key).map(|home| home.machine.clone()) else { continue };
-            if !self.homes.is_settled(&key) {
+            if !self.homes.is_settled(&key) || self.arriving.contains_key(name) {
                 continue;
             }
             let me = self.me.clone();

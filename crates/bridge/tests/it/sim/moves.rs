@@ -12,6 +12,9 @@ use atm_wire::Stamp;
 use super::ledger::{Ledger, MOVERS, member};
 use super::world::World;
 
+/// How long a member may take to arrive, in milliseconds.
+const ARRIVES_WITHIN: u64 = 60_000;
+
 /// The bucket of homes.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
@@ -26,11 +29,14 @@ impl Bucket {
         *self = Self { made: self.made + 1, ..Self::default() };
     }
 
-    fn set(&mut self, key: &MemberKey, residence: Residence, revision: u64) {
-        if self.entries.get(key).map_or(0, |(_, known)| *known) == revision {
+    /// Says whether nobody was faster.
+    fn set(&mut self, key: &MemberKey, residence: Residence, revision: u64) -> bool {
+        let is_first = self.entries.get(key).map_or(0, |(_, known)| *known) == revision;
+        if is_first {
             self.revision += 1;
             self.entries.insert(key.clone(), (residence, self.revision));
         }
+        is_first
     }
 }
 
@@ -91,8 +97,10 @@ impl World {
             let (now, is_lost) = (self.now(), self.random.happens(self.troubles.lost_publish));
             let mut ledger = self.nodes[to].ledger.0.borrow_mut();
             let entry = ledger.join(name);
-            if let Some(put) = ledger.homes.take(&ledger.me, &member(name), entry).filter(|_| !is_lost) {
-                self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision);
+            if let Some(put) = ledger.homes.take(&ledger.me, &member(name), entry).filter(|_| !is_lost)
+                && self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision)
+            {
+                ledger.arriving.insert(name.to_owned(), self.millis + ARRIVES_WITHIN);
             }
         }
     }
@@ -147,6 +155,8 @@ impl World {
         if reads {
             ledger.listed = ledger.here.clone();
         }
+        let millis = self.millis;
+        ledger.arriving.retain(|_, until| *until > millis);
         let mut has_moved = false;
         for moved in ledger.homes.moves(&ledger.me, &ledger.listed, &node.neighbours) {
             let (name, home) = (moved.key.name.as_str(), &moved.residence.machine);
@@ -165,6 +175,7 @@ impl World {
                 ledger.send_on(name, home);
             }
             ledger.homes.settle(&moved.key, moved.residence.epoch);
+            ledger.arriving.remove(name);
             has_moved = true;
         }
         ledger.write_own();
@@ -191,7 +202,8 @@ impl World {
     pub(crate) fn address_of(&self, from: usize, name: &str) -> Option<Machine> {
         let ledger = self.nodes[from].ledger.0.borrow();
         let key = member(name);
-        if ledger.here.contains_key(&key) && ledger.homes.epoch_at(&key, &ledger.me).is_some() {
+        let is_at_home = ledger.homes.epoch_at(&key, &ledger.me).is_some();
+        if ledger.here.contains_key(&key) && (is_at_home || ledger.arriving.contains_key(name)) {
             return Some(ledger.me.clone());
         }
         ledger

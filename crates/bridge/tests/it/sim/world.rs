@@ -9,6 +9,7 @@ use atm_bridge::envelope::{Body, Envelope, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::Position;
+use atm_bridge::protocol::homes::Homes;
 use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, Sent, Shared};
@@ -295,6 +296,13 @@ impl World {
         node.next_heartbeat = 0;
         let mut ledger = node.ledger.0.borrow_mut();
         ledger.listed = ledger.here.clone();
+        // One machine forgets where members are at home, too. If all did while the bucket is lost, they would begin anew.
+        if loses_memory && place == 0 {
+            ledger.homes = Homes::default();
+            ledger.announced.clear();
+            node.neighbours.clear();
+            node.bucket_seen = None;
+        }
         drop(ledger);
         node.engine = Some(engine);
     }

@@ -100,8 +100,16 @@ impl Take {
                     let epoch = epoch.max(claimed.saturating_add(1));
                     let said = (epoch, resident, former.as_slice());
                     let value = residence::sign(me, &key, &member, said, Context::now());
-                    if bucket.set(&entry, value, revision).await? == Set::Lost {
-                        continue;
+                    match bucket.set(&entry, value.clone(), revision).await {
+                        Ok(Set::Done(_)) => {}
+                        Ok(Set::Lost) => continue,
+                        // The answer may be lost, and not the question.
+                        Err(error) => {
+                            let found = bucket.last(&entry).await.ok().flatten();
+                            if found.is_none_or(|(found, _)| found != Some(value)) {
+                                return Err(error.into());
+                            }
+                        }
                     }
                     (epoch, true)
                 }
