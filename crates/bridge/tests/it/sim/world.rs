@@ -22,7 +22,8 @@ use super::troubles::Troubles;
 /// a record.
 const MEMBERS: [&str; 5] = ["bob", "eve", "refused", "poisoned", "unheard"];
 /// All who get mail.
-const RECIPIENTS: [&str; 7] = ["bob", "eve", "refused", "poisoned", "unheard", MOVERS[0], MOVERS[1]];
+const RECIPIENTS: [&str; 9] =
+    ["bob", "eve", "refused", "poisoned", "unheard", MOVERS[0], MOVERS[0], MOVERS[0], MOVERS[1]];
 /// Letters that are sent while there are troubles.
 const LETTERS: u64 = 40;
 /// Rounds with troubles.
@@ -358,7 +359,11 @@ impl World {
         let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
         // The ledger cannot tell its repetition from a replay; and one that its sender took back may come when its number is passed.
         let may_be_refused = |envelope: &Envelope| match &envelope.body {
-            Body::Letter(letter) => letter.to == "unheard" || self.is_recalled(&letter.id),
+            // A machine that has forgotten homes takes a late letter of an earlier stay for one of now.
+            Body::Letter(letter) => {
+                let is_mover = MOVERS.contains(&letter.to.as_str());
+                letter.to == "unheard" || self.is_recalled(&letter.id) || (is_mover && place == 0)
+            }
             _ => false,
         };
         let refusable: Vec<bool> = envelopes.iter().map(may_be_refused).collect();

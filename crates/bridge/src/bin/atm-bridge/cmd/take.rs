@@ -57,25 +57,26 @@ impl Take {
         let bucket = Bucket::open(&link, &Names::of(&me.realm).homes).await?;
         let homes = remembered_homes(&context.files());
         let before = office.machines().home(&share.local, name.as_str())?;
-        let registered = self.register(context, (&share, &me), &bucket, homes).await;
-        if let (Err(_), Home::Machine(machine)) = (&registered, before) {
-            // Nothing is as if it were here. If the server has it all the same, this machine says that nobody is here, and who has
-            // the member takes it back.
+        if let Some((former, epoch)) = self.register(context, (&share, &me), &bucket, homes).await? {
+            return self.report(context, (&share, &me), former, epoch);
+        }
+        if let Home::Machine(machine) = before {
             office.machines().give_back(&share.local, &name, &machine)?;
         }
-        let (former, epoch) = registered?;
-        self.report(context, (&share, &me), former, epoch)
+        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
+            .hint("try it again"))
     }
 
     /// Puts the member on the list here, and says in the bucket that it is at home here: where it was, its epoch, and whether that
-    /// is new.
+    /// is new. Nothing, if others were faster again and again. If the server's answer is lost, the member stays on the list: its home
+    /// may be here.
     async fn register(
         &self,
         context: &Context,
         (share, me): (&Share, &Identity),
         bucket: &Bucket,
         mut homes: Homes,
-    ) -> Result<(Option<String>, (u64, bool)), Failure> {
+    ) -> Result<Option<(Option<String>, (u64, bool))>, Failure> {
         let (office, key, trust) = (context.office(), context.key()?, context.trust()?);
         let name = MemberName::parse(&self.name).map_err(|error| Failure::usage(error.to_string()))?;
         let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
@@ -115,10 +116,9 @@ impl Take {
                 }
                 _ => (homes.epoch_at(&member, &me.machine).unwrap_or(1), false),
             };
-            return Ok((former.map(|machine| machine.to_string()), (epoch, is_new)));
+            return Ok(Some((former.map(|machine| machine.to_string()), (epoch, is_new))));
         }
-        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
-            .hint("try it again"))
+        Ok(None)
     }
 
     fn report(
