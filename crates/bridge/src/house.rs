@@ -228,7 +228,7 @@ impl House {
             if !self.office.has_team(local) {
                 continue;
             }
-            let remote = placement::members_of(shared, &self.me, &self.homes, neighbours);
+            let remote = placement::members_of(shared, (&self.me, &self.own), &self.homes, neighbours);
             let undecided = remote.iter().filter(|member| self.is_undecided((local, shared), member));
             let undecided: HashSet<&str> = undecided.map(|member| member.name.as_str()).collect();
             let placed = self.office.machines().set_members_but(local, &remote, &undecided)?;

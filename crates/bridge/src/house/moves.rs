@@ -126,13 +126,14 @@ impl House {
 
     /// Tells the leads of all shared teams that another bridge has this machine's name.
     pub fn tell_namesake(&self, since: Stamp) -> Result<(), OfficeError> {
-        let told = self
-            .shares
-            .iter()
-            .filter(|share| self.office().has_team(&share.local))
-            .map(|share| self.office().machines().tell_namesake(&share.local, &self.me, since));
-        // One that cannot be told keeps no other one waiting.
-        told.fold(Ok(()), |all, told| all.and(told))
+        let mut failed = None;
+        for share in self.shares.iter().filter(|share| self.office().has_team(&share.local)) {
+            if let Err(error) = self.office().machines().tell_namesake(&share.local, &self.me, since) {
+                // One that cannot be told keeps no other one waiting.
+                failed.get_or_insert(error);
+            }
+        }
+        failed.map_or(Ok(()), Err)
     }
 
     /// Whether a member here that has the name of this one may be about to become it: it has the name for a moment only, as far

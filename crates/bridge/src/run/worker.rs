@@ -1,6 +1,7 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
 mod homes;
+mod namesake;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
@@ -12,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot};
 
 use super::homes::News;
-use super::namesake;
 use super::presence::{is_outdated, said_at_to_remember};
 use super::status::Status;
 use super::{now, steady_now};
@@ -400,22 +400,9 @@ impl Worker {
                 Ok(false) => {}
                 Err(error) => self.note(&error),
             }
-            if self.namesake.is_none() {
+            if !self.has_namesake() {
                 self.put_homes();
             }
-        }
-    }
-
-    /// Another bridge has this machine's name. People hear of it, once.
-    fn note_namesake(&mut self) {
-        self.namesake = Some(Instant::now());
-        if self.status.namesake_since.is_some() {
-            return;
-        }
-        let since = now();
-        self.status.namesake_since = Some(since);
-        if let Err(error) = self.engine.local().tell_namesake(since) {
-            self.note(&error);
         }
     }
 
@@ -443,12 +430,7 @@ impl Worker {
     }
 
     fn poll(&mut self) {
-        if self.namesake.is_some_and(|heard| heard.elapsed() >= namesake::SILENCE) {
-            self.namesake = None;
-            self.status.namesake_since = None;
-            self.is_unsaved = true;
-        }
-        if self.namesake.is_some() {
+        if self.has_namesake() {
             return;
         }
         let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
