@@ -1,6 +1,7 @@
 //! The ledger and the teams of this machine, as the office has them, under the names that they are shared by.
 
 mod following;
+mod handover;
 mod letters;
 mod moves;
 mod placement;
@@ -19,6 +20,7 @@ use crate::envelope::{SharedMember, SharedTeam};
 use crate::name::Machine;
 use crate::protocol::homes::{Entries, Homes, MemberKey, Resident};
 use following::Following;
+use handover::Handovers;
 
 /// Every machine has its own: it has no home.
 const USER: &str = "user";
@@ -86,10 +88,13 @@ pub struct House {
     as_lead: HashSet<Machine>,
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
+    handovers: Handovers,
     pub(crate) me: Machine,
     pub(crate) homes: Homes,
     /// The ordinary members that are here.
     pub(crate) own: Entries,
+    /// Those of them that are being taken here.
+    arriving: HashSet<MemberKey>,
     /// Whom other machines have, as they said last.
     announced: BTreeMap<Machine, Vec<SharedTeam>>,
     /// Whether these were read once: before, nobody is known to be gone.
@@ -114,9 +119,11 @@ impl House {
             as_lead: HashSet::new(),
             leads: HashMap::new(),
             following,
+            handovers: Handovers::default(),
             me,
             homes: Homes::default(),
             own: Entries::new(),
+            arriving: HashSet::new(),
             announced: BTreeMap::new(),
             has_listed: false,
             refused: HashMap::new(),
@@ -175,7 +182,7 @@ impl House {
 
     /// The teams that are shared, with the members that are at home here.
     pub fn shared(&mut self) -> Result<Vec<SharedTeam>, OfficeError> {
-        let (mut teams, mut own) = (Vec::new(), Entries::new());
+        let (mut teams, mut own, mut arriving) = (Vec::new(), Entries::new(), HashSet::new());
         for Share { local, shared } in &self.shares {
             if !self.office.has_team(local) {
                 continue;
@@ -187,16 +194,23 @@ impl House {
             for member in members {
                 let key = MemberKey { team: shared.clone(), name: member.name.clone() };
                 let is_ordinary = !member.is_lead && member.name != USER;
-                let epoch = self.homes.epoch_at(&key, &self.me).filter(|_| is_ordinary);
+                let entry = Resident::of(member.joined_at);
+                let epoch = self.homes.announced_epoch(&key, &self.me, entry).filter(|_| is_ordinary);
+                let is_taken = member.is_arriving && is_ordinary && epoch.is_none();
+                arriving.extend(is_taken.then(|| key.clone()));
                 if is_ordinary {
-                    own.insert(key, Resident::of(member.joined_at));
+                    own.insert(key, entry);
+                }
+                // One that is being taken is no other member of the name, which others would list beside it.
+                if is_taken {
+                    continue;
                 }
                 let (name, lead, state) = (member.name, member.is_lead, member.state);
                 announced.push(SharedMember { name, lead, state, epoch });
             }
             teams.push(SharedTeam { name: shared.clone(), members: announced });
         }
-        self.own = own;
+        (self.own, self.arriving) = (own, arriving);
         self.has_listed = true;
         Ok(teams)
     }
@@ -214,7 +228,7 @@ impl House {
             if !self.office.has_team(local) {
                 continue;
             }
-            let remote = placement::members_of(shared, &self.me, &self.homes, neighbours);
+            let remote = placement::members_of(shared, (&self.me, &self.own), &self.homes, neighbours);
             let undecided = remote.iter().filter(|member| self.is_undecided((local, shared), member));
             let undecided: HashSet<&str> = undecided.map(|member| member.name.as_str()).collect();
             let placed = self.office.machines().set_members_but(local, &remote, &undecided)?;

@@ -102,10 +102,36 @@ impl Ledger {
         self.read(|view| stages_since(view, message.seq, since))
     }
 
-    /// Sends letters on, all of them or none, in their order. One that waited for its former home waits for that no more.
-    pub fn send_on(&mut self, letters: &[SentOn], now: i64, evidence: &Evidence) -> Result<(), LedgerError> {
+    /// The number of the last event.
+    pub fn last_number(&self) -> Result<i64, LedgerError> {
+        let ask = || -> rusqlite::Result<i64> {
+            self.log
+                .db
+                .prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?
+                .query_row([], |row| row.get(0))
+        };
+        ask().map_err(|source| self.failed(source))
+    }
+
+    /// Sends letters on, all of them or none, in their order. One that waited for its former home waits for that no more. Says whether
+    /// that is done: it is not if one of these inboxes has got mail since a number, when the letters were looked for. That mail
+    /// would have a lower number than those before it.
+    pub fn send_on(
+        &mut self,
+        letters: &[SentOn],
+        (inboxes, since): (&[InboxKey], i64),
+        now: i64,
+        evidence: &Evidence,
+    ) -> Result<bool, LedgerError> {
         let evidence = evidence.to_json();
         self.append(|log| {
+            for inbox in inboxes {
+                if let Some(key) = inbox.key(log)?
+                    && waiting_numbers(log, key)?.values().any(|number| *number > since)
+                {
+                    return Ok(false);
+                }
+            }
             for letter in letters {
                 let (from, id) = (&letter.message.inbox, letter.message.id.as_str());
                 let Some(key) = from.key(log)? else { continue };
@@ -125,7 +151,7 @@ impl Ledger {
                     wait(log, seq, there, id)?;
                 }
             }
-            Ok(())
+            Ok(true)
         })
     }
 }

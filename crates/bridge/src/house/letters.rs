@@ -8,6 +8,7 @@ use atm_office::machines::{self, Evidence, Incoming, Stage};
 use atm_wire::{Stamp, TeamName};
 
 use super::House;
+use super::stranded::{Followed, SentOn};
 use crate::envelope::Failure;
 use crate::local::{Letter, Local, LocalError, Outgoing, Receipt, TakenIn};
 use crate::name::Machine;
@@ -26,18 +27,26 @@ impl Local for House {
 
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut after = i64::try_from(after).unwrap_or(i64::MAX);
-        let mut found = Vec::new();
+        let (mut found, mut sent_on) = (Vec::new(), SentOn::default());
         // Letters of teams that are not shared stand between.
-        while found.len() < most {
+        'pages: while found.len() < most {
             let page = self.office.machines().outgoing(after, most).map_err(transient)?;
-            let Some(last) = page.last() else { break };
-            after = last.n;
+            if page.is_empty() {
+                break;
+            }
             for letter in page {
+                after = letter.n;
                 let Some(share) = self.share_of_local(&letter.team) else { continue };
                 let key = MemberKey { team: share.shared.clone(), name: letter.to.clone() };
                 // Before its move is done here, letters would overtake those that are sent on.
-                if !self.homes.is_settled(&key) || self.follow(&share.local, &key, &letter) {
+                if !self.homes.is_settled(&key) {
                     continue;
+                }
+                match self.follow(&share.local, &key, &letter, &mut sent_on) {
+                    Followed::Stays => {}
+                    Followed::Waits => continue,
+                    // All that waits for its recipient has other numbers now.
+                    Followed::SentOn => continue 'pages,
                 }
                 found.push(Outgoing {
                     home: self.homes.address(&key, &letter.machine),

@@ -9,7 +9,7 @@ use atm_wire::{MemberName, Stamp, TeamName};
 
 use super::{House, Neighbour};
 use crate::name::Machine;
-use crate::protocol::homes::{Homes, MemberKey, Moved, Put, Refused, Resident};
+use crate::protocol::homes::{self, Homes, MemberKey, Moved, Put, Refused, Resident};
 
 /// A member that is being taken is on the list a moment before this machine is its home: its lead hears nothing of that.
 const TELL_AFTER: Duration = Duration::from_secs(5);
@@ -47,8 +47,13 @@ impl House {
         neighbours: &BTreeMap<Machine, Neighbour>,
     ) -> Result<bool, OfficeError> {
         let (mut has_changed, mut failed) = (false, None);
+        self.recall_homes();
         for Moved { key, residence, former, leaves } in self.homes.moves(&self.me, &self.own, neighbours) {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
+            let is_kept = homes::is_kept(&key, &residence, neighbours);
+            if self.handovers.waits(&key, residence.epoch, is_kept, Instant::now()) {
+                continue;
+            }
             if !self.office().has_team(&local) {
                 continue;
             }
@@ -69,6 +74,7 @@ impl House {
             });
             if is_done {
                 self.homes.settle(&key, residence.epoch);
+                self.handovers.end(&key);
                 if leaves.is_some() {
                     self.own.remove(&key);
                 }
@@ -78,9 +84,20 @@ impl House {
         failed.map_or(Ok(has_changed), Err)
     }
 
+    /// What the bridge has forgotten about former homes, as far as the office knows it.
+    fn recall_homes(&mut self) {
+        let (office, shares) = (&self.office, &self.shares);
+        self.homes.recall_seen(|key, machine| {
+            let share = shares.iter().find(|share| share.shared == key.team);
+            share.is_some_and(|share| office.machines().was_home(&share.local, &key.name, machine))
+        });
+    }
+
     /// The members here whose names another machine holds. Their lead is told once.
     pub fn refused(&mut self) -> Result<Vec<Refused>, OfficeError> {
-        let refused = self.homes.refused(&self.me, &self.own);
+        let mut refused = self.homes.refused(&self.me, &self.own);
+        // Who is being taken has its name.
+        refused.retain(|refused| !self.arriving.contains(&refused.key));
         let name_of = |refused: &Refused| (refused.key.clone(), refused.machine.clone(), refused.epoch);
         // The message has an id that is made of the name, its holder and the epoch: nobody is told the same twice.
         self.refused.retain(|name, _| refused.iter().any(|one| name_of(one) == *name));
@@ -107,6 +124,18 @@ impl House {
         Ok(refused)
     }
 
+    /// Tells the leads of all shared teams that another bridge has this machine's name.
+    pub fn tell_namesake(&self, since: Stamp) -> Result<(), OfficeError> {
+        let mut failed = None;
+        for share in self.shares.iter().filter(|share| self.office().has_team(&share.local)) {
+            if let Err(error) = self.office().machines().tell_namesake(&share.local, &self.me, since) {
+                // One that cannot be told keeps no other one waiting.
+                failed.get_or_insert(error);
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
     /// Whether a member here that has the name of this one may be about to become it: it has the name for a moment only, as far
     /// as is known. Who leads here never does.
     pub(super) fn is_undecided(&self, (local, team): (&TeamName, &str), member: &RemoteMember) -> bool {
@@ -120,8 +149,11 @@ impl House {
         since.is_none_or(|(since, _)| since.elapsed() < TELL_AFTER)
     }
 
-    /// When the next lead has to be told of a name that another machine holds.
-    pub fn tells_at(&self) -> Option<Instant> {
-        self.refused.values().filter(|(_, is_told)| !is_told).map(|(since, _)| *since + TELL_AFTER).min()
+    /// When something is due although nothing happens: the next lead has to be told of a name that another machine holds, or a move
+    /// has waited long enough for the former home.
+    pub fn is_due_at(&self) -> Option<Instant> {
+        let untold = self.refused.values().filter(|(_, is_told)| !is_told);
+        let tells_at = untold.map(|(since, _)| *since + TELL_AFTER).min();
+        tells_at.into_iter().chain(self.handovers.ends_at()).min()
     }
 }

@@ -8,12 +8,12 @@ use atm_wire::Stamp;
 use super::Neighbour;
 use crate::envelope::SharedMember;
 use crate::name::Machine;
-use crate::protocol::homes::{Homes, MemberKey, Place};
+use crate::protocol::homes::{Entries, Homes, MemberKey, Place};
 
 /// The members of other machines in a shared team. One whose former home announces it still is where it has moved.
 pub(super) fn members_of(
     team: &str,
-    me: &Machine,
+    (me, own): (&Machine, &Entries),
     homes: &Homes,
     neighbours: &BTreeMap<Machine, Neighbour>,
 ) -> Vec<RemoteMember> {
@@ -31,6 +31,8 @@ pub(super) fn members_of(
         for member in announced(machine) {
             let key = MemberKey { team: team.to_owned(), name: member.name.clone() };
             let known = homes.home_of(&key);
+            // What is remembered of homes may be older than the list.
+            let is_here = own.contains_key(&key);
             // A home is announced under an epoch that its own machine has registered: one that is higher than what is known here is
             // of a move that is about to be heard of.
             let unheard = newest
@@ -41,11 +43,14 @@ pub(super) fn members_of(
                     Place::Moved((*home).clone())
                 }
                 _ if member.lead => Place::There,
-                _ => homes.place(&key, machine, member.epoch),
+                _ => match homes.place(&key, machine, member.epoch) {
+                    Place::Moved(home) if home == *me && !is_here => Place::There,
+                    place => place,
+                },
             };
-            if unheard.is_some_and(|(_, home)| *home == machine)
-                && known.is_some_and(|known| known.machine == *me)
-            {
+            let leaves_here =
+                unheard.is_some_and(|(_, home)| *home == machine || matches!(place, Place::Moved(_)));
+            if leaves_here && is_here && known.is_some_and(|known| known.machine == *me) {
                 // It is the member that is here, and leaves in a moment.
                 continue;
             }
@@ -117,6 +122,25 @@ mod tests {
         homes
     }
 
+    /// Bob is on the list of his home.
+    fn own_of(me: &str, homes: &Homes) -> Entries {
+        let bob = MemberKey { team: "alpha".into(), name: "bob".into() };
+        let is_home = homes.home_of(&bob).is_some_and(|home| home.machine == machine(me));
+        is_home.then_some((bob, Resident::Unknown)).into_iter().collect()
+    }
+
+    /// A bridge that was killed before it could remember that its member has left took it off the list of the team.
+    #[test]
+    fn who_is_not_on_the_list_here_is_where_it_is_announced_whatever_is_remembered() {
+        let neighbours = BTreeMap::from([(machine("desk"), says("bob", Some(2)))]);
+        for epoch in [1, 3] {
+            let homes = homes_of_bob("hub", epoch, &[]);
+            let remote = members_of("alpha", (&machine("hub"), &Entries::new()), &homes, &neighbours);
+            let found: Vec<&str> = remote.iter().map(|one| one.machine.as_str()).collect();
+            assert_eq!(found, ["desk"], "{epoch}");
+        }
+    }
+
     type Row<'a> = (&'a str, &'a str, Option<u64>, Option<Option<u64>>, &'a [(&'a str, &'a str)]);
 
     #[test]
@@ -137,7 +161,7 @@ mod tests {
         for (case, me, hub, desk, expected) in rows {
             let mut neighbours = BTreeMap::from([(machine("hub"), says("bob", *hub))]);
             neighbours.extend(desk.map(|epoch| (machine("desk"), says("bob", epoch))));
-            let remote = members_of("alpha", &machine(me), &homes, &neighbours);
+            let remote = members_of("alpha", (&machine(me), &own_of(me, &homes)), &homes, &neighbours);
             let found: Vec<_> =
                 remote.iter().map(|member| (member.machine.as_str(), member.state.as_str())).collect();
             assert_eq!(found, *expected, "{case}");
@@ -150,13 +174,14 @@ mod tests {
         let homes = homes_of_bob("hub", 1, &[]);
         let listed = |me: &str, said: &[(&str, Option<u64>)]| {
             let neighbours = said.iter().map(|(name, epoch)| (machine(name), says("bob", *epoch))).collect();
-            let remote = members_of("alpha", &machine(me), &homes, &neighbours);
+            let remote = members_of("alpha", (&machine(me), &own_of(me, &homes)), &homes, &neighbours);
             remote.iter().map(|one| (one.machine.to_string(), one.holds_name)).collect::<Vec<_>>()
         };
         let desk = vec![("desk".to_owned(), true)];
         assert_eq!(listed("laptop", &[("hub", Some(1)), ("desk", Some(2))]), desk, "on a third machine");
         assert_eq!(listed("laptop", &[("desk", Some(2))]), desk, "the old home is off");
         assert_eq!(listed("hub", &[("desk", Some(2))]), [], "at the old home");
+        assert_eq!(listed("hub", &[("desk", Some(2)), ("cloud", Some(3))]), [], "there, after two moves");
         let another = vec![("desk".to_owned(), false), ("hub".to_owned(), true)];
         assert_eq!(listed("laptop", &[("hub", Some(1)), ("desk", None)]), another, "another one of the name");
     }

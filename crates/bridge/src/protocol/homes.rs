@@ -9,6 +9,7 @@
 //! it took over. So a name that was removed and added again is told from the member that has left, by every machine, whatever it
 //! remembers; and who has given a member up says so in the same place where others take it over.
 
+mod moving;
 mod residence;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
 
-use crate::house::Neighbour;
 use crate::name::Machine;
 
+pub use moving::{Moved, is_kept};
 pub use residence::{Entries, Former, MOST_FORMER, MemberKey, Residence, Resident, Slot};
 
 /// Members whose homes are kept: entries come from outside.
@@ -95,19 +96,6 @@ pub struct Refused {
     pub epoch: u64,
 }
 
-/// Where a member has moved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
-    /// The member.
-    pub key: MemberKey,
-    /// Its residence.
-    pub residence: Residence,
-    /// Where it was at home before, as this machine saw it.
-    pub former: Vec<Machine>,
-    /// The entry of the list here that has left with it.
-    pub leaves: Option<Resident>,
-}
-
 /// All homes that a machine knows, and the bucket as it sees it.
 #[derive(Debug, Default)]
 pub struct Homes {
@@ -178,6 +166,21 @@ impl Homes {
     /// The epoch under which a member is at home on a machine.
     pub fn epoch_at(&self, key: &MemberKey, machine: &Machine) -> Option<u64> {
         self.home_of(key).filter(|residence| residence.machine == *machine).map(|residence| residence.epoch)
+    }
+
+    /// The epoch under which a member is announced that is on the list here: that of its home here; or, if it has moved and has not been
+    /// handed over yet, one that is lower than that of its new home. One without is another member of the name.
+    pub fn announced_epoch(&self, key: &MemberKey, me: &Machine, entry: Resident) -> Option<u64> {
+        let leaving =
+            || Some(self.home_of(key)?.epoch.saturating_sub(1)).filter(|_| self.is_leaving(key, me, entry));
+        self.epoch_at(key, me).or_else(leaving)
+    }
+
+    /// Whether an entry of the list here is the member that has moved, and has not been handed over yet.
+    fn is_leaving(&self, key: &MemberKey, me: &Machine, entry: Resident) -> bool {
+        let known =
+            self.known.get(key).filter(|known| !known.is_void && known.settled < known.residence.epoch);
+        known.is_some_and(|known| known.residence.has_left(me, entry))
     }
 
     /// Whether a letter that was addressed to a machine under an epoch is for the member that is at home there now. An envelope
@@ -266,9 +269,12 @@ impl Homes {
         Some(Put { key: key.clone(), what, revision })
     }
 
-    /// The members here that another machine holds, and has not given up.
+    /// The members here that another machine holds, and has not given up: others than those that have moved there.
     pub fn refused(&self, me: &Machine, local: &Entries) -> Vec<Refused> {
-        let refused = |key: &MemberKey| {
+        let refused = |(key, entry): (&MemberKey, &Resident)| {
+            if self.is_leaving(key, me, *entry) {
+                return None;
+            }
             let residence = self.home_of(key).filter(|residence| residence.machine != *me)?;
             (residence.resident != Resident::Nobody).then(|| Refused {
                 key: key.clone(),
@@ -276,56 +282,17 @@ impl Homes {
                 epoch: residence.epoch,
             })
         };
-        local.keys().filter_map(refused).collect()
+        local.iter().filter_map(refused).collect()
     }
 
-    /// Moves that are to be done on this machine now. A member that is here leaves when its new home has it: one that nobody
-    /// else has stays.
-    pub fn moves(
-        &self,
-        me: &Machine,
-        local: &Entries,
-        neighbours: &BTreeMap<Machine, Neighbour>,
-    ) -> Vec<Moved> {
-        let open = |(key, known): (&MemberKey, &Remembered)| {
-            let Remembered { residence, settled, seen, is_void, .. } = known;
-            let is_seen = |machine: &Machine| seen.contains(machine);
-            let former = left_since(&residence.former, residence.epoch, *settled);
-            let former = former.iter().map(|former| former.machine.clone()).filter(is_seen).collect();
-            let leaves = local.get(key).copied().filter(|entry| residence.has_left(me, *entry));
-            let is_due = leaves.is_none() || has_it(key, residence, neighbours.get(&residence.machine));
-            let moved = || Moved { key: key.clone(), residence: residence.clone(), former, leaves };
-            (!is_void && *settled < residence.epoch && is_due).then(moved)
-        };
-        self.known.iter().filter_map(open).collect()
-    }
-
-    /// Whether a member was at home on a machine before, as this machine saw it.
-    pub fn was_at(&self, key: &MemberKey, machine: &Machine) -> bool {
-        self.known.get(key).is_some_and(|known| {
-            let is_former = known.residence.former.iter().any(|former| former.machine == *machine);
-            is_former && known.seen.contains(machine)
-        })
-    }
-
-    /// Whether no move of a member is open on this machine.
-    pub fn is_settled(&self, key: &MemberKey) -> bool {
-        self.known.get(key).is_none_or(|known| known.is_void || known.settled >= known.residence.epoch)
-    }
-
-    /// A move is done on this machine.
-    pub fn settle(&mut self, key: &MemberKey, epoch: u64) {
-        if let Some(known) = self.known.get_mut(key) {
-            known.settled = known.settled.max(epoch);
-        }
-    }
-
-    /// Where a member is that a machine announces under an epoch: on that machine, or where it has moved since. One without an
-    /// epoch is another member of the name.
+    /// Where a member is that a machine announces under an epoch: on that machine, or where it has moved since, unless it was given up
+    /// there. One without an epoch is another member of the name.
     pub fn place(&self, key: &MemberKey, announcer: &Machine, epoch: Option<u64>) -> Place {
         match self.home_of(key) {
             Some(residence)
-                if residence.machine != *announcer && epoch.is_some_and(|epoch| epoch < residence.epoch) =>
+                if residence.machine != *announcer
+                    && residence.resident != Resident::Nobody
+                    && epoch.is_some_and(|epoch| epoch < residence.epoch) =>
             {
                 Place::Moved(residence.machine.clone())
             }
@@ -366,26 +333,6 @@ fn takeover(residence: &Residence, me: &Machine, resident: Resident) -> Content 
     former.push(Former { machine: residence.machine.clone(), resident: residence.resident });
     former.drain(..former.len().saturating_sub(MOST_FORMER));
     Content::New { epoch: residence.epoch.saturating_add(1), resident, former, after: None }
-}
-
-/// Whether the home of a member announces it, and knew of this residence when it did: what it said before may be about another
-/// member of the name, or about one that it has lost since.
-fn has_it(key: &MemberKey, residence: &Residence, home: Option<&Neighbour>) -> bool {
-    let teams = home.into_iter().flat_map(|home| &home.teams).filter(|team| team.name == key.team);
-    teams
-        .flat_map(|team| &team.members)
-        .any(|member| member.name == key.name && member.epoch.is_some_and(|epoch| epoch >= residence.epoch))
-}
-
-/// The homes that a member has left since the move of an epoch was done here. Each takeover puts the home that it ends behind the
-/// others, so those are the last ones; a machine that remembers nothing takes all. Mail for a name on a machine that the member
-/// left before is another member's.
-fn left_since(former: &[Former], epoch: u64, settled: u64) -> &[Former] {
-    let count = match settled {
-        0 => former.len(),
-        settled => usize::try_from(epoch.saturating_sub(settled)).unwrap_or(usize::MAX),
-    };
-    &former[former.len().saturating_sub(count)..]
 }
 
 #[cfg(test)]

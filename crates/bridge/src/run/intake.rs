@@ -1,7 +1,7 @@
 //! What arrives: checked, opened, offered to the engine, and acknowledged when the ledger has it.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -23,6 +23,10 @@ pub(super) async fn run(shared: Shared) {
     shared.wait_for_stream().await;
     let mut wait = Duration::from_millis(100);
     loop {
+        if shared.namesakes().is_there(Instant::now()) {
+            tokio::time::sleep(MOST_BETWEEN).await;
+            continue;
+        }
         if let Err(error) = take(&shared, &mut wait).await
             // Its consumer may be gone with a disk, or was never made: that is no trouble for a machine that may make it.
             && shared.link.init(shared.plan.limits).await.is_err()
@@ -45,6 +49,10 @@ async fn take(shared: &Shared, wait: &mut Duration) -> Result<(), NatsError> {
     loop {
         let batch = messages.next().await?;
         let Some(last) = batch.last() else { return Ok(()) };
+        if shared.namesakes().is_there(Instant::now()) {
+            // It may be the other one's. What is not acknowledged comes again.
+            return Ok(());
+        }
         *wait = Duration::from_millis(100);
         shared.engine.send(Input::Lag(last.pending, last.age));
         deal_with(shared, batch).await;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`worker`] | the engine's thread: one input after the other |
 //! | `intake` | what arrives → engine → acknowledgment |
+//! | `namesake` | whether another bridge has this machine's name |
 //! | `objects` | which letters are in the object store |
 //! | `publisher` | what the engine posts → server → engine |
 //! | `presence` | heartbeats, announcements, what other machines say |
@@ -13,6 +14,7 @@
 
 pub mod homes;
 mod intake;
+mod namesake;
 mod objects;
 mod presence;
 mod publisher;
@@ -68,6 +70,7 @@ pub(crate) struct Shared {
     renewed: watch::Receiver<u64>,
     last_word: Arc<presence::LastWord>,
     opener: Arc<Mutex<Opener>>,
+    namesakes: Arc<Mutex<namesake::Namesakes>>,
 }
 
 /// How far this machine has processed the stream.
@@ -126,6 +129,10 @@ impl Shared {
         self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn namesakes(&self) -> std::sync::MutexGuard<'_, namesake::Namesakes> {
+        self.namesakes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn opener(&self) -> std::sync::MutexGuard<'_, Opener> {
         self.opener.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,8 +167,9 @@ pub async fn run(
     let link = Link::new(client, plan.me.realm.clone(), plan.me.machine.clone());
     let (renew, renewed) = watch::channel(0);
     let last_word = Arc::new(presence::LastWord::load(&plan.files, now()));
-    let (plan, passed, opener) = (Arc::new(plan), Arc::default(), Arc::default());
-    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener };
+    let (plan, passed) = (Arc::new(plan), Arc::default());
+    let (opener, namesakes) = (Arc::default(), Arc::default());
+    let shared = Shared { link, plan, engine, trust, passed, renewed, last_word, opener, namesakes };
     let up = Arc::new(Notify::new());
     let files = shared.plan.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
     let shared_tasks = files.map(|files| tasks::Tasks::start(&shared, files)).transpose()?;

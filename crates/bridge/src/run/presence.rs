@@ -1,7 +1,7 @@
 //! What other machines say of themselves.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::kv::{Entry, Operation};
 use atm_store::StoreError;
@@ -152,6 +152,12 @@ async fn follow(shared: &Shared, stays: bool) -> Result<(), NatsError> {
 fn hear(shared: &Shared, entry: &Entry, stays: bool) {
     let me = &shared.plan.me;
     if entry.key == me.machine.as_str() {
+        let own = Own(&me.machine, shared.plan.key.verifying_key());
+        let checked = codec::check(&entry.value, &own, &me.realm, &me.machine);
+        let said_at = checked.ok().map(|checked| checked.header.at);
+        if shared.namesakes().hear(&entry.value, said_at, stays, Instant::now()) {
+            shared.engine.send(Input::Namesake);
+        }
         return;
     }
     let checked = codec::check(&entry.value, &*shared.trust.borrow(), &me.realm, &me.machine);

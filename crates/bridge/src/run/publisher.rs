@@ -130,6 +130,7 @@ async fn announce(
     }
     let envelope = me.announce(presence(passed, teams), at);
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
+    shared.namesakes().say(&bytes, at);
     shared.link.announce(bytes, stays).await
 }
 

@@ -64,6 +64,9 @@ pub struct Status {
     /// Members of this machine whose names another machine holds.
     #[serde(default)]
     pub held_elsewhere: Vec<HeldElsewhere>,
+    /// Since when another bridge speaks under this machine's name: nothing is carried meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namesake_since: Option<Stamp>,
 }
 
 /// A member that the machine does not have to which letters for it were sent.
@@ -147,6 +150,7 @@ impl Status {
             teams,
             absent: Vec::new(),
             held_elsewhere: Vec::new(),
+            namesake_since: None,
         }
     }
 

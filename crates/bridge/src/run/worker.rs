@@ -1,6 +1,7 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
 mod homes;
+mod namesake;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
@@ -77,6 +78,8 @@ pub enum Input {
     },
     /// Messages for this machine that the server has not delivered, and how its clock differs, in milliseconds.
     Lag(u64, i64),
+    /// Another bridge speaks under this machine's name.
+    Namesake,
     /// Something went wrong that people should know.
     Trouble(String),
     /// Files changed.
@@ -154,6 +157,8 @@ pub struct Worker {
     /// Whether something happened that has to be saved or shown.
     is_unsaved: bool,
     look_every: Duration,
+    /// When another bridge that has this machine's name was heard last: nothing is carried meanwhile.
+    namesake: Option<Instant>,
     due: Due,
 }
 
@@ -207,6 +212,7 @@ impl Worker {
             shown: None,
             is_unsaved: true,
             look_every,
+            namesake: None,
             due: Due {
                 look: start,
                 collect: start,
@@ -311,6 +317,7 @@ impl Worker {
                 self.post(vec![post]);
             }
             Input::Lag(count, offset) => self.status.set_lag(count, offset),
+            Input::Namesake => self.note_namesake(),
             Input::Trouble(text) => self.status.set_trouble(&text, now()),
             Input::Wake => {
                 self.due.collect = self.due.collect.min(self.due.collect_from);
@@ -393,7 +400,9 @@ impl Worker {
                 Ok(false) => {}
                 Err(error) => self.note(&error),
             }
-            self.put_homes();
+            if !self.has_namesake() {
+                self.put_homes();
+            }
         }
     }
 
@@ -421,6 +430,9 @@ impl Worker {
     }
 
     fn poll(&mut self) {
+        if self.has_namesake() {
+            return;
+        }
         let free = MOST_UNDER_WAY.saturating_sub(self.under_way);
         let epoch = self.engine.me().epoch.clone();
         match self.engine.poll(steady_now(), free) {

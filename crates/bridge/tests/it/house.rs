@@ -7,8 +7,9 @@ use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::{House, Neighbour, Share};
 use atm_bridge::local::{Letter, Local, Outgoing, Receipt, TakenIn};
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Former, MemberKey, Residence, Resident, Slot};
+use atm_bridge::protocol::homes::{Former, Homes, MemberKey, Residence, Resident, Slot};
 use atm_office::Office;
+use atm_office::machines::RemoteMember;
 use atm_office::mail::send::{Letter as Words, SendOptions};
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
@@ -135,6 +136,26 @@ impl Site {
     }
 }
 
+/// A member of another machine, as an office is told of it.
+fn remote(name: &str, home: &str, epoch: Option<u64>) -> RemoteMember {
+    let (name, state) = (name.to_owned(), "idle".to_owned());
+    RemoteMember {
+        name,
+        machine: machine(home),
+        is_lead: false,
+        holds_name: true,
+        state,
+        seen_at: None,
+        epoch,
+    }
+}
+
+/// The text of a letter.
+fn words(letter: &Outgoing) -> String {
+    let draft: serde_json::Value = serde_json::from_str(&letter.letter).unwrap();
+    draft["text"].as_str().unwrap().to_owned()
+}
+
 /// Ann on laptop, bob on hub, who is at home there.
 fn pair() -> (Site, Site) {
     let (mut laptop, mut hub) = (Site::new("laptop", &["ann"]), Site::new("hub", &["bob"]));
@@ -216,6 +237,114 @@ fn a_letter_that_is_accepted_for_the_old_home_after_its_recipient_came_here_is_w
     late.send(&name("ann"), &letter, SendOptions::default()).unwrap();
     assert_eq!(laptop.house.outgoing(0, 100).unwrap(), []);
     assert_eq!(laptop.texts("bob"), ["late"]);
+}
+
+/// What was sent to the former home comes with the member, a moment after it is on the list: letters from here overtook it.
+#[test]
+fn letters_to_a_member_that_is_taken_here_wait_for_those_that_come_with_it() {
+    let (mut laptop, mut hub) = pair();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    laptop.office.machines().take_member(&team(), &name("bob")).unwrap();
+    laptop.send("ann", "bob", "second");
+    // Its residence here is not heard of yet.
+    laptop.place(&[("hub", "bob", Some(1))]);
+    laptop.send("ann", "bob", "third");
+    assert!(laptop.outgoing().is_empty());
+    laptop.hear("laptop", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "carl", Some(1))]);
+    laptop.send("ann", "bob", "fourth");
+    assert_eq!(laptop.texts("bob"), ["first", "second", "third", "fourth"]);
+}
+
+/// A process that looked at the team before the move wrote into the file that the member had left: its letter was collected behind
+/// the next one.
+#[test]
+fn a_letter_that_is_accepted_for_a_member_here_after_it_left_goes_before_the_next_one() {
+    let (_laptop, mut hub) = pair();
+    hub.office.add_member(&team(), &MemberPlan::new("carl")).unwrap();
+    hub.house.shared().unwrap();
+    let office = hub.office.clone();
+    let late = office.team(&team()).unwrap();
+    hub.hear("desk", 2, &["hub"], NOW);
+    hub.place(&[("desk", "bob", Some(2))]);
+    let letter = Words::new("bob".parse().unwrap(), "first");
+    late.send(&name("carl"), &letter, SendOptions::default()).unwrap();
+    hub.send("carl", "bob", "second");
+    let found: Vec<_> = hub.outgoing().iter().map(|letter| (letter.home, words(letter))).collect();
+    assert_eq!(found, [(Some(2), "first".to_owned()), (Some(2), "second".to_owned())]);
+    assert!(hub.texts("bob").is_empty());
+}
+
+/// Mail for `bob.desk` was another member's, and waited for it for ever.
+#[test]
+fn who_is_being_taken_is_not_announced_as_another_member_of_the_name() {
+    let mut desk = Site::new("desk", &["eve"]);
+    desk.hear("hub", 1, &[], NOW);
+    desk.place(&[("hub", "bob", Some(1))]);
+    let announced = |desk: &mut Site| {
+        let shared = desk.house.shared().unwrap();
+        let members = shared.into_iter().flat_map(|team| team.members);
+        members.filter(|member| member.name == "bob").map(|member| member.epoch).collect::<Vec<_>>()
+    };
+    desk.office.machines().take_member(&team(), &name("bob")).unwrap();
+    assert_eq!(announced(&mut desk), []);
+    assert_eq!(desk.house.refused().unwrap(), [], "nor told to the lead as one");
+    desk.hear("desk", 2, &["hub"], NOW);
+    assert_eq!(announced(&mut desk), [Some(2)]);
+    // It is on the list all the same: a home without its member has given it up.
+    assert!(desk.house.puts().is_empty());
+}
+
+/// Its mail was sent on as soon as its sender heard of the move: what it read at its old home until that handed it over, it read twice.
+#[test]
+fn mail_is_sent_on_when_the_old_home_that_is_there_has_handed_its_member_over() {
+    let (mut laptop, mut hub) = pair();
+    laptop.send("ann", "bob", "first");
+    let letters = laptop.outgoing();
+    let receipts = hub.take_in(&laptop.name, &letters);
+    laptop.house.confirm(&hub.name, &receipts).unwrap();
+    laptop.hear("desk", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "bob", Some(1)), ("desk", "bob", Some(2))]);
+    laptop.send("ann", "bob", "second");
+    assert_eq!(laptop.outgoing(), [], "the hub has him still");
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    let found: Vec<_> = laptop.outgoing().iter().map(|letter| (letter.home, words(letter))).collect();
+    assert_eq!(found, [(Some(2), "first".to_owned()), (Some(2), "second".to_owned())]);
+}
+
+/// A bridge that has lost its memory has seen no former home, and left this mail there for ever.
+#[test]
+fn mail_for_a_name_with_its_former_home_is_sent_on_by_a_bridge_that_has_forgotten_all() {
+    let mut laptop = Site::new("laptop", &["ann", "bob"]);
+    laptop.hear("hub", 1, &[], NOW);
+    // Its own bob has the name for a moment only, as far as is known at first: the one of the hub is listed beside it later.
+    laptop.office.machines().set_members(&team(), &[remote("bob", "hub", Some(1))]).unwrap();
+    laptop.send("ann", "bob.hub", "first");
+    laptop.house.set_homes(Homes::default());
+    laptop.hear("desk", 2, &["hub"], NOW);
+    laptop.place(&[("hub", "carl", Some(1)), ("desk", "bob", Some(2))]);
+    let found: Vec<_> = laptop.outgoing().iter().map(|letter| letter.machine.to_string()).collect();
+    assert_eq!(found, ["desk"]);
+}
+
+/// Between hearing of the move and handing over, the old home announced its member as another one of the name: a broadcast reached it
+/// twice, and mail for `bob.hub` was another member's.
+#[test]
+fn who_has_moved_is_not_announced_as_another_member_before_it_is_handed_over() {
+    let (_laptop, mut hub) = pair();
+    hub.hear("desk", 3, &["hub"], NOW);
+    // The desk has not announced him yet.
+    hub.place(&[("desk", "eve", Some(1))]);
+    let shared = hub.house.shared().unwrap();
+    let mut members = shared.iter().flat_map(|team| &team.members);
+    assert_eq!(members.find(|member| member.name == "bob").map(|bob| bob.epoch), Some(Some(2)));
+    assert_eq!(hub.house.refused().unwrap(), [], "nor told to the lead as one");
+    hub.place(&[("desk", "bob", Some(3))]);
+    let shared = hub.house.shared().unwrap();
+    assert!(shared.iter().flat_map(|team| &team.members).all(|member| member.name != "bob"));
 }
 
 #[test]

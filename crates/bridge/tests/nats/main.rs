@@ -11,6 +11,7 @@ mod dead;
 mod guide;
 mod held;
 mod moving;
+mod namesakes;
 mod permissions;
 mod presence;
 mod refused;

@@ -162,6 +162,7 @@ impl Machines<'_> {
                 ledger.accept(&accepted, now.as_millis(), COLLECTOR)?;
                 ledger.send_on(
                     &left,
+                    (&[], 0),
                     now.as_millis(),
                     &Evidence::certain("its recipient has left this machine"),
                 )?;
@@ -173,7 +174,7 @@ impl Machines<'_> {
 }
 
 /// What another machine sent to a member that has left: it is sent on by that machine, and is not here any more.
-fn left_here(message: Recorded, draft: Draft, machine: &MachineName) -> SentOn {
+pub(super) fn left_here(message: Recorded, draft: Draft, machine: &MachineName) -> SentOn {
     let (name, home) = (message.inbox.name.clone(), Some(machine.to_string()));
     let draft = render_draft(&Draft { home: Some(machine.clone()), ..draft });
     SentOn { message, name, home, draft, waits: false }

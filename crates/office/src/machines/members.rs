@@ -20,6 +20,8 @@ pub struct LocalMember {
     pub state: String,
     /// When it joined, if its entry says so.
     pub joined_at: Option<Stamp>,
+    /// It is being taken here from another machine.
+    pub is_arriving: bool,
 }
 
 /// What came of placing the members of other machines.
@@ -97,6 +99,7 @@ impl Machines<'_> {
 
     /// The members of a team whose home is this machine.
     pub fn local_members(&self, team: &TeamName) -> Result<Vec<LocalMember>, OfficeError> {
+        let (table, now) = (self.office.table(team), self.office.now());
         let mut team = self.office.team(team)?;
         let lead = team.lead().ok().map(ToString::to_string);
         let views = team.members();
@@ -106,6 +109,7 @@ impl Machines<'_> {
                 is_lead: lead.as_ref() == Some(&view.name),
                 state: view.state.as_str().to_owned(),
                 joined_at: team.config().member(&view.name).and_then(|member| member.joined_at),
+                is_arriving: table.is_arriving(&view.name, now),
                 name: view.name,
             })
             .collect();
@@ -116,9 +120,15 @@ impl Machines<'_> {
                 is_lead: true,
                 state: "unknown".to_owned(),
                 joined_at: None,
+                is_arriving: false,
             });
         }
         Ok(members)
+    }
+
+    /// Whether a machine is known to have been the home of the member of a name, because it announced it so.
+    pub fn was_home(&self, team: &TeamName, name: &str, machine: &MachineName) -> bool {
+        self.office.table(team).was_home(name, machine)
     }
 
     /// Where the home of a name is.
@@ -128,5 +138,19 @@ impl Machines<'_> {
         let known =
             || self.office.table(team).machine_of(name).cloned().filter(|_| config.member(name).is_none());
         Ok(machine.or_else(known).map_or(Home::Here, Home::Machine))
+    }
+
+    /// Whether mail for a name must not be written into its file here now. Of a member that has left, it goes to its new home, in the
+    /// order of the log; of one that is being taken here, it waits for the mail that comes with it, for a while.
+    pub(crate) fn holds_mail_of(&self, team: &TeamName, name: &str) -> bool {
+        let table = self.office.table(team);
+        if table.is_empty() {
+            return false;
+        }
+        match self.home(team, name) {
+            Ok(Home::Here) => table.is_arriving(name, self.office.now()),
+            Ok(Home::Machine(_)) => true,
+            Err(_) => false,
+        }
     }
 }

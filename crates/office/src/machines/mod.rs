@@ -10,6 +10,7 @@ mod collect;
 mod incoming;
 mod members;
 mod moves;
+mod notices;
 mod outgoing;
 mod outsiders;
 mod owners;

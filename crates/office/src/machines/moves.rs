@@ -7,17 +7,16 @@
 
 use std::collections::HashSet;
 
-use atm_ledger::{Evidence, Recorded, SentOn, Stage};
+use atm_ledger::{Evidence, InboxKey, Recorded, SentOn, Stage};
 use atm_store::Receipt;
 use atm_wire::team::RemoteEntry;
-use atm_wire::{Address, Color, Draft, MachineName, MemberName, Stamp, TeamName};
+use atm_wire::{Color, Draft, MachineName, MemberName, Stamp, TeamName};
 
+use super::collect::left_here;
 use super::recall::recalled_by;
 use super::{Home, Machines};
 use crate::error::OfficeError;
-use crate::mail::derived::letter_id;
 use crate::mail::outbox::{parse_draft, render_draft};
-use crate::mail::send::{Letter, SendOptions};
 use crate::office::USER;
 use crate::people::members::MemberPlan;
 
@@ -34,6 +33,12 @@ pub struct Move<'a> {
     pub leaves: Option<Option<Stamp>>,
 }
 
+/// How often mail may come while a member's mail is sent on, before that is left for later.
+const ATTEMPTS: usize = 16;
+
+/// Letters that take others back.
+type Recalls = Vec<(Recorded, Draft)>;
+
 impl Machines<'_> {
     /// A member has moved: its home is another one from now on, and its mail goes there. Repeating it costs traffic alone. Says
     /// whether it is done: a member that is to be here has to be one of the team's first.
@@ -42,20 +47,26 @@ impl Machines<'_> {
         let name = MemberName::parse(moved.name)?;
         let folder = office.folder(team)?;
         let config = folder.load()?;
+        // Every machine has its own of these: the one that moves is another, which has its machine's name with its own here.
         let is_own = office.lead_of(team, &config).is_ok_and(|lead| lead == name) || moved.name == USER;
-        if is_own {
-            return Ok(true);
-        }
         let here = config.member(moved.name).filter(|member| member.machine.is_none());
         let is_here = here.is_some();
         // Another member that has the name stays, also one that has just been added.
-        let is_leaving = here.is_some_and(|member| {
-            moved.leaves.is_some_and(|joined| joined.is_none_or(|at| member.joined_at == Some(at)))
-        });
+        let is_leaving = !is_own
+            && here.is_some_and(|member| {
+                moved.leaves.is_some_and(|joined| joined.is_none_or(|at| member.joined_at == Some(at)))
+            });
         match &moved.home {
+            Home::Here if is_own => {}
             Home::Here if !is_here => return Ok(false),
             Home::Here => {
-                self.send_on(team, &name, None, moved.former)?;
+                let Some(recalls) = self.send_on(team, &name, (None, &name), moved.former)? else {
+                    return Ok(false);
+                };
+                // From here on what waits is written, in the order of the log.
+                office.set_arriving(team, moved.name, None)?;
+                office.complete_accepted(team, Some(&name));
+                recalls.iter().try_for_each(|(message, draft)| self.recall_here(message, draft))?;
             }
             Home::Machine(machine) => {
                 if is_leaving {
@@ -70,9 +81,15 @@ impl Machines<'_> {
                         joined_at: office.now(),
                     };
                     folder.hand_over(&entry, &office.state)?;
+                    office.set_arriving(team, moved.name, None)?;
+                    // Whoever was writing into the file has ended when this has its turn, and nobody begins any more.
+                    office.write_accepted(team, &name)?;
                     self.collect(team)?;
                 }
-                self.send_on(team, &name, Some(machine), moved.former)?;
+                let has_name = is_own || (is_here && !is_leaving);
+                let qualified = has_name.then(|| MemberName::parse(&machine.qualify(moved.name)));
+                let called = qualified.transpose()?.unwrap_or_else(|| name.clone());
+                return Ok(self.send_on(team, &name, (Some(machine), &called), moved.former)?.is_some());
             }
         }
         Ok(true)
@@ -84,6 +101,10 @@ impl Machines<'_> {
         let office = self.office;
         let folder = office.folder(team)?;
         let config = folder.load()?;
+        if let Home::Machine(machine) = self.home(team, name.as_str())? {
+            // What is sent from here meanwhile waits for what was sent to its former home.
+            office.set_arriving(team, name.as_str(), Some(&machine))?;
+        }
         match config.member(name.as_str()) {
             Some(member) if member.machine.is_none() => return Ok(member.joined_at),
             Some(_) => {
@@ -99,91 +120,138 @@ impl Machines<'_> {
         Ok(folder.load()?.member(name.as_str()).and_then(|member| member.joined_at))
     }
 
+    /// Undoes [`Self::take_member`], if this machine has not become the member's home: it is listed as the member of that machine again.
+    pub fn give_back(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        machine: &MachineName,
+    ) -> Result<(), OfficeError> {
+        let (office, folder) = (self.office, self.office.folder(team)?);
+        let entry = RemoteEntry {
+            name,
+            agent_id: format!("{name}@{team}"),
+            machine,
+            color: Color::in_turn(folder.load()?.members.len()),
+            joined_at: office.now(),
+        };
+        folder.hand_over(&entry, &office.state)?;
+        office.set_arriving(team, name.as_str(), None)
+    }
+
     /// Whether a team here has a member of this name, of whichever machine.
     pub fn has_member(&self, team: &TeamName, name: &MemberName) -> Result<bool, OfficeError> {
         Ok(self.office.folder(team)?.load()?.member(name.as_str()).is_some())
     }
 
-    /// Tells the lead here, once, that a member of its machine has a name that another machine holds.
-    pub fn tell_refused(
-        &self,
-        team: &TeamName,
-        name: &MemberName,
-        (holder, epoch, own): (&MachineName, u64, &MachineName),
-    ) -> Result<(), OfficeError> {
-        let handle = self.office.team(team)?;
-        let to = handle.lead().cloned().or_else(|_| MemberName::parse(USER))?;
-        let text = format!(
-            "The name {name} is held by machine {holder}. Your member {name} stays here, and is {} on other machines. \
-             Rename it, or, if it is to be the same member, move it here: atm bridge take {name} --team {team}",
-            own.qualify(name.as_str())
-        );
-        let id = letter_id(&handle.inbox_key(name), &format!("{holder} {epoch}"), "refused home");
-        let letter = Letter { id: Some(id), ..Letter::new(Address { name: to, team: None }, text) };
-        let options = SendOptions { create: true, ..SendOptions::default() };
-        handle.send(&MemberName::parse(USER)?, &letter, options)?;
-        Ok(())
-    }
-
-    /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this.
+    /// Sends on what was sent from here to a member and is not known to be taken, to its new home: another machine, or this; and what
+    /// it is called here then. Gives the letters that take others back, which are here now; nothing if mail came meanwhile, again and
+    /// again, so that it is not done.
     fn send_on(
         &self,
         team: &TeamName,
         name: &MemberName,
-        home: Option<&MachineName>,
+        place: (Option<&MachineName>, &MemberName),
         former: &[MachineName],
-    ) -> Result<(), OfficeError> {
+    ) -> Result<Option<Recalls>, OfficeError> {
+        for _ in 0..ATTEMPTS {
+            let recalls = self.try_send_on(team, name, place, former)?;
+            if recalls.is_some() {
+                return Ok(recalls);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same; nothing is done if mail comes meanwhile.
+    fn try_send_on(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+        (home, called): (Option<&MachineName>, &MemberName),
+        former: &[MachineName],
+    ) -> Result<Option<Recalls>, OfficeError> {
         let office = self.office;
         // Names that were held twice had their machine's with them. A former home may have another member of the name since:
-        // that one's mail is not this one's.
+        // that one's mail is not this one's. The new home has one of the name, and that is this.
         let table = office.table(team);
         let qualified = former
             .iter()
-            .filter(|machine| home != Some(*machine) && !table.has_another(name.as_str(), machine));
+            .filter(|machine| home != Some(*machine) && !table.has_another(name.as_str(), machine))
+            .chain(home);
         let names = qualified.filter_map(|machine| MemberName::parse(&machine.qualify(name.as_str())).ok());
         let mut letters: Vec<(Recorded, Draft)> = Vec::new();
-        for name in std::iter::once(name.clone()).chain(names) {
-            let inbox = office.inbox_key(team, &name);
+        let since = office.books.with(|ledger| ledger.last_number())?;
+        let names = std::iter::once(name.clone()).chain(names);
+        let mut inboxes: Vec<InboxKey> = names.map(|name| office.inbox_key(team, &name)).collect();
+        for inbox in &inboxes {
             let found = office.books.with(|ledger| {
-                let own = ledger.untaken_elsewhere(&inbox)?.into_iter();
+                let own = ledger.untaken_elsewhere(inbox)?.into_iter();
                 let own = own.filter(|message| message.machine.is_none());
                 own.map(|message| Ok((ledger.draft_of(&message)?, message))).collect::<Result<Vec<_>, _>>()
             })?;
             let parse = |(draft, message): (Option<String>, Recorded)| Some((message, parse_draft(&draft?)?));
             letters.extend(found.into_iter().filter_map(parse));
         }
-        if letters.is_empty() {
-            return Ok(());
+        // What waits to be written here: it was accepted by somebody who did not know of the move, or waits for these.
+        let waiting = if called == name {
+            self.waiting_here(team, name)?
+        } else {
+            // That is the inbox of somebody else here.
+            inboxes.remove(0);
+            Vec::new()
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|(message, _)| message.machine.is_none());
+        if home.is_some() || !letters.is_empty() {
+            letters.extend(own);
         }
         // All of them: one that stayed in its place would be overtaken by those before it. Also those for the same machine: the
         // member may have been away since, and have left them behind.
         letters.sort_by_key(|(message, _)| message.number());
         let is_recall = |(_, draft): &(Recorded, Draft)| home.is_none() && recalled_by(draft).is_some();
         let (recalls, letters): (Vec<_>, Vec<_>) = letters.into_iter().partition(is_recall);
-        let sent_on: Vec<SentOn> = letters
+        let mut sent_on: Vec<SentOn> = letters
             .into_iter()
             .map(|(message, draft)| SentOn {
                 message,
-                name: name.to_string(),
+                name: called.to_string(),
                 home: home.map(ToString::to_string),
-                draft: render_draft(&Draft { home: home.cloned(), to: name.to_string(), ..draft }),
+                draft: render_draft(&Draft { home: home.cloned(), to: called.to_string(), ..draft }),
                 waits: true,
             })
             .collect();
-        if home.is_none() {
+        if let Some(machine) = home {
+            sent_on.extend(others.into_iter().map(|(message, draft)| left_here(message, draft, machine)));
+        } else if !sent_on.is_empty() {
             self.take_copies_out(team, name, &sent_on)?;
         }
         let place = home.map_or_else(|| "this machine".to_owned(), |home| format!("machine {home}"));
         let evidence = Evidence::certain(format!("sent on: {name} is at home on {place}"));
-        office.books.with(|ledger| {
-            ledger.send_on(&sent_on, office.now().as_millis(), &evidence)?;
-            ledger.make_durable()
+        let now = office.now().as_millis();
+        let is_done = office.books.with(|ledger| {
+            let is_done = ledger.send_on(&sent_on, (&inboxes, since), now, &evidence)?;
+            ledger.make_durable()?;
+            Ok(is_done)
         })?;
-        if home.is_none() {
-            office.complete_accepted(team, Some(name));
-            recalls.iter().try_for_each(|(message, draft)| self.recall_here(message, draft))?;
-        }
-        Ok(())
+        Ok(is_done.then_some(recalls))
+    }
+
+    /// What is accepted for a member here, and not written.
+    fn waiting_here(
+        &self,
+        team: &TeamName,
+        name: &MemberName,
+    ) -> Result<Vec<(Recorded, Draft)>, OfficeError> {
+        let inbox = self.office.inbox_key(team, name);
+        Ok(self.office.books.with(|ledger| {
+            let mut found = Vec::new();
+            for (id, draft) in ledger.waiting(&inbox)? {
+                let Some(draft) = parse_draft(&draft).filter(|draft| draft.home.is_none()) else { continue };
+                found.extend(ledger.message_in(&inbox, &id)?.map(|message| (message, draft)));
+            }
+            Ok(found)
+        })?)
     }
 
     /// Takes out of a member's file what was collected from it and is brought back now: old clients' entries were left there, marked

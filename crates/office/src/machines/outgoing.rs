@@ -9,7 +9,7 @@ use atm_store::{Bell, interrupt};
 use atm_wire::{Draft, MachineName, Stamp, TeamName};
 
 use super::outsiders::carried_name;
-use super::{Machines, Table};
+use super::{Home, Machines, Table};
 use crate::error::OfficeError;
 use crate::mail::outbox::{parse_draft, render_draft};
 use crate::office::Office;
@@ -32,6 +32,8 @@ pub struct Outgoing {
     pub called: String,
     /// The recipient's home.
     pub machine: MachineName,
+    /// It was accepted for a member here, which is at home there now: it has to be sent on before those behind it.
+    pub is_left_here: bool,
     /// Whether that machine is known to have such a member, or that it is for another one than the member that is registered.
     pub is_listed: bool,
     /// The sender, as it is called here: in the team, or with its own team's name.
@@ -51,6 +53,7 @@ impl Machines<'_> {
         }
         let root = office.root_key();
         let mut tables: HashMap<String, Table> = HashMap::new();
+        let mut homes: HashMap<InboxKey, Option<MachineName>> = HashMap::new();
         let (mut found, mut last) = (Vec::new(), after);
         // What waits for members of this machine stands between, for a moment.
         while found.len() < most {
@@ -60,7 +63,15 @@ impl Machines<'_> {
             for row in part {
                 let Ok(team) = TeamName::parse(&row.inbox.team) else { continue };
                 let table = tables.entry(row.inbox.team.clone()).or_insert_with(|| office.table(&team));
-                found.extend(outgoing(row, team, table));
+                let Some(draft) = parse_draft(&row.draft) else { continue };
+                let home = match &draft.home {
+                    Some(home) => Some(home.clone()),
+                    None => homes
+                        .entry(row.inbox.clone())
+                        .or_insert_with(|| self.left_for(&team, table, &row.inbox.name))
+                        .clone(),
+                };
+                found.extend(home.map(|home| outgoing(row, (draft, home), team, table)));
             }
         }
         found.truncate(most);
@@ -83,22 +94,34 @@ impl Machines<'_> {
         }))
     }
 
+    /// The home of somebody who was a member here, if mail that was accepted for it has to go there.
+    fn left_for(&self, team: &TeamName, table: &Table, name: &str) -> Option<MachineName> {
+        match (!table.is_empty()).then(|| self.home(team, name)) {
+            Some(Ok(Home::Machine(machine))) => Some(machine),
+            _ => None,
+        }
+    }
+
     /// Which of these numbers are of letters that still wait for another machine.
     pub fn still_outgoing(&self, numbers: &[i64]) -> Result<HashSet<i64>, OfficeError> {
         Ok(self.office.books.with(|ledger| ledger.still_undelivered(numbers))?)
     }
 }
 
-/// What waits, as a letter for another machine, if it is one. A member that moved since is found at its new home.
-fn outgoing(row: Undelivered, team: TeamName, table: &Table) -> Option<Outgoing> {
-    let draft = parse_draft(&row.draft)?;
-    let home = draft.home.clone()?;
+/// What waits, as a letter for another machine. A member that moved since is found at its new home.
+fn outgoing(
+    row: Undelivered,
+    (draft, home): (Draft, MachineName),
+    team: TeamName,
+    table: &Table,
+) -> Outgoing {
     let to = home.unqualify(&row.inbox.name).to_owned();
     let machine = table.machine_of(&row.inbox.name).cloned().unwrap_or(home);
-    Some(Outgoing {
+    Outgoing {
         n: row.number,
         id: row.id,
         team,
+        is_left_here: draft.home.is_none(),
         is_listed: table.lists(&to, &machine) || table.has_another(&to, &machine),
         to,
         called: row.inbox.name,
@@ -106,7 +129,7 @@ fn outgoing(row: Undelivered, team: TeamName, table: &Table) -> Option<Outgoing>
         from: sender(&draft),
         letter: render_draft(&Draft { home: None, ..draft }),
         accepted_at: Stamp::from_millis(row.at),
-    })
+    }
 }
 
 /// Who a letter is from, within the team that carries it.

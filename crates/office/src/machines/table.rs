@@ -2,6 +2,7 @@
 //! `config.json`; here is what does not belong there.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use atm_store::Memo;
 use atm_wire::{MachineName, Stamp, TeamName};
@@ -14,21 +15,28 @@ use crate::people::presence::{Judgement, Presence, Trace, Weight};
 /// Names that are remembered after they went.
 const MOST_GONE: usize = 1_000;
 
+/// How long a member may take to arrive here. Later its mail is written all the same, before what was sent to its former home.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(60);
+
 /// The members of other machines that a team has, by what they are called here; and names that meant one before. Clients that have
 /// an old list in memory go on writing into their files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     members: Rows,
     gone: Rows,
+    /// Members that are being taken here, as they were listed before, with the time at which that began.
+    arriving: Rows,
 }
 
 type Rows = BTreeMap<String, RemoteMember>;
 
-/// As they stand in the file: a team's members under its name, and those that went behind [`GONE`].
+/// As they stand in the file: a team's members under its name, those that went with [`GONE`] behind it, and those that come with
+/// [`ARRIVING`].
 type Tables = BTreeMap<String, Rows>;
 
 /// No team's name has a slash.
 const GONE: &str = "/gone";
+const ARRIVING: &str = "/arriving";
 
 impl Table {
     /// One with these members, and with the names of the last one that are neither theirs nor those of members here.
@@ -37,14 +45,25 @@ impl Table {
         last: Self,
         is_here: impl Fn(&str) -> bool,
     ) -> Self {
-        let members: Rows = members.collect();
+        let (members, arriving): (Rows, Rows) = (members.collect(), last.arriving);
         let last = last.gone.into_iter().chain(last.members);
         let gone: Rows =
             last.filter(|(called, _)| !members.contains_key(called) && !is_here(called)).collect();
         let mut gone: Vec<(String, RemoteMember)> = gone.into_iter().collect();
         gone.sort_by_key(|(_, member)| std::cmp::Reverse(member.seen_at));
         gone.truncate(MOST_GONE);
-        Self { members, gone: gone.into_iter().collect() }
+        Self { members, gone: gone.into_iter().collect(), arriving }
+    }
+
+    /// Whether nothing is known of other machines in the team.
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.gone.is_empty() && self.arriving.is_empty()
+    }
+
+    /// Whether a member is being taken here: it is on the list, and its mail from its former home is not here yet.
+    pub(super) fn is_arriving(&self, name: &str, now: Stamp) -> bool {
+        let since = self.arriving.get(name).and_then(|member| member.seen_at);
+        since.is_some_and(|since| now < since.saturating_add(ARRIVES_WITHIN))
     }
 
     /// Names that meant a member of another machine before, and mean nobody now.
@@ -67,6 +86,14 @@ impl Table {
         };
         let last = self.gone.get(&machine.qualify(name));
         self.members.values().chain(last).any(is_another)
+    }
+
+    /// Whether a machine was the home of the member of this name, by its own words: it announced it under an epoch.
+    pub(super) fn was_home(&self, name: &str, machine: &MachineName) -> bool {
+        let is_it = |member: &RemoteMember| {
+            member.name == name && member.machine == *machine && member.epoch.is_some()
+        };
+        self.members.values().chain(self.gone.values()).any(is_it)
     }
 
     /// Whether a machine has a member of this name.
@@ -127,7 +154,38 @@ impl Office {
         let text = self.machines_memo().read().ok().flatten();
         let mut tables = parse(text.as_deref());
         let mut rows = |key: String| tables.remove(&key).unwrap_or_default();
-        Table { members: rows(team.to_string()), gone: rows(format!("{team}{GONE}")) }
+        let (members, gone) = (rows(team.to_string()), rows(format!("{team}{GONE}")));
+        Table { members, gone, arriving: rows(format!("{team}{ARRIVING}")) }
+    }
+
+    /// Notes that a member of a machine is being taken here, or that this is over.
+    pub(super) fn set_arriving(
+        &self,
+        team: &TeamName,
+        name: &str,
+        from: Option<&MachineName>,
+    ) -> Result<(), OfficeError> {
+        let is_noted = self.table(team).arriving.contains_key(name);
+        if from.is_none() && !is_noted {
+            return Ok(());
+        }
+        let came = from.map(|machine| RemoteMember {
+            name: name.to_owned(),
+            machine: machine.clone(),
+            is_lead: false,
+            holds_name: true,
+            state: "unknown".to_owned(),
+            seen_at: Some(self.now()),
+            epoch: None,
+        });
+        self.machines_memo().update(|text| {
+            let mut tables = parse(text);
+            let rows = tables.entry(format!("{team}{ARRIVING}")).or_default();
+            rows.remove(name);
+            rows.extend(came.map(|member| (name.to_owned(), member)));
+            tables.retain(|_, rows| !rows.is_empty());
+            Ok((Some(serde_json::to_string(&tables).unwrap_or_default()), ()))
+        })
     }
 
     /// Puts a table in the place of the last one; a team without members of other machines has none.
@@ -137,6 +195,7 @@ impl Office {
         }
         self.machines_memo().update(|text| {
             let mut tables = parse(text);
+            // Who arrives is noted by another process, and stays.
             for (key, rows) in [(team.to_string(), table.members), (format!("{team}{GONE}"), table.gone)] {
                 if rows.is_empty() {
                     tables.remove(&key);

@@ -1,5 +1,7 @@
 //! Sending to everybody.
 
+use std::collections::HashSet;
+
 use atm_wire::{Address, MemberName, TeamName};
 
 use crate::error::OfficeError;
@@ -43,7 +45,13 @@ impl Team<'_> {
     }
 }
 
+/// Each once: while a member moves from machine to machine, two entries may mean it.
 fn everybody_else(team: &Team<'_>, from: &MemberName) -> Vec<Address> {
     let others = team.config().members.iter().filter(|member| member.name != from.as_str());
-    others.filter_map(|member| member.checked_name().ok()).map(|name| Address { name, team: None }).collect()
+    let mut meant = HashSet::new();
+    others
+        .filter_map(|member| member.checked_name().ok())
+        .filter(|name| meant.insert(team.home_of(name).0))
+        .map(|name| Address { name, team: None })
+        .collect()
 }

@@ -6,7 +6,7 @@ use atm_ledger::{Evidence, Fate, InboxKey, Ledger, LedgerError, Recorded, Stage}
 use atm_store::{Appended, Mailbox, Outbox, StoreError, Witnesses};
 use atm_wire::message::Delivery;
 use atm_wire::payload::Content;
-use atm_wire::{Draft, Message};
+use atm_wire::{Draft, Message, TeamName};
 use serde_json::value::to_raw_value;
 
 use crate::mail::recall::AFTER_DEATH;
@@ -127,6 +127,12 @@ impl<'a> Accepted<'a> {
         self.written(&ids, None)
     }
 
+    /// Whether the mail of this inbox is for another machine now, whatever those believed who accepted it.
+    fn is_elsewhere(&self) -> bool {
+        let team = TeamName::parse(&self.inbox.team);
+        team.is_ok_and(|team| self.office.machines().holds_mail_of(&team, &self.inbox.name))
+    }
+
     /// What waits for us to write it. If that is not ours alone, others are at work beside us.
     fn gather(&mut self, ledger: &Ledger) -> Result<Vec<Draft>, LedgerError> {
         let waiting = ledger.waiting(self.inbox)?;
@@ -151,7 +157,12 @@ impl<'a> Accepted<'a> {
         let waiting = if is_served { Vec::new() } else { waiting };
         let parsed = waiting.iter().filter_map(|(_, draft)| parse_draft(draft));
         // What is for another machine waits for a bridge.
-        Ok(parsed.filter(|draft| draft.home.is_none()).chain(forgotten).collect())
+        let mut drafts: Vec<Draft> = parsed.filter(|draft| draft.home.is_none()).collect();
+        if !drafts.is_empty() && self.is_elsewhere() {
+            drafts.clear();
+        }
+        drafts.extend(forgotten);
+        Ok(drafts)
     }
 }
 

@@ -226,6 +226,63 @@ fn a_name_that_was_held_twice_is_one_after_it_was_taken_over() {
     assert!(members.iter().any(|member| member.name == "bob" && member.machine.as_deref() == Some("cloud")));
 }
 
+/// A broadcast was for the member, and for another one of its name on the machine that took it over later: the letter to that one
+/// stood before all that was sent on.
+#[test]
+fn mail_for_the_name_on_its_new_home_keeps_its_place_among_the_others() {
+    let (laptop, desk, cloud) = three();
+    let all = [&laptop, &desk, &cloud];
+    laptop.send("alice", "bob", "one");
+    carry(&all);
+    cloud.office.machines().set_members(&team(), &[]).unwrap();
+    cloud.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
+    cloud.others.lock().unwrap().push("bob".to_owned());
+    introduce(&all);
+    laptop.send("alice", "bob.cloud", "two");
+    laptop.send("alice", "bob.desk", "three");
+    cloud.others.lock().unwrap().clear();
+    moves(&cloud, &desk, &all);
+    carry(&all);
+    assert_eq!(cloud.texts("bob"), ["one", "two", "three"]);
+    assert!(laptop.outgoing().is_empty());
+}
+
+/// A take that failed left two entries of one member for a moment.
+#[test]
+fn a_broadcast_reaches_a_member_once_that_two_entries_mean() {
+    let (laptop, desk, cloud) = three();
+    laptop.office.machines().set_members(&team(), &[]).unwrap();
+    laptop.office.add_member(&team(), &MemberPlan::new("bob")).unwrap();
+    introduce(&[&laptop, &desk, &cloud]);
+    laptop.office.machines().give_back(&team(), &name("bob"), &desk.name).unwrap();
+    let config = laptop.config();
+    assert!(config.contains("\"bob\"") && config.contains("\"bob.desk\""), "{config}");
+    let letter = Letter::new("bob".parse().unwrap(), "to all");
+    let options = SendOptions::default();
+    laptop.office.broadcast(&team(), &name("alice"), &letter, None, options).unwrap();
+    carry(&[&laptop, &desk, &cloud]);
+    assert_eq!(desk.texts("bob"), ["to all"]);
+}
+
+/// They waited for the former home for ever, and nothing showed it.
+#[test]
+fn letters_to_a_member_that_has_the_name_of_the_lead_here_follow_it_too() {
+    let laptop = Machine::led_by("bob", "laptop", &["alice"]);
+    let (desk, cloud) = (Machine::new("desk", &["bob"]), Machine::new("cloud", &["eve"]));
+    let all = [&laptop, &desk, &cloud];
+    introduce(&all);
+    laptop.send("alice", "bob.desk", "one");
+    carry(&all);
+    let two = laptop.send("alice", "bob.desk", "two");
+    moves(&cloud, &desk, &all);
+    laptop.send("alice", "bob.cloud", "three");
+    carry(&all);
+    assert_eq!(cloud.texts("bob"), ["one", "two", "three"]);
+    assert_eq!(laptop.stage(&two.id), Stage::Written);
+    assert!(laptop.outgoing().is_empty());
+    assert!(laptop.texts("bob").is_empty(), "its own lead has none of it");
+}
+
 #[test]
 fn the_lead_is_told_once_that_a_name_is_held_elsewhere() {
     let (laptop, desk, _cloud) = three();

@@ -48,9 +48,15 @@ pub(crate) fn name(name: &str) -> MemberName {
 
 impl Machine {
     pub(crate) fn new(machine: &str, members: &[&str]) -> Self {
+        Self::led_by("team-lead", machine, members)
+    }
+
+    /// One whose lead has this name.
+    pub(crate) fn led_by(lead: &str, machine: &str, members: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let office = open(folder.path());
-        office.create_team(&TeamPlan::new(TEAM, "over machines")).unwrap();
+        let plan = TeamPlan { lead: Some(lead.to_owned()), ..TeamPlan::new(TEAM, "over machines") };
+        office.create_team(&plan).unwrap();
         for member in members {
             office.add_member(&team(), &MemberPlan::new(member)).unwrap();
         }

@@ -1,5 +1,7 @@
+use super::moving::left_since;
 use super::*;
 use crate::envelope::{SharedMember, SharedTeam};
+use crate::house::Neighbour;
 
 fn machine(name: &str) -> Machine {
     name.parse().unwrap()

@@ -33,12 +33,12 @@ impl Worker {
         if !puts.is_empty() {
             let _ = self.outputs.send(Output::Homes(puts));
         }
-        let waited = self.engine.local().tells_at();
+        let waited = self.engine.local().is_due_at();
         match self.engine.local().refused() {
             Ok(refused) => self.status.set_refused(refused),
             Err(error) => self.status.set_trouble(&error.to_string(), now()),
         }
-        let waits = self.engine.local().tells_at();
+        let waits = self.engine.local().is_due_at();
         // From then on the holder is another member for good, and is listed here beside the one of its name.
         self.places_again |= waited.is_some_and(|at| at <= std::time::Instant::now());
         if let Some(at) = waits {

@@ -67,6 +67,8 @@ pub(crate) struct Ledger {
     pub(crate) refusing: BTreeSet<String>,
     /// The members that move, and are on the list here.
     pub(crate) here: Entries,
+    /// Of these, those that are being taken here, and until when that may last: mail from here waits for what comes with them.
+    pub(crate) arriving: BTreeMap<String, u64>,
     /// Whom other machines have, as they said last.
     pub(crate) announced: BTreeMap<Machine, Vec<SharedTeam>>,
     /// That list, as the bridge read it last.
@@ -94,6 +96,7 @@ impl Ledger {
             full: false,
             refusing: BTreeSet::from(["refused".to_owned()]),
             here: Entries::new(),
+            arriving: BTreeMap::new(),
             announced: BTreeMap::new(),
             listed: Entries::new(),
             joined: 0,
@@ -148,11 +151,43 @@ impl Ledger {
         }
     }
 
+    /// Whether a member that moves is at home here, and its mail from its former home is here: what is sent from here is written.
+    fn is_home(&self, name: &str) -> bool {
+        let key = member(name);
+        let is_at_home = self.homes.epoch_at(&key, &self.me).is_some() && self.homes.is_settled(&key);
+        is_at_home && self.here.contains_key(&key)
+    }
+
+    /// Letters that somebody accepted who looked at the team before a move, or while a member was about to come, go where the member
+    /// is: those for this machine with all others, those for another machine in their place.
+    pub(crate) fn follow_moves(&mut self) {
+        for name in MOVERS {
+            let key = member(name);
+            let Some(home) = self.homes.home_of(&key).map(|home| home.machine.clone()) else { continue };
+            if !self.homes.is_settled(&key) || self.arriving.contains_key(name) {
+                continue;
+            }
+            let me = self.me.clone();
+            let is_open = |sent: &Sent| sent.letter.to == name && sent.stages.is_empty() && !sent.recalled;
+            let strays = |sent: &Sent| is_open(sent) && sent.letter.machine == me && home != me;
+            if self.sent.values().any(strays) {
+                self.send_on(name, &home);
+            }
+            for sent in self.sent.values_mut().filter(|sent| is_open(sent) && home != me) {
+                sent.letter.machine = home.clone();
+                sent.homes.insert(home.clone());
+            }
+        }
+        self.write_own();
+    }
+
     /// Writes letters of this machine for members that are here.
     pub(crate) fn write_own(&mut self) {
-        for sent in
-            self.sent.values_mut().filter(|sent| sent.letter.machine == self.me && sent.stages.is_empty())
-        {
+        let at_home: Vec<&str> = MOVERS.into_iter().filter(|name| self.is_home(name)).collect();
+        for sent in self.sent.values_mut().filter(|sent| {
+            let is_here = sent.letter.machine == self.me && at_home.contains(&sent.letter.to.as_str());
+            is_here && sent.stages.is_empty() && !sent.recalled
+        }) {
             let Outgoing { id, team, to, .. } = &sent.letter;
             sent.stages.insert("written".into());
             if self.left.remove(id) || !self.known.contains_key(id) {
@@ -274,6 +309,7 @@ impl Local for Shared {
 
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut ledger = self.0.borrow_mut();
+        ledger.follow_moves();
         let Ledger { sent, homes, me, .. } = &mut *ledger;
         let open = sent.range_mut(after + 1..).map(|(_, sent)| sent).filter(|sent| {
             let is_settled = homes.is_settled(&member(&sent.letter.to));
@@ -325,8 +361,12 @@ impl Local for Shared {
     fn fail(&mut self, from: &Machine, failure: &Failure) -> Result<(), LocalError> {
         let mut ledger = self.0.borrow_mut();
         ledger.check_disk()?;
-        let sent = ledger.sent.get_mut(&failure.n).expect("a failure is about a letter that was sent");
-        assert_eq!(&sent.letter.machine, from);
+        let sent = ledger.sent.get_mut(&failure.n);
+        let Some(sent) = sent.filter(|sent| sent.letter.machine == *from) else {
+            // It was sent on since.
+            assert!(ledger.sent.values().any(|sent| sent.letter.id == failure.id && sent.homes.len() > 1));
+            return Ok(());
+        };
         assert!(failure.id.is_empty() || sent.letter.id == failure.id);
         sent.stages.insert("failed".into());
         Ok(())

@@ -6,11 +6,14 @@ use std::time::Duration;
 use atm_bridge::envelope::{SharedMember, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
-use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence, Slot};
+use atm_bridge::protocol::homes::{Content, MemberKey, Put, Residence, Resident, Slot};
 use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, member};
 use super::world::World;
+
+/// How long a member may take to arrive, in milliseconds.
+const ARRIVES_WITHIN: u64 = 60_000;
 
 /// The bucket of homes.
 #[derive(Debug, Default)]
@@ -26,23 +29,26 @@ impl Bucket {
         *self = Self { made: self.made + 1, ..Self::default() };
     }
 
-    fn set(&mut self, key: &MemberKey, residence: Residence, revision: u64) {
-        if self.entries.get(key).map_or(0, |(_, known)| *known) == revision {
+    /// Says whether nobody was faster.
+    fn set(&mut self, key: &MemberKey, residence: Residence, revision: u64) -> bool {
+        let is_first = self.entries.get(key).map_or(0, |(_, known)| *known) == revision;
+        if is_first {
             self.revision += 1;
             self.entries.insert(key.clone(), (residence, self.revision));
         }
+        is_first
     }
 }
 
 /// What a machine announces of its members that move.
 pub(crate) fn announced(ledger: &Ledger) -> Vec<SharedTeam> {
-    let share = |key: &MemberKey| SharedMember {
+    let share = |(key, entry): (&MemberKey, &Resident)| SharedMember {
         name: key.name.clone(),
         lead: false,
         state: "idle".into(),
-        epoch: ledger.homes.epoch_at(key, &ledger.me),
+        epoch: ledger.homes.announced_epoch(key, &ledger.me, *entry),
     };
-    vec![SharedTeam { name: "alpha".into(), members: ledger.listed.keys().map(share).collect() }]
+    vec![SharedTeam { name: "alpha".into(), members: ledger.listed.iter().map(share).collect() }]
 }
 
 /// What a machine said of itself at a time.
@@ -91,8 +97,10 @@ impl World {
             let (now, is_lost) = (self.now(), self.random.happens(self.troubles.lost_publish));
             let mut ledger = self.nodes[to].ledger.0.borrow_mut();
             let entry = ledger.join(name);
-            if let Some(put) = ledger.homes.take(&ledger.me, &member(name), entry).filter(|_| !is_lost) {
-                self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision);
+            if let Some(put) = ledger.homes.take(&ledger.me, &member(name), entry).filter(|_| !is_lost)
+                && self.bucket.set(&put.key, residence_of(&put, &ledger.me, now), put.revision)
+            {
+                ledger.arriving.insert(name.to_owned(), self.millis + ARRIVES_WITHIN);
             }
         }
     }
@@ -147,6 +155,8 @@ impl World {
         if reads {
             ledger.listed = ledger.here.clone();
         }
+        let millis = self.millis;
+        ledger.arriving.retain(|_, until| *until > millis);
         let mut has_moved = false;
         for moved in ledger.homes.moves(&ledger.me, &ledger.listed, &node.neighbours) {
             let (name, home) = (moved.key.name.as_str(), &moved.residence.machine);
@@ -156,7 +166,6 @@ impl World {
                 }
                 let me = ledger.me.clone();
                 ledger.send_on(name, &me);
-                ledger.write_own();
             } else {
                 // Another member of the name stays, also one that has just been added.
                 let entry = ledger.here.get(&moved.key).copied();
@@ -166,8 +175,10 @@ impl World {
                 ledger.send_on(name, home);
             }
             ledger.homes.settle(&moved.key, moved.residence.epoch);
+            ledger.arriving.remove(name);
             has_moved = true;
         }
+        ledger.write_own();
         // What lies in the file of a name that is another machine's now is collected.
         for name in MOVERS {
             let is_away = ledger.homes.home_of(&member(name)).is_some_and(|home| home.machine != ledger.me);
@@ -191,8 +202,9 @@ impl World {
     pub(crate) fn address_of(&self, from: usize, name: &str) -> Option<Machine> {
         let ledger = self.nodes[from].ledger.0.borrow();
         let key = member(name);
-        if ledger.here.contains_key(&key) && ledger.homes.epoch_at(&key, &ledger.me).is_some() {
-            return ledger.homes.is_settled(&key).then(|| ledger.me.clone());
+        let is_at_home = ledger.homes.epoch_at(&key, &ledger.me).is_some();
+        if ledger.here.contains_key(&key) && (is_at_home || ledger.arriving.contains_key(name)) {
+            return Some(ledger.me.clone());
         }
         ledger
             .homes

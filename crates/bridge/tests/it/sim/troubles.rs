@@ -20,6 +20,8 @@ pub(crate) struct Troubles {
     pub(crate) server_down: u64,
     pub(crate) recall: u64,
     pub(crate) moves: u64,
+    /// Letters that are accepted by who looked at the team before a move.
+    pub(crate) late: u64,
 }
 
 impl Troubles {
@@ -39,6 +41,7 @@ impl Troubles {
         server_down: 0,
         recall: 0,
         moves: 0,
+        late: 0,
     };
 
     /// Each seed has its own mixture; some have none of a kind.
@@ -60,6 +63,7 @@ impl Troubles {
             server_down: some(10),
             recall: some(4),
             moves: some(8),
+            late: some(60),
         }
     }
 }

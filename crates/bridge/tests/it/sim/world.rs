@@ -9,6 +9,7 @@ use atm_bridge::envelope::{Body, Envelope, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::Position;
+use atm_bridge::protocol::homes::Homes;
 use atm_wire::Stamp;
 
 use super::ledger::{Ledger, MOVERS, Sent, Shared};
@@ -21,7 +22,8 @@ use super::troubles::Troubles;
 /// a record.
 const MEMBERS: [&str; 5] = ["bob", "eve", "refused", "poisoned", "unheard"];
 /// All who get mail.
-const RECIPIENTS: [&str; 7] = ["bob", "eve", "refused", "poisoned", "unheard", MOVERS[0], MOVERS[1]];
+const RECIPIENTS: [&str; 9] =
+    ["bob", "eve", "refused", "poisoned", "unheard", MOVERS[0], MOVERS[0], MOVERS[0], MOVERS[1]];
 /// Letters that are sent while there are troubles.
 const LETTERS: u64 = 40;
 /// Rounds with troubles.
@@ -42,6 +44,8 @@ pub(crate) struct Node {
     pub(crate) neighbours: BTreeMap<Machine, Neighbour>,
     /// Which bucket of homes it has looked at, and up to where.
     pub(crate) bucket_seen: Option<(u64, u64)>,
+    /// Where its people last saw members that move.
+    views: BTreeMap<&'static str, Machine>,
 }
 
 /// Something on its way to the server, or the server's answer on its way back.
@@ -86,6 +90,7 @@ impl World {
                 heard: BTreeMap::new(),
                 neighbours: BTreeMap::new(),
                 bucket_seen: None,
+                views: BTreeMap::new(),
             }
         });
         let mut world = Self {
@@ -178,7 +183,7 @@ impl World {
     /// A member of one machine writes to one of another.
     fn send(&mut self, from: usize, to: usize, member: &'static str) {
         let address = if MOVERS.contains(&member) {
-            self.address_of(from, member)
+            self.address_of(from, member).map(|now| self.late_address(from, member, now))
         } else {
             Some(self.nodes[to].name.clone())
         };
@@ -192,6 +197,14 @@ impl World {
             engine.wake();
         }
         self.expected.push((from, to, member, id));
+    }
+
+    /// The address of a letter whose sender looked at the team now, or a while ago.
+    fn late_address(&mut self, from: usize, member: &'static str, now: Machine) -> Machine {
+        let node = &mut self.nodes[from];
+        let before = node.views.insert(member, now.clone()).unwrap_or_else(|| now.clone());
+        // Where a member came to its sender's own machine, what is accepted for its former home later is written behind.
+        if now != node.name && self.random.happens(self.troubles.late) { before } else { now }
     }
 
     fn trouble(&mut self) {
@@ -284,6 +297,13 @@ impl World {
         node.next_heartbeat = 0;
         let mut ledger = node.ledger.0.borrow_mut();
         ledger.listed = ledger.here.clone();
+        // One machine forgets where members are at home, too. If all did while the bucket is lost, they would begin anew.
+        if loses_memory && place == 0 {
+            ledger.homes = Homes::default();
+            ledger.announced.clear();
+            node.neighbours.clear();
+            node.bucket_seen = None;
+        }
         drop(ledger);
         node.engine = Some(engine);
     }
@@ -339,7 +359,11 @@ impl World {
         let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
         // The ledger cannot tell its repetition from a replay; and one that its sender took back may come when its number is passed.
         let may_be_refused = |envelope: &Envelope| match &envelope.body {
-            Body::Letter(letter) => letter.to == "unheard" || self.is_recalled(&letter.id),
+            // A machine that has forgotten homes takes a late letter of an earlier stay for one of now.
+            Body::Letter(letter) => {
+                let is_mover = MOVERS.contains(&letter.to.as_str());
+                letter.to == "unheard" || self.is_recalled(&letter.id) || (is_mover && place == 0)
+            }
             _ => false,
         };
         let refusable: Vec<bool> = envelopes.iter().map(may_be_refused).collect();

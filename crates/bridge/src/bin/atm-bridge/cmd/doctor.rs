@@ -2,6 +2,7 @@
 
 use atm_bridge::nats::Word;
 use atm_bridge::nats::doctor::{self, Check, Outcome};
+use atm_bridge::run::status::Status;
 use serde_json::json;
 
 use crate::args::{Me, Server};
@@ -46,6 +47,16 @@ impl Doctor {
                 outcome: Outcome::Fair,
                 found,
                 change: Some(format!("chmod 600 {}", path.display())),
+            });
+        }
+        if context.office().machines().is_served()
+            && Status::load(&context.files()).is_some_and(|status| status.namesake_since.is_some())
+        {
+            checks.push(Check {
+                about: "name",
+                outcome: Outcome::Bad,
+                found: format!("another bridge is called {machine}, too: nothing is carried while both run"),
+                change: Some("atm bridge run --machine NAME, on one of the two".to_owned()),
             });
         }
         let is_bad = checks.iter().any(|check| check.outcome == Outcome::Bad);

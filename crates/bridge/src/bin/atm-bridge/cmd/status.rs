@@ -68,6 +68,13 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
             "{machine} in realm {realm}: no bridge runs, mail for other machines waits; `atm bridge run` starts one"
         ));
     }
+    if let Some(since) = report.namesake_since.filter(|_| is_running) {
+        lines.push(format!(
+            "name      another bridge is called {machine}, too, for {}: nothing is carried while both run; give one another name: \
+             `atm bridge run --machine NAME`",
+            span(now, since)
+        ));
+    }
     lines.push(format!("teams     {}", report.teams.join(", ")));
     for team in missing {
         lines.push(format!(

@@ -3,10 +3,11 @@
 use atm_bridge::engine::Identity;
 use atm_bridge::house::Share;
 use atm_bridge::nats::{Bucket, Names, Set};
-use atm_bridge::protocol::homes::{Content, MemberKey, Resident};
+use atm_bridge::protocol::homes::{Content, Homes, MemberKey, Resident};
 use atm_bridge::residence;
 use atm_bridge::run::status::Status;
 use atm_bridge::run::worker::remembered_homes;
+use atm_office::machines::Home;
 use atm_wire::MemberName;
 use serde_json::json;
 
@@ -52,19 +53,41 @@ impl Take {
         let (realm, machine) = (context.realm(&self.me)?, context.machine(&self.me)?);
         let epoch = office.machines().identity()?.epoch;
         let me = Identity { realm, machine, epoch };
-        let (key, trust) = (context.key()?, context.trust()?);
         let (link, _words) = context.link(&self.server, &me.realm, &me.machine).await?;
         let bucket = Bucket::open(&link, &Names::of(&me.realm).homes).await?;
+        let homes = remembered_homes(&context.files());
+        let before = office.machines().home(&share.local, name.as_str())?;
+        if let Some((former, epoch)) = self.register(context, (&share, &me), &bucket, homes).await? {
+            return self.report(context, (&share, &me), former, epoch);
+        }
+        if let Home::Machine(machine) = before {
+            office.machines().give_back(&share.local, &name, &machine)?;
+        }
+        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
+            .hint("try it again"))
+    }
+
+    /// Puts the member on the list here, and says in the bucket that it is at home here: where it was, its epoch, and whether that
+    /// is new. Nothing, if others were faster again and again. If the server's answer is lost, the member stays on the list: its home
+    /// may be here.
+    async fn register(
+        &self,
+        context: &Context,
+        (share, me): (&Share, &Identity),
+        bucket: &Bucket,
+        mut homes: Homes,
+    ) -> Result<Option<(Option<String>, (u64, bool))>, Failure> {
+        let (office, key, trust) = (context.office(), context.key()?, context.trust()?);
+        let name = MemberName::parse(&self.name).map_err(|error| Failure::usage(error.to_string()))?;
         let member = MemberKey { team: share.shared.clone(), name: name.to_string() };
         let entry = residence::entry_of(&member);
-        let mut homes = remembered_homes(&context.files());
         let is_known = office.machines().has_member(&share.local, &name)?;
         for _ in 0..ATTEMPTS {
             // One that cannot be checked here, since its key was replaced or is not trusted, holds nobody for ever.
             let (value, revision) = bucket.last(&entry).await?.unwrap_or_default();
             let claimed = value.as_deref().and_then(residence::claimed_epoch).unwrap_or(0);
             if let Some(value) = &value {
-                let (slot, _) = residence::look_at(value, &member, &me, &key, &trust);
+                let (slot, _) = residence::look_at(value, &member, me, &key, &trust);
                 homes.find(member.clone(), slot, revision);
             } else if !is_known && homes.home_of(&member).is_none() {
                 return Err(Failure::new(3, "no_such_member", format!("no machine has a member {name}"))
@@ -77,23 +100,25 @@ impl Take {
                 Some(Content::New { epoch, resident, former, .. }) => {
                     let epoch = epoch.max(claimed.saturating_add(1));
                     let said = (epoch, resident, former.as_slice());
-                    let value = residence::sign(&me, &key, &member, said, Context::now());
-                    if bucket.set(&entry, value, revision).await? == Set::Lost {
-                        continue;
+                    let value = residence::sign(me, &key, &member, said, Context::now());
+                    match bucket.set(&entry, value.clone(), revision).await {
+                        Ok(Set::Done(_)) => {}
+                        Ok(Set::Lost) => continue,
+                        // The answer may be lost, and not the question.
+                        Err(error) => {
+                            let found = bucket.last(&entry).await.ok().flatten();
+                            if found.is_none_or(|(found, _)| found != Some(value)) {
+                                return Err(error.into());
+                            }
+                        }
                     }
                     (epoch, true)
                 }
                 _ => (homes.epoch_at(&member, &me.machine).unwrap_or(1), false),
             };
-            return self.report(
-                context,
-                (&share, &me),
-                former.map(|machine| machine.to_string()),
-                (epoch, is_new),
-            );
+            return Ok(Some((former.map(|machine| machine.to_string()), (epoch, is_new))));
         }
-        Err(Failure::new(5, "busy", format!("other machines take {name} at the same time"))
-            .hint("try it again"))
+        Ok(None)
     }
 
     fn report(
