@@ -68,6 +68,28 @@ fn init_brings_what_is_there_up_to_date_and_doctor_tells_of_it_before() {
     });
 }
 
+/// On the wrong machine, or with the wrong line: it was listed as a machine that never came.
+#[test]
+fn a_machines_own_key_is_not_trusted() {
+    let machine = Machine::new("laptop", "nats://127.0.0.1:1", &[]);
+    let key = machine.key();
+    let refused = machine.run(&["trust", "laptop", &key]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("own key"), "{refused:?}");
+    assert_eq!(machine.json(&["machines"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_bridge_that_is_told_to_end_leaves_no_socket_behind() {
+    let server = Server::new();
+    let mut machine = Machine::new("laptop", &server.url(), &["ann"]);
+    let socket = machine.env().state().join("bridge/tasks.socket");
+    machine.start();
+    wait_until("it listens", || socket.exists());
+    machine.terminate();
+    assert!(!socket.exists());
+}
+
 /// A bucket that is full tells who writes to it, and loses nothing that it has.
 #[test]
 fn a_full_bucket_refuses_and_keeps_what_it_has() {
@@ -111,7 +133,7 @@ fn key_prints_one_line_that_trust_takes() {
     let machines = other.json(&["machines"]);
     assert_eq!((&machines[0]["machine"], &machines[0]["asLead"]), (&"laptop".into(), &true.into()));
     // Another key does not take its place.
-    let forged = other.key();
+    let forged = Machine::new("mallory", "nats://127.0.0.1:1", &[]).key();
     assert_eq!(other.run(&["trust", "laptop", &forged]).status.code(), Some(4));
     assert_eq!(other.run(&["trust", "laptop", "nonsense"]).status.code(), Some(2));
     assert_eq!(other.run(&["trust", "--remove", "laptop"]).status.code(), Some(0));
