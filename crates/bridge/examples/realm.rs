@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use atm_bridge::name::{Machine, Realm};
 use atm_bridge::nats::setup::{self, Limits};
-use atm_bridge::nats::{Link, Names, Options, connect};
+use atm_bridge::nats::{Bucket, Link, Names, Options, connect};
 use atm_bridge::subject;
 use futures_util::StreamExt;
+use futures_util::stream::select_all;
 use serde_json::json;
 
 /// Members on each machine.
@@ -19,12 +20,15 @@ const PEERS: usize = 100;
 /// A sealed letter of 250 characters with its headers, and what a machine with ten members announces, in bytes.
 const LETTER: usize = 1_000;
 const WORD: usize = 1_500;
+/// Heartbeats of so many machines are sent before their listeners are waited for.
+const AT_ONCE: usize = 20;
 /// Publications that are not answered yet.
 const WINDOW: usize = 1_024;
 
 type Failure = Box<dyn std::error::Error>;
 
 struct Scene {
+    options: Options,
     link: Link,
     realm: Realm,
     machines: Vec<Machine>,
@@ -42,11 +46,11 @@ async fn main() -> Result<(), Failure> {
         (0..machines).map(|number| format!("m{number:06}").parse()).collect::<Result<_, _>>()?;
     let me = machines.first().ok_or("a realm has a machine")?.clone();
     let options = Options { servers: vec![url.clone()], ..Options::default() };
-    let (words, _heard) = tokio::sync::mpsc::unbounded_channel();
-    let client = connect(&options, &realm, &me, false, words).await?;
-    let scene = Scene { link: Link::new(client, realm.clone(), me), realm, machines };
+    let link = link_of(&options, &realm, &me).await?;
+    let scene = Scene { options, link, realm, machines };
 
-    let limits = Limits { max_bytes: 32 << 30, ..Limits::default() };
+    // The server reserves it, for the stream and for the object store.
+    let limits = Limits { max_bytes: 8 << 30, ..Limits::default() };
     let made = Instant::now();
     setup::init(scene.link.context(), &scene.realm, &scene.machines, limits).await?;
     let made = made.elapsed();
@@ -54,10 +58,14 @@ async fn main() -> Result<(), Failure> {
     let announced = scene.announce().await?;
     let heard = scene.listen().await?;
     let (taken, took) = scene.take().await?;
+    let (beats, consumers) = scene.beat().await?;
     let mut stream = scene.link.context().get_stream(Names::of(&scene.realm).stream).await?;
     let state = stream.info().await?.state.clone();
     let document = json!({
-        "consumers": scene.machines.len(),
+        "consumers": consumers,
+        "beats_heard": beats.heard,
+        "beats_bytes": beats.bytes,
+        "beats_ms": millis(beats.took),
         "made_ms": millis(made),
         "published": letters,
         "published_ms": millis(published),
@@ -70,6 +78,19 @@ async fn main() -> Result<(), Failure> {
     });
     println!("{document}");
     Ok(())
+}
+
+async fn link_of(options: &Options, realm: &Realm, machine: &Machine) -> Result<Link, Failure> {
+    let (words, _heard) = tokio::sync::mpsc::unbounded_channel();
+    let client = connect(options, realm, machine, false, words).await?;
+    Ok(Link::new(client, realm.clone(), machine.clone()))
+}
+
+/// What all machines together heard of one heartbeat of each.
+struct Beats {
+    heard: usize,
+    bytes: usize,
+    took: Duration,
 }
 
 fn millis(time: Duration) -> u64 {
@@ -141,5 +162,35 @@ impl Scene {
             taken += batch.len() as u64;
         }
         Ok((taken, begun.elapsed()))
+    }
+
+    /// One heartbeat of each machine, while each listens by a connection of its own to all that a bridge listens to. Also says how many
+    /// consumers the server has then.
+    async fn beat(&self) -> Result<(Beats, usize), Failure> {
+        let names = Names::of(&self.realm);
+        let (mut beats, mut others, mut links) = (Vec::new(), Vec::new(), Vec::new());
+        for machine in &self.machines {
+            let link = link_of(&self.options, &self.realm, machine).await?;
+            beats.push(link.listen(false).await?);
+            others.push(link.listen(true).await?);
+            for bucket in [&names.homes, &names.tasks] {
+                others.push(Bucket::open(&link, bucket).await?.watch().await?);
+            }
+            links.push(link);
+        }
+        let consumers = self.link.context().query_account().await?.consumers;
+        let (mut heard, mut bytes, begun) = (0, 0, Instant::now());
+        let mut beats = select_all(beats);
+        for some in self.machines.chunks(AT_ONCE) {
+            for machine in some {
+                let subject = format!("$KV.{}.{machine}", names.presence);
+                self.link.context().publish(subject, vec![b'x'; WORD].into()).await?.await?;
+            }
+            for _ in 0..some.len() * self.machines.len() {
+                bytes += beats.next().await.ok_or("the server ended it")??.value.len();
+                heard += 1;
+            }
+        }
+        Ok((Beats { heard, bytes, took: begun.elapsed() }, consumers))
     }
 }

@@ -87,6 +87,8 @@ pub enum Ticket {
         n: u64,
         /// Which attempt.
         attempt: u32,
+        /// The attempt that an answer to this one has to name at least, to count.
+        since: u32,
     },
     /// A batch of receipts.
     Receipts {
@@ -332,7 +334,7 @@ impl<L: Local> Engine<L> {
             home: letter.home,
             letter: letter.letter,
         });
-        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt };
+        let ticket = Ticket::Letter { n: due.n, attempt: due.attempt, since: due.since };
         Some(Post { envelope: self.envelope(letter.machine, due.n, due.attempt, body, now), ticket })
     }
 
@@ -373,7 +375,7 @@ impl<L: Local> Engine<L> {
     pub fn published(&mut self, ticket: &Ticket, position: Option<Position>, now: Stamp) {
         self.tally.publish_failed += u64::from(position.is_none());
         match ticket {
-            Ticket::Letter { n, attempt } => self.outbox.end(*n, *attempt, position, now),
+            Ticket::Letter { n, attempt, .. } => self.outbox.end(*n, *attempt, position, now),
             Ticket::Receipts { to, upto, attempt } => {
                 if let Some(feed) = self.feeds.get_mut(to) {
                     feed.end(upto, *attempt, position, now);

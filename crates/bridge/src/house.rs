@@ -110,7 +110,10 @@ impl House {
         let mut following = Following::default();
         // What came before this process started may still be on its way to be read.
         for share in &shares {
-            following.note(&share.local, Instant::now());
+            let others = office.machines().teams_with_unseen_mail_of(&share.local)?;
+            for team in others.iter().chain([&share.local]) {
+                following.note(team, Instant::now());
+            }
         }
         Ok(Self {
             office,
@@ -171,13 +174,18 @@ impl House {
     /// Looks at teams with mail from other machines: what clients did with it becomes receipts without anybody's command.
     /// Says whether there is news.
     pub fn look(&mut self) -> Result<bool, OfficeError> {
-        let mut has_news = false;
+        let (mut has_news, mut failed) = (false, None);
         for team in self.following.due(Instant::now()) {
-            if self.office.has_team(&team) {
-                has_news |= self.office.look(&team)?.has_news();
+            if !self.office.has_team(&team) {
+                continue;
+            }
+            match self.office.look(&team) {
+                Ok(looked) => has_news |= looked.has_news(),
+                // One team's trouble is not another one's.
+                Err(error) => drop(failed.get_or_insert(error)),
             }
         }
-        Ok(has_news)
+        failed.map_or(Ok(has_news), Err)
     }
 
     /// The teams that are shared, with the members that are at home here.

@@ -117,20 +117,38 @@ impl Ledger {
         ask().map_err(|source| self.failed(source))
     }
 
-    /// Whether somebody of another team, by name and team, has written to a team's member whose home is another machine.
-    pub fn wrote_elsewhere(
+    /// Those of other teams who have written to a team's members whose homes are other machines, and whose names begin so: name and
+    /// team of each.
+    pub fn writers_elsewhere(
         &self,
         root: &str,
         team: &str,
-        (sender, origin): (&str, &str),
-    ) -> Result<bool, LedgerError> {
+        beginning: &str,
+    ) -> Result<Vec<(String, String)>, LedgerError> {
         self.read(|view| {
-            let Some(number) = find_team(view, root, team)? else { return Ok(false) };
+            let Some(number) = find_team(view, root, team)? else { return Ok(Vec::new()) };
+            let behind = format!("{beginning}{}", char::MAX);
             view.index
                 .prepare_cached(
-                    "SELECT 1 FROM messages WHERE team = ?1 AND sender = ?2 AND origin = ?3 AND elsewhere",
+                    "SELECT DISTINCT sender, origin FROM messages WHERE team = ?1 AND sender >= ?2 AND sender < ?3
+                     AND origin IS NOT NULL AND elsewhere",
                 )?
-                .exists(params![number, sender, origin])
+                .query_map(params![number, beginning, behind], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
+        })
+    }
+
+    /// The teams in which somebody has not seen mail that came from members of another team.
+    pub fn teams_with_unseen_mail_of(&self, root: &str, origin: &str) -> Result<Vec<String>, LedgerError> {
+        self.read(|view| {
+            let Some(root) = root_id(view.log, root)? else { return Ok(Vec::new()) };
+            view.index
+                .prepare_cached(
+                    "SELECT DISTINCT t.team FROM messages m JOIN teams t ON t.id = m.team
+                     WHERE m.open = 1 AND m.origin = ?2 AND t.root = ?1",
+                )?
+                .query_map(params![root, origin], |row| row.get(0))?
+                .collect()
         })
     }
 

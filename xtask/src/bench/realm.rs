@@ -45,7 +45,7 @@ pub(super) fn run(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn shown(machines: u32, told: &Value, (before, after): (u32, u32)) -> [Row; 2] {
+fn shown(machines: u32, told: &Value, (before, after): (u32, u32)) -> [Row; 3] {
     let number = |key: &str| told[key].as_u64().unwrap_or_default();
     let each_second = |count: &str, time: &str| number(count) * 1_000 / number(time).max(1);
     let what = format!("a realm of {} machines", grouped(u64::from(machines)));
@@ -53,12 +53,22 @@ fn shown(machines: u32, told: &Value, (before, after): (u32, u32)) -> [Row; 2] {
         Row::of_words(
             format!("{what}: the server"),
             format!(
-                "{} letters, {} subjects, {} MB in the stream, {} MB of memory (empty: {} MB)",
+                "{} letters, {} subjects, {} consumers, {} MB in the stream, {} MB of memory (empty: {} MB)",
                 grouped(number("published")),
                 grouped(number("subjects")),
+                grouped(number("consumers")),
                 number("bytes") / 1_000_000,
                 after / 1024,
                 before / 1024
+            ),
+        ),
+        Row::of_words(
+            format!("{what}: one heartbeat of each"),
+            format!(
+                "heard {} times, {} MB, in {} ms",
+                grouped(number("beats_heard")),
+                number("beats_bytes") / 1_000_000,
+                number("beats_ms")
             ),
         ),
         Row::of_words(

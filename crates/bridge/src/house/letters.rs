@@ -99,10 +99,13 @@ impl Local for House {
             });
             answers.push(None);
         }
+        let machines = self.office.machines();
         for letter in &incoming {
-            self.following.note(&letter.team, Instant::now());
+            // An answer to somebody of another team is in that one's mailbox.
+            let home = machines.team_of_recipient(&letter.team, &letter.to).ok().flatten();
+            self.following.note(home.as_ref().unwrap_or(&letter.team), Instant::now());
         }
-        let mut taken = self.office.machines().take_in(&incoming).into_iter();
+        let mut taken = machines.take_in(&incoming).into_iter();
         answers.into_iter().map(|answer| answer.unwrap_or_else(|| self.answer_of(taken.next()))).collect()
     }
 

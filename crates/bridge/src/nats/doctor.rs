@@ -6,6 +6,7 @@ use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{RetentionPolicy, StorageType};
 
+use super::bounds::{self, Part};
 use super::{Link, Names};
 use crate::name::{Machine, Realm};
 use crate::subject;
@@ -205,13 +206,13 @@ async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
     }
     let mut fair =
         |found: String, change: &str| checks.push(Check::not(Outcome::Fair, "stream", found, change));
-    if config.max_bytes <= 0 {
-        fair(format!("{name} may fill the disk"), "set max_bytes");
+    for (found, change) in bounds::flaws(Part::Stream, &name, config, state.bytes) {
+        fair(found, &change);
     }
     if !(7 * DAY..=30 * DAY).contains(&config.max_age) {
         fair(
             format!("{name} keeps messages for {} days", config.max_age.as_secs() / DAY.as_secs()),
-            "set max_age to 7 to 30 days",
+            "`atm bridge init --max-age-days 14`",
         );
     }
     if checks.is_empty() {
@@ -227,25 +228,35 @@ async fn stream(link: &Link, realm: &Realm) -> Vec<Check> {
 }
 
 async fn buckets(link: &Link, realm: &Realm) -> Vec<Check> {
-    let names = Names::of(realm);
     let mut checks = Vec::new();
-    for (bucket, _) in names.buckets() {
-        checks.push(match link.context().get_key_value(bucket).await {
-            Ok(_) => Check::good("bucket", bucket),
-            Err(error) => {
-                Check::not(Outcome::Bad, "bucket", format!("{bucket}: {error}"), "run `atm bridge init`")
+    for (part, name, stream) in bounds::parts(&Names::of(realm)) {
+        let about = match part {
+            Part::Stream => continue,
+            Part::Bucket => "bucket",
+            Part::Objects => "objects",
+        };
+        match link.context().get_stream(stream).await {
+            Ok(stream) => {
+                let info = stream.cached_info();
+                let flaws = bounds::flaws(part, &name, &info.config, info.state.bytes);
+                if flaws.is_empty() {
+                    let found = format!("{name}: {} KiB", info.state.bytes / 1024);
+                    checks.push(Check::good(about, found));
+                }
+                checks.extend(
+                    flaws.into_iter().map(|(found, change)| Check::not(Outcome::Fair, about, found, change)),
+                );
             }
-        });
+            Err(error) => {
+                checks.push(Check::not(
+                    Outcome::Bad,
+                    about,
+                    format!("{name}: {error}"),
+                    "run `atm bridge init`",
+                ));
+            }
+        }
     }
-    checks.push(match link.context().get_object_store(&names.objects).await {
-        Ok(_) => Check::good("objects", names.objects),
-        Err(error) => Check::not(
-            Outcome::Bad,
-            "objects",
-            format!("{}: {error}", names.objects),
-            "run `atm bridge init`",
-        ),
-    });
     checks
 }
 

@@ -1,5 +1,6 @@
 //! The server, by the client library: thin effects without decisions.
 
+pub mod bounds;
 mod bucket;
 pub mod connect;
 pub mod doctor;

@@ -16,8 +16,10 @@ use crate::subject;
 pub struct Limits {
     /// How long an envelope stays. One that expires before it was confirmed is published again.
     pub max_age: Duration,
-    /// How many bytes the stream may have.
+    /// How many bytes the stream may have, and the object store.
     pub max_bytes: i64,
+    /// How many bytes each bucket may have.
+    pub bucket_bytes: i64,
     /// On how many servers.
     pub replicas: usize,
 }
@@ -25,13 +27,20 @@ pub struct Limits {
 impl Limits {
     /// Those of a stream that is there.
     pub fn of(config: &stream::Config) -> Self {
-        Self { max_age: config.max_age, max_bytes: config.max_bytes, replicas: config.num_replicas }
+        let default = Self::default();
+        let max_bytes = if config.max_bytes > 0 { config.max_bytes } else { default.max_bytes };
+        Self { max_age: config.max_age, max_bytes, replicas: config.num_replicas, ..default }
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_age: Duration::from_secs(14 * 24 * 3600), max_bytes: 1 << 30, replicas: 1 }
+        Self {
+            max_age: Duration::from_secs(14 * 24 * 3600),
+            max_bytes: 1 << 30,
+            bucket_bytes: 64 << 20,
+            replicas: 1,
+        }
     }
 }
 
@@ -76,6 +85,11 @@ pub fn stream_config(realm: &Realm, limits: Limits) -> stream::Config {
 /// The stream below an object store.
 pub(super) fn object_stream(store: &str) -> String {
     format!("OBJ_{store}")
+}
+
+/// The stream below a bucket.
+pub(super) fn bucket_stream(bucket: &str) -> String {
+    format!("KV_{bucket}")
 }
 
 /// The object store's configuration: that of the client library, but for what happens when it is full. Then the oldest pieces go, and
@@ -171,6 +185,7 @@ async fn make_bucket(
         bucket: bucket.to_owned(),
         history: 1,
         max_age,
+        max_bytes: limits.bucket_bytes,
         num_replicas: limits.replicas,
         storage: StorageType::File,
         ..kv::Config::default()

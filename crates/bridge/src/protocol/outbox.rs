@@ -36,6 +36,9 @@ pub struct Due {
     pub after: Option<u64>,
     /// Which attempt this is.
     pub attempt: u32,
+    /// The first attempt with which the same was known of where its recipient is. An answer that its recipient is not there counts
+    /// if it names that attempt or a later one.
+    pub since: u32,
 }
 
 /// What is remembered of one letter across restarts, so that a restart publishes nothing again.
@@ -54,6 +57,8 @@ struct Item {
     delivery: Delivery,
     /// What was known of where its recipient is when it was published last.
     known: u64,
+    /// The first attempt with which that was known.
+    since: u32,
 }
 
 /// A lane whose recipient is not where its letters were sent, as that machine said.
@@ -132,11 +137,12 @@ impl Outbox {
         self.holds.keys().map(|lane| (lane.clone(), count(lane))).collect()
     }
 
-    /// `from` says that a letter's recipient is not at home there. The lane is held, unless this is about an earlier attempt, or
-    /// about a letter that is not addressed to that machine any more.
+    /// `from` says that a letter's recipient is not at home there. The lane is held, unless this is about an attempt with which
+    /// something else was known, or about a letter that is not addressed to that machine any more.
     pub fn hold(&mut self, from: &Machine, (n, id, attempt): (u64, &str, u32), now: Stamp) {
         let Some(item) = self.items.get(&n) else { return };
-        if item.id != id || item.lane.machine != *from || item.delivery.attempt() != attempt {
+        let is_of_now = (item.since..=item.delivery.attempt()).contains(&attempt);
+        if item.id != id || item.lane.machine != *from || !is_of_now {
             return;
         }
         let hold = Hold { known: item.known, asked: 0, until: now.saturating_add(patience(0)) };
@@ -180,13 +186,13 @@ impl Outbox {
         }
         let is_it = |stored: &Stored| stored.id == letter.id && stored.machine == letter.machine;
         let remembered = self.remembered.remove(&letter.n).filter(is_it);
-        let (delivery, known) = (remembered.map(|stored| stored.delivery).unwrap_or_default(), 0);
+        let delivery = remembered.map(|stored| stored.delivery).unwrap_or_default();
         if delivery.position().is_none() {
             self.unsent.insert(letter.n);
         }
         self.lanes.entry(lane.clone()).or_default().insert(letter.n);
         self.ids.insert(letter.id.clone(), letter.n);
-        self.items.insert(letter.n, Item { id: letter.id.clone(), lane, delivery, known });
+        self.items.insert(letter.n, Item { id: letter.id.clone(), lane, delivery, known: 0, since: 0 });
     }
 
     /// Drops what the ledger does not keep any more: everything but these numbers.
@@ -279,14 +285,16 @@ impl Outbox {
     pub fn begin(&mut self, n: u64, known: u64, now: Stamp) -> Option<Due> {
         let item = self.items.get_mut(&n)?;
         self.unsent.remove(&n);
-        item.known = known;
         if let Some(hold) = self.holds.get_mut(&item.lane) {
             hold.asked = hold.asked.saturating_add(1);
             hold.until = now.saturating_add(patience(hold.asked));
         }
         let attempt = item.delivery.begin();
+        if item.since == 0 || item.known != known {
+            (item.known, item.since) = (known, attempt);
+        }
         let after = self.lanes.get(&item.lane).and_then(|lane| lane.range(..n).next_back().copied());
-        Some(Due { n, after, attempt })
+        Some(Due { n, after, attempt, since: item.since })
     }
 
     /// The server has answered for an attempt, or did not.

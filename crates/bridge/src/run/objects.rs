@@ -18,6 +18,8 @@ struct Kept {
     names: Vec<String>,
     /// What the last one of them holds, if this process has put it.
     content: Option<Content>,
+    /// The attempt with which that one was made.
+    attempt: u32,
 }
 
 /// What an envelope says of a letter, but for its words, which never change; and the key that it is sealed for.
@@ -36,16 +38,22 @@ impl Content {
 }
 
 impl Objects {
-    /// The object that has this content already, for a letter.
-    pub(super) fn find(&self, letter: &Letters, content: &Content) -> Option<&str> {
-        let kept = self.0.get(letter).filter(|kept| kept.content.as_ref() == Some(content))?;
+    /// The object that has this content already, for a letter, made with this attempt or a later one.
+    pub(super) fn find(&self, letter: &Letters, content: &Content, since: u32) -> Option<&str> {
+        let is_it = |kept: &&Kept| kept.content.as_ref() == Some(content) && kept.attempt >= since;
+        let kept = self.0.get(letter).filter(is_it)?;
         kept.names.last().map(String::as_str)
     }
 
-    /// A letter was put into an object. Gives the names of those that it replaces.
-    pub(super) fn replace(&mut self, letter: Letters, content: Content, name: &str) -> Vec<String> {
+    /// A letter was put into an object with an attempt. Gives the names of those that it replaces.
+    pub(super) fn replace(
+        &mut self,
+        letter: Letters,
+        content: Content,
+        (name, attempt): (&str, u32),
+    ) -> Vec<String> {
         let kept = self.0.entry(letter).or_default();
-        kept.content = Some(content);
+        (kept.content, kept.attempt) = (Some(content), attempt);
         let mut replaced = std::mem::replace(&mut kept.names, vec![name.to_owned()]);
         replaced.retain(|other| other != name);
         replaced
@@ -97,12 +105,14 @@ mod tests {
     #[test]
     fn a_letter_has_one_object_until_it_is_confirmed() {
         let (mut objects, letter) = (Objects::default(), ("my-hub".parse().unwrap(), 7));
-        assert_eq!(objects.find(&letter, &content(None)), None);
-        assert!(objects.replace(letter.clone(), content(Some(3)), "laptop-e-7-my-hub-1").is_empty());
-        assert_eq!(objects.find(&letter, &content(Some(3))), Some("laptop-e-7-my-hub-1"));
+        assert_eq!(objects.find(&letter, &content(None), 1), None);
+        assert!(objects.replace(letter.clone(), content(Some(3)), ("laptop-e-7-my-hub-1", 1)).is_empty());
+        assert_eq!(objects.find(&letter, &content(Some(3)), 1), Some("laptop-e-7-my-hub-1"));
+        // An answer that names its attempt would not count any more.
+        assert_eq!(objects.find(&letter, &content(Some(3)), 2), None);
         // The one before it is confirmed meanwhile: who lost what it had passed would wait for it for ever.
-        assert_eq!(objects.find(&letter, &content(None)), None);
-        let replaced = objects.replace(letter.clone(), content(None), "laptop-e-7-my-hub-2");
+        assert_eq!(objects.find(&letter, &content(None), 1), None);
+        let replaced = objects.replace(letter.clone(), content(None), ("laptop-e-7-my-hub-2", 2));
         assert_eq!(replaced, ["laptop-e-7-my-hub-1"]);
         assert_eq!(objects.confirmed(&letter), ["laptop-e-7-my-hub-2"]);
         assert!(objects.confirmed(&letter).is_empty());
@@ -113,7 +123,7 @@ mod tests {
         let (mut objects, letter) = (Objects::default(), ("my-hub".parse().unwrap(), 7));
         let names = ["laptop-e-7-my-hub-3", "laptop-e-r-hub-c=20-1", "laptop-e-8-desk-1"];
         objects.recover(names.map(str::to_owned).into(), "laptop-e-");
-        assert_eq!(objects.find(&letter, &content(None)), None, "nobody knows what is in it");
+        assert_eq!(objects.find(&letter, &content(None), 1), None, "nobody knows what is in it");
         assert_eq!(objects.confirmed(&letter), ["laptop-e-7-my-hub-3"]);
     }
 }

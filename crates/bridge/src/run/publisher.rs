@@ -145,8 +145,8 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, po
     };
     let id = message_id(&envelope, &ticket);
     let object = match (&ticket, &id, &envelope.header.to) {
-        (Ticket::Letter { n, .. }, Some(id), Some(to)) if shared.link.is_large(&bytes) => {
-            Some(store(shared, objects, ((to.clone(), *n), id), &envelope, &bytes).await)
+        (Ticket::Letter { n, since, .. }, Some(id), Some(to)) if shared.link.is_large(&bytes) => {
+            Some(store(shared, objects, ((to.clone(), *n), *since, id), &envelope, &bytes).await)
         }
         _ => None,
     };
@@ -168,17 +168,18 @@ async fn publish(shared: &Shared, sealer: &mut Sealer, objects: &mut Objects, po
     }
 }
 
-/// The object of a letter: the one that the store has, or else a new one.
+/// The object of a letter: the one that the store has, or else a new one. One that was made with an attempt before `since` has that
+/// attempt in it, and no answer to it would count.
 async fn store(
     shared: &Shared,
     objects: &mut Objects,
-    (letter, id): ((Machine, u64), &str),
+    (letter, since, id): ((Machine, u64), u32, &str),
     envelope: &Envelope,
     bytes: &[u8],
 ) -> Result<String, NatsError> {
     let key = shared.trust.borrow().key_of(&letter.0).map_or([0; 32], |key| key.to_bytes());
     let content = Content::of(envelope, key);
-    let known = content.as_ref().and_then(|content| objects.find(&letter, content)).map(str::to_owned);
+    let known = content.as_ref().and_then(|content| objects.find(&letter, content, since)).map(str::to_owned);
     if let Some(name) = known
         && shared.link.has_object(&name).await
     {
@@ -186,7 +187,7 @@ async fn store(
     }
     shared.link.put_object(id, bytes).await?;
     if let Some(content) = content {
-        delete(shared, objects.replace(letter, content, id));
+        delete(shared, objects.replace(letter, content, (id, envelope.header.attempt)));
     }
     Ok(id.to_owned())
 }
@@ -214,7 +215,7 @@ fn message_id(envelope: &Envelope, ticket: &Ticket) -> Option<String> {
     let (from, epoch) = (&envelope.header.from, &envelope.header.epoch);
     match ticket {
         // A letter that was re-addressed is another one: its attempts begin anew.
-        Ticket::Letter { n, attempt } => {
+        Ticket::Letter { n, attempt, .. } => {
             Some(format!("{from}-{epoch}-{n}-{}-{attempt}", envelope.header.to.as_ref()?))
         }
         Ticket::Receipts { to, upto, attempt } => {
@@ -270,7 +271,7 @@ mod tests {
                 letter: "{}".into(),
             };
             let envelope = Envelope { header, body: Body::Letter(letter) };
-            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1 })
+            message_id(&envelope, &Ticket::Letter { n: 7, attempt: 1, since: 1 })
         };
         assert_eq!(id_to("hub"), id_to("hub"));
         assert_ne!(id_to("hub"), id_to("desk"));

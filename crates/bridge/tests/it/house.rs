@@ -1,6 +1,7 @@
 //! Two houses over real ledgers and files, and a member whose homes are told to them.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Duration;
 
 use atm_bridge::envelope::{SharedMember, SharedTeam};
@@ -14,6 +15,7 @@ use atm_office::mail::send::{Letter as Words, SendOptions};
 use atm_office::people::members::MemberPlan;
 use atm_office::people::teams::TeamPlan;
 use atm_store::{Root, State};
+use atm_support::wait_until;
 use atm_wire::{MemberName, Stamp, TeamName};
 
 const NOW: i64 = 1_800_000_000_000;
@@ -65,7 +67,7 @@ struct Site {
     office: Office,
     house: House,
     found: u64,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Site {
@@ -82,7 +84,15 @@ impl Site {
         }
         let shares = Share::parse_all(["demo"]).unwrap();
         let house = House::new(open(), shares, machine(site)).unwrap();
-        Self { name: machine(site), office, house, found: 0, _folder: folder }
+        Self { name: machine(site), office, house, found: 0, folder }
+    }
+
+    /// Another process of the bridge.
+    fn restart(&mut self) {
+        let root = Root::new(self.folder.path().join("root"));
+        let office = Office::new(root, State::new(self.folder.path().join("state")));
+        let shares = Share::parse_all(["demo"]).unwrap();
+        self.house = House::new(office, shares, self.name.clone()).unwrap();
     }
 
     /// Hears that bob is at home on a machine.
@@ -407,4 +417,37 @@ fn mail_for_another_member_of_the_name_that_is_gone_stays_its_own() {
     let found: Vec<String> =
         laptop.outgoing().iter().map(|letter| letter.machine.as_str().to_owned()).collect();
     assert_eq!(found, ["hub"]);
+}
+
+/// Nothing looked there but commands of people: whoever answered a session did not hear whether it had read that.
+#[test]
+fn what_becomes_of_an_answer_for_another_team_is_told_without_anybodys_command() {
+    for restarts in [false, true] {
+        let (mut laptop, mut hub) = pair();
+        let ops = laptop.office.create_team(&TeamPlan::new("ops", "another team")).unwrap();
+        laptop.office.add_member(&ops, &MemberPlan::new("eve")).unwrap();
+        let letter = Words::new("bob@demo".parse().unwrap(), "who broke it?");
+        let sent = laptop.office.send(&ops, &name("eve"), &letter, SendOptions::default()).unwrap();
+        let letters = laptop.outgoing();
+        hub.take_in(&laptop.name, &letters);
+        let answer = |to| Words::new(to, "me");
+        let demo = hub.office.team(&team()).unwrap();
+        let answered = demo.reply(&name("bob"), &sent.id, answer, SendOptions::default()).unwrap();
+        let letters = hub.outgoing();
+        laptop.take_in(&hub.name, &letters);
+        let path = laptop.folder.path().join("root/teams/ops/inboxes/eve.json");
+        if restarts {
+            laptop.restart();
+        }
+        // Her client takes it, and says nothing.
+        let mut mail: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        mail[0]["read"] = true.into();
+        fs::write(&path, mail.to_string()).unwrap();
+        let mut told = Vec::new();
+        wait_until("its sender's machine is told", || {
+            laptop.house.look().unwrap();
+            told = laptop.house.receipts_since(None, 1_000).unwrap().0;
+            told.iter().any(|(_, told)| told.id == answered.id && told.record.contains("\"taken\""))
+        });
+    }
 }

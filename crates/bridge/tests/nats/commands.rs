@@ -2,6 +2,10 @@
 
 use std::process::Stdio;
 
+use async_nats::jetstream::context::Context;
+use async_nats::jetstream::stream::DiscardPolicy;
+use atm_bridge::nats::Names;
+use atm_bridge::nats::bounds::{self, Part};
 use atm_support::wait_until;
 
 use super::server::Server;
@@ -23,6 +27,100 @@ fn init_is_idempotent_and_doctor_says_what_is_missing() {
     assert_eq!(doctor["healthy"], true, "{doctor}");
 }
 
+/// As earlier versions made it: buckets without bounds, and an object store that refuses what is new when it is full.
+#[test]
+fn init_brings_what_is_there_up_to_date_and_doctor_tells_of_it_before() {
+    let server = Server::new();
+    let machine = Machine::new("laptop", &server.url(), &[]);
+    machine.json(&machine.at_server(&["init"]));
+    let names = Names::of(&"home".parse().unwrap());
+    let kept = at_server(&server, async |context| {
+        for (part, _, stream) in bounds::parts(&names) {
+            let mut config = context.get_stream(&stream).await.unwrap().cached_info().config.clone();
+            assert!(config.max_bytes > 0, "{stream} is made without a bound");
+            config.max_bytes = -1;
+            config.discard = if part == Part::Objects { DiscardPolicy::New } else { config.discard };
+            context.update_stream(config).await.unwrap();
+        }
+        let homes = context.get_key_value(&names.homes).await.unwrap();
+        homes.put("demo.bob", "an entry".into()).await.unwrap()
+    });
+    let doctor = machine.json(&machine.at_server(&["doctor"]));
+    let told = |doctor: &serde_json::Value, text: &str| {
+        let checks = doctor["checks"].as_array().unwrap();
+        checks.iter().filter(|check| check["found"].as_str().unwrap().contains(text)).count()
+    };
+    assert_eq!(told(&doctor, "may fill the disk"), 6, "{doctor}");
+    assert_eq!(told(&doctor, "atm-home-objects refuses what is new"), 1, "{doctor}");
+    let changed = machine.json(&machine.at_server(&["init"]))["changed"].clone();
+    assert_eq!(changed.as_array().unwrap().len(), 6, "{changed}");
+    assert!(changed.as_array().unwrap().iter().all(|change| change["error"].is_null()), "{changed}");
+    let doctor = machine.json(&machine.at_server(&["doctor"]));
+    assert_eq!(told(&doctor, "may fill the disk") + told(&doctor, "refuses what is new"), 0, "{doctor}");
+    assert_eq!(machine.json(&machine.at_server(&["init"]))["changed"], serde_json::json!([]));
+    // What is asked for counts, for what is there, too.
+    let changed = machine.json(&machine.at_server(&["init", "--bucket-mib", "128"]))["changed"].clone();
+    assert_eq!(changed.as_array().unwrap().len(), 4, "{changed}");
+    at_server(&server, async |context| {
+        let homes = context.get_key_value(&names.homes).await.unwrap();
+        let entry = homes.entry("demo.bob").await.unwrap().unwrap();
+        assert_eq!((entry.revision, &entry.value[..]), (kept, &b"an entry"[..]));
+    });
+}
+
+/// On the wrong machine, or with the wrong line: it was listed as a machine that never came.
+#[test]
+fn a_machines_own_key_is_not_trusted() {
+    let machine = Machine::new("laptop", "nats://127.0.0.1:1", &[]);
+    let key = machine.key();
+    let refused = machine.run(&["trust", "laptop", &key]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("own key"), "{refused:?}");
+    assert_eq!(machine.json(&["machines"]), serde_json::json!([]));
+}
+
+#[test]
+fn a_bridge_that_is_told_to_end_leaves_no_socket_behind() {
+    let server = Server::new();
+    let mut machine = Machine::new("laptop", &server.url(), &["ann"]);
+    let socket = machine.env().state().join("bridge/tasks.socket");
+    machine.start();
+    wait_until("it listens", || socket.exists());
+    machine.terminate();
+    assert!(!socket.exists());
+}
+
+/// A bucket that is full tells who writes to it, and loses nothing that it has.
+#[test]
+fn a_full_bucket_refuses_and_keeps_what_it_has() {
+    let server = Server::new();
+    let machine = Machine::new("laptop", &server.url(), &[]);
+    machine.json(&machine.at_server(&["init", "--bucket-mib", "1"]));
+    let doctor = machine.json(&machine.at_server(&["doctor"]));
+    assert!(doctor.to_string().contains("atm-home-tasks has room for 1 MiB only"), "{doctor}");
+    at_server(&server, async |context| {
+        let tasks = context.get_key_value(Names::of(&"home".parse().unwrap()).tasks).await.unwrap();
+        let mut refused = None;
+        for number in 0..20 {
+            if let Err(error) = tasks.put(format!("demo.{number}"), vec![b'x'; 100_000].into()).await {
+                refused.get_or_insert((number, error.to_string()));
+            }
+        }
+        let (number, why) = refused.expect("it has a bound");
+        assert!(number > 8, "{number}: {why}");
+        assert!(tasks.get("demo.0").await.unwrap().is_some());
+    });
+}
+
+/// What somebody does at the server who may do all.
+fn at_server<T>(server: &Server, act: impl AsyncFnOnce(Context) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.url()).await.unwrap();
+        act(async_nats::jetstream::new(client)).await
+    })
+}
+
 #[test]
 fn key_prints_one_line_that_trust_takes() {
     let machine = Machine::new("laptop", "nats://127.0.0.1:1", &[]);
@@ -35,7 +133,7 @@ fn key_prints_one_line_that_trust_takes() {
     let machines = other.json(&["machines"]);
     assert_eq!((&machines[0]["machine"], &machines[0]["asLead"]), (&"laptop".into(), &true.into()));
     // Another key does not take its place.
-    let forged = other.key();
+    let forged = Machine::new("mallory", "nats://127.0.0.1:1", &[]).key();
     assert_eq!(other.run(&["trust", "laptop", &forged]).status.code(), Some(4));
     assert_eq!(other.run(&["trust", "laptop", "nonsense"]).status.code(), Some(2));
     assert_eq!(other.run(&["trust", "--remove", "laptop"]).status.code(), Some(0));

@@ -144,6 +144,25 @@ fn mail_for_a_member_that_nobody_has_waits_and_says_so() {
     wait_until("nothing waits", || laptop.status()["absent"] == serde_json::json!([]));
 }
 
+/// It was published again with the object that it had, and the answer named the attempt that had made it, which is an earlier one.
+#[test]
+fn a_large_letter_for_a_member_that_is_gone_waits_like_a_small_one() {
+    let server = Server::start_with("max_payload: 65536");
+    let (laptop, mut hub) = pair(&server.url(), &server.url());
+    hub.kill();
+    laptop.send("ann", "bob", &"and so on ".repeat(20_000));
+    wait_until("it is published", || laptop.status()["tally"]["published"] == 1);
+    hub.office.remove_member(&team(), &name("bob")).unwrap();
+    std::fs::remove_file(hub.env().root().join("teams/demo/inboxes/bob.json")).unwrap();
+    // It answers that bob is not there, and announces so: then something else is known, and the letter is tried once more.
+    hub.start();
+    let absent = serde_json::json!([{ "team": "demo", "name": "bob", "machine": "hub", "letters": 1 }]);
+    wait_until("it waits", || {
+        let status = laptop.status();
+        status["tally"]["publishedAgain"].as_u64() > Some(0) && status["absent"] == absent
+    });
+}
+
 #[test]
 fn a_name_that_another_machine_holds_is_refused_to_the_later_one_and_said_clearly() {
     let server = Server::new();

@@ -24,8 +24,8 @@ members`, and every command works with them as with those here. A message for on
 up to 2 seconds for the word that it is written there, and ends with 9 if it does not come: `atm track ID` follows it.
 
 A server of NATS with JetStream carries the mail. The program atm-bridge does it, on every machine: its commands are run,
-status, doctor, init, key, trust, machines and dead, and `atm bridge COMMAND --help` explains each. It is found beside atm,
-then in PATH, and gets --root, --state and --json from here. Settings are in [bridge]; with bridge.nats set, the daemon keeps
+status, doctor, init, key, trust, machines, take, dead and unshare, and `atm bridge COMMAND --help` explains each. It is found
+beside atm, then in PATH, and gets --root, --state and --json from here. Settings are in [bridge]; with bridge.nats set, the daemon keeps
 one running.
 
 Exit codes: 3 atm-bridge is not installed; else those of the command.")]

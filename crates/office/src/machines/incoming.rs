@@ -178,10 +178,8 @@ impl<'a> Machines<'a> {
         }
         let outsider = self.outsider(&letter.team, to.as_str())?;
         let via = outsider.is_some().then(|| letter.team.to_string());
-        let there = outsider.as_ref().map(|(team, _)| office.team(team)).transpose()?;
-        let team = there.as_ref().unwrap_or(team);
-        let to = outsider.map_or(to, |(_, name)| name);
-        let inbox = team.inbox_key(&to);
+        let (home, to) = outsider.unwrap_or_else(|| (letter.team.clone(), to));
+        let inbox = office.inbox_key(&home, &to);
         // The ledger is asked before the policy: what was answered once is answered the same again.
         let known = office.books.with(|ledger| ledger.message_in(&inbox, &letter.id))?;
         // What its sender is called here may have changed since.
@@ -194,6 +192,11 @@ impl<'a> Machines<'a> {
             });
         }
         let is_outside = via.is_some();
+        let there = match is_outside.then(|| self.team_of_outsider(&home, &to)).transpose()? {
+            Some(Err(why)) => return Ok(Verdict::Refuse(why)),
+            there => there.and_then(Result::ok),
+        };
+        let team = there.as_ref().unwrap_or(team);
         let draft = match received(letter, (&from, via), &to) {
             Ok(draft) => draft,
             Err(why) => return Ok(Verdict::Refuse(why)),
@@ -224,6 +227,9 @@ impl<'a> Machines<'a> {
             checked => checked?,
         }
         match Addressed::from_elsewhere(team, draft, content, from, to) {
+            Err(OfficeError::NoMember { wanted, .. }) if is_outside => {
+                Ok(Verdict::Refuse(format!("{wanted} is not in team {home} any more")))
+            }
             Err(OfficeError::NoMember { .. }) => {
                 Ok(match self.why_unreachable(&letter.team, &letter.to)? {
                     Some(why) => Verdict::Refuse(why),

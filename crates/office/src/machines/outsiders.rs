@@ -11,7 +11,6 @@ use uuid::Uuid;
 
 use super::Machines;
 use crate::error::OfficeError;
-use crate::office::{Office, USER};
 use crate::sessions;
 use crate::sessions::peers::UNKNOWN;
 use crate::team::Team;
@@ -64,7 +63,14 @@ impl Team<'_> {
     }
 }
 
-impl Machines<'_> {
+/// What the name of an outsider begins with, by what it is called: it may be cut, with a hash behind.
+fn beginning_of(called: &str) -> &str {
+    let name = called.rsplit_once('.').map_or(called, |(name, _)| name);
+    let is_hash = |end: &str| end.len() == HASH && end.bytes().all(|byte| byte.is_ascii_hexdigit());
+    name.rsplit_once('-').filter(|(_, end)| is_hash(end)).map_or(name, |(beginning, _)| beginning)
+}
+
+impl<'a> Machines<'a> {
     /// Whom a name means that a letter for a shared team has, if that is somebody outside of the team: the one's own team and name.
     pub(super) fn outsider(
         &self,
@@ -80,19 +86,48 @@ impl Machines<'_> {
         if !to.contains('.') || is_member() {
             return Ok(None);
         }
-        for home in office.team_names()?.into_iter().filter(|home| home != team) {
-            // A team that cannot be read now is as none: its sender asks again.
-            let Ok(name) = office.outsider_of(&home, to) else { continue };
-            let Some(name) = name else { continue };
-            let root = office.root_key();
-            let has_written = office.books.with(|ledger| {
-                ledger.wrote_elsewhere(&root, team.as_str(), (name.as_str(), home.as_str()))
-            })?;
-            if has_written {
-                return Ok(Some((home, name)));
-            }
+        // The log knows who has written, also of those who left their team since, or whose team cannot be read now.
+        let (root, beginning) = (office.root_key(), beginning_of(to));
+        let writers =
+            office.books.with(|ledger| ledger.writers_elsewhere(&root, team.as_str(), beginning))?;
+        let meant = writers.into_iter().find(|(name, home)| carried_name(name, home) == to);
+        Ok(meant
+            .and_then(|(name, home)| Some((TeamName::parse(&home).ok()?, MemberName::parse(&name).ok()?))))
+    }
+
+    /// The team in which somebody outside of a shared team gets an answer, or why there is none any more. A team that cannot be read
+    /// now is an error: that is no verdict.
+    pub(super) fn team_of_outsider(
+        &self,
+        home: &TeamName,
+        name: &MemberName,
+    ) -> Result<Result<Team<'a>, String>, OfficeError> {
+        if sessions::is_team(home) {
+            self.office.restore_mailbox(name)?;
         }
-        Ok(None)
+        let team = match self.office.team(home) {
+            Err(OfficeError::NoTeam { .. }) => {
+                return Ok(Err(format!("the team {home} of {name} is not here any more")));
+            }
+            team => team?,
+        };
+        Ok(match team.config().machine_of(name.as_str()) {
+            Some(machine) => Err(format!("{name} of team {home} is on machine {machine} now")),
+            None => Ok(team),
+        })
+    }
+
+    /// The team that has the mailbox of a letter's recipient, where that is another one than the letter's.
+    pub fn team_of_recipient(&self, team: &TeamName, to: &str) -> Result<Option<TeamName>, OfficeError> {
+        Ok(self.outsider(team, to)?.map(|(home, _)| home))
+    }
+
+    /// The teams, other than a shared one, in which somebody has not seen mail that came from it.
+    pub fn teams_with_unseen_mail_of(&self, team: &TeamName) -> Result<Vec<TeamName>, OfficeError> {
+        let root = self.office.root_key();
+        let names =
+            self.office.books.with(|ledger| ledger.teams_with_unseen_mail_of(&root, team.as_str()))?;
+        Ok(names.iter().filter_map(|name| TeamName::parse(name).ok()).filter(|name| name != team).collect())
     }
 
     /// Why a name that no member has cannot be reached, if it is one outside of the team: such a letter has failed, while a member
@@ -110,16 +145,6 @@ impl Machines<'_> {
             "{to} is not of team {team} here, and nobody of that name has written to its members elsewhere"
         );
         Ok(Some(why))
-    }
-}
-
-impl Office {
-    /// Who of a team has a name in teams that carry mail.
-    fn outsider_of(&self, home: &TeamName, called: &str) -> Result<Option<MemberName>, OfficeError> {
-        let config = self.folder(home)?.load()?;
-        let here = config.members.iter().filter(|member| member.machine.is_none());
-        let mut names = here.filter_map(|member| member.checked_name().ok()).chain(MemberName::parse(USER));
-        Ok(names.find(|name| carried_name(name.as_str(), home.as_str()) == called))
     }
 }
 
@@ -149,5 +174,16 @@ mod tests {
         let called = carried_name(long, "sessions");
         assert!(called.starts_with("the-frontend-") && called.ends_with(".sessions"), "{called}");
         assert_ne!(called, carried_name("the-frontend-of-the-house", "sessions"));
+        for (name, team) in [
+            ("front", "sessions"),
+            ("a.b", "ops"),
+            (long, "sessions"),
+            ("日本日本日本日本日本", "日本"),
+            ("odd.", "ops"),
+        ] {
+            let beginning = beginning_of(&carried_name(name, team)).to_owned();
+            assert!(name.starts_with(&beginning) && !beginning.is_empty(), "{beginning}");
+        }
+        assert_eq!(["", ".", ".x", "a-1.b", "-12345678.b"].map(beginning_of), ["", "", "", "a-1", ""]);
     }
 }

@@ -1,6 +1,6 @@
 //! The mailbox of a folder: a member of the team of sessions, made when the first letter comes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use atm_store::{Layout, StoreError, TeamFolder};
 use atm_wire::message::Delivery;
@@ -95,6 +95,23 @@ impl Office {
             }
         }
         Err(OfficeError::Exists { what: format!("a mailbox of the name of {}", folder.display()) })
+    }
+
+    /// Makes a mailbox again that is gone, if one folder that is known would have one of this name, and only one.
+    pub(crate) fn restore_mailbox(&self, name: &MemberName) -> Result<(), OfficeError> {
+        let team = self.sessions_folder();
+        let config = if team.config_file().exists() { team.load()? } else { TeamConfig::default() };
+        if config.member(name.as_str()).is_some() || self.mailbox(&super::team_name(), name).exists() {
+            return Ok(());
+        }
+        let registered = self.registered_sessions();
+        let names = self.session_names(&registered, &self.running_among(&registered))?;
+        let is_called = |folder: &&PathBuf| free_name(&config, folder).is_ok_and(|free| free == *name);
+        let mut folders = names.folders.iter().filter(is_called);
+        if let (Some(folder), None) = (folders.next(), folders.next()) {
+            self.make_mailbox_of_folder(folder)?;
+        }
+        Ok(())
     }
 
     /// Whether a session works in a mailbox's folder now; else what the sender should know.

@@ -216,3 +216,78 @@ fn a_name_that_would_mean_somebody_else_is_refused_where_it_is_sent() {
     );
     assert!(laptop.outgoing().is_empty());
 }
+
+/// A config that is being edited by hand, or a disk that is away for a moment: the answer had failed for good.
+#[test]
+fn an_answer_waits_while_its_recipients_team_cannot_be_read() {
+    let (laptop, desk) = laptop_and_desk();
+    let ops = make_ops(&laptop);
+    let sent = write(&laptop, (&ops, "eve"), "who broke it?").unwrap();
+    carry(&[&laptop, &desk]);
+    let answered = reply(&desk, "bob", &sent.id, "me");
+    let config = laptop.file("../ops/config.json");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, "{").unwrap();
+    assert!(laptop.try_take_from(&desk).remove(0).is_err(), "it is no verdict");
+    assert_eq!(desk.stage(&answered.id), Stage::Accepted);
+    fs::write(&config, text).unwrap();
+    carry(&[&laptop, &desk]);
+    assert_eq!(texts_in(&laptop, &ops, "eve"), ["me"]);
+    assert_eq!(desk.stage(&answered.id), Stage::Written);
+}
+
+#[test]
+fn a_team_that_cannot_be_read_holds_up_no_answer_for_another_one() {
+    let (laptop, desk) = laptop_and_desk();
+    let (front, _ops) = (mailbox(&laptop, "front"), make_ops(&laptop));
+    let sent = write(&laptop, (&sessions(), &front), "hello").unwrap();
+    carry(&[&laptop, &desk]);
+    reply(&desk, "bob", &sent.id, "hello yourself");
+    desk.send("bob", "nobody.sessions.laptop", "hello");
+    fs::write(laptop.file("../ops/config.json"), "{").unwrap();
+    let taken = laptop.take_from(&desk);
+    assert!(matches!(taken[..], [TakenIn::Written(_), TakenIn::Refused(_)]), "{taken:?}");
+    assert_eq!(texts_in(&laptop, &sessions(), &front), ["hello yourself"]);
+}
+
+/// As local mail for one whose mailbox is there: it waits for whoever has the name next.
+#[test]
+fn an_answer_for_one_who_left_its_team_waits_in_its_mailbox() {
+    let (laptop, desk) = laptop_and_desk();
+    let ops = make_ops(&laptop);
+    let sent = write(&laptop, (&ops, "eve"), "who broke it?").unwrap();
+    carry(&[&laptop, &desk]);
+    let answered = reply(&desk, "bob", &sent.id, "me");
+    laptop.office.remove_member(&ops, &name("eve")).unwrap();
+    carry(&[&laptop, &desk]);
+    assert_eq!(texts_in(&laptop, &ops, "eve"), ["me"]);
+    assert_eq!(desk.stage(&answered.id), Stage::Queued);
+}
+
+#[test]
+fn an_answer_for_a_folder_whose_mailbox_is_gone_makes_it_again() {
+    let (laptop, desk) = laptop_and_desk();
+    let front = mailbox(&laptop, "front");
+    let sent = write(&laptop, (&sessions(), &front), "hello").unwrap();
+    carry(&[&laptop, &desk]);
+    let answered = reply(&desk, "bob", &sent.id, "hello yourself");
+    fs::remove_dir_all(laptop.file("../sessions")).unwrap();
+    carry(&[&laptop, &desk]);
+    assert_eq!(texts_in(&laptop, &sessions(), &front), ["hello yourself"]);
+    assert_eq!(desk.stage(&answered.id), Stage::Queued, "no session works there now");
+}
+
+#[test]
+fn an_answer_for_a_team_that_was_deleted_has_failed_and_says_why() {
+    let (laptop, desk) = laptop_and_desk();
+    let ops = make_ops(&laptop);
+    let sent = write(&laptop, (&ops, "eve"), "who broke it?").unwrap();
+    carry(&[&laptop, &desk]);
+    let answered = reply(&desk, "bob", &sent.id, "me");
+    fs::remove_dir_all(laptop.file("../ops")).unwrap();
+    let taken = laptop.take_from(&desk);
+    let TakenIn::Refused(receipt) = &taken[0] else { panic!("{taken:?}") };
+    assert_eq!(receipt.evidence.what, "refused: the team ops of eve is not here any more");
+    desk.confirm(&laptop, &said(&taken));
+    assert_eq!(desk.stage(&answered.id), Stage::Failed);
+}

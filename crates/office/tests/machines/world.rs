@@ -143,9 +143,14 @@ impl Machine {
 
     /// Takes in what another machine has for this one; says what came of each letter.
     pub(crate) fn take_from(&self, other: &Self) -> Vec<TakenIn> {
+        self.try_take_from(other).into_iter().map(Result::unwrap).collect()
+    }
+
+    /// The same; an error means that the letter has to be brought again.
+    pub(crate) fn try_take_from(&self, other: &Self) -> Vec<Result<TakenIn, atm_office::OfficeError>> {
         let letters = other.outgoing().into_iter().filter(|letter| letter.machine == self.name);
         let incoming: Vec<Incoming> = letters.map(|letter| other.incoming(&letter)).collect();
-        self.office.machines().take_in(&incoming).into_iter().map(Result::unwrap).collect()
+        self.office.machines().take_in(&incoming)
     }
 
     /// Takes in one letter of another machine.

@@ -70,7 +70,7 @@ fn a_restart_publishes_nothing_again_that_the_stream_holds() {
     let mut outbox = Outbox::remembering(serde_json::from_str(&text).unwrap());
     outbox.add(&letter(1, "hub", "bob"));
     outbox.add(&letter(2, "hub", "bob"));
-    assert_eq!(publish(&mut outbox, 4), [Due { n: 2, after: Some(1), attempt: 1 }]);
+    assert_eq!(publish(&mut outbox, 4), [Due { n: 2, after: Some(1), attempt: 1, since: 1 }]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn what_the_ledger_dropped_is_dropped() {
     outbox.add(&letter(2, "hub", "bob"));
     outbox.retain(&BTreeSet::from([2]));
     let due = publish(&mut outbox, 0);
-    assert_eq!(due, [Due { n: 2, after: None, attempt: 1 }]);
+    assert_eq!(due, [Due { n: 2, after: None, attempt: 1, since: 1 }]);
 }
 
 /// The numbers that are due at a second, with this known of where recipients are; they are stored at once.
@@ -182,6 +182,24 @@ fn a_late_answer_costs_one_more_attempt_and_one_of_another_machine_nothing() {
     assert_eq!(due_at(&mut outbox, 4, 8), []);
     outbox.confirmed(&"hub".parse().unwrap(), "id-1");
     assert!(outbox.is_empty() && outbox.absent().is_empty());
+}
+
+/// A large letter is published again with the object that it has, so its recipient's machine names the attempt that made that
+/// object: it was published every 15 seconds for ever.
+#[test]
+fn an_answer_to_any_attempt_with_which_the_same_was_known_holds_the_lane() {
+    let mut outbox = Outbox::default();
+    outbox.add(&letter(1, "hub", "bob"));
+    assert_eq!(due_at(&mut outbox, 0, 7), [(1, 1)]);
+    assert_eq!(due_at(&mut outbox, 1, 7), []);
+    assert_eq!(due_at(&mut outbox, 60, 7), [(1, 2)]);
+    absent(&mut outbox, (1, 1), 61);
+    assert_eq!(outbox.absent().len(), 1);
+    assert_eq!(due_at(&mut outbox, 62, 8), [(1, 3)]);
+    absent(&mut outbox, (1, 2), 63);
+    assert!(outbox.absent().is_empty(), "less was known then");
+    absent(&mut outbox, (1, 4), 63);
+    assert!(outbox.absent().is_empty(), "there was no such attempt");
 }
 
 /// Its confirmation was not recognised: the hold of its lane stayed, and its object.

@@ -427,7 +427,7 @@ impl World {
         let mut position = None;
         if !is_lost {
             let id = match &ticket {
-                Ticket::Letter { n, attempt } => format!("{} letter {n} {attempt}", envelope.header.from),
+                Ticket::Letter { n, attempt, .. } => format!("{} letter {n} {attempt}", envelope.header.from),
                 Ticket::Receipts { to, upto, attempt } => {
                     format!("{} {to} receipts {upto} {attempt}", envelope.header.from)
                 }

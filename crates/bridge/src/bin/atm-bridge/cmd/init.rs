@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use atm_bridge::name::{Machine, Realm};
-use atm_bridge::nats::setup::{self, Limits, Made};
+use atm_bridge::nats::bounds::{self, Asked, Change};
+use atm_bridge::nats::setup::{self, Made};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Me, Server};
@@ -13,7 +14,8 @@ use crate::output;
 
 /// Make what the realm needs on the server, and print the least permissions a machine needs
 ///
-/// Idempotent: what is there stays as it is. Needs a user that may make streams; `run` does not. With --permissions, no server is
+/// Idempotent: what is there stays as it is, unless it has no bound, loses or refuses the wrong things when it is full, or was made with
+/// other limits than those that are given here. Needs a user that may make streams; `run` does not. With --permissions, no server is
 /// needed: what is printed is a file for the server's configuration to include.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,15 +37,18 @@ pub(crate) struct Init {
     /// Only print the least permissions, without a server
     #[arg(long)]
     permissions: bool,
-    /// How many servers keep the stream
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    replicas: usize,
-    /// How long an envelope is kept
-    #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=365))]
-    max_age_days: u64,
-    /// How large the stream may become, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(i64).range(1..=1_048_576))]
-    max_mib: i64,
+    /// How many servers keep what is made [default: 1]
+    #[arg(long, value_name = "N")]
+    replicas: Option<usize>,
+    /// How long an envelope is kept [default: 14]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=365))]
+    max_age_days: Option<u64>,
+    /// How large the stream may become, and the store of large letters, in MiB [default: 1024]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(i64).range(1..=1_048_576))]
+    max_mib: Option<i64>,
+    /// How large each bucket may become, in MiB: of machines, members' homes and tasks [default: 64]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(i64).range(1..=1_048_576))]
+    bucket_mib: Option<i64>,
 }
 
 impl Init {
@@ -56,27 +61,39 @@ impl Init {
             machines.push(own.clone());
         }
         if self.permissions {
-            show(context, &realm, &machines, &[])?;
+            show(context, &realm, &machines, &[], &[])?;
             return Ok(0);
         }
         let (link, _words) = context.link(&self.server, &realm, &own).await?;
-        let limits = Limits {
-            max_age: Duration::from_secs(self.max_age_days * 24 * 3600),
-            max_bytes: self.max_mib << 20,
+        let asked = Asked {
+            max_age: self.max_age_days.map(|days| Duration::from_secs(days * 24 * 3600)),
+            max_bytes: self.max_mib.map(|mib| mib << 20),
+            bucket_bytes: self.bucket_mib.map(|mib| mib << 20),
             replicas: self.replicas,
         };
         link.check_version()?;
-        let made = setup::init(link.context(), &realm, &machines, limits).await?;
-        show(context, &realm, &machines, &made)?;
+        let made = setup::init(link.context(), &realm, &machines, asked.limits()).await?;
+        let changed = bounds::update(link.context(), &realm, &asked).await?;
+        show(context, &realm, &machines, &made, &changed)?;
         Ok(0)
     }
 }
 
-fn show(context: &Context, realm: &Realm, machines: &[Machine], made: &[Made]) -> Result<(), Failure> {
+fn show(
+    context: &Context,
+    realm: &Realm,
+    machines: &[Machine],
+    made: &[Made],
+    changed: &[Change],
+) -> Result<(), Failure> {
     if context.json {
         let made: Vec<_> = made
             .iter()
             .map(|made| json!({"what": made.what, "name": made.name, "new": made.is_new}))
+            .collect();
+        let changed: Vec<_> = changed
+            .iter()
+            .map(|change| json!({"name": change.name, "changes": change.changes, "error": change.error}))
             .collect();
         let by_machine = |value: &dyn Fn(&Machine) -> Value| -> Map<String, Value> {
             machines.iter().map(|machine| (machine.to_string(), value(machine))).collect()
@@ -87,13 +104,20 @@ fn show(context: &Context, realm: &Realm, machines: &[Machine], made: &[Made]) -
             json!({"publish": publish, "subscribe": subscribe})
         });
         return output::json(&json!({
-            "realm": realm.to_string(), "made": made, "permissions": permissions, "rights": rights,
+            "realm": realm.to_string(), "made": made, "changed": changed, "permissions": permissions, "rights": rights,
         }));
     }
     let mut lines = Vec::new();
     for made in made {
         let is = if made.is_new { "made" } else { "there" };
         lines.push(format!("{is:<6} {} {}", made.what, made.name));
+    }
+    for Change { name, changes, error } in changed {
+        let changes = changes.join(", ");
+        lines.push(match error {
+            None => format!("now    {name} {changes}"),
+            Some(why) => format!("as was {name}, which should be one that {changes}; the server says: {why}"),
+        });
     }
     for machine in machines {
         lines.push(format!(

@@ -70,6 +70,7 @@ impl Run {
         let locals: Vec<_> = shares.iter().map(|share| share.local.clone()).collect();
         office.machines().set_shared_teams(&machine, &locals)?;
         let tasks = OfficeFiles::new(office.apart(), shares.clone(), machine.clone(), files.clone());
+        let socket = tasks.socket();
         let house = House::new(office, shares, machine.clone())?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
@@ -114,6 +115,8 @@ impl Run {
         engine.send(Input::Stop);
         let _ = worker.join();
         let _ = waker.join();
+        // Nobody listens there any more; the next bridge would replace it.
+        let _ = std::fs::remove_file(socket);
         ended.map(|()| 0)
     }
 }

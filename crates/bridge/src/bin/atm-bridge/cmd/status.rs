@@ -113,15 +113,18 @@ fn describe(report: Option<&Report>, is_running: bool, missing: &[String], now: 
         tally.dead
     ));
     for (why, count) in &tally.refused {
-        lines.push(format!("          refused as {why}: {count}"));
+        let last = tally.last_refused.iter().rev().find(|(other, _)| other == why);
+        let from = last.map(|(_, from)| format!(", last from {from}")).unwrap_or_default();
+        lines.push(format!("          refused as {why}: {count}{from}"));
     }
     for (name, machine) in &report.machines {
-        let state = if machine.present { "present" } else { "away" };
-        lines.push(format!(
-            "machine   {name} {state}, {} members, heard from {}",
-            machine.members,
-            ago(machine.seen_at)
-        ));
+        // Without a bridge nobody listens; and while one does, when a machine was heard is kept to ten seconds only.
+        let state = match (is_running, machine.present) {
+            (true, true) => "present".to_owned(),
+            (true, false) => format!("away, heard from {}", ago(machine.seen_at)),
+            (false, _) => format!("unknown, heard from {}", ago(machine.seen_at)),
+        };
+        lines.push(format!("machine   {name} {state}, {} members", machine.members));
     }
     for held in &report.held_elsewhere {
         lines.push(format!(
@@ -149,6 +152,23 @@ fn span(now: Stamp, at: Stamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_was_refused_is_named_and_nobody_is_present_while_no_bridge_listens() {
+        let at = Stamp::from_millis(1_800_000_000_000);
+        let (machine, realm) = ("hub".parse().unwrap(), "home".parse().unwrap());
+        let mut report = Report::new(machine, realm, "nats://hub".into(), Vec::new(), at);
+        report.tally.refuse("untrusted", "eve");
+        report.tally.refuse("untrusted", "mallory");
+        let other = atm_bridge::run::status::MachineStatus { present: true, seen_at: at, members: 2 };
+        report.machines.insert("laptop".parse().unwrap(), other);
+        let now = Stamp::from_millis(at.as_millis() + 9_000);
+        let shown = describe(Some(&report), true, &[], now);
+        assert!(shown.contains("refused as untrusted: 2, last from mallory"), "{shown}");
+        assert!(shown.contains("laptop present, 2 members"), "{shown}");
+        let shown = describe(Some(&report), false, &[], now);
+        assert!(shown.contains("laptop unknown, heard from 9 s ago, 2 members"), "{shown}");
+    }
 
     #[test]
     fn times_are_shown_in_their_largest_unit() {

@@ -1,5 +1,6 @@
 //! `atm bridge trust`.
 
+use atm_bridge::keys;
 use atm_bridge::name::Machine;
 
 use crate::context::Context;
@@ -17,7 +18,7 @@ Examples:
   atm bridge trust hub d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --as-lead
   atm bridge trust --remove hub
 
-Exit codes: 2 that is no key; 3 --remove of a machine that is not trusted; 4 another key of it is trusted.")]
+Exit codes: 2 that is no key, or this machine's own; 3 --remove of a machine that is not trusted; 4 another key of it is trusted.")]
 pub(crate) struct Trust {
     /// The machine, as its own `atm bridge key` names it
     machine: String,
@@ -33,8 +34,21 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
+    /// Refuses this machine's own key: somebody is on the wrong machine.
+    fn check_is_another(&self, context: &Context) -> Result<(), Failure> {
+        let (Some(key), Ok(Some(own))) = (&self.key, keys::load(&context.files().key())) else {
+            return Ok(());
+        };
+        if keys::parse_public(key).is_ok_and(|key| key == own.verifying_key()) {
+            return Err(Failure::usage("this is this machine's own key".to_owned())
+                .hint("`atm bridge trust` it on the other machines, and here theirs"));
+        }
+        Ok(())
+    }
+
     pub(crate) fn run(&self, context: &Context) -> Result<i32, Failure> {
         let machine = Machine::parse(&self.machine).map_err(|error| Failure::usage(error.to_string()))?;
+        self.check_is_another(context)?;
         let changed = atm_bridge::trust::Trust::update(&context.files().trust(), |trust| match &self.key {
             Some(key) => Ok(trust.add(machine.clone(), key, self.as_lead, Context::now())?),
             None if trust.remove(&machine) => Ok(true),
