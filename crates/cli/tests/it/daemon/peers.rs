@@ -66,6 +66,20 @@ struct Scene {
     bob: Client,
 }
 
+impl Drop for Scene {
+    /// A failure that comes seldom has to tell why by itself.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+            let state = self.world().state();
+            eprintln!("entries: {:?}", self.entries());
+            eprintln!("status: {:?}", self.world().atm(&["daemon", "status", "--json"]));
+            eprintln!("journal: {}", self.world().atm(&["daemon", "logs"]).stdout);
+            eprintln!("hook.log: {}", read(state.join("hook.log")));
+        }
+    }
+}
+
 impl Scene {
     fn new() -> Self {
         let world = World::new();
@@ -119,8 +133,13 @@ impl Scene {
 
     /// The entry of this title, once it is there.
     fn listed(&self, title: &str) -> Value {
-        wait_until("it is listed", || self.entries().iter().any(|entry| entry["name"] == title));
-        self.entries().into_iter().find(|entry| entry["name"] == title).unwrap()
+        // What was seen is what is given: a second look may find that it was made anew meanwhile.
+        let mut found = None;
+        wait_until("it is listed", || {
+            found = self.entries().into_iter().find(|entry| entry["name"] == title);
+            found.is_some()
+        });
+        found.unwrap()
     }
 
     fn inbox(&self) -> Vec<Value> {
