@@ -161,7 +161,13 @@ fn write_to(entry: &Value, frame: &Value) {
 
 fn entries(world: &World) -> Vec<Value> {
     let files = fs::read_dir(world.root().join("sessions")).into_iter().flatten().flatten();
-    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    // As the client does: what is not in its place yet is no entry.
+    let is_entry = |path: &PathBuf| {
+        let stem = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
+        stem.is_some_and(|stem| stem.parse::<u64>().is_ok())
+    };
+    let texts =
+        files.map(|file| file.path()).filter(is_entry).filter_map(|path| fs::read_to_string(path).ok());
     texts
         .filter_map(|text| serde_json::from_str::<Value>(&text).ok())
         .filter(|e| e["atm"].is_object())
