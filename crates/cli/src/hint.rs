@@ -110,7 +110,9 @@ fn advice(hint: &Hint) -> String {
         }
         Hint::ListTeams => "`atm team list` shows the teams".into(),
         Hint::CreateTeam => {
-            "`atm team create NAME` makes one; `atm config` shows which root is used, and why".into()
+            "`atm team create NAME` makes one; `atm install claude` makes sessions reachable without one; \
+             `atm config` shows which root is used, and why"
+                .into()
         }
         Hint::ListMembers => "`atm members` shows the names".into(),
         Hint::AddMember => "`atm member add NAME` adds somebody".into(),

@@ -152,6 +152,17 @@ impl Ledger {
         })
     }
 
+    /// Everybody who wrote in a team under a name with a dot in it, as those have whom no machine announces.
+    pub fn dotted_senders(&self, root: &str, team: &str) -> Result<Vec<String>, LedgerError> {
+        self.read(|view| {
+            let Some(number) = find_team(view, root, team)? else { return Ok(Vec::new()) };
+            let mut senders = view.index.prepare_cached(
+                "SELECT DISTINCT sender FROM messages WHERE team = ?1 AND instr(sender, '.') > 0",
+            )?;
+            senders.query_map(params![number], |row| row.get(0))?.collect()
+        })
+    }
+
     /// The message with this id in an inbox, if the ledger knows it.
     pub fn message_in(&self, inbox: &InboxKey, id: &str) -> Result<Option<Recorded>, LedgerError> {
         let Some(number) = self.read(|view| find_inbox(view, inbox))? else { return Ok(None) };

@@ -2,8 +2,10 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use atm_office::mail::hook::Caller;
 use atm_office::mail::pages::Pages;
 use atm_office::office::USER;
+use atm_office::people::ancestry::ClientProcess;
 use atm_office::people::nearest::nearest;
 use atm_office::sessions::{self, Recipient, Route, Sender};
 use atm_office::trail::history::Remembered;
@@ -155,6 +157,14 @@ impl Desk {
     /// The session that this server runs in, as it is now: after `/clear` it is another one.
     fn session(&self) -> Option<String> {
         self.settings.client.as_ref().and_then(|client| self.office().session_in(client))
+    }
+
+    /// Who the session of a client's process is in a team, if it is somebody.
+    pub(crate) fn member_of(&self, client: &ClientProcess) -> Option<(TeamName, MemberName)> {
+        let session = self.session().unwrap_or_default();
+        let caller = Caller { session: &session, parent: client.pid, ..Caller::default() };
+        let found = self.office().whose(&caller).ok().flatten()?;
+        Some((found.team.name().clone(), found.who))
     }
 
     fn settled(&self) -> MutexGuard<'_, Option<TeamName>> {

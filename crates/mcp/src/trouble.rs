@@ -119,6 +119,7 @@ impl From<OfficeError> for Trouble {
             OfficeError::NoTeam { wanted, .. }
             | OfficeError::NoMember { wanted, .. }
             | OfficeError::NoSession { wanted, .. }
+            | OfficeError::NoAlias { wanted, .. }
             | OfficeError::WhichSession { wanted, .. } => Some(wanted.clone()),
             OfficeError::NoMessage { id, .. }
             | OfficeError::NotRecorded { id, .. }

@@ -115,6 +115,14 @@ pub enum OfficeError {
         /// The most similar names.
         nearest: Vec<String>,
     },
+    /// There is no such alias of a folder that sessions work in.
+    #[error("no alias is called {wanted:?}")]
+    NoAlias {
+        /// What was asked for.
+        wanted: String,
+        /// The most similar ones.
+        nearest: Vec<String>,
+    },
     /// A name that fits several sessions or folders.
     #[error("{wanted:?} fits {} sessions or folders", choices.len())]
     WhichSession {

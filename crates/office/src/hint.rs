@@ -106,7 +106,7 @@ pub enum Hint {
 
     /// Who has reserved a path can be asked for it, or one can wait or do something else.
     AskHolder {
-        /// `NAME@TEAM`; nothing for the person at the keyboard.
+        /// `NAME@TEAM` or a session's name; nothing for the person at the keyboard.
         holder: Option<String>,
         /// Which.
         path: String,
@@ -257,7 +257,9 @@ impl OfficeError {
             Self::NoMember { nearest, wanted, .. } | Self::NoMemberAnywhere { nearest, wanted, .. } => {
                 nearest_or(nearest, wanted, Hint::ListMembers)
             }
-            Self::NoSession { nearest, wanted } => nearest_or(nearest, wanted, Hint::ListSessions),
+            Self::NoSession { nearest, wanted } | Self::NoAlias { nearest, wanted } => {
+                nearest_or(nearest, wanted, Hint::ListSessions)
+            }
             Self::WhichSession { choices, .. } => Hint::ChooseSession(choices.clone()),
             Self::NoSender { nearest, wanted, .. } => {
                 Hint::BecomeMember { name: wanted.clone(), nearest: nearest.clone() }

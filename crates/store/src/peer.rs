@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::disk;
 use crate::error::{IoContext, StoreError};
-use crate::files::Staged;
+use crate::files::{Staged, is_temp_of_ours};
 use crate::paths::create_private_folders;
 
 /// The entry of one process. Nobody else writes it: its name is that process's number.
@@ -27,6 +27,16 @@ impl PeerEntry {
         let (staged, file) = Staged::begin_beside(&self.path)?;
         disk::write_all(&file, text.as_bytes()).doing("write", staged.temp())?;
         staged.commit()
+    }
+
+    /// Copies of entries in a registry that were not put in their place yet, or never will be, with the number of each one's process.
+    pub fn unplaced(registry: &Path) -> Vec<(u64, PathBuf)> {
+        let files = fs::read_dir(registry).into_iter().flatten().flatten().map(|found| found.path());
+        let number = |path: &Path| {
+            let name = path.file_name()?.to_str()?.strip_prefix('.')?;
+            name.split_once(".json.")?.0.parse::<u64>().ok().filter(|_| is_temp_of_ours(path))
+        };
+        files.filter_map(|path| Some((number(&path)?, path))).collect()
     }
 
     /// Takes it away, if `is_meant` knows what is in it; says whether it did.

@@ -36,6 +36,12 @@ impl NameError {
         self.what
     }
 
+    /// The same about another kind of name, which has to follow the same rules.
+    #[must_use]
+    pub fn of(self, what: &'static str) -> Self {
+        Self { what, ..self }
+    }
+
     /// The offending name, escaped and shortened so that it can be shown anywhere.
     pub fn name(&self) -> &str {
         &self.name

@@ -23,11 +23,17 @@ pub(crate) struct Reserve {
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     paths: Vec<String>,
     /// For how long; at most 7 days [default: 30m]
-    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = span)]
     span: Option<Duration>,
     /// What for: others see it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+}
+
+/// For some time at least: what is over at once keeps nobody away.
+fn span(text: &str) -> Result<Duration, String> {
+    duration(text)
+        .and_then(|span| if span.is_zero() { Err("it would be over at once".to_owned()) } else { Ok(span) })
 }
 
 impl Reserve {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anstyle::Style;
-use atm_office::sessions::SessionView;
+use atm_office::sessions::{SessionView, short_id};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -77,7 +77,9 @@ impl Sessions {
             )?;
             return Ok(0);
         }
-        if !sessions.is_empty() {
+        if sessions.is_empty() {
+            out.note("no session runs now, and no mail waits for one")?;
+        } else {
             show(out, &sessions)?;
         }
         out.more(all - sessions.len(), "--all")?;
@@ -94,17 +96,18 @@ fn show(out: &mut Out, sessions: &[SessionView]) -> Result<(), Failure> {
         whole("UNREAD"),
         spare("FOLDER", 2),
     ];
-    out.table(&columns, sessions.iter().map(row))?;
+    let ids: Vec<&str> = sessions.iter().filter_map(|session| session.session.as_deref()).collect();
+    out.table(&columns, sessions.iter().map(|session| row(session, &ids)))?;
     Ok(())
 }
 
-fn row(session: &SessionView) -> Vec<Cell> {
+fn row(session: &SessionView, ids: &[&str]) -> Vec<Cell> {
     let (word, style) = members::state(session.state);
     let doing = session.activity.as_ref().filter(|activity| activity.starts_with("waiting"));
     let state = doing.map_or_else(|| word.to_owned(), |activity| format!("{word} ({activity})"));
     let aliases: Vec<&str> = session.aliases.iter().map(String::as_str).collect();
     let also = if aliases.is_empty() { String::new() } else { format!(" ({})", aliases.join(", ")) };
-    let id = session.session.as_ref().map(|id| id.chars().take(8).collect());
+    let id = session.session.as_ref().map(|id| short_id(id, ids.iter().copied()));
     let unread = if session.unread > 0 { Paint::ATTENTION } else { Style::new() };
     vec![
         format!("{}{also}", session.name).as_str().into(),
@@ -118,13 +121,32 @@ fn row(session: &SessionView) -> Vec<Cell> {
 
 impl Alias {
     fn run(self, context: &mut Context) -> Result<i32, Failure> {
+        let office = &context.office;
+        let mut before = None;
         let folder = match self.folder {
             Some(folder) => {
                 let folder = context.cwd.join(folder);
-                context.office.set_session_alias(&self.name, &folder)?;
-                folder.canonicalize().unwrap_or(folder)
+                let folder = folder.canonicalize().unwrap_or(folder);
+                let is_known = || office.find_session(&folder.display().to_string()).is_ok();
+                if !folder.is_dir() && !is_known() {
+                    let path = folder.display().to_string();
+                    let what = format!("there is no folder at {path}, and no session has worked there");
+                    return Err(Failure::usage(what));
+                }
+                let other = office.find_session(&self.name).map(|meant| meant.folder);
+                before = office.set_session_alias(&self.name, &folder)?.filter(|before| *before != folder);
+                if let (Ok(other), None) = (other, &before)
+                    && other != folder
+                {
+                    let (name, other) = (&self.name, other.display());
+                    let warning = format!(
+                        "{name} meant {other} until now, which is written to by its path from here on"
+                    );
+                    context.out.warn(&warning)?;
+                }
+                folder
             }
-            None => context.office.remove_session_alias(&self.name)?,
+            None => office.remove_session_alias(&self.name)?,
         };
         let out = &mut context.out;
         let given = Given { alias: self.name, folder, removed: self.remove };
@@ -137,7 +159,9 @@ impl Alias {
         out.note(if given.removed {
             format!("{alias} stands for nothing any more; it was {folder}")
         } else {
-            format!("{alias} stands for {folder}")
+            let before = before.map(|before| before.display().to_string());
+            let before = before.map(|before| format!("; before, it was {}", safe::line(&before)));
+            format!("{alias} stands for {folder}{}", before.unwrap_or_default())
         })?;
         Ok(0)
     }

@@ -157,11 +157,11 @@ fn without_any_team_it_says_where_it_looked() {
     assert_snapshot!(World::new().session("atm members\natm --as bob read"), @"
     $ atm members
     2> error: there is no team below [ROOT]
-    2>   hint: `atm team create NAME` makes one; `atm config` shows which root is used, and why
+    2>   hint: `atm team create NAME` makes one; `atm install claude` makes sessions reachable without one; `atm config` shows which root is used, and why
     [exit 3]
     $ atm --as bob read
     2> error: there is no team below [ROOT]
-    2>   hint: `atm team create NAME` makes one; `atm config` shows which root is used, and why
+    2>   hint: `atm team create NAME` makes one; `atm install claude` makes sessions reachable without one; `atm config` shows which root is used, and why
     [exit 3]
     ");
 }

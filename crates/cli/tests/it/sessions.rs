@@ -368,3 +368,53 @@ fn names_that_fit_nothing_or_several_fail_with_what_may_be_meant() {
     let kept = world.atm(&["team", "create", "sessions"]);
     assert_eq!(kept.code, Some(4), "{kept:?}");
 }
+
+/// Where only sessions are, people were told of members and teams that they do not have.
+#[test]
+fn who_has_no_team_is_told_of_sessions() {
+    let world = World::new();
+    let none = world.atm(&["send", "frontend", "hello"]);
+    assert_eq!(none.code, Some(3), "{none:?}");
+    assert!(none.stderr.contains("`atm install claude`"), "{none:?}");
+    drop(Session::start(&world, FIRST, "frontend"));
+    for has_mailbox in [false, true] {
+        let none = world.atm(&["status", "fronted", "--why", "--json"]);
+        assert_eq!(none.code, Some(3), "{has_mailbox}: {none:?}");
+        assert!(none.stderr.contains("no_such_session") && none.stderr.contains("frontend"), "{none:?}");
+        world.ok(&["send", "frontend", "hello"]);
+    }
+    world.ok(&["team", "create", "dev"]);
+    world.ok(&["member", "add", "front"]);
+    let none = world.atm(&["status", "fronted", "--json"]);
+    assert!(none.stderr.contains("no_such_member") && none.stderr.contains("front, frontend"), "{none:?}");
+    assert_eq!(world.json(&["status", "frontend"])["team"], "sessions");
+    let installed = world.ok(&["install", "claude"]);
+    assert!(installed.contains("mail for its folder"), "{installed}");
+}
+
+#[test]
+fn an_alias_is_for_a_folder_that_is_there_and_says_what_it_changes() {
+    let world = World::new();
+    for folder in ["a/shop", "b/web"] {
+        fs::create_dir_all(world.home().join(folder)).unwrap();
+    }
+    let gone = Session::start(&world, FIRST, "gone");
+    drop(gone);
+    fs::remove_dir(world.home().join("gone")).unwrap();
+    world.ok(&["sessions", "alias", "front", "a/shop"]);
+    for (words, code, said) in [
+        (vec!["front", "a/shpo"], 2, "there is no folder at"),
+        (vec!["Front X", "a/shop"], 2, "alias \"Front X\""),
+        (vec!["frnt", "--remove"], 3, "did you mean front?"),
+        (vec!["frnt", "--remove"], 3, "no alias is called \"frnt\""),
+        (vec!["old", "gone"], 0, "old stands for"),
+        (vec!["front", "b/web"], 0, "before, it was"),
+        // A folder that is called so would be written to no more, without a word.
+        (vec!["gone", "a/shop"], 0, "warning: gone"),
+    ] {
+        let answer = world.atm(&[&["sessions", "alias"], words.as_slice()].concat());
+        assert_eq!(answer.code, Some(code), "{words:?}: {answer:?}");
+        assert!(format!("{}{}", answer.stdout, answer.stderr).contains(said), "{words:?}: {answer:?}");
+    }
+    assert_eq!(world.json(&["send", "front", "hello"])["to"], "web", "the mistake changed nothing");
+}

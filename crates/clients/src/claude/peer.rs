@@ -110,6 +110,11 @@ pub fn listed(root: &Path) -> Vec<Listed> {
     sessions::numbers(root).filter_map(read).collect()
 }
 
+/// What a copy of an entry says, which is not in its place.
+pub fn read_copy(pid: u64, path: &Path) -> Option<Listed> {
+    Listed::read(pid, &sessions::text_of(path)?)
+}
+
 /// Whether an entry is ours.
 pub(super) fn is_ours(entry: &Value) -> bool {
     entry.get(MARK).is_some()

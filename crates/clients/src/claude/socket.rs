@@ -27,6 +27,10 @@ pub const LONGEST_TEXT: usize = 1_000_000;
 const LONGEST_WORDS: usize = 1 << 16;
 /// How long somebody may take to say it.
 const RECEIPT_PATIENCE: Duration = Duration::from_secs(10);
+/// A socket that is younger may not be listened at yet.
+const YOUNG: Duration = Duration::from_secs(10);
+/// So many sockets of others are removed at a time: somebody waits for us.
+const MOST_CLEARED: usize = 64;
 /// So many are listened to at a time.
 const MOST_CALLERS: usize = 64;
 
@@ -110,7 +114,9 @@ pub fn give(
     }
     stream.set_write_timeout(Some(patience)).map_err(failed)?;
     stream.write_all(line.as_bytes()).map_err(failed)?;
-    stream.shutdown(Shutdown::Write).map_err(failed)?;
+    // It is written, and must not be given again by another way: a client that was quick has closed its side already, which some
+    // systems call an error here.
+    let _ = stream.shutdown(Shutdown::Write);
     // The client looks at who writes; who has ended by then is a stranger to it.
     let until = Instant::now() + patience;
     let mut rest = [0; 1024];
@@ -255,6 +261,7 @@ impl Mailbag {
             // One of the same number has ended without clearing up.
             fs::remove_file(&path)?;
         }
+        clear_dead(folder);
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, path, calls: Vec::new() })
@@ -283,6 +290,27 @@ impl Mailbag {
             goes_on
         });
         all
+    }
+}
+
+/// Removes what processes of ours that were killed left beside a session's socket: clients end their servers in that way.
+fn clear_dead(folder: &Path) {
+    let is_ours = |path: &Path| {
+        let number =
+            path.file_name().and_then(|name| name.to_str()?.strip_prefix("atm-")?.strip_suffix(".sock"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let is_left = |path: &PathBuf| {
+        let Ok(found) = fs::symlink_metadata(path) else { return false };
+        // One that is made just now may not be listened at yet.
+        let is_young = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age < YOUNG));
+        let is_refused =
+            || connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        is_ours(path) && found.file_type().is_socket() && !is_young && is_refused()
+    };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|found| found.path());
+    for path in files.filter(is_left).take(MOST_CLEARED) {
+        let _ = fs::remove_file(path);
     }
 }
 

@@ -48,11 +48,13 @@ impl Call for Reservations {
             return Ok(answer(&office.reservations(Some(cwd))?));
         }
         let client = desk.settings.client.as_ref();
-        let member = match desk.open(None) {
-            Ok(team) => Some((team.name().clone(), desk.actor(&team)?)),
-            // A session that is in no team, or in who knows which, is told by its client's process.
-            Err(_) if desk.bound().is_none() && client.is_some() => None,
-            Err(trouble) => return Err(trouble),
+        let member = if let Some(client) = client.filter(|_| desk.bound().is_none()) {
+            // Its session may be a lead's, or nobody's, and is told by the client's process then.
+            desk.member_of(client)
+        } else {
+            let team = desk.open(None)?;
+            let actor = desk.actor(&team)?;
+            Some((team.name().clone(), actor))
         };
         // A server outlives the sessions of its client, so none is named.
         let holder = office.holder(member.as_ref().map(|(team, name)| (team, name)), None, client);

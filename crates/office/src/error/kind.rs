@@ -39,6 +39,7 @@ impl OfficeError {
             | Self::NoMember { .. }
             | Self::NoMemberAnywhere { .. }
             | Self::NoSession { .. }
+            | Self::NoAlias { .. }
             | Self::WhichSession { .. }
             | Self::NoMessage { .. }
             | Self::NotRecorded { .. }
@@ -107,6 +108,7 @@ impl OfficeError {
             | Self::Store(StoreError::NoMember { .. }) => "no_such_member",
             Self::ReservedName { .. } => "reserved_name",
             Self::NoSession { .. } => "no_such_session",
+            Self::NoAlias { .. } => "no_such_alias",
             Self::WhichSession { .. } => "which_session",
             Self::NoSender { .. } => "no_such_sender",
             Self::NoMessage { .. } | Self::NotRecorded { .. } => "no_such_message",

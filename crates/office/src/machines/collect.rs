@@ -4,12 +4,13 @@
 //! if the process dies in between. The log comes first for all inboxes, since it waits for no client's lock: a client that deletes its
 //! team's folder a moment later takes nothing with it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use atm_ledger::{Acceptance, Evidence, InboxKey, Recorded, SentOn, Stage};
 use atm_store::{Mailbox, Receipt, StoreError};
 use atm_wire::message::{Delivery, Ours};
+use atm_wire::team::TeamConfig;
 use atm_wire::{Draft, MachineName, MemberName, Message, Stamp, TeamName, metadata};
 
 use super::Machines;
@@ -92,7 +93,8 @@ impl Machines<'_> {
         self.office.mail_folders(team)
     }
 
-    /// Everybody whose inbox a bridge reads here: the members of other machines, their users, and names that meant one before.
+    /// Everybody whose inbox a bridge reads here: the members of other machines, their users, names that meant one before, and
+    /// those outside of the team who wrote to it.
     fn read_here(&self, team: &TeamName) -> Result<Vec<Reader>, OfficeError> {
         let config = self.office.folder(team)?.load()?;
         let table = self.office.table(team);
@@ -110,9 +112,52 @@ impl Machines<'_> {
         let former = former.filter_map(|(name, machine)| reader(name, machine, true));
         let readers = everybody.filter_map(|(name, machine)| reader(&name, machine, false));
         let mut readers: Vec<Reader> = readers.chain(former).collect();
+        let machines: BTreeSet<&MachineName> =
+            all.iter().map(|(_, machine)| *machine).chain(table.gone().map(|(_, machine)| machine)).collect();
+        let outsiders = self.answered_outsiders(team, &config, &machines, &readers)?;
+        readers.extend(outsiders);
         readers.sort();
         readers.dedup();
         Ok(readers)
+    }
+
+    /// Those outside of the team, on other machines, whom a client has written to: it knows their names from their mail and makes a
+    /// file for them, which no member has. Such a file is only looked at if its name ends as a machine's, and the log is asked who
+    /// has that name: a client writes a dot as a hyphen.
+    fn answered_outsiders(
+        &self,
+        team: &TeamName,
+        config: &TeamConfig,
+        machines: &BTreeSet<&MachineName>,
+        readers: &[Reader],
+    ) -> Result<Vec<Reader>, OfficeError> {
+        let members = config.members.iter().filter_map(|member| member.checked_name().ok());
+        let known: HashSet<String> = members
+            .chain(readers.iter().map(|reader| reader.name.clone()))
+            .map(|name| name.file_stem())
+            .collect();
+        let is_of_machine =
+            |stem: &str| machines.iter().any(|machine| stem.ends_with(&format!("-{}", machine.as_str())));
+        let stems = self.office.inbox_names(team).into_iter().map(|name| name.file_stem());
+        let files: HashSet<String> =
+            stems.filter(|stem| !known.contains(stem) && is_of_machine(stem)).collect();
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let root = self.office.root_key();
+        let senders = self.office.books.with(|ledger| ledger.dotted_senders(&root, team.as_str()))?;
+        let mut found: HashMap<String, Vec<Reader>> = HashMap::new();
+        for sender in senders {
+            let machine = machines.iter().find(|machine| machine.unqualify(&sender) != sender);
+            let (Some(machine), Ok(name)) = (machine, MemberName::parse(&sender)) else { continue };
+            let stem = name.file_stem();
+            if files.contains(&stem) {
+                let reader = Reader { name, machine: (*machine).clone(), is_former: false };
+                found.entry(stem).or_default().push(reader);
+            }
+        }
+        // Where two have one file, nobody can tell whom it is for.
+        Ok(found.into_values().filter(|readers| readers.len() == 1).flatten().collect())
     }
 
     /// Whether an entry may be taken out of a file whose member is on another machine now. Of a member that was here before,

@@ -91,6 +91,7 @@ impl TreeBook {
     /// Takes out those that `ends` names; gives them.
     pub(super) fn take(
         &self,
+        office: &Office,
         ends: impl Fn(&Reservation) -> bool,
     ) -> Result<Vec<ReservationView>, OfficeError> {
         let Some((top, all)) = self.read()? else { return Ok(Vec::new()) };
@@ -98,8 +99,11 @@ impl TreeBook {
             return Ok(Vec::new());
         }
         self.change(|all| {
-            let taken =
-                all.iter().filter(|one| ends(one)).map(|one| ReservationView::of(one, &top)).collect();
+            let taken = all
+                .iter()
+                .filter(|one| ends(one))
+                .map(|one| ReservationView::of(one, &top, office))
+                .collect();
             all.retain(|one| !ends(one));
             Ok(taken)
         })

@@ -101,13 +101,10 @@ impl ReservationError {
     pub fn hint(&self) -> Option<Hint> {
         Some(match self {
             Self::Held { path, by } => {
-                let holder = by.first().filter(|by| by.team.is_some()).map(ReservationView::address);
+                let holder = by.first().and_then(ReservationView::mail_address);
                 Hint::AskHolder { holder, path: path.clone() }
             }
-            Self::NotYours { by, .. } => {
-                let holder = by.team.as_ref().map(|_| by.address());
-                Hint::AskHolder { holder, path: by.path.clone() }
-            }
+            Self::NotYours { by, .. } => Hint::AskHolder { holder: by.mail_address(), path: by.path.clone() },
             Self::NotReserved { within: Some(folder), .. } => Hint::ReleaseFolder { folder: folder.clone() },
             Self::NotReserved { .. } | Self::TooMany { .. } => Hint::ListReservations,
             Self::Outside { .. } => Hint::EnterTree,

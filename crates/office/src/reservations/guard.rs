@@ -62,6 +62,6 @@ impl Office {
         let mut others = covered.found.into_iter().filter(|(.., one)| !one.holder.is_same(who));
         others
             .find(|(.., one)| self.why_over(one, now).is_none())
-            .map(|(path, top, one)| EditConflict { path, by: ReservationView::of(&one, &top) })
+            .map(|(path, top, one)| EditConflict { path, by: ReservationView::of(&one, &top, self) })
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::office::{Office, USER};
 use crate::people::ancestry::ClientProcess;
+use crate::sessions::short_id;
 
 /// Who holds a reservation, or wants to. Its form is part of the file's format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,43 @@ impl Office {
                 space: self.probe.pid_space(),
             }),
         }
+    }
+}
+
+/// How a session is called that is in no team, before its id.
+pub(super) const SESSION: &str = "session ";
+
+impl Office {
+    /// How people call a holder that is in no team, and its session; of a member, its name.
+    pub(super) fn called_holder(&self, holder: &Holder) -> (String, Option<String>) {
+        if holder.is_member() || holder.is_person() {
+            return (holder.name.clone(), None);
+        }
+        let running = self.running_sessions();
+        // A server knows its client's process alone, which may have another session by now.
+        let is_here = |process: &&HolderProcess| process.space == self.probe.pid_space();
+        let process = holder.process.as_ref();
+        let in_process = |process: &HolderProcess| running.iter().find(|live| live.pid == process.pid);
+        let session = holder
+            .session
+            .clone()
+            .or_else(|| process.filter(is_here).and_then(in_process).map(|live| live.id.clone()));
+        let called = match (&session, process) {
+            (Some(id), _) => {
+                let ids = running.iter().map(|live| live.id.as_str());
+                format!("{SESSION}{}", short_id(id, ids))
+            }
+            (None, Some(process)) => format!("process {}", process.pid),
+            (None, None) => holder.name.clone(),
+        };
+        (called, session)
+    }
+}
+
+impl Office {
+    /// A holder as people write it.
+    pub(super) fn address_of(&self, holder: &Holder) -> String {
+        if holder.is_member() { holder.address() } else { self.called_holder(holder).0 }
     }
 }
 

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 pub use error::ReservationError;
 pub use guard::{Covered, EditConflict};
+use holder::SESSION;
 pub use holder::{Holder, HolderProcess};
 pub(crate) use over::Kept;
 
@@ -72,10 +73,12 @@ pub struct ReservationView {
     pub path: String,
     /// The top of the working tree.
     pub tree: PathBuf,
-    /// Who holds it.
+    /// Who holds it: a member's name, a session, a client's process, or the person at the keyboard.
     pub holder: String,
-    /// In which team; nothing for the person at the keyboard.
+    /// In which team; nothing for who is in none.
     pub team: Option<String>,
+    /// The session of a holder that is in no team, where it is known.
+    pub session: Option<String>,
     /// Why.
     pub reason: Option<String>,
     /// Since when.
@@ -85,12 +88,14 @@ pub struct ReservationView {
 }
 
 impl ReservationView {
-    fn of(reservation: &Reservation, top: &Path) -> Self {
+    fn of(reservation: &Reservation, top: &Path, office: &Office) -> Self {
+        let (holder, session) = office.called_holder(&reservation.holder);
         Self {
             path: shown(&reservation.pattern, top),
             tree: top.to_owned(),
-            holder: reservation.holder.name.clone(),
+            holder,
             team: reservation.holder.team.clone(),
+            session,
             reason: reservation.reason.clone(),
             since: reservation.since,
             until: reservation.until,
@@ -100,6 +105,12 @@ impl ReservationView {
     /// Its holder as people write it.
     pub fn address(&self) -> String {
         self.team.as_ref().map_or_else(|| self.holder.clone(), |team| format!("{}@{team}", self.holder))
+    }
+
+    /// Whom to write to about it, if the holder has mail.
+    pub fn mail_address(&self) -> Option<String> {
+        let session = || self.holder.strip_prefix(SESSION).filter(|_| self.session.is_some());
+        self.team.as_ref().map(|_| self.address()).or_else(|| session().map(ToOwned::to_owned))
     }
 }
 
@@ -129,7 +140,7 @@ impl Office {
         TreeBook::of(self, &tree).change(|all| {
             all.retain(|one| self.why_over(one, now).is_none());
             if let Some((path, held)) = rules::conflict(all, &wanted, ask.holder, case) {
-                let by = held.iter().map(|one| ReservationView::of(one, &tree.top)).collect();
+                let by = held.iter().map(|one| ReservationView::of(one, &tree.top, self)).collect();
                 return Err(ReservationError::Held { path: shown(path, &tree.top), by }.into());
             }
             for pattern in &wanted {
@@ -141,7 +152,7 @@ impl Office {
             let is_ours =
                 |one: &&Reservation| one.holder.is_same(ask.holder) && wanted.contains(&one.pattern);
             let ours = all.iter().filter(is_ours);
-            let mut ours: Vec<_> = ours.map(|one| ReservationView::of(one, &tree.top)).collect();
+            let mut ours: Vec<_> = ours.map(|one| ReservationView::of(one, &tree.top, self)).collect();
             ours.sort_by(|a, b| a.path.cmp(&b.path));
             Ok(ours)
         })
@@ -163,7 +174,7 @@ impl Office {
                 let is_here = |one: &Reservation| {
                     here.tree.top != Path::new("/") || one.pattern.is_within(&here.pattern, case)
                 };
-                book.take(|one| is_here(one) && one.holder.is_same(who))
+                book.take(self, |one| is_here(one) && one.holder.is_same(who))
             }
             Give::Everything => self.release_everywhere(|one| one.holder.is_same(who)),
         }
@@ -193,7 +204,7 @@ impl Office {
                 })
             };
             let held = all.iter().filter(|one| is_here(one) && self.why_over(one, now).is_none());
-            found.extend(held.map(|one| ReservationView::of(one, &top)));
+            found.extend(held.map(|one| ReservationView::of(one, &top, self)));
         }
         found.sort_by(|a, b| (&a.tree, &a.path).cmp(&(&b.tree, &b.path)));
         Ok(found)
@@ -222,7 +233,7 @@ impl Office {
             let mut released = Vec::new();
             for place in &places {
                 let path = shown(&place.pattern, &tree.top);
-                let view = |place: usize| ReservationView::of(&all[place], &tree.top);
+                let view = |place: usize| ReservationView::of(&all[place], &tree.top, self);
                 match rules::release(all, &place.pattern, who, case, decides) {
                     Released::Places(places) => {
                         released.extend(places.iter().map(|place| view(*place)));
@@ -232,13 +243,16 @@ impl Office {
                     }
                     Released::NotYours(place) => {
                         let by = Box::new(view(place));
-                        return Err(ReservationError::NotYours { who: who.address(), by }.into());
+                        return Err(ReservationError::NotYours { who: self.address_of(who), by }.into());
                     }
                     Released::None(within) => {
                         let within = within.map(|place| view(place).path);
-                        return Err(
-                            ReservationError::NotReserved { holder: who.address(), path, within }.into()
-                        );
+                        return Err(ReservationError::NotReserved {
+                            holder: self.address_of(who),
+                            path,
+                            within,
+                        }
+                        .into());
                     }
                 }
             }
@@ -255,7 +269,7 @@ impl Office {
     ) -> Result<Vec<ReservationView>, OfficeError> {
         let mut released = Vec::new();
         for book in TreeBook::all(self)? {
-            released.extend(book.take(&ends)?);
+            released.extend(book.take(self, &ends)?);
         }
         Ok(released)
     }

@@ -71,7 +71,7 @@ impl Office {
                 .iter()
                 .filter(|one| one.holder.team.as_deref() == Some(team.as_str()) && one.holder.root == root);
             kept.extend(ours.map(|one| Kept {
-                view: ReservationView::of(one, &top),
+                view: ReservationView::of(one, &top, self),
                 over: self.why_holder_is_gone(one),
             }));
         }
@@ -93,7 +93,7 @@ impl Office {
                     && one.holder.root == root
                     && super::shown(&one.pattern, &top) == view.path
             };
-            let taken = book.take(|one| is_it(one) && self.why_over(one, now).is_some())?;
+            let taken = book.take(self, |one| is_it(one) && self.why_over(one, now).is_some())?;
             return Ok(!taken.is_empty());
         }
         Ok(false)

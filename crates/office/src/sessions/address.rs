@@ -41,18 +41,16 @@ pub(super) struct Running {
 
 impl Running {
     fn is_called(&self, wanted: &str) -> bool {
-        let is_id = wanted.len() >= SHORTEST_ID && self.id.starts_with(wanted);
+        let is_id = self.id == wanted || wanted.len() >= SHORTEST_ID && self.id.starts_with(wanted);
         self.name.as_deref() == Some(wanted) || is_id
     }
+}
 
-    /// What tells it from the others.
-    fn call(&self, all: &[Running]) -> String {
-        let name = self
-            .name
-            .as_ref()
-            .filter(|name| all.iter().filter(|other| other.name.as_ref() == Some(name)).count() == 1);
-        name.cloned().unwrap_or_else(|| self.id.chars().take(SHOWN_ID).collect())
-    }
+/// As much of a session's id as people are shown: what tells it from all others, and no less than they are used to.
+pub fn short_id<'a>(id: &str, others: impl IntoIterator<Item = &'a str>) -> String {
+    let same = |other: &str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let alike = others.into_iter().filter(|other| *other != id).map(same).max().unwrap_or_default();
+    id.chars().take(SHOWN_ID.max(alike + 1)).collect()
 }
 
 /// What names can mean.
@@ -72,8 +70,11 @@ impl Names {
         if let Some(folder) = self.aliases.get(wanted) {
             return self.one_in(wanted, folder);
         }
+        let called = self.running.iter().filter(|running| running.is_called(wanted));
+        // A whole id is nobody else's, though others may begin with it.
+        let exact = self.running.iter().filter(|running| running.id == wanted);
         let sessions: Vec<&Running> =
-            self.running.iter().filter(|running| running.is_called(wanted)).collect();
+            if exact.clone().next().is_some() { exact.collect() } else { called.collect() };
         let folders: Vec<&PathBuf> = self.folders.iter().filter(|folder| is_folder(folder, wanted)).collect();
         match (sessions.as_slice(), folders.as_slice()) {
             ([], []) => match self.mailboxes.get(wanted) {
@@ -85,7 +86,7 @@ impl Names {
                 Ok(Destination { folder: session.folder.clone(), session: Some(session.id.clone()) })
             }
             _ => {
-                let sessions = sessions.iter().map(|session| session.call(&self.running));
+                let sessions = sessions.iter().map(|session| self.call(session));
                 let folders = folders.iter().map(|folder| self.tail(folder));
                 Err(which(wanted, sessions.chain(folders).collect()))
             }
@@ -98,11 +99,24 @@ impl Names {
         tail::shortest(folder, &all)
     }
 
+    /// What tells a session from the others, and from everything else that has a name.
+    fn call(&self, session: &Running) -> String {
+        let is_clear = |name: &&String| {
+            let means_another = |running: &Running| running.id != session.id && running.is_called(name);
+            !self.aliases.contains_key(*name)
+                && !self.running.iter().any(means_another)
+                && self.folders.iter().all(|folder| !is_folder(folder, name) || *folder == session.folder)
+        };
+        let name = session.name.as_ref().filter(is_clear);
+        let ids = self.running.iter().map(|running| running.id.as_str());
+        name.cloned().unwrap_or_else(|| short_id(&session.id, ids))
+    }
+
     /// The folder, unless several sessions run in it.
     fn one_in(&self, wanted: &str, folder: &Path) -> Result<Destination, OfficeError> {
         let here: Vec<&Running> = self.running.iter().filter(|running| running.folder == folder).collect();
         if here.len() > 1 {
-            return Err(which(wanted, here.iter().map(|running| running.call(&self.running)).collect()));
+            return Err(which(wanted, here.iter().map(|running| self.call(running)).collect()));
         }
         Ok(Destination { folder: folder.to_owned(), session: None })
     }
@@ -176,6 +190,21 @@ mod tests {
         }
     }
 
+    /// Ids that begin with the time have their first characters in common for a minute and longer.
+    #[test]
+    fn sessions_whose_ids_begin_alike_are_told_apart_by_what_is_offered() {
+        let running = |id: &str| Running { id: id.into(), name: None, folder: "/w/two".into() };
+        let ids = ["0199a0b1-0000-7000-8000-000000000001", "0199a0b1-0000-7000-8000-000000000002", "0199a0"];
+        let names = Names { running: ids.map(running).into(), ..Names::default() };
+        let names = Names { folders: ["/w/two".into()].into(), ..names };
+        let OfficeError::WhichSession { choices, .. } = names.resolve("two").unwrap_err() else { panic!() };
+        assert_eq!(choices.len(), 3, "{choices:?}");
+        for choice in &choices {
+            let meant = names.resolve(choice).unwrap().session.unwrap();
+            assert!(meant.starts_with(choice.as_str()), "{choice}");
+        }
+    }
+
     #[test]
     fn a_name_means_one_session_or_folder_or_fails_with_what_it_may_mean() {
         let to =
@@ -194,13 +223,13 @@ mod tests {
             ("2d2d2d", to("/w/two", Some("2d2d2d52-3"))),
             // As mail from there names it; folders that are called so come first.
             ("web-1a2b3c4d", to("/v/web", None)),
-            ("/w/shop", several(&["p-c1", "web"])),
+            ("/w/shop", several(&["4f4f4f52", "p-c1"])),
             // Two sessions in one folder, by each of its names.
             ("two", several(&["2d2d2d52", "left"])),
             ("/w/two", several(&["2d2d2d52", "left"])),
             ("both", several(&["2d2d2d52", "left"])),
             // A session in one folder that is called as others are.
-            ("web", several(&["v/web", "w/web", "web"])),
+            ("web", several(&["4f4f4f52", "v/web", "w/web"])),
             ("shopp", none(&["shop"])),
             // Names of which only the last part is typed wrong, with or without the rest.
             ("deap", none(&["x/deep", "y/deep"])),

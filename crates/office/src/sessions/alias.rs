@@ -17,13 +17,13 @@ impl Office {
         Ok(parse(self.session_alias_memo().read()?.as_deref()))
     }
 
-    /// From now on `alias` stands for a folder, whether a session has worked there or not.
-    pub fn set_session_alias(&self, alias: &str, folder: &Path) -> Result<(), OfficeError> {
-        let alias = MemberName::create(alias)?;
+    /// From now on `alias` stands for a folder, whether a session has worked there or not; gives the one that it stood for before.
+    pub fn set_session_alias(&self, alias: &str, folder: &Path) -> Result<Option<PathBuf>, OfficeError> {
+        let alias = MemberName::create(alias).map_err(|error| error.of("alias"))?;
         self.session_alias_memo().update(|text| {
             let mut aliases = parse(text);
-            aliases.insert(alias.to_string(), real(folder));
-            Ok((Some(render(&aliases)), ()))
+            let before = aliases.insert(alias.to_string(), real(folder));
+            Ok((Some(render(&aliases)), before))
         })
     }
 
@@ -31,7 +31,7 @@ impl Office {
     pub fn remove_session_alias(&self, alias: &str) -> Result<PathBuf, OfficeError> {
         self.session_alias_memo().update(|text| {
             let mut aliases = parse(text);
-            let folder = aliases.remove(alias).ok_or_else(|| OfficeError::NoSession {
+            let folder = aliases.remove(alias).ok_or_else(|| OfficeError::NoAlias {
                 wanted: alias.to_owned(),
                 nearest: nearest(alias, aliases.keys().map(String::as_str)),
             })?;

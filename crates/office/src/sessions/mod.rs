@@ -21,7 +21,7 @@ mod take;
 
 use atm_wire::TeamName;
 
-pub use address::Destination;
+pub use address::{Destination, short_id};
 pub(crate) use forget::{Noted, forgettable};
 pub(crate) use list::Live;
 pub use list::SessionView;

@@ -20,6 +20,7 @@ use super::{is_team, team_name};
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions, Sent};
 use crate::office::{Office, USER};
+use crate::people::presence::PresenceView;
 use crate::team::Team;
 
 /// A recipient, as somebody wrote it.
@@ -171,6 +172,30 @@ impl Office {
         let own = sender.session.map(|session| self.mailbox_of_session(&session));
         let from = own.transpose()?.flatten();
         Ok(Route { team: self.team(&team_name())?, from, to, session })
+    }
+
+    /// Whether somebody is there: a member of the team that is meant or, where none has that name and no team was named, a session.
+    pub fn presence_of(
+        &self,
+        team: Result<TeamName, OfficeError>,
+        names_team: bool,
+        name: &MemberName,
+    ) -> Result<PresenceView, OfficeError> {
+        let found = team.and_then(|team| self.presence(&team, name));
+        let Err(error) = found else { return found };
+        let is_no_member = matches!(error, OfficeError::NoMember { .. });
+        if names_team || !is_no_member && !is_about_no_team(&error) {
+            return Err(error);
+        }
+        self.session_presence(name.as_str()).map_err(|session| match (session, &error) {
+            (OfficeError::NoSession { .. }, _) if !is_no_member && !self.knows_sessions() => error,
+            (OfficeError::NoSession { nearest, .. }, OfficeError::NoMember { team, .. })
+                if !is_team(team) =>
+            {
+                with_nearest(error, nearest)
+            }
+            (session, _) => session,
+        })
     }
 
     /// A recipient's team, which may be called as other commands call it.

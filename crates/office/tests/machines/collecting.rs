@@ -5,9 +5,10 @@ use std::fs;
 use atm_office::machines::Stage;
 use atm_office::mail::send::{Letter, SendOptions};
 use atm_office::people::members::MemberPlan;
+use atm_office::people::teams::TeamPlan;
 use serde_json::json;
 
-use crate::world::{Machine, carry, introduce, laptop_and_desk, team};
+use crate::world::{Machine, carry, introduce, laptop_and_desk, name, team};
 
 fn native(text: &str, is_new: bool) -> serde_json::Value {
     let mut entry = json!({ "from": "team-lead", "text": text, "summary": "s", "timestamp": "2026-11-15T18:42:20.463Z",
@@ -125,6 +126,44 @@ fn mail_for_another_machines_user_is_collected_too() {
         (desk.texts("user"), desk.texts("team-lead")),
         (vec!["to the person".into()], vec!["to the lead".into()])
     );
+}
+
+/// Its client knows the name from the letter's sender, and makes a file for it that no member has: mail sank there.
+#[test]
+fn a_clients_own_answer_to_one_outside_of_the_team_finds_its_home() {
+    let (laptop, desk) = laptop_and_desk();
+    let ops = laptop.office.create_team(&TeamPlan::new("ops", "another team")).unwrap();
+    laptop.office.add_member(&ops, &MemberPlan::new("eve")).unwrap();
+    let letter = Letter::new("bob@demo".parse().unwrap(), "who broke it?");
+    laptop.office.send(&ops, &name("eve"), &letter, SendOptions::default()).unwrap();
+    // Nobody has written under this name: it is a mistake, which the doctor tells.
+    write(&desk, "eva-ops-laptop", &[native("to nobody", true)]);
+    write(&desk, "eve-ops-laptop", &[native("before it is known who that is", true)]);
+    assert_eq!(collect(&desk), 0);
+    carry(&[&laptop, &desk]);
+    assert_eq!(desk.inbox("bob")[0].from, "eve.ops.laptop");
+    let answers = |texts: [&str; 2]| {
+        texts.map(|text| {
+            serde_json::Value::Object({
+                let mut entry = native(text, text.contains("new")).as_object().unwrap().clone();
+                entry.insert("from".to_owned(), "bob".into());
+                entry
+            })
+        })
+    };
+    for texts in [["by a new client", "by a new one again"], ["by an old client", "and again"]] {
+        write(&desk, "eve-ops-laptop", &answers(texts));
+        assert_eq!((collect(&desk), collect(&desk)), (2, 0), "{texts:?}");
+        carry(&[&laptop, &desk]);
+        let found: Vec<String> = laptop.mail_in(&ops, "eve").into_iter().map(|mail| mail.text).collect();
+        assert!(
+            texts.iter().all(|text| found.iter().filter(|found| found.ends_with(text)).count() == 1),
+            "{found:?}"
+        );
+    }
+    let answer = &laptop.mail_in(&ops, "eve")[0];
+    assert_eq!(answer.from, "bob");
+    assert_eq!(desk.texts("eva-ops-laptop"), ["to nobody"], "it stays where it is");
 }
 
 #[test]

@@ -69,9 +69,10 @@ fn words(conflict: &EditConflict, now: Stamp) -> String {
     let path = safe::line(path);
     let holder = safe::line(&by.address()).into_owned();
     let reason = by.reason.as_ref().map(|reason| format!("; their reason: {:?}", safe::line(reason)));
-    let ask = match &by.team {
-        Some(_) => format!(
-            "To ask for it, write to {holder}: `atm send {holder} \"may I edit {path}?\"`, or the tool send_message."
+    let ask = match by.mail_address() {
+        Some(address) => format!(
+            "To ask for it, write to {holder}: `atm send {} \"may I edit {path}?\"`, or the tool send_message.",
+            safe::line(&address)
         ),
         None => "Your user can release it.".to_owned(),
     };

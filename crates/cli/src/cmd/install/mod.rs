@@ -273,7 +273,7 @@ fn tell(context: &mut Context, client: AgentClient, report: &Report, who: &Ident
     }
     if !report.left_to_do.is_empty() {
         if !who.is_known() {
-            out.note("each session gets the mail of who it is in a team, and none if it is nobody")?;
+            out.note("each session gets the mail of who it is in a team, and else the mail for its folder: `atm sessions`")?;
         }
         for left in &report.left_to_do {
             out.note(format!("{}: {left}", client.title()))?;

@@ -63,16 +63,7 @@ fn presence(context: &Context, whom: Recipient) -> Result<PresenceView, Failure>
     let names_team = whom.team.is_some() || !context.global.team.is_empty();
     let whom = context.resolve(whom)?;
     let team = whom.team.map_or_else(|| context.chosen_team(), |team| Ok(Ok(team)))?;
-    let found = team.and_then(|team| office.presence(&team, &whom.name));
-    match found {
-        Err(error) if !names_team && ["no_such_member", "no_teams", "which_team"].contains(&error.code()) => {
-            office.session_presence(whom.name.as_str()).map_err(|session| {
-                // Of several it says which.
-                if session.code() == "which_session" { session.into() } else { error.into() }
-            })
-        }
-        found => Ok(found?),
-    }
+    Ok(office.presence_of(team, names_team, &whom.name)?)
 }
 
 fn history(context: &Context, view: &PresenceView) -> Result<Vec<PastPresence>, Failure> {

@@ -155,6 +155,10 @@ pub(super) fn how_to_begin(context: &mut Context) -> Result<(), Failure> {
     out.hanging("  atm demo              ", "plays a team's day in a throw-away folder, in a few seconds")?;
     out.hanging("  atm team create NAME  ", "makes a team; `atm member add NAME` adds who is in it")?;
     out.hanging(
+        "  atm install claude    ",
+        "makes every session of Claude Code a mailbox, without a team: `atm sessions` lists them",
+    )?;
+    out.hanging(
         "  atm                   ",
         "shows a team that Claude Code runs, as soon as it has started one there",
     )?;

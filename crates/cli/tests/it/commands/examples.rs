@@ -66,6 +66,7 @@ impl Scene {
             ["task", "release" | "complete"] => {
                 lines.extend(["--as bob task claim 1", "--as bob task claim 2"]);
             }
+            ["send"] => lines.push("sessions alias front src/shop-frontend"),
             ["release"] => lines.push("--as bob reserve src/parser.rs"),
             ["daemon", "status" | "stop" | "logs"] => lines.push("daemon start"),
             ["notify", "test"] => lines.push("config set notify.desktop true"),
@@ -81,9 +82,13 @@ impl Scene {
         ] {
             fs::write(world.home().join(file), text).unwrap();
         }
-        for folder in
-            [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions", "bin"]
-        {
+        for folder in [
+            ".local/share/bash-completion/completions",
+            ".zfunc",
+            ".config/fish/completions",
+            "bin",
+            "src/shop-frontend",
+        ] {
             fs::create_dir_all(world.home().join(folder)).unwrap();
         }
         // Clients that do nothing, and in a pane do not end; nothing is shown on a desktop.

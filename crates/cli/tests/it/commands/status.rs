@@ -5,20 +5,21 @@ use insta::assert_snapshot;
 use crate::scene::World;
 
 #[test]
-fn without_a_team_there_are_three_lines_on_how_to_begin() {
+fn without_a_team_there_are_a_few_lines_on_how_to_begin() {
     let world = World::new();
     assert_snapshot!(world.session("atm\natm status\natm --json"), @r#"
     $ atm
     no team in [ROOT] yet
       atm demo              plays a team's day in a throw-away folder, in a few seconds
       atm team create NAME  makes a team; `atm member add NAME` adds who is in it
+      atm install claude    makes every session of Claude Code a mailbox, without a team: `atm sessions` lists them
       atm                   shows a team that Claude Code runs, as soon as it has started one there
     $ atm status
     2> error: there is no team below [ROOT]
-    2>   hint: `atm team create NAME` makes one; `atm config` shows which root is used, and why
+    2>   hint: `atm team create NAME` makes one; `atm install claude` makes sessions reachable without one; `atm config` shows which root is used, and why
     [exit 3]
     $ atm --json
-    2> {"error":{"code":"no_teams","message":"there is no team below [ROOT]","hint":"`atm team create NAME` makes one; `atm config` shows which root is used, and why"}}
+    2> {"error":{"code":"no_teams","message":"there is no team below [ROOT]","hint":"`atm team create NAME` makes one; `atm install claude` makes sessions reachable without one; `atm config` shows which root is used, and why"}}
     [exit 3]
     "#);
 }

@@ -66,6 +66,20 @@ struct Scene {
     bob: Client,
 }
 
+impl Drop for Scene {
+    /// A failure that comes seldom has to tell why by itself.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+            let state = self.world().state();
+            eprintln!("entries: {:?}", self.entries());
+            eprintln!("status: {:?}", self.world().atm(&["daemon", "status", "--json"]));
+            eprintln!("journal: {}", self.world().atm(&["daemon", "logs"]).stdout);
+            eprintln!("hook.log: {}", read(state.join("hook.log")));
+        }
+    }
+}
+
 impl Scene {
     fn new() -> Self {
         let world = World::new();
@@ -119,8 +133,13 @@ impl Scene {
 
     /// The entry of this title, once it is there.
     fn listed(&self, title: &str) -> Value {
-        wait_until("it is listed", || self.entries().iter().any(|entry| entry["name"] == title));
-        self.entries().into_iter().find(|entry| entry["name"] == title).unwrap()
+        // What was seen is what is given: a second look may find that it was made anew meanwhile.
+        let mut found = None;
+        wait_until("it is listed", || {
+            found = self.entries().into_iter().find(|entry| entry["name"] == title);
+            found.is_some()
+        });
+        found.unwrap()
     }
 
     fn inbox(&self) -> Vec<Value> {
@@ -142,7 +161,13 @@ fn write_to(entry: &Value, frame: &Value) {
 
 fn entries(world: &World) -> Vec<Value> {
     let files = fs::read_dir(world.root().join("sessions")).into_iter().flatten().flatten();
-    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    // As the client does: what is not in its place yet is no entry.
+    let is_entry = |path: &PathBuf| {
+        let stem = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
+        stem.is_some_and(|stem| stem.parse::<u64>().is_ok())
+    };
+    let texts =
+        files.map(|file| file.path()).filter(is_entry).filter_map(|path| fs::read_to_string(path).ok());
     texts
         .filter_map(|text| serde_json::from_str::<Value>(&text).ok())
         .filter(|e| e["atm"].is_object())

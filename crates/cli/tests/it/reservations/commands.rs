@@ -55,6 +55,7 @@ fn a_program_gets_who_until_when_and_exit_4() {
     assert_eq!(shop.atm(&["--as", "alice", "release", "src"]).code, Some(4));
     assert_eq!(shop.atm(&["--as", "bob", "release", "lib"]).code, Some(3));
     assert_eq!(shop.atm(&["--as", "bob", "reserve", "/etc/passwd"]).code, Some(2));
+    assert_eq!(shop.atm(&["--as", "bob", "reserve", "docs", "--for", "0s"]).code, Some(2), "for no time");
     assert_eq!(shop.atm(&["--as", "bobb", "reserve", "src"]).code, Some(3), "a wrong name fails");
     assert_eq!(shop.json(&["--as", "bob", "release", "--all"])[0]["path"], "src");
 }

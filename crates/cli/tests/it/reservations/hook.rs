@@ -5,6 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::Shop;
+use crate::client_process::ClientProcess;
+use crate::scene::ATM;
 
 /// Why an edit was refused, in the client's own format.
 fn reason(document: &Value) -> &str {
@@ -157,4 +159,46 @@ fn sessions_without_a_name_keep_out_of_each_others_way() {
     };
     assert_eq!((reserve("one", "src"), reserve("two", "src")), (Some(0), Some(4)));
     assert!(may_write("one") && !may_write("two"));
+}
+
+/// They were all called `user`, whom nobody can ask.
+#[test]
+fn a_session_that_is_nobody_in_a_team_is_named_and_can_be_asked() {
+    let shop = Shop::new();
+    let (first, second) = ("0b7e1c52-3f6a-4a9e-9d0f-1f2e3d4c5b6a", "5c1d2e3f-0000-4a9e-9d0f-1f2e3d4c5b6a");
+    let mut processes = [first, second].map(|id| (id, ClientProcess::start(&shop.world, &[])));
+    let mut call = |place: usize, words: &[&str], more: Value| {
+        let (id, process) = &mut processes[place];
+        let mut said = json!({ "session_id": id, "cwd": shop.tree, "transcript_path": null });
+        said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let variables = json!({ "CLAUDE_CODE_SESSION_ID": id });
+        let (code, stdout, stderr) =
+            process.call(&[&[ATM], words].concat(), &said, (&variables, Some(&shop.tree)));
+        assert_eq!(code, 0, "{words:?}: {stderr}");
+        stdout
+    };
+    for place in [0, 1] {
+        call(place, &["hook", "SessionStart", "--client", "claude"], json!({}));
+    }
+    call(0, &["reserve", "src", "--reason", "the lexer"], json!({}));
+    let listed = shop.json(&["reservations"]);
+    assert_eq!(
+        [&listed[0]["holder"], &listed[0]["session"], &listed[0]["team"]],
+        [&json!("session 0b7e1c52"), &json!(first), &Value::Null]
+    );
+    let edit = json!({ "tool_name": "Write", "tool_input": { "file_path": shop.tree.join("src/a.rs") } });
+    let refused = call(1, &["hook", "PreToolUse", "--client", "claude"], edit.clone());
+    let refused: Value = serde_json::from_str(&refused).unwrap();
+    let told = reason(&refused);
+    for part in ["reserved by session 0b7e1c52 until", "the lexer", "`atm send 0b7e1c52 \"may I edit"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let refused = shop.atm(&["reserve", "src"]);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stderr.contains("atm send 0b7e1c52"), "{refused:?}");
+    // As it was told.
+    call(1, &["send", "0b7e1c52", "may I edit src/a.rs?"], json!({}));
+    let shown = call(0, &["hook", "UserPromptSubmit", "--client", "claude"], json!({}));
+    assert!(shown.contains("may I edit src/a.rs?"), "{shown}");
+    assert_eq!(call(0, &["hook", "PreToolUse", "--client", "claude"], edit), "", "its holder edits");
 }

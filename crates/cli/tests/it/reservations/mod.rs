@@ -29,6 +29,10 @@ impl Shop {
         Self { world, tree }
     }
 
+    pub(crate) fn tree(&self) -> &Path {
+        &self.tree
+    }
+
     /// The binary, about to be run in the tree.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.world.command(args);

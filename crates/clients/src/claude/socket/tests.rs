@@ -153,3 +153,43 @@ fn a_client_that_hears_nobody_keeps_nobody() {
     }
     panic!("{} callers wait, and none was refused", waiting.len());
 }
+
+/// A server that is killed does not clear up, and clients kill their servers: the folder filled with sockets.
+#[test]
+fn sockets_of_those_who_were_killed_are_cleared_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+    let age = |name: &str| {
+        rustix::fs::utimensat(
+            rustix::fs::CWD,
+            at(name),
+            &rustix::fs::Timestamps {
+                last_access: rustix::fs::Timespec { tv_sec: 1, tv_nsec: 0 },
+                last_modification: rustix::fs::Timespec {
+                    tv_sec: long_ago.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().cast_signed(),
+                    tv_nsec: 0,
+                },
+            },
+            rustix::fs::AtFlags::empty(),
+        )
+        .unwrap();
+    };
+    // Left; left a moment ago, as one that is about to listen; listened at; the client's own; no socket.
+    for name in ["atm-7.sock", "atm-8.sock", "4242.sock", "atm-x.sock"] {
+        drop(UnixListener::bind(at(name)).unwrap());
+    }
+    let _listens = UnixListener::bind(at("atm-9.sock")).unwrap();
+    fs::write(at("atm-10.sock"), "").unwrap();
+    for name in ["atm-7.sock", "4242.sock", "atm-x.sock", "atm-9.sock", "atm-10.sock"] {
+        age(name);
+    }
+    let bag = Mailbag::beside(&at("4242.sock"), 11).unwrap();
+    let mut left: Vec<String> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|found| found.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["4242.sock", "atm-10.sock", "atm-11.sock", "atm-8.sock", "atm-9.sock", "atm-x.sock"]);
+    drop(bag);
+}

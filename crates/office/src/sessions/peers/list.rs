@@ -9,11 +9,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::people::presence::Presence;
+use crate::sessions::short_id;
 
 /// Each peer has a process of its own, so there are no more than this.
 pub const AT_MOST: usize = 32;
-/// As much of a session's id as tells it from others in its folder.
-const SHOWN_ID: usize = 8;
 
 /// Whom mail for a peer goes to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,13 +81,17 @@ impl Candidate {
         }
     }
 
-    /// The same, where others have that title.
-    fn long_title(&self) -> String {
+    /// The same, where others of these have that title.
+    fn long_title(&self, all: &[&Self]) -> String {
         let client = self.client.map_or("unknown", AgentClient::as_str);
         match &self.to {
             PeerTarget::Member { .. } => self.title(),
             PeerTarget::Session { session, .. } => {
-                let id: String = session.chars().take(SHOWN_ID).collect();
+                let ids = all.iter().filter_map(|other| match &other.to {
+                    PeerTarget::Session { session, .. } => Some(session.as_str()),
+                    PeerTarget::Member { .. } => None,
+                });
+                let id = short_id(session, ids);
                 format!("{} ({client} session {id})", self.name)
             }
         }
@@ -103,12 +106,12 @@ pub(super) fn peers(candidates: &[Candidate], root: &str, most: usize) -> Vec<Pe
         *titles.entry(candidate.title()).or_default() += 1;
     }
     let mut peers: Vec<Peer> = candidates
-        .into_iter()
+        .iter()
         .map(|candidate| {
             let title = candidate.title();
             let is_alone = titles.get(&title) == Some(&1);
             Peer {
-                title: if is_alone { title } else { candidate.long_title() },
+                title: if is_alone { title } else { candidate.long_title(&candidates) },
                 id: id_of(root, &candidate.to),
                 to: candidate.to.clone(),
                 folder: candidate.folder.clone(),
