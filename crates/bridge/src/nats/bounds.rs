@@ -57,7 +57,7 @@ impl Part {
             Self::Stream => SMALL_STREAM,
             Self::Bucket => SMALL_BUCKET,
             // With room for what names the pieces.
-            Self::Objects => LARGEST as i64 + MIB,
+            Self::Objects => i64::try_from(LARGEST).unwrap_or(i64::MAX).saturating_add(MIB),
         }
     }
 }

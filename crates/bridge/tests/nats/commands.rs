@@ -85,7 +85,7 @@ fn a_bridge_that_is_told_to_end_leaves_no_socket_behind() {
     let mut machine = Machine::new("laptop", &server.url(), &["ann"]);
     let socket = machine.env().state().join("bridge/tasks.socket");
     machine.start();
-    wait_until("it listens", || socket.exists());
+    wait_until("it listens", || socket.exists() && machine.own_status()["connected"] == true);
     machine.terminate();
     assert!(!socket.exists());
 }

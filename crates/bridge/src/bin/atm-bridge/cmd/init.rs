@@ -113,10 +113,10 @@ fn show(
         lines.push(format!("{is:<6} {} {}", made.what, made.name));
     }
     for Change { name, changes, error } in changed {
-        let changes = changes.join(", ");
+        let is = changes.join(", ");
         lines.push(match error {
-            None => format!("now    {name} {changes}"),
-            Some(why) => format!("as was {name}, which should be one that {changes}; the server says: {why}"),
+            None => format!("now    {name} {is}"),
+            Some(why) => format!("as was {name}, which should be one that {is}; the server says: {why}"),
         });
     }
     for machine in machines {
