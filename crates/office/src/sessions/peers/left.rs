@@ -56,18 +56,14 @@ impl Office {
     /// Takes it away, if it is still the same; says whether it did.
     pub fn remove_left_peer(&self, left: &LeftPeer) -> Result<bool, OfficeError> {
         let entry = PeerEntry::at(left.path.clone());
-        Ok(match &left.entry {
-            Some(known) => {
-                // The number may be another peer's by now.
-                entry.remove_if(|_| peer::listed(self.root.path()).contains(known))?
-            }
-            None => {
-                let copies = PeerEntry::unplaced(&self.root.path().join("sessions"));
-                let is_copy =
-                    copies.into_iter().any(|(pid, path)| path == left.path && self.is_left_copy(pid, &path));
-                (is_copy || self.is_left_socket(&left.path)) && fs::remove_file(&left.path).is_ok()
-            }
-        })
+        if let Some(known) = &left.entry {
+            // The number may be another peer's by now.
+            return Ok(entry.remove_if(|_| peer::listed(self.root.path()).contains(known))?);
+        }
+        let copies = PeerEntry::unplaced(&self.root.path().join("sessions"));
+        let is_copy =
+            copies.into_iter().any(|(pid, path)| path == left.path && self.is_left_copy(pid, &path));
+        Ok((is_copy || self.is_left_socket(&left.path)) && fs::remove_file(&left.path).is_ok())
     }
 
     /// Whether a copy of an entry will never be put in its place: its process or daemon has ended, or it takes far too long.
