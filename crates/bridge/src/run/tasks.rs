@@ -14,6 +14,7 @@ use atm_office::tasks::shared::{Answer, Ask, LONGEST_LINE, LONGEST_SHARED_LEASE}
 use atm_store::watch::{FolderWatch, Stop};
 use atm_wire::task::{Change, Status};
 use futures_util::StreamExt;
+use tokio::sync::watch;
 
 use super::Shared;
 use super::worker::Input;
@@ -21,6 +22,7 @@ use crate::name::Machine;
 use crate::nats::entries::{Board, NatsEntries, Signer};
 use crate::nats::{Bucket, Names, NatsError};
 use crate::protocol::tasks::change::Wanted;
+use crate::protocol::tasks::home::Residences;
 use crate::tasks::entries::Entries;
 use crate::tasks::files::OfficeFiles;
 use crate::tasks::mirror::{Mirror, MirrorError};
@@ -52,7 +54,7 @@ pub(super) struct Tasks {
     events: mpsc::Sender<Event>,
     quiet: Stop,
     ends: Arc<AtomicBool>,
-    follow: tokio::task::JoinHandle<()>,
+    follow: [tokio::task::JoinHandle<()>; 2],
     thread: Option<thread::JoinHandle<()>>,
 }
 
@@ -77,7 +79,7 @@ impl Tasks {
         let socket = files.socket();
         let listener = atm_store::socket::listen(&socket).map_err(failed(&socket.display().to_string()))?;
         let quiet = Stop::default();
-        let folders = files.folders();
+        let (folders, homes) = (files.folders(), files.homes());
         let memory = files.load();
         let mirror = Mirror::new(plan.me.machine.clone(), entries, files, memory, LONGEST_SHARED_LEASE);
         let keeper = Keeper {
@@ -102,7 +104,10 @@ impl Tasks {
             }
         };
         named("task files").spawn(watch).map_err(failed("thread"))?;
-        let follow = tokio::spawn(listen(shared.clone(), board, signer, events.clone()));
+        let follow = [
+            tokio::spawn(follow_homes(homes, board.clone(), events.clone())),
+            tokio::spawn(listen(shared.clone(), board, signer, events.clone())),
+        ];
         Ok(Self { events, quiet, ends, follow, thread: Some(thread) })
     }
 }
@@ -110,7 +115,7 @@ impl Tasks {
 impl Drop for Tasks {
     fn drop(&mut self) {
         self.quiet.stop();
-        self.follow.abort();
+        self.follow.iter().for_each(tokio::task::JoinHandle::abort);
         // The runtime answers nothing while this thread waits here.
         self.ends.store(true, Ordering::Relaxed);
         let _ = self.events.send(Event::Stop);
@@ -229,6 +234,14 @@ impl Keeper {
                 }
             }
         }
+    }
+}
+
+/// Whose a task is depends on where its owner is at home.
+async fn follow_homes(mut homes: watch::Receiver<Residences>, board: Board, events: mpsc::Sender<Event>) {
+    while homes.changed().await.is_ok() {
+        board.heard().version += 1;
+        let _ = events.send(Event::Changed);
     }
 }
 

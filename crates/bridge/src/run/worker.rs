@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::homes::News;
 use super::presence::{is_outdated, said_at_to_remember};
@@ -22,6 +22,7 @@ use crate::house::{House, Neighbour};
 use crate::name::Machine;
 use crate::nats::setup::PRESENCE_AGE;
 use crate::protocol::homes::{Homes, Memory as HomesMemory, Put};
+use crate::protocol::tasks::home::Residences;
 use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 
@@ -155,6 +156,8 @@ pub struct Worker {
     is_unsaved: bool,
     look_every: Duration,
     due: Due,
+    /// Where members are at home, for the thread of the tasks.
+    residences: watch::Sender<Residences>,
 }
 
 /// What is remembered across restarts.
@@ -189,7 +192,9 @@ impl Worker {
     ) -> Self {
         let saved = load(&files);
         let mut house = house;
-        house.set_homes(Homes::remembering(saved.homes.clone()));
+        let homes = Homes::remembering(saved.homes.clone());
+        let (residences, _) = watch::channel(residences_of(&homes));
+        house.set_homes(homes);
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
         Self {
@@ -215,7 +220,13 @@ impl Worker {
                 collect_from: start,
                 members_from: start,
             },
+            residences,
         }
+    }
+
+    /// Where members are at home, as it changes.
+    pub fn residences(&self) -> watch::Receiver<Residences> {
+        self.residences.subscribe()
     }
 
     /// Works until it is told to stop.
@@ -476,6 +487,10 @@ impl Worker {
             self.shown = Some(self.status.clone());
         }
     }
+}
+
+fn residences_of(homes: &Homes) -> Residences {
+    homes.residences().map(|(key, residence)| (key.clone(), residence.clone())).collect()
 }
 
 /// The homes that the bridge of this machine remembers.

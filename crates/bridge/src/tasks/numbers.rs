@@ -110,9 +110,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             }
             for (id, text) in moves {
                 let instead = match self.entries.get(team, id)? {
-                    Some(Entry { value: Some(value), .. }) => {
-                        value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?
-                    }
+                    Some(Entry { value: Some(value), .. }) => self.text_here(team, &value)?,
                     _ => None,
                 };
                 self.give_another_number(team, id, &text, instead.as_deref())?;

@@ -9,7 +9,7 @@ use atm_wire::task::TaskId;
 use super::entries::{Away, Entries, Entry};
 use super::files::TaskFiles;
 use super::mirror::{Mirror, MirrorError, TeamNames};
-use super::settle::{is_same_task, unreadable};
+use super::settle::is_same_task;
 use crate::nats::Set;
 use crate::protocol::tasks::change::{Wanted, change};
 use crate::protocol::tasks::claim::{Claim, Verdict, claim};
@@ -38,8 +38,11 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         lease: Duration,
         renews: bool,
     ) -> Result<Answer, MirrorError> {
-        let at = self.files.now();
-        let wanted = Claim { who: who.as_str(), lease, renews, at };
+        let (at, owner) = (self.files.now(), self.files.owner_of(team, who.as_str()));
+        if owner.machine != self.me {
+            return Ok(Answer::Away { why: format!("{who} has moved to {}", owner.machine) });
+        }
+        let wanted = Claim { who: &owner, lease, renews, at };
         self.decide(team, id, &Answer::Granted, |entry, text, _, seen| claim(entry, text, &wanted, seen))
     }
 
@@ -100,13 +103,13 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             // The file is another task, which is just getting another number: nobody asked for this one.
             return Ok(Attempt::Lost);
         }
-        let text = value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
+        let (there, text) = (self.at_home(team, &value), self.text_here(team, &value)?);
         let now = self.entries.now()?;
         let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest: self.longest };
         let names = TeamNames { files: &self.files, team };
-        Ok(match verdict(&value, text.as_deref(), &names, &seen) {
+        Ok(match verdict(&there, text.as_deref(), &names, &seen) {
             Verdict::Grant(granted) => {
-                let granted = granted.renewed();
+                let granted = granted.renewed().told_by(&self.me, &value, &there);
                 match self.entries.set(&granted, entry.revision) {
                     Ok(Set::Done(revision)) => {
                         Attempt::Answered(self.granted(team, id, granted, revision, done))
@@ -160,7 +163,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             self.settle(team, id, Some(entry.clone()), &texts)?;
             // Somebody may have written the file in between.
             let Some(base) = self.base(team, id).cloned() else { continue };
-            let text = base.value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
+            let text = self.text_here(team, &base.value)?;
             if is_shown(&base, text) {
                 self.save()?;
                 return Ok(true);

@@ -7,6 +7,7 @@ use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
 use super::mirror::{GONE_FOR, Mirror, MirrorError, TeamNames};
 use crate::nats::Set;
+use crate::protocol::tasks::home::is_same;
 use crate::protocol::tasks::merge::{
     Merged, Names, edits, may_delete, merge, put_again, with_hold_back, without_liberties, words,
 };
@@ -102,9 +103,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 },
                 Next::Move(text) => {
                     let instead = match &entry {
-                        Some(Entry { value: Some(value), .. }) => {
-                            value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?
-                        }
+                        Some(Entry { value: Some(value), .. }) => self.text_here(team, value)?,
                         _ => None,
                     };
                     if !self.give_another_number(team, id, &text, instead.as_deref())? {
@@ -129,7 +128,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             if let Next::Answer(.., refused) = &next { refused.clone() } else { Refused::default() };
         let (value, revision, mirrored) = match next {
             Next::Put(value, revision) => {
-                (value, revision, self.base(team, id).and_then(|base| base.mirrored.clone()))
+                // A file of another task, that had this number before, is no text of this one.
+                let is_it = |base: &&Base| base.value.shared_id == value.shared_id;
+                let mirrored = self.base(team, id).filter(is_it).and_then(|base| base.mirrored.clone());
+                (value, revision, mirrored)
             }
             Next::Answer(value, revision, _) => (value, revision, local.map(ToOwned::to_owned)),
             _ => return Ok(None),
@@ -142,6 +144,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(Some(Entry { revision, from: self.me.clone(), value: Some(value) }))
     }
 
+    /// What is done next about a task. Whose it is, is decided by where its owner is at home now.
     fn next(
         &mut self,
         team: &str,
@@ -190,10 +193,14 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if let Some(value) = self.correction((team, id), entry, value, (base.as_ref(), local), now) {
             return Ok(Next::Put(value, entry.revision));
         }
+        let there = self.at_home(team, value);
+        if let Some(taken) = value.taken_along(&there, &self.me, &self.as_lead) {
+            return Ok(Next::Put(taken, entry.revision));
+        }
         let is_news = is_news(base.as_ref(), entry, value);
         let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest };
         let names = TeamNames { files: &self.files, team };
-        let wanted = value.text_here(|owner| names.called(owner)).map_err(unreadable)?;
+        let wanted = there.text_here(|owner| names.called(owner)).map_err(unreadable)?;
         let remember = |mirrored: Option<String>| {
             let value = value.clone();
             Next::Remember(Base { revision: entry.revision, value, mirrored, before: None, was: None })
@@ -220,28 +227,30 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             (None, Some(text)) => remember(Some(text.to_owned())),
             (Some(mirrored), Some(text)) if wanted.is_none() => {
                 let (next, words) = (remember(Some(text.to_owned())), words(&edits(mirrored, text)));
-                self.tell_loser(team, id, text, value, &Refused { hold: false, words });
+                self.tell_loser(team, id, text, &there, &Refused { hold: false, words });
                 next
             }
             (Some(mirrored), Some(text)) => {
-                let merged = merge((&base.value, mirrored, text), value, &names, &seen);
+                let had = self.at_home(team, &base.value);
+                let merged = merge((&had, mirrored, text), &there, &names, &seen);
                 let Merged { value: merged, is_refused, lost } = merged.map_err(unreadable)?;
                 let refused = Refused { hold: is_refused, words: words(&lost) };
-                if merged != *value {
-                    return Ok(Next::Answer(merged.renewed(), entry.revision, refused));
+                if merged != there {
+                    let told = merged.renewed().told_by(&self.me, value, &there);
+                    return Ok(Next::Answer(told, entry.revision, refused));
                 }
                 let next = remember(Some(text.to_owned()));
-                self.tell_loser(team, id, text, value, &refused);
+                self.tell_loser(team, id, text, &there, &refused);
                 next
             }
             (Some(_), None) if wanted.is_none() => remember(None),
             (Some(_), None) if !is_gone => Next::Rest,
-            (Some(_), None) if may_delete(&base.value, value, &seen) => {
+            (Some(_), None) if may_delete(&self.at_home(team, &base.value), &there, &seen) => {
                 Next::Answer(value.gone().renewed(), entry.revision, Refused::default())
             }
             (Some(mirrored), None) => {
                 let next = remember(None);
-                self.tell_loser(team, id, mirrored, value, &Refused { hold: true, words: String::new() });
+                self.tell_loser(team, id, mirrored, &there, &Refused { hold: true, words: String::new() });
                 next
             }
             // Both none: the first arm.
@@ -286,11 +295,27 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if !is_news(base, entry, value) {
             return None;
         }
-        if let Some(back) = base.and_then(|base| with_hold_back(&entry.from, base, value, &seen)) {
+        // Only what the bucket said to be a member's here, and is still, is its claim.
+        let stays =
+            |base: &&Base| is_same(base.value.owner.as_ref(), self.at_home(team, &base.value).owner.as_ref());
+        let back = base.filter(stays).and_then(|base| with_hold_back(&entry.from, base, value, &seen));
+        if let Some(back) = back {
             self.overruled.push(format!("task {id} of {team} by {}", entry.from));
             return Some(back);
         }
-        without_liberties(&entry.from, base, local, value, &names, &seen).map(SharedTask::renewed)
+        let base = base.map(|base| Base { value: self.at_home(team, &base.value), ..base.clone() });
+        without_liberties(&entry.from, base.as_ref(), local, value, &names, &seen).map(SharedTask::renewed)
+    }
+
+    /// The text of a task, with the owner as it is called here.
+    pub(super) fn text_here(&self, team: &str, value: &SharedTask) -> Result<Option<String>, MirrorError> {
+        self.at_home(team, value).text_here(|owner| self.files.called(team, owner)).map_err(unreadable)
+    }
+
+    /// A task, with its owner where it is at home now.
+    pub(super) fn at_home(&self, team: &str, value: &SharedTask) -> SharedTask {
+        let residence = value.owner.as_ref().and_then(|owner| self.files.residence(team, &owner.name));
+        value.at_home(residence.as_ref())
     }
 
     /// Whether a file has been gone for so long that somebody means it.

@@ -3,6 +3,7 @@
 use atm_wire::task::{Change, Field, Status, Task, edit};
 
 use super::claim::Verdict;
+use super::home::is_same;
 use super::merge::Names;
 use super::{Seen, SharedTask};
 
@@ -77,7 +78,7 @@ pub fn change(
         same if same == task.owner.as_deref() => entry.owner.clone(),
         other => other.map(|called| names.owner_of(called)),
     };
-    let is_given = owner.is_some() && owner != entry.owner;
+    let is_given = owner.is_some() && !is_same(owner.as_ref(), entry.owner.as_ref());
     if let Some(from) = entry.grants_from.filter(|from| is_given && seen.now < *from) {
         return Verdict::NotYet(from);
     }

@@ -291,7 +291,7 @@ fn a_machine_that_takes_a_live_claim_of_another_one_is_overruled_by_its_home() {
             value.gone().renewed()
         } else {
             let text = value.text.clone().unwrap().replace("bob_m1", "ann_m0").replace("dig", "dig deep");
-            let owner = Some(Owner { name: "ann_m0".into(), machine: "m0".parse().unwrap() });
+            let owner = Some(Owner { name: "ann_m0".into(), machine: "m0".parse().unwrap(), stay: None });
             SharedTask { text: Some(text), owner, since: value.version + 1, ..value }.renewed()
         });
         if is_over {

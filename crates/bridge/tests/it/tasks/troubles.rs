@@ -4,6 +4,7 @@ use atm_bridge::protocol::tasks::SharedTask;
 use atm_wire::task::Task;
 
 use super::bucket::{RIVAL, Rival};
+use super::movers::is_mover;
 use super::world::{Grant, RIVALS, World};
 
 impl World {
@@ -59,7 +60,9 @@ impl World {
             }
             self.nodes.iter().for_each(|node| node.luck.rivals.set(RIVALS));
             for grant in &mut self.grants {
-                if !there.iter().any(|machine| grant.who.ends_with(machine)) {
+                // Who has moved is known to its new home, or to the old one.
+                let is_known = is_mover(&grant.who) && there.len() == 3;
+                if !is_known && !there.iter().any(|machine| grant.who.ends_with(machine)) {
                     grant.until = grant.until.min(now);
                 }
             }
