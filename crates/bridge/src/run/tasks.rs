@@ -20,7 +20,7 @@ use super::Shared;
 use super::worker::Input;
 use crate::name::Machine;
 use crate::nats::entries::{Board, NatsEntries, Signer};
-use crate::nats::{Bucket, Names, NatsError};
+use crate::nats::{Bucket, Names, NatsError, Standing, stamp};
 use crate::protocol::tasks::change::Wanted;
 use crate::protocol::tasks::home::Residences;
 use crate::tasks::entries::Entries;
@@ -304,14 +304,15 @@ async fn follow(
         let is_task = entry.key.contains(".task.");
         {
             let mut heard = board.heard();
-            if is_task && entry.operation == Operation::Put {
-                let (value, refused) = signer.entry(&entry.key, entry.revision, &entry.value);
+            if is_task {
+                let value = (entry.operation == Operation::Put).then(|| entry.value.to_vec());
+                let created = stamp(entry.created.unix_timestamp_nanos());
+                let standing = Standing { value, revision: entry.revision, created };
+                let (value, refused) = signer.entry(&entry.key, &standing);
                 if let Some(why) = refused {
                     shared.engine.send(Input::Refused(why, entry.key.clone()));
                 }
                 heard.entries.insert(entry.key.clone(), value);
-            } else if is_task {
-                heard.entries.remove(&entry.key);
             }
             if entry.delta == 0 && heard.bucket.is_none() {
                 heard.bucket = Some((bucket.clone(), identity.clone()));

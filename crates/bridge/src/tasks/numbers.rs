@@ -164,6 +164,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         team: &str,
         id: TaskId,
         text: &str,
+        revision: u64,
     ) -> Result<Option<(Entry, String)>, MirrorError> {
         if self.texts(team)?.remove(&id).flatten().as_deref() != Some(text) {
             // It was written since it was looked at.
@@ -197,17 +198,21 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             grants_from: None,
             again: None,
         };
-        let owner = task.owner.as_deref().map(|called| self.files.owner_of(team, called));
+        let owner = task.owner.as_deref().map(|called| {
+            let owner = self.files.owner_of(team, called);
+            let home = self.files.residence(team, &owner.name);
+            owner.as_held_on(&self.me, home.as_ref())
+        });
         let seen = self.seen()?;
         let mut value = blank.with_hold(marked.clone(), owner, &seen).map_err(unreadable)?;
         if was_shared {
             value.grants_from = Some(seen.now.saturating_add(seen.longest));
         }
-        let (entry, base) = match self.entries.set(&value, 0)? {
+        let (entry, base) = match self.entries.set(&value, revision)? {
             Set::Done(revision) => {
                 let mirrored = Some(marked.clone());
                 let base = Base { revision, value: value.clone(), mirrored, before: None, was: None };
-                (Some(Entry { revision, from: self.me.clone(), value: Some(value) }), Some(base))
+                (Some(Entry::of(revision, self.me.clone(), value)), Some(base))
             }
             Set::Lost => (self.entries.get(team, id)?, None),
         };

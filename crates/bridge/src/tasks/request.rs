@@ -96,7 +96,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             return Ok(if here.is_some() { Attempt::Lost } else { Attempt::Answered(Answer::NoTask) });
         };
         let Some(value) = entry.value.clone() else {
-            let why = format!("{}, who put it there last, is not trusted here", entry.from);
+            let why = match entry.from == self.me {
+                true => "what the bucket has of it cannot be read".to_owned(),
+                false => format!("what {} put there last is not trusted here", entry.from),
+            };
             return Ok(Attempt::Answered(Answer::Away { why }));
         };
         if value.text.is_some() && here.is_some_and(|text| !is_same_task(&text, &value)) {
@@ -140,7 +143,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if let Err(error) = self.save() {
             return Answer::Unsure { why: format!("what was done could not be saved here ({error})") };
         }
-        let entry = Entry { revision, from: self.me.clone(), value: Some(value) };
+        let entry = Entry::of(revision, self.me.clone(), value);
         self.shown(team, id, &entry, done)
     }
 

@@ -30,8 +30,8 @@ enum Next {
     Put(SharedTask, u64),
     /// The same, and with it the file's text is no request any more; what of it is set back.
     Answer(SharedTask, u64, Refused),
-    /// The file is a task that no other machine has.
-    Publish(String),
+    /// The file is a task that no other machine has; it takes the place of this version.
+    Publish(String, u64),
     /// The file is another task than the entry's.
     Move(String),
 }
@@ -94,7 +94,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                         is_fresh = true;
                     }
                 }
-                Next::Publish(text) => match self.publish(team, id, &text)? {
+                Next::Publish(text, revision) => match self.publish(team, id, &text, revision)? {
                     Some((published, mirrored)) => {
                         entry = Some(published);
                         local = Some(mirrored);
@@ -141,7 +141,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             self.tell_loser(team, id, local, &value, &refused);
         }
         self.remember(team, id, Base { revision, value: value.clone(), mirrored, before: None, was: None });
-        Ok(Some(Entry { revision, from: self.me.clone(), value: Some(value) }))
+        Ok(Some(Entry::of(revision, self.me.clone(), value)))
     }
 
     /// What is done next about a task. Whose it is, is decided by where its owner is at home now.
@@ -174,18 +174,22 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let is_gone = self.is_gone(team, id, local.is_none() && had_file);
         let now = self.entries.now()?;
         let again_from = Some(now.saturating_add(longest));
-        let Some(entry) = entry else {
+        let revision = entry.map_or(0, |entry| entry.revision);
+        let Some((entry, value)) = entry.and_then(|entry| Some((entry, entry.value.as_ref()?))) else {
+            let is_vacant = entry.is_none_or(|entry| entry.vacant_from.is_some_and(|from| now >= from));
             return Ok(match base {
-                // The bucket is another one, or was set back to before the task was made. If another machine knows more of it,
-                // its version wins.
+                // It was read here when its signer was trusted: nothing of it is lost.
+                Some(base) if entry.is_some() && base.revision == revision => Next::Put(base.value, revision),
+                _ if !is_vacant => Next::Rest,
+                // The bucket is another one, was set back to before the task was made, or has lost it. If another machine knows
+                // more of it, its version wins.
                 Some(base) => {
                     let value = SharedTask { again: base.was, grants_from: again_from, ..base.value };
-                    Next::Put(value, 0)
+                    Next::Put(value, revision)
                 }
-                None => self.next_of_new(team, id, local, texts),
+                None => self.next_of_new(team, id, (local, revision), texts),
             });
         };
-        let Some(value) = &entry.value else { return Ok(Next::Rest) };
         if value.again.as_ref().is_some_and(|again| again.bucket == self.memory.bucket) {
             // What is taken for the bucket here is lost, and this is of a new one.
             return Err(Away("the bucket of tasks was made anew".to_owned()).into());
@@ -260,9 +264,15 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     /// What is done next about a file that neither the bucket nor this machine's memory knows.
-    fn next_of_new(&self, team: &str, id: TaskId, local: Option<&str>, texts: &Texts) -> Next {
+    fn next_of_new(
+        &self,
+        team: &str,
+        id: TaskId,
+        (local, revision): (Option<&str>, u64),
+        texts: &Texts,
+    ) -> Next {
         match (local, self.moved_from(team, id, texts)) {
-            (Some(text), None) => Next::Publish(text.to_owned()),
+            (Some(text), None) => Next::Publish(text.to_owned(), revision),
             // The task is told to all under its old number after all, or its file there is not gone yet.
             (Some(_), Some(from)) if self.base(team, from).is_some() => Next::Write(None),
             _ => Next::Rest,

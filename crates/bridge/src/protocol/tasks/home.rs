@@ -42,6 +42,15 @@ impl Owner {
         self.clone()
     }
 
+    /// The owner of a task that only this machine had until now. Who has moved away since got it here: its new home takes it along,
+    /// and is not given it by another machine.
+    #[must_use]
+    pub fn as_held_on(self, me: &Machine, residence: Option<&Residence>) -> Self {
+        let home = residence.filter(|home| self.machine != *me && home.machine == self.machine);
+        let was_here = home.is_some_and(|home| home.former.iter().any(|former| former.machine == *me));
+        if was_here { Self { machine: me.clone(), stay: None, ..self } } else { self }
+    }
+
     /// Whether an entry of the home of `new` may say that this owner lives there now. The residence that shows it may be heard of
     /// a moment later; who can say so falsely can register that, too.
     pub(super) fn has_moved_to(&self, new: &Self, from: &Machine) -> bool {

@@ -64,7 +64,7 @@ impl Server {
         let seen = Seen { me: &me, as_lead: &[], now: at, longest: lease };
         let Verdict::Grant(granted) = claim(&value, value.text.as_deref(), &wanted, &seen) else { return };
         let task = granted.task().unwrap().subject;
-        self.plant(id, Entry { revision: 0, from: me, value: Some(granted.renewed()) });
+        self.plant(id, Entry::of(0, me, granted.renewed()));
         let until = self.millis + i64::try_from(seconds).unwrap() * 1000;
         self.rivals.push(Rival { task, from: self.millis, until });
     }
@@ -73,6 +73,12 @@ impl Server {
     pub(crate) fn plant(&mut self, id: TaskId, entry: Entry) {
         self.revision += 1;
         self.entries.insert(id, Entry { revision: self.revision, ..entry });
+    }
+
+    /// Somebody puts something there that nobody can read, from which it is taken after so many seconds.
+    pub(crate) fn spoil(&mut self, id: TaskId, seconds: u64) {
+        let vacant_from = self.now().saturating_add(Duration::from_secs(seconds));
+        self.plant(id, Entry::unread(0, "m9".parse().unwrap(), vacant_from));
     }
 
     pub(crate) fn now(&self) -> Stamp {
@@ -175,7 +181,7 @@ impl Entries for Line {
                 return Set::Lost;
             }
             server.revision += 1;
-            let entry = Entry { revision: server.revision, from: me.clone(), value: Some(value.clone()) };
+            let entry = Entry::of(server.revision, me.clone(), value.clone());
             server.entries.insert(value.id, entry);
             Set::Done(server.revision)
         })

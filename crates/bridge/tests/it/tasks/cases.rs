@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use atm_bridge::protocol::tasks::{Owner, SharedTask};
-use atm_bridge::tasks::entries::Entry;
 use atm_office::tasks::claimed;
 use atm_office::tasks::shared::Answer;
 use atm_wire::task::{Change, SHARED_ID, Status, Task, edit};
 
-use super::realm::{Realm, id};
+use super::realm::{LONGEST, Realm, id};
 
 #[test]
 fn a_team_that_is_deleted_and_made_again_on_one_machine_deletes_no_task_of_the_others() {
@@ -337,7 +336,62 @@ fn what_nobody_can_read_uses_up_no_numbers() {
     let mut realm = Realm::new(2);
     realm.make(0, "dig");
     let last = "9007199254740991".parse().unwrap();
-    let nothing = Entry { revision: 0, from: "m0".parse().unwrap(), value: None };
-    realm.server.borrow_mut().plant(last, nothing);
+    realm.server.borrow_mut().spoil(last, 0);
     assert_eq!(realm.make(1, "fill"), id(2));
+}
+
+#[test]
+fn what_was_deleted_in_the_bucket_is_put_again_by_who_remembers_it_and_its_holder_keeps_it() {
+    let mut realm = Realm::new(2);
+    let (held, free) = (realm.make(0, "held"), realm.make(0, "free"));
+    assert_eq!(realm.claim(1, held, "bob"), Answer::Granted);
+    realm.sync();
+    for task in [held, free] {
+        realm.server.borrow_mut().spoil(task, 0);
+    }
+    realm.sync();
+    assert_eq!(realm.titles().len(), 2);
+    let answer = realm.claim(0, held, "ann");
+    assert!(matches!(answer, Answer::Held { .. }), "{answer:?}");
+    assert_eq!(realm.claim(1, held, "bob"), Answer::Granted);
+    // What was claimed in an entry that nobody saw may still hold.
+    let answer = realm.claim(0, free, "ann");
+    assert!(matches!(answer, Answer::NotYet { .. }), "{answer:?}");
+    realm.pass(1900);
+    assert_eq!(realm.claim(0, free, "ann"), Answer::Granted);
+}
+
+#[test]
+fn what_a_machine_put_that_is_not_trusted_stands_while_a_claim_in_it_may_hold_and_not_for_good() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.server.borrow_mut().spoil(task, 1800);
+    let revision = realm.server.borrow().entries[&task].revision;
+    realm.sync();
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Away { ref why } if why.contains("m9")), "{answer:?}");
+    assert_eq!(realm.server.borrow().entries[&task].revision, revision, "it is left alone");
+    realm.pass(1800);
+    realm.sync();
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::NotYet { .. }), "{answer:?}");
+    realm.pass(1900);
+    assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
+    assert_eq!(realm.titles().len(), 1);
+}
+
+#[test]
+fn what_was_read_while_its_signer_was_trusted_is_vouched_for_by_others_at_once() {
+    let mut realm = Realm::new(3);
+    let task = realm.make(2, "dig");
+    // Nobody trusts the third machine any more.
+    realm.cut(2, true);
+    let later = realm.server.borrow().now().saturating_add(LONGEST);
+    {
+        let mut server = realm.server.borrow_mut();
+        let entry = server.entries.get_mut(&task).unwrap();
+        (entry.value, entry.vacant_from) = (None, Some(later));
+    }
+    assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
+    assert!(matches!(realm.claim(1, task, "bob"), Answer::Held { .. }));
 }

@@ -110,7 +110,12 @@ impl World {
         if self.happens(30) {
             // It knows that the one it had has left.
             let is_elsewhere = disk.borrow().homes.get(&name).is_some_and(|home| home.machine != me);
-            if known.is_none() && is_elsewhere && old.machine != me {
+            // Of a task that no other machine has yet, the file alone says whose it is, by name.
+            let has_own = disk.borrow().files.values().any(|text| {
+                let task = Task::parse(text).unwrap();
+                task.made_on().is_some() && task.owner.as_ref() == Some(&name)
+            });
+            if known.is_none() && is_elsewhere && old.machine != me && !has_own {
                 let entry = self.new_entry();
                 disk.borrow_mut().list.insert(name, entry);
             }

@@ -71,6 +71,23 @@ impl World {
         }
     }
 
+    fn any_entry(&self) -> Option<atm_wire::task::TaskId> {
+        let ids: Vec<_> = self.server.borrow().entries.keys().copied().collect();
+        let nth = usize::try_from(self.below(u64::try_from(ids.len()).unwrap().max(1))).unwrap();
+        ids.get(nth).copied()
+    }
+
+    /// Something that nobody can read takes the place of a task.
+    pub(super) fn spoil(&mut self) {
+        if self.happens(3)
+            && let Some(id) = self.any_entry()
+        {
+            let seconds = if self.happens(50) { 0 } else { 60 };
+            self.server.borrow_mut().spoil(id, seconds);
+            self.trace_wanted("something unreadable is put there");
+        }
+    }
+
     /// Shows what is said of the task that `ATM_SIM_TASK` names, after something happened.
     pub(super) fn trace_wanted(&self, what: &str) {
         if let Ok(wanted) = std::env::var("ATM_SIM_TASK") {

@@ -143,6 +143,7 @@ impl World {
                 self.has_wiped = true;
             }
             self.set_back();
+            self.spoil();
             for place in 0..self.nodes.len() {
                 self.trouble(place);
                 if self.happens(50) {
@@ -388,7 +389,7 @@ impl World {
 
     fn shared(&self) -> BTreeMap<TaskId, String> {
         let server = self.server.borrow();
-        let values = server.entries.iter().map(|(id, entry)| (*id, entry.value.clone().unwrap()));
+        let values = server.entries.iter().filter_map(|(id, entry)| Some((*id, entry.value.clone()?)));
         let texts = values.filter_map(|(id, value)| Some((id, value.text?, value.owner)));
         texts.map(|(id, text, owner)| (id, self.normal(None, &text, owner.as_ref()))).collect()
     }
@@ -400,7 +401,8 @@ impl World {
 
     fn is_same(&self) -> bool {
         let shared = self.shared();
-        (0..self.nodes.len()).all(|place| self.files(place) == shared)
+        let is_read = self.server.borrow().entries.values().all(|entry| entry.value.is_some());
+        is_read && (0..self.nodes.len()).all(|place| self.files(place) == shared)
     }
 
     pub(crate) fn check(&self) {
