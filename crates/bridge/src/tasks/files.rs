@@ -48,6 +48,9 @@ pub trait TaskFiles {
     /// The texts of all files; `None` if there is no folder for them.
     fn texts(&mut self, team: &str) -> Result<Option<Texts>, FileError>;
 
+    /// The text of one file as it is now.
+    fn text(&mut self, team: &str, id: TaskId) -> Result<Option<String>, FileError>;
+
     /// Puts a text in the place of the one that was seen, makes the file, or removes it, if it is still what was seen.
     fn replace(
         &mut self,
@@ -181,6 +184,10 @@ impl TaskFiles for OfficeFiles {
             _ => drop(self.known.remove(team)),
         }
         Ok(texts)
+    }
+
+    fn text(&mut self, team: &str, id: TaskId) -> Result<Option<String>, FileError> {
+        Ok(self.folder(team)?.load(id)?.map(|task| task.raw().to_owned()))
     }
 
     fn replace(

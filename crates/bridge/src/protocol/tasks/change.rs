@@ -79,7 +79,10 @@ pub fn change(
         other => other.map(|called| names.owner_of(called)),
     };
     let is_given = owner.is_some() && !is_same(owner.as_ref(), entry.owner.as_ref());
-    if let Some(from) = entry.grants_from.filter(|from| is_given && seen.now < *from) {
+    // While a claim may hold that is not known, only a holder that is known says how far it is.
+    let is_mine = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
+    let needs_all = is_given || !is_mine && !is_so;
+    if let Some(from) = entry.grants_from.filter(|from| needs_all && seen.now < *from) {
         return Verdict::NotYet(from);
     }
     match entry.with_hold(edited, owner, seen) {

@@ -119,17 +119,17 @@ fn may_hold(
     names: &impl Names,
     seen: &Seen<'_>,
 ) -> bool {
-    // While a claim may hold that is not known, nobody gets the task.
+    // While a claim may hold that is not known, nobody gets the task, and only a holder that is known says how far it is.
     let owner = local.owner.as_deref().map(|called| names.owner_of(called));
     let is_new = owner.is_some() && !is_same(owner.as_ref(), entry.owner.as_ref());
-    if is_new && entry.grants_from.is_some_and(|from| seen.now < from) {
+    let is_own = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
+    if (is_new || !is_own) && entry.grants_from.is_some_and(|from| seen.now < from) {
         return false;
     }
     if !entry.differs_in_hold(base) {
         return entry.holder_against(seen).is_none();
     }
     // Both changed it. Who has it and is done with it has the last word.
-    let is_own = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
     let completes = local.status == Status::Completed && !entry.is_completed();
     completes && is_own && is_same(entry.owner.as_ref(), base.owner.as_ref())
 }

@@ -202,6 +202,7 @@ fn what_is_answered_to_who_changes_a_task() {
         ("given while claims are unknown", &unknown(&free), &nobodys, &give("ann"), "not yet", None),
         ("given back while claims are unknown", &unknown(&of_ann), &anns, &release, "grant", None),
         ("own work done while claims are unknown", &unknown(&of_ann), &anns, &complete, "grant", Some(&ann)),
+        ("nobody's done while claims are unknown", &unknown(&free), &nobodys, &complete, "not yet", None),
         ("deleted", &of_ann, &anns, &delete, "grant", None),
         ("deleted after another took it", &of_bob, &anns, &delete, "stale", None),
         ("another's deleted", &of_bob, &bobs, &delete, "held", None),

@@ -25,6 +25,10 @@ pub(crate) struct Disk {
     pub(crate) memory: Memory,
     pub(crate) highest: Option<TaskId>,
     pub(crate) told: Vec<String>,
+    /// How often what is remembered was saved, how many bytes that were, and how many files were read.
+    pub(crate) saves: usize,
+    pub(crate) saved_bytes: usize,
+    pub(crate) reads: usize,
     /// The team is not here.
     pub(crate) is_gone: bool,
     /// Where members are at home, as far as this machine has heard.
@@ -74,7 +78,17 @@ impl TaskFiles for Files {
     }
 
     fn texts(&mut self, _: &str) -> Result<Option<Texts>, FileError> {
-        self.act(|disk| Some(disk.files.iter().map(|(id, text)| (*id, Some(text.clone()))).collect()))
+        self.act(|disk| {
+            disk.reads += disk.files.len();
+            Some(disk.files.iter().map(|(id, text)| (*id, Some(text.clone()))).collect())
+        })
+    }
+
+    fn text(&mut self, _: &str, id: TaskId) -> Result<Option<String>, FileError> {
+        self.act(|disk| {
+            disk.reads += 1;
+            disk.files.get(&id).cloned()
+        })
     }
 
     fn replace(
@@ -129,7 +143,11 @@ impl TaskFiles for Files {
 
     fn save(&mut self, memory: &Memory) -> Result<(), FileError> {
         let memory = memory.clone();
-        self.act(|disk| disk.memory = memory)
+        self.act(|disk| {
+            disk.saves += 1;
+            disk.saved_bytes += serde_json::to_string(&memory).unwrap().len();
+            disk.memory = memory;
+        })
     }
 
     fn fresh_id(&mut self) -> String {
