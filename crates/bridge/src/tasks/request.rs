@@ -96,9 +96,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             return Ok(if here.is_some() { Attempt::Lost } else { Attempt::Answered(Answer::NoTask) });
         };
         let Some(value) = entry.value.clone() else {
-            let why = match entry.from == self.me {
-                true => "what the bucket has of it cannot be read".to_owned(),
-                false => format!("what {} put there last is not trusted here", entry.from),
+            let why = if entry.from == self.me {
+                "what the bucket has of it cannot be read".to_owned()
+            } else {
+                format!("what {} put there last is not trusted here", entry.from)
             };
             return Ok(Attempt::Answered(Answer::Away { why }));
         };
