@@ -92,7 +92,7 @@ impl World {
         let (server, mut disk) = (self.server.borrow(), node.disk.borrow_mut());
         let Disk { homes, list, .. } = &mut *disk;
         homes.clone_from(&server.homes);
-        if self.calm || self.random.borrow_mut().happens(60) {
+        if self.lost == 0 || self.random.borrow_mut().happens(60) {
             list.retain(|name, entry| !homes[name].has_left(&node.name, *entry));
         }
     }

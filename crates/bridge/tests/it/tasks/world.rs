@@ -55,7 +55,8 @@ pub(crate) struct World {
     pub(super) backup: Option<Server>,
     pub(super) sets_back: bool,
     crash: u64,
-    lost: u64,
+    /// 0 once nothing goes wrong any more.
+    pub(super) lost: u64,
     pub(crate) granted: usize,
     /// Changes that were answered as done, and as refused.
     pub(crate) changed: usize,
@@ -68,8 +69,6 @@ pub(crate) struct World {
     pub(crate) kept: usize,
     /// Counts entries of lists.
     pub(super) joined: i64,
-    /// Nothing goes wrong any more.
-    pub(super) calm: bool,
 }
 
 impl World {
@@ -107,7 +106,6 @@ impl World {
             moves: 0,
             kept: 0,
             joined: 0,
-            calm: false,
         }
     }
 
@@ -169,7 +167,7 @@ impl World {
             node.luck.rivals.set(0);
             node.off_until = 0;
         }
-        (self.crash, self.lost, self.calm) = (0, 0, true);
+        (self.crash, self.lost) = (0, 0);
         for _ in 0..CALM {
             self.pass(2_000);
             for place in 0..self.nodes.len() {
