@@ -23,6 +23,17 @@ pub struct Found {
     pub created: Stamp,
 }
 
+/// What stands in a place of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// What was put there; none if it was deleted.
+    pub value: Option<Vec<u8>>,
+    /// Which version this is.
+    pub revision: u64,
+    /// When that was, by the server's clock.
+    pub created: Stamp,
+}
+
 /// What came of replacing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Set {
@@ -55,13 +66,19 @@ impl Bucket {
     pub async fn get(&self, key: &str) -> Result<Option<Found>, NatsError> {
         let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
         let entry = entry.filter(|entry| entry.operation == Operation::Put);
+        Ok(entry.map(|entry| Found {
+            value: entry.value.to_vec(),
+            revision: entry.revision,
+            created: stamp(entry.created.unix_timestamp_nanos()),
+        }))
+    }
+
+    /// The same of a place in which an entry was deleted: the mark of that has a revision, too, and no value.
+    pub async fn standing(&self, key: &str) -> Result<Option<Standing>, NatsError> {
+        let entry = self.store.entry(key).await.map_err(|why| NatsError::request("read a bucket")(&why))?;
         Ok(entry.map(|entry| {
-            let created = i64::try_from(entry.created.unix_timestamp_nanos() / 1_000_000).unwrap_or(i64::MAX);
-            Found {
-                value: entry.value.to_vec(),
-                revision: entry.revision,
-                created: Stamp::from_millis(created),
-            }
+            let value = (entry.operation == Operation::Put).then(|| entry.value.to_vec());
+            Standing { value, revision: entry.revision, created: stamp(entry.created.unix_timestamp_nanos()) }
         }))
     }
 
@@ -95,4 +112,9 @@ impl Bucket {
         let watch = self.store.watch_with_history(">").await;
         watch.map_err(|why| NatsError::request("listen to a bucket")(&why))
     }
+}
+
+/// A time of the server's clock, by its nanoseconds since 1970.
+pub(crate) fn stamp(nanos: i128) -> Stamp {
+    Stamp::from_millis(i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX))
 }

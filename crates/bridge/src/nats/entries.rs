@@ -8,18 +8,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_nats::connection::State;
 use atm_office::clock::{Clock, SystemClock};
+use atm_office::tasks::shared::LONGEST_SHARED_LEASE;
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use super::{Bucket, Found, Link, NatsError, Set};
+use super::{Bucket, Link, NatsError, Set, Standing};
 use crate::engine::Identity;
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::{Body, Numbers};
 use crate::name::Machine;
-use crate::protocol::tasks::SharedTask;
+use crate::protocol::tasks::{MARGIN, SharedTask};
 use crate::subject;
 use crate::tasks::entries::{Away, Entries, Entry, LastNumber};
 use crate::trust::Trust;
@@ -96,15 +97,25 @@ impl Signer {
     }
 
     /// The entry at a key; with why it is refused, if it is.
-    pub fn entry(&self, key: &str, revision: u64, bytes: &[u8]) -> (Entry, Option<&'static str>) {
-        let unknown = |why| (Entry { revision, from: self.me.machine.clone(), value: None }, Some(why));
-        match self.open(bytes) {
+    pub fn entry(&self, key: &str, standing: &Standing) -> (Entry, Option<&'static str>) {
+        let Standing { value, revision, created } = standing;
+        let me = &self.me.machine;
+        // Nobody who keeps to the protocol deletes an entry.
+        let Some(bytes) = value else { return (Entry::unread(*revision, me.clone(), *created), None) };
+        let why = match self.open(bytes) {
+            Ok((from, Body::Task(task))) if task_key(&task.team, task.id) == key => {
+                return (Entry::of(*revision, from, task), None);
+            }
             // It stands where it was not put.
-            Ok((_, Body::Task(task))) if task_key(&task.team, task.id) != key => unknown("foreign-place"),
-            Ok((from, Body::Task(task))) => (Entry { revision, from, value: Some(task) }, None),
-            Ok(_) => unknown("foreign-place"),
-            Err(why) => unknown(why),
-        }
+            Ok(_) => "foreign-place",
+            Err(why) => why,
+        };
+        let signer = codec::says_from(bytes).and_then(|name| name.parse().ok()).unwrap_or_else(|| me.clone());
+        // It is no honest machine's word, or was this one's before its key was replaced. Every other one may be of a machine that is
+        // trusted by others: it stands for as long as a claim in it may hold.
+        let is_nobodys = matches!(why, "malformed" | "foreign-place" | "other-realm") || signer == *me;
+        let wait = if is_nobodys { Duration::ZERO } else { LONGEST_SHARED_LEASE + MARGIN };
+        (Entry::unread(*revision, signer, created.saturating_add(wait)), Some(why))
     }
 }
 
@@ -194,11 +205,6 @@ impl NatsEntries {
         self.wait(async move { bucket.set(&key, bytes, revision).await })
     }
 
-    fn get_found(&self, key: String) -> Result<Option<Found>, Away> {
-        let (bucket, _) = self.bucket()?;
-        self.wait(async move { bucket.get(&key).await })
-    }
-
     fn ask_clock(&mut self) -> Result<Told, Away> {
         let (bucket, _) = self.bucket()?;
         let key = format!("clock.{}", self.signer.me.machine);
@@ -251,9 +257,10 @@ impl Entries for NatsEntries {
     }
 
     fn get(&mut self, team: &str, id: TaskId) -> Result<Option<Entry>, Away> {
-        let key = task_key(team, id);
-        let found = self.get_found(key.clone())?;
-        Ok(found.map(|found| self.signer.entry(&key, found.revision, &found.value).0))
+        let (key, (bucket, _)) = (task_key(team, id), self.bucket()?);
+        let place = key.clone();
+        let found = self.wait(async move { bucket.standing(&place).await })?;
+        Ok(found.map(|found| self.signer.entry(&key, &found).0))
     }
 
     fn set(&mut self, value: &SharedTask, revision: u64) -> Result<Set, Away> {
@@ -261,16 +268,17 @@ impl Entries for NatsEntries {
     }
 
     fn last_number(&mut self, team: &str) -> Result<LastNumber, Away> {
-        let Some(found) = self.get_found(numbers_key(team))? else {
+        let (key, (bucket, _)) = (numbers_key(team), self.bucket()?);
+        let found = self.wait(async move { bucket.standing(&key).await })?;
+        let Some(Standing { value, revision, .. }) = found else {
             return Ok(LastNumber { last: TaskId::NONE, revision: 0 });
         };
-        match self.signer.open(&found.value) {
-            Ok((_, Body::Numbers(numbers))) if numbers.team == team => {
-                Ok(LastNumber { last: numbers.last, revision: found.revision })
-            }
-            // What nobody can read says nothing: it is replaced by what is known.
-            Ok(_) | Err(_) => Ok(LastNumber { last: TaskId::NONE, revision: found.revision }),
-        }
+        // What was deleted, or nobody can read, says nothing: it is replaced by what is known.
+        let last = match value.map(|value| self.signer.open(&value)) {
+            Some(Ok((_, Body::Numbers(numbers)))) if numbers.team == team => numbers.last,
+            _ => TaskId::NONE,
+        };
+        Ok(LastNumber { last, revision })
     }
 
     fn set_last_number(&mut self, team: &str, known: LastNumber, last: TaskId) -> Result<Set, Away> {

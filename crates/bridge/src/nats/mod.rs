@@ -10,7 +10,8 @@ mod names;
 mod objects;
 pub mod setup;
 
-pub use bucket::{Bucket, Found, Set};
+pub(crate) use bucket::stamp;
+pub use bucket::{Bucket, Found, Set, Standing};
 pub use connect::{Obstacle, Options, Word, connect};
 pub use link::{Arrived, DeadLetter, Fetched, Link, Stored};
 pub use names::Names;

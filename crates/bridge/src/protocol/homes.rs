@@ -163,6 +163,11 @@ impl Homes {
         self.known.get(key).filter(|known| !known.is_void).map(|known| &known.residence)
     }
 
+    /// All residences that count.
+    pub fn residences(&self) -> impl Iterator<Item = (&MemberKey, &Residence)> {
+        self.known.iter().filter(|(_, known)| !known.is_void).map(|(key, known)| (key, &known.residence))
+    }
+
     /// The epoch under which a member is at home on a machine.
     pub fn epoch_at(&self, key: &MemberKey, machine: &Machine) -> Option<u64> {
         self.home_of(key).filter(|residence| residence.machine == *machine).map(|residence| residence.epoch)

@@ -14,13 +14,15 @@ use atm_office::tasks::shared::{Answer, Ask, LONGEST_LINE, LONGEST_SHARED_LEASE}
 use atm_store::watch::{FolderWatch, Stop};
 use atm_wire::task::{Change, Status};
 use futures_util::StreamExt;
+use tokio::sync::watch;
 
 use super::Shared;
 use super::worker::Input;
 use crate::name::Machine;
 use crate::nats::entries::{Board, NatsEntries, Signer};
-use crate::nats::{Bucket, Names, NatsError};
+use crate::nats::{Bucket, Names, NatsError, Standing, stamp};
 use crate::protocol::tasks::change::Wanted;
+use crate::protocol::tasks::home::Residences;
 use crate::tasks::entries::Entries;
 use crate::tasks::files::OfficeFiles;
 use crate::tasks::mirror::{Mirror, MirrorError};
@@ -52,7 +54,7 @@ pub(super) struct Tasks {
     events: mpsc::Sender<Event>,
     quiet: Stop,
     ends: Arc<AtomicBool>,
-    follow: tokio::task::JoinHandle<()>,
+    follow: [tokio::task::JoinHandle<()>; 2],
     thread: Option<thread::JoinHandle<()>>,
 }
 
@@ -77,7 +79,7 @@ impl Tasks {
         let socket = files.socket();
         let listener = atm_store::socket::listen(&socket).map_err(failed(&socket.display().to_string()))?;
         let quiet = Stop::default();
-        let folders = files.folders();
+        let (folders, homes) = (files.folders(), files.homes());
         let memory = files.load();
         let mirror = Mirror::new(plan.me.machine.clone(), entries, files, memory, LONGEST_SHARED_LEASE);
         let keeper = Keeper {
@@ -102,7 +104,10 @@ impl Tasks {
             }
         };
         named("task files").spawn(watch).map_err(failed("thread"))?;
-        let follow = tokio::spawn(listen(shared.clone(), board, signer, events.clone()));
+        let follow = [
+            tokio::spawn(follow_homes(homes, board.clone(), events.clone())),
+            tokio::spawn(listen(shared.clone(), board, signer, events.clone())),
+        ];
         Ok(Self { events, quiet, ends, follow, thread: Some(thread) })
     }
 }
@@ -110,7 +115,7 @@ impl Tasks {
 impl Drop for Tasks {
     fn drop(&mut self) {
         self.quiet.stop();
-        self.follow.abort();
+        self.follow.iter().for_each(tokio::task::JoinHandle::abort);
         // The runtime answers nothing while this thread waits here.
         self.ends.store(true, Ordering::Relaxed);
         let _ = self.events.send(Event::Stop);
@@ -232,6 +237,14 @@ impl Keeper {
     }
 }
 
+/// Whose a task is depends on where its owner is at home.
+async fn follow_homes(mut homes: watch::Receiver<Residences>, board: Board, events: mpsc::Sender<Event>) {
+    while homes.changed().await.is_ok() {
+        board.heard().version += 1;
+        let _ = events.send(Event::Changed);
+    }
+}
+
 /// Hears what is put into the bucket, by whomever.
 async fn listen(shared: Shared, board: Board, signer: Signer, events: mpsc::Sender<Event>) {
     shared.wait_for_stream().await;
@@ -291,14 +304,15 @@ async fn follow(
         let is_task = entry.key.contains(".task.");
         {
             let mut heard = board.heard();
-            if is_task && entry.operation == Operation::Put {
-                let (value, refused) = signer.entry(&entry.key, entry.revision, &entry.value);
+            if is_task {
+                let value = (entry.operation == Operation::Put).then(|| entry.value.to_vec());
+                let created = stamp(entry.created.unix_timestamp_nanos());
+                let standing = Standing { value, revision: entry.revision, created };
+                let (value, refused) = signer.entry(&entry.key, &standing);
                 if let Some(why) = refused {
                     shared.engine.send(Input::Refused(why, entry.key.clone()));
                 }
                 heard.entries.insert(entry.key.clone(), value);
-            } else if is_task {
-                heard.entries.remove(&entry.key);
             }
             if entry.delta == 0 && heard.bucket.is_none() {
                 heard.bucket = Some((bucket.clone(), identity.clone()));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::homes::News;
 use super::presence::{is_outdated, said_at_to_remember};
@@ -23,6 +23,7 @@ use crate::house::{House, Neighbour};
 use crate::name::Machine;
 use crate::nats::setup::PRESENCE_AGE;
 use crate::protocol::homes::{Homes, Memory as HomesMemory, Put};
+use crate::protocol::tasks::home::Residences;
 use crate::protocol::{Position, StreamView};
 use crate::trust::Trust;
 
@@ -160,6 +161,8 @@ pub struct Worker {
     /// When another bridge that has this machine's name was heard last: nothing is carried meanwhile.
     namesake: Option<Instant>,
     due: Due,
+    /// Where members are at home, for the thread of the tasks.
+    residences: watch::Sender<Residences>,
 }
 
 /// What is remembered across restarts.
@@ -194,7 +197,9 @@ impl Worker {
     ) -> Self {
         let saved = load(&files);
         let mut house = house;
-        house.set_homes(Homes::remembering(saved.homes.clone()));
+        let homes = Homes::remembering(saved.homes.clone());
+        let (residences, _) = watch::channel(residences_of(&homes));
+        house.set_homes(homes);
         let start = Instant::now();
         let look_every = if house.has_events() { LOOK_EVERY.0 } else { LOOK_EVERY.1 };
         Self {
@@ -221,7 +226,13 @@ impl Worker {
                 collect_from: start,
                 members_from: start,
             },
+            residences,
         }
+    }
+
+    /// Where members are at home, as it changes.
+    pub fn residences(&self) -> watch::Receiver<Residences> {
+        self.residences.subscribe()
     }
 
     /// Works until it is told to stop.
@@ -488,6 +499,10 @@ impl Worker {
             self.shown = Some(self.status.clone());
         }
     }
+}
+
+fn residences_of(homes: &Homes) -> Residences {
+    homes.residences().map(|(key, residence)| (key.clone(), residence.clone())).collect()
 }
 
 /// The homes that the bridge of this machine remembers.

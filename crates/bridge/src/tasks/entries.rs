@@ -21,6 +21,20 @@ pub struct Entry {
     pub from: Machine,
     /// What it says; none if it is not signed by a machine that is trusted here, or cannot be read.
     pub value: Option<SharedTask>,
+    /// If it says nothing here: from when on, by the server's clock, a machine that remembers the task puts it again in this place.
+    pub vacant_from: Option<Stamp>,
+}
+
+impl Entry {
+    /// One that is read.
+    pub fn of(revision: u64, from: Machine, value: SharedTask) -> Self {
+        Self { revision, from, value: Some(value), vacant_from: None }
+    }
+
+    /// One that says nothing.
+    pub fn unread(revision: u64, from: Machine, vacant_from: Stamp) -> Self {
+        Self { revision, from, value: None, vacant_from: Some(vacant_from) }
+    }
 }
 
 /// The last number that was given in a team, and the version of the entry that says so.

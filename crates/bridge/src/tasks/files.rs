@@ -7,12 +7,15 @@ use atm_office::{Office, OfficeError};
 use atm_store::files::{read_small, replace_own};
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
+use tokio::sync::watch;
 
 use super::mirror::Memory;
 use crate::files::Files;
 use crate::house::Share;
 use crate::name::Machine;
+use crate::protocol::homes::{MemberKey, Residence, Resident};
 use crate::protocol::tasks::Owner;
+use crate::protocol::tasks::home::{NO_STAY, Residences};
 
 /// The largest memory that is read.
 const LARGEST_MEMORY: u64 = 256 << 20;
@@ -45,6 +48,9 @@ pub trait TaskFiles {
     /// The texts of all files; `None` if there is no folder for them.
     fn texts(&mut self, team: &str) -> Result<Option<Texts>, FileError>;
 
+    /// The text of one file as it is now.
+    fn text(&mut self, team: &str, id: TaskId) -> Result<Option<String>, FileError>;
+
     /// Puts a text in the place of the one that was seen, makes the file, or removes it, if it is still what was seen.
     fn replace(
         &mut self,
@@ -57,8 +63,11 @@ pub trait TaskFiles {
     /// No number up to this one is given to a new task by anybody here.
     fn reserve(&mut self, team: &str, id: TaskId) -> Result<(), FileError>;
 
-    /// Whom an owner's name here means.
+    /// Whom an owner's name here means, where it is at home.
     fn owner_of(&self, team: &str, called: &str) -> Owner;
+
+    /// Where a member is at home, if that is registered.
+    fn residence(&self, team: &str, name: &str) -> Option<Residence>;
 
     /// What an owner is called here.
     fn called(&self, team: &str, owner: &Owner) -> String;
@@ -83,13 +92,25 @@ pub struct OfficeFiles {
     shares: Vec<Share>,
     me: Machine,
     files: Files,
+    homes: watch::Receiver<Residences>,
     known: HashMap<String, (String, Option<Texts>)>,
 }
 
 impl OfficeFiles {
     /// The files of these teams.
-    pub fn new(office: Office, shares: Vec<Share>, me: Machine, files: Files) -> Self {
-        Self { office, shares, me, files, known: HashMap::new() }
+    pub fn new(
+        office: Office,
+        shares: Vec<Share>,
+        me: Machine,
+        files: Files,
+        homes: watch::Receiver<Residences>,
+    ) -> Self {
+        Self { office, shares, me, files, homes, known: HashMap::new() }
+    }
+
+    /// Where members are at home, as it changes.
+    pub fn homes(&self) -> watch::Receiver<Residences> {
+        self.homes.clone()
     }
 
     /// What the last bridge remembered; nothing if it cannot be read.
@@ -165,6 +186,10 @@ impl TaskFiles for OfficeFiles {
         Ok(texts)
     }
 
+    fn text(&mut self, team: &str, id: TaskId) -> Result<Option<String>, FileError> {
+        Ok(self.folder(team)?.load(id)?.map(|task| task.raw().to_owned()))
+    }
+
     fn replace(
         &mut self,
         team: &str,
@@ -181,10 +206,33 @@ impl TaskFiles for OfficeFiles {
 
     fn owner_of(&self, team: &str, called: &str) -> Owner {
         let Ok(share) = self.share(team) else {
-            return Owner { name: called.to_owned(), machine: self.me.clone() };
+            return Owner { name: called.to_owned(), machine: self.me.clone(), stay: None };
         };
-        let (name, machine) = self.office.machines().owner_of(&share.local, called);
-        Owner { name, machine: machine.unwrap_or_else(|| self.me.clone()) }
+        let machines = self.office.machines();
+        let (name, machine) = machines.owner_of(&share.local, called);
+        let residence = self.residence(team, &name);
+        if let Some(machine) = machine {
+            return Owner::at(&name, &machine, residence.as_ref());
+        }
+        let entry = machines.entry_here(&share.local, &name);
+        match residence {
+            // A lead is every machine's own, whatever somebody registers.
+            _ if entry.is_some_and(|entry| entry.is_lead) => {
+                Owner { name, machine: self.me.clone(), stay: Some(NO_STAY) }
+            }
+            // It is on the list here until its new home has it.
+            Some(home)
+                if entry.is_some_and(|entry| home.has_left(&self.me, Resident::of(entry.joined_at))) =>
+            {
+                Owner::at(&name, &home.machine, Some(&home))
+            }
+            residence => Owner::at(&name, &self.me, residence.as_ref()),
+        }
+    }
+
+    fn residence(&self, team: &str, name: &str) -> Option<Residence> {
+        let key = MemberKey { team: team.to_owned(), name: name.to_owned() };
+        self.homes.borrow().get(&key).cloned()
     }
 
     fn called(&self, team: &str, owner: &Owner) -> String {

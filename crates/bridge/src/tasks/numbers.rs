@@ -1,6 +1,6 @@
 //! Numbers of tasks: reserved among all machines, and given anew to a task whose number another one has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use atm_wire::task::{Change, MADE_ON, SHARED_ID, Task, TaskId, edit, relink, renumber};
 
@@ -17,6 +17,16 @@ const ATTEMPTS: usize = 16;
 const GAP: usize = 100;
 /// How often the numbers of new tasks are looked at again: a task is marked first, and moved then.
 const ROUNDS: usize = 3;
+
+/// What a new task's number is among all machines.
+enum Number {
+    /// It has it.
+    Kept,
+    /// Another task has it.
+    Taken,
+    /// It can be reserved, if no machine has given it or a later one.
+    Wanted,
+}
 
 impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     /// Reserves the number after every one that any machine has given.
@@ -64,18 +74,22 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         Ok(self.entries.last_number(team)?)
     }
 
-    /// Reserves this number, if no machine has given it or a later one.
-    fn reserve_this(&mut self, team: &str, id: TaskId) -> Result<bool, MirrorError> {
+    /// Reserves those of these numbers that are above every one that a machine has given, all at once: what is remembered is saved
+    /// once for any number of new tasks.
+    fn reserve_these(&mut self, team: &str, ids: &BTreeSet<TaskId>) -> Result<BTreeSet<TaskId>, MirrorError> {
         for _ in 0..ATTEMPTS {
-            let known = self.last_number(team)?;
-            if known.last >= id {
-                return Ok(false);
+            if ids.is_empty() {
+                break;
             }
-            if let Set::Done(_) = self.entries.set_last_number(team, known, id)? {
-                return self.reserved(team, id).map(|_| true);
+            let known = self.last_number(team)?;
+            let free: BTreeSet<TaskId> = ids.iter().filter(|id| **id > known.last).copied().collect();
+            let Some(highest) = free.last().copied() else { break };
+            if let Set::Done(_) = self.entries.set_last_number(team, known, highest)? {
+                self.team(team).reserved.extend(free.iter().copied());
+                return self.reserved(team, highest).map(|_| free);
             }
         }
-        Ok(false)
+        Ok(BTreeSet::new())
     }
 
     fn reserved(&mut self, team: &str, id: TaskId) -> Result<TaskId, MirrorError> {
@@ -98,21 +112,24 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 .filter_map(|(id, text)| Some((*id, text.clone()?)))
                 .filter(|(id, text)| self.is_new(team, *id, text, &texts))
                 .collect();
-            let mut moves = Vec::new();
-            for (id, text) in new {
-                if !self.keeps_number(team, id, &text)? {
-                    moves.push((id, text));
+            let (mut moves, mut wanted) = (Vec::new(), BTreeSet::new());
+            for (id, text) in &new {
+                match self.number_of(team, *id, text)? {
+                    Number::Kept => {}
+                    Number::Taken => moves.push(*id),
+                    Number::Wanted => drop(wanted.insert(*id)),
                 }
             }
+            let reserved = self.reserve_these(team, &wanted)?;
+            moves.extend(wanted.difference(&reserved));
+            let moves: Vec<(TaskId, String)> = new.into_iter().filter(|(id, _)| moves.contains(id)).collect();
             self.unsettled = moves.iter().map(|(id, _)| *id).collect();
             if moves.is_empty() {
                 return Ok(());
             }
             for (id, text) in moves {
                 let instead = match self.entries.get(team, id)? {
-                    Some(Entry { value: Some(value), .. }) => {
-                        value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?
-                    }
+                    Some(Entry { value: Some(value), .. }) => self.text_here(team, &value)?,
                     _ => None,
                 };
                 self.give_another_number(team, id, &text, instead.as_deref())?;
@@ -130,16 +147,16 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         !is_known && !is_reserved && self.moved_from(team, id, texts).is_none()
     }
 
-    /// Whether a new task has its number among all machines, or gets it.
-    fn keeps_number(&mut self, team: &str, id: TaskId, text: &str) -> Result<bool, MirrorError> {
-        match self.entries.get(team, id)? {
-            Some(Entry { value: Some(value), .. }) => Ok(is_same_task(text, &value)),
-            Some(_) => Ok(true),
-            None => {
-                let Ok(task) = Task::parse(text) else { return Ok(true) };
-                Ok(self.was_shared(team, id, &task)? || self.reserve_this(team, id)?)
-            }
-        }
+    /// Whether a new task has its number among all machines.
+    fn number_of(&mut self, team: &str, id: TaskId, text: &str) -> Result<Number, MirrorError> {
+        Ok(match self.entries.get(team, id)? {
+            Some(Entry { value: Some(value), .. }) if !is_same_task(text, &value) => Number::Taken,
+            Some(_) => Number::Kept,
+            None => match Task::parse(text) {
+                Ok(task) if !self.was_shared(team, id, &task)? => Number::Wanted,
+                _ => Number::Kept,
+            },
+        })
     }
 
     /// Whether a task was in a bucket before that was lost: its own mark tells, unless the number was just given to it, or
@@ -166,15 +183,17 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         team: &str,
         id: TaskId,
         text: &str,
+        revision: u64,
     ) -> Result<Option<(Entry, String)>, MirrorError> {
-        if self.texts(team)?.remove(&id).flatten().as_deref() != Some(text) {
+        if self.files.text(team, id)?.as_deref() != Some(text) {
             // It was written since it was looked at.
             return Ok(None);
         }
         let task = Task::parse(text).map_err(unreadable)?;
         let was_shared = self.was_shared(team, id, &task)?;
         let is_copy = self.is_copy(team, id, &task)?;
-        let is_ours = self.team(team).reserved.contains(&id) || self.reserve_this(team, id)?;
+        let is_ours = self.team(team).reserved.contains(&id)
+            || !self.reserve_these(team, &BTreeSet::from([id]))?.is_empty();
         if !is_ours && !was_shared {
             self.give_another_number(team, id, text, None)?;
             return Ok(None);
@@ -199,17 +218,21 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             grants_from: None,
             again: None,
         };
-        let owner = task.owner.as_deref().map(|called| self.files.owner_of(team, called));
+        let owner = task.owner.as_deref().map(|called| {
+            let owner = self.files.owner_of(team, called);
+            let home = self.files.residence(team, &owner.name);
+            owner.as_held_on(&self.me, home.as_ref())
+        });
         let seen = self.seen()?;
         let mut value = blank.with_hold(marked.clone(), owner, &seen).map_err(unreadable)?;
         if was_shared {
             value.grants_from = Some(seen.now.saturating_add(seen.longest));
         }
-        let (entry, base) = match self.entries.set(&value, 0)? {
+        let (entry, base) = match self.entries.set(&value, revision)? {
             Set::Done(revision) => {
                 let mirrored = Some(marked.clone());
                 let base = Base { revision, value: value.clone(), mirrored, before: None, was: None };
-                (Some(Entry { revision, from: self.me.clone(), value: Some(value) }), Some(base))
+                (Some(Entry::of(revision, self.me.clone(), value)), Some(base))
             }
             Set::Lost => (self.entries.get(team, id)?, None),
         };

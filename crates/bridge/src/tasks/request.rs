@@ -9,7 +9,7 @@ use atm_wire::task::TaskId;
 use super::entries::{Away, Entries, Entry};
 use super::files::TaskFiles;
 use super::mirror::{Mirror, MirrorError, TeamNames};
-use super::settle::{is_same_task, unreadable};
+use super::settle::is_same_task;
 use crate::nats::Set;
 use crate::protocol::tasks::change::{Wanted, change};
 use crate::protocol::tasks::claim::{Claim, Verdict, claim};
@@ -38,8 +38,11 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         lease: Duration,
         renews: bool,
     ) -> Result<Answer, MirrorError> {
-        let at = self.files.now();
-        let wanted = Claim { who: who.as_str(), lease, renews, at };
+        let (at, owner) = (self.files.now(), self.files.owner_of(team, who.as_str()));
+        if owner.machine != self.me {
+            return Ok(Answer::Away { why: format!("{who} has moved to {}", owner.machine) });
+        }
+        let wanted = Claim { who: &owner, lease, renews, at };
         self.decide(team, id, &Answer::Granted, |entry, text, _, seen| claim(entry, text, &wanted, seen))
     }
 
@@ -93,20 +96,24 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             return Ok(if here.is_some() { Attempt::Lost } else { Attempt::Answered(Answer::NoTask) });
         };
         let Some(value) = entry.value.clone() else {
-            let why = format!("{}, who put it there last, is not trusted here", entry.from);
+            let why = if entry.from == self.me {
+                "what the bucket has of it cannot be read".to_owned()
+            } else {
+                format!("what {} put there last is not trusted here", entry.from)
+            };
             return Ok(Attempt::Answered(Answer::Away { why }));
         };
         if value.text.is_some() && here.is_some_and(|text| !is_same_task(&text, &value)) {
             // The file is another task, which is just getting another number: nobody asked for this one.
             return Ok(Attempt::Lost);
         }
-        let text = value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
+        let (there, text) = (self.at_home(team, &value), self.text_here(team, &value)?);
         let now = self.entries.now()?;
         let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest: self.longest };
         let names = TeamNames { files: &self.files, team };
-        Ok(match verdict(&value, text.as_deref(), &names, &seen) {
+        Ok(match verdict(&there, text.as_deref(), &names, &seen) {
             Verdict::Grant(granted) => {
-                let granted = granted.renewed();
+                let granted = granted.renewed().told_by(&self.me, &value, &there);
                 match self.entries.set(&granted, entry.revision) {
                     Ok(Set::Done(revision)) => {
                         Attempt::Answered(self.granted(team, id, granted, revision, done))
@@ -137,7 +144,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if let Err(error) = self.save() {
             return Answer::Unsure { why: format!("what was done could not be saved here ({error})") };
         }
-        let entry = Entry { revision, from: self.me.clone(), value: Some(value) };
+        let entry = Entry::of(revision, self.me.clone(), value);
         self.shown(team, id, &entry, done)
     }
 
@@ -160,7 +167,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             self.settle(team, id, Some(entry.clone()), &texts)?;
             // Somebody may have written the file in between.
             let Some(base) = self.base(team, id).cloned() else { continue };
-            let text = base.value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?;
+            let text = self.text_here(team, &base.value)?;
             if is_shown(&base, text) {
                 self.save()?;
                 return Ok(true);

@@ -7,6 +7,7 @@ use super::entries::{Away, Entries, Entry};
 use super::files::{FileError, TaskFiles, Texts};
 use super::mirror::{GONE_FOR, Mirror, MirrorError, TeamNames};
 use crate::nats::Set;
+use crate::protocol::tasks::home::is_same;
 use crate::protocol::tasks::merge::{
     Merged, Names, edits, may_delete, merge, put_again, with_hold_back, without_liberties, words,
 };
@@ -29,8 +30,8 @@ enum Next {
     Put(SharedTask, u64),
     /// The same, and with it the file's text is no request any more; what of it is set back.
     Answer(SharedTask, u64, Refused),
-    /// The file is a task that no other machine has.
-    Publish(String),
+    /// The file is a task that no other machine has; it takes the place of this version.
+    Publish(String, u64),
     /// The file is another task than the entry's.
     Move(String),
 }
@@ -93,7 +94,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                         is_fresh = true;
                     }
                 }
-                Next::Publish(text) => match self.publish(team, id, &text)? {
+                Next::Publish(text, revision) => match self.publish(team, id, &text, revision)? {
                     Some((published, mirrored)) => {
                         entry = Some(published);
                         local = Some(mirrored);
@@ -102,9 +103,7 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
                 },
                 Next::Move(text) => {
                     let instead = match &entry {
-                        Some(Entry { value: Some(value), .. }) => {
-                            value.text_here(|owner| self.files.called(team, owner)).map_err(unreadable)?
-                        }
+                        Some(Entry { value: Some(value), .. }) => self.text_here(team, value)?,
                         _ => None,
                     };
                     if !self.give_another_number(team, id, &text, instead.as_deref())? {
@@ -129,7 +128,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             if let Next::Answer(.., refused) = &next { refused.clone() } else { Refused::default() };
         let (value, revision, mirrored) = match next {
             Next::Put(value, revision) => {
-                (value, revision, self.base(team, id).and_then(|base| base.mirrored.clone()))
+                // A file of another task, that had this number before, is no text of this one.
+                let is_it = |base: &&Base| base.value.shared_id == value.shared_id;
+                let mirrored = self.base(team, id).filter(is_it).and_then(|base| base.mirrored.clone());
+                (value, revision, mirrored)
             }
             Next::Answer(value, revision, _) => (value, revision, local.map(ToOwned::to_owned)),
             _ => return Ok(None),
@@ -139,9 +141,10 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             self.tell_loser(team, id, local, &value, &refused);
         }
         self.remember(team, id, Base { revision, value: value.clone(), mirrored, before: None, was: None });
-        Ok(Some(Entry { revision, from: self.me.clone(), value: Some(value) }))
+        Ok(Some(Entry::of(revision, self.me.clone(), value)))
     }
 
+    /// What is done next about a task. Whose it is, is decided by where its owner is at home now.
     fn next(
         &mut self,
         team: &str,
@@ -171,18 +174,22 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         let is_gone = self.is_gone(team, id, local.is_none() && had_file);
         let now = self.entries.now()?;
         let again_from = Some(now.saturating_add(longest));
-        let Some(entry) = entry else {
+        let revision = entry.map_or(0, |entry| entry.revision);
+        let Some((entry, value)) = entry.and_then(|entry| Some((entry, entry.value.as_ref()?))) else {
+            let is_vacant = entry.is_none_or(|entry| entry.vacant_from.is_some_and(|from| now >= from));
             return Ok(match base {
-                // The bucket is another one, or was set back to before the task was made. If another machine knows more of it,
-                // its version wins.
+                // It was read here when its signer was trusted: nothing of it is lost.
+                Some(base) if entry.is_some() && base.revision == revision => Next::Put(base.value, revision),
+                _ if !is_vacant => Next::Rest,
+                // The bucket is another one, was set back to before the task was made, or has lost it. If another machine knows
+                // more of it, its version wins.
                 Some(base) => {
                     let value = SharedTask { again: base.was, grants_from: again_from, ..base.value };
-                    Next::Put(value, 0)
+                    Next::Put(value, revision)
                 }
-                None => self.next_of_new(team, id, local, texts),
+                None => self.next_of_new(team, id, (local, revision), texts),
             });
         };
-        let Some(value) = &entry.value else { return Ok(Next::Rest) };
         if value.again.as_ref().is_some_and(|again| again.bucket == self.memory.bucket) {
             // What is taken for the bucket here is lost, and this is of a new one.
             return Err(Away("the bucket of tasks was made anew".to_owned()).into());
@@ -190,10 +197,14 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if let Some(value) = self.correction((team, id), entry, value, (base.as_ref(), local), now) {
             return Ok(Next::Put(value, entry.revision));
         }
+        let there = self.at_home(team, value);
+        if let Some(taken) = value.taken_along(&there, &self.me, &self.as_lead) {
+            return Ok(Next::Put(taken, entry.revision));
+        }
         let is_news = is_news(base.as_ref(), entry, value);
         let seen = Seen { me: &self.me, as_lead: &self.as_lead, now, longest };
         let names = TeamNames { files: &self.files, team };
-        let wanted = value.text_here(|owner| names.called(owner)).map_err(unreadable)?;
+        let wanted = there.text_here(|owner| names.called(owner)).map_err(unreadable)?;
         let remember = |mirrored: Option<String>| {
             let value = value.clone();
             Next::Remember(Base { revision: entry.revision, value, mirrored, before: None, was: None })
@@ -220,28 +231,30 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
             (None, Some(text)) => remember(Some(text.to_owned())),
             (Some(mirrored), Some(text)) if wanted.is_none() => {
                 let (next, words) = (remember(Some(text.to_owned())), words(&edits(mirrored, text)));
-                self.tell_loser(team, id, text, value, &Refused { hold: false, words });
+                self.tell_loser(team, id, text, &there, &Refused { hold: false, words });
                 next
             }
             (Some(mirrored), Some(text)) => {
-                let merged = merge((&base.value, mirrored, text), value, &names, &seen);
+                let had = self.at_home(team, &base.value);
+                let merged = merge((&had, mirrored, text), &there, &names, &seen);
                 let Merged { value: merged, is_refused, lost } = merged.map_err(unreadable)?;
                 let refused = Refused { hold: is_refused, words: words(&lost) };
-                if merged != *value {
-                    return Ok(Next::Answer(merged.renewed(), entry.revision, refused));
+                if merged != there {
+                    let told = merged.renewed().told_by(&self.me, value, &there);
+                    return Ok(Next::Answer(told, entry.revision, refused));
                 }
                 let next = remember(Some(text.to_owned()));
-                self.tell_loser(team, id, text, value, &refused);
+                self.tell_loser(team, id, text, &there, &refused);
                 next
             }
             (Some(_), None) if wanted.is_none() => remember(None),
             (Some(_), None) if !is_gone => Next::Rest,
-            (Some(_), None) if may_delete(&base.value, value, &seen) => {
+            (Some(_), None) if may_delete(&self.at_home(team, &base.value), &there, &seen) => {
                 Next::Answer(value.gone().renewed(), entry.revision, Refused::default())
             }
             (Some(mirrored), None) => {
                 let next = remember(None);
-                self.tell_loser(team, id, mirrored, value, &Refused { hold: true, words: String::new() });
+                self.tell_loser(team, id, mirrored, &there, &Refused { hold: true, words: String::new() });
                 next
             }
             // Both none: the first arm.
@@ -251,9 +264,15 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
     }
 
     /// What is done next about a file that neither the bucket nor this machine's memory knows.
-    fn next_of_new(&self, team: &str, id: TaskId, local: Option<&str>, texts: &Texts) -> Next {
+    fn next_of_new(
+        &self,
+        team: &str,
+        id: TaskId,
+        (local, revision): (Option<&str>, u64),
+        texts: &Texts,
+    ) -> Next {
         match (local, self.moved_from(team, id, texts)) {
-            (Some(text), None) => Next::Publish(text.to_owned()),
+            (Some(text), None) => Next::Publish(text.to_owned(), revision),
             // The task is told to all under its old number after all, or its file there is not gone yet.
             (Some(_), Some(from)) if self.base(team, from).is_some() => Next::Write(None),
             _ => Next::Rest,
@@ -286,11 +305,27 @@ impl<E: Entries, F: TaskFiles> Mirror<E, F> {
         if !is_news(base, entry, value) {
             return None;
         }
-        if let Some(back) = base.and_then(|base| with_hold_back(&entry.from, base, value, &seen)) {
+        // Only what the bucket said to be a member's here, and is still, is its claim.
+        let stays =
+            |base: &&Base| is_same(base.value.owner.as_ref(), self.at_home(team, &base.value).owner.as_ref());
+        let back = base.filter(stays).and_then(|base| with_hold_back(&entry.from, base, value, &seen));
+        if let Some(back) = back {
             self.overruled.push(format!("task {id} of {team} by {}", entry.from));
             return Some(back);
         }
-        without_liberties(&entry.from, base, local, value, &names, &seen).map(SharedTask::renewed)
+        let base = base.map(|base| Base { value: self.at_home(team, &base.value), ..base.clone() });
+        without_liberties(&entry.from, base.as_ref(), local, value, &names, &seen).map(SharedTask::renewed)
+    }
+
+    /// The text of a task, with the owner as it is called here.
+    pub(super) fn text_here(&self, team: &str, value: &SharedTask) -> Result<Option<String>, MirrorError> {
+        self.at_home(team, value).text_here(|owner| self.files.called(team, owner)).map_err(unreadable)
+    }
+
+    /// A task, with its owner where it is at home now.
+    pub(super) fn at_home(&self, team: &str, value: &SharedTask) -> SharedTask {
+        let residence = value.owner.as_ref().and_then(|owner| self.files.residence(team, &owner.name));
+        value.at_home(residence.as_ref())
     }
 
     /// Whether a file has been gone for so long that somebody means it.

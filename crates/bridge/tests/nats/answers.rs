@@ -13,15 +13,15 @@ use super::server::{Proxy, Server};
 use super::world::{Machine, TEAM, name, pair, team};
 
 impl Machine {
-    fn complete(&self, who: &str, id: TaskId) -> Result<Outcome, OfficeError> {
+    pub(crate) fn complete(&self, who: &str, id: TaskId) -> Result<Outcome, OfficeError> {
         self.office.tasks(&team())?.complete(&name(who), id, &Completion::default())
     }
 
-    fn release(&self, who: &str, id: TaskId) -> Result<Outcome, OfficeError> {
+    pub(crate) fn release(&self, who: &str, id: TaskId) -> Result<Outcome, OfficeError> {
         self.office.tasks(&team())?.release(&name(who), id)
     }
 
-    fn assign(&self, who: &str, id: TaskId, owner: &str) -> Result<Outcome, OfficeError> {
+    pub(crate) fn assign(&self, who: &str, id: TaskId, owner: &str) -> Result<Outcome, OfficeError> {
         self.office.tasks(&team())?.assign(&name(who), id, &name(owner))
     }
 
@@ -30,7 +30,7 @@ impl Machine {
     }
 
     /// A task that the other machine has, too.
-    fn make_for(&self, who: &str, other: &Machine, title: &str) -> TaskId {
+    pub(crate) fn make_for(&self, who: &str, other: &Machine, title: &str) -> TaskId {
         let id = self.create(who, title).id;
         other.wait_for_task(&id.to_string(), title);
         id

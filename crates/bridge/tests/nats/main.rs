@@ -19,6 +19,7 @@ mod schema;
 mod server;
 mod sharing;
 mod surface;
+mod task_homes;
 mod tasks;
 mod troubles;
 mod world;

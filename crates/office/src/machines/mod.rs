@@ -29,6 +29,7 @@ pub use incoming::{Incoming, TakenIn};
 pub use members::{LocalMember, Placed};
 pub use moves::Move;
 pub use outgoing::Outgoing;
+pub use owners::EntryHere;
 pub use place::{Refusal, RemoteMember};
 pub(crate) use recall::{AskedBack, RECALL};
 pub use receipts::Receipt;

@@ -1,14 +1,32 @@
 //! Whom the owner of a shared task means: a name and its machine, the same on all machines, and what it is called here.
 
 use atm_store::{StoreError, TaskFolder};
-use atm_wire::{Address, MachineName, MemberName, TeamName};
+use atm_wire::{Address, MachineName, MemberName, Stamp, TeamName};
 
 use super::Machines;
 use crate::error::OfficeError;
 use crate::mail::send::{Letter, SendOptions};
 use crate::office::USER;
 
+/// What the list of this machine says of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryHere {
+    /// Whether it leads here.
+    pub is_lead: bool,
+    /// When it joined, if its entry says so.
+    pub joined_at: Option<Stamp>,
+}
+
 impl Machines<'_> {
+    /// What the list of this machine says of a member that is at home here; `None` if it says nothing.
+    pub fn entry_here(&self, team: &TeamName, name: &str) -> Option<EntryHere> {
+        let team = self.office.team(team).ok()?;
+        let is_lead = team.lead().is_ok_and(|lead| lead.as_str() == name);
+        let member = team.config().member(name).filter(|member| member.machine.is_none());
+        (is_lead || member.is_some())
+            .then(|| EntryHere { is_lead, joined_at: member.and_then(|member| member.joined_at) })
+    }
+
     /// Whom an owner's name here means: its name at home, and its machine if that is another one.
     pub fn owner_of(&self, team: &TeamName, called: &str) -> (String, Option<MachineName>) {
         if let Some((name, machine)) = self.office.table(team).member(called) {

@@ -107,7 +107,7 @@ impl Residence {
     }
 
     /// Whether an entry of a machine's list is the member that has left that machine, and not another one of its name.
-    pub(super) fn has_left(&self, me: &Machine, entry: Resident) -> bool {
+    pub fn has_left(&self, me: &Machine, entry: Resident) -> bool {
         let is_it = |former: &Former| former.machine == *me && former.resident.is_entry(entry);
         self.machine != *me && self.former.iter().any(is_it)
     }

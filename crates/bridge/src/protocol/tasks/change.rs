@@ -3,6 +3,7 @@
 use atm_wire::task::{Change, Field, Status, Task, edit};
 
 use super::claim::Verdict;
+use super::home::is_same;
 use super::merge::Names;
 use super::{Seen, SharedTask};
 
@@ -77,8 +78,11 @@ pub fn change(
         same if same == task.owner.as_deref() => entry.owner.clone(),
         other => other.map(|called| names.owner_of(called)),
     };
-    let is_given = owner.is_some() && owner != entry.owner;
-    if let Some(from) = entry.grants_from.filter(|from| is_given && seen.now < *from) {
+    let is_given = owner.is_some() && !is_same(owner.as_ref(), entry.owner.as_ref());
+    // While a claim may hold that is not known, only a holder that is known says how far it is.
+    let is_mine = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
+    let needs_all = is_given || !is_mine && !is_so;
+    if let Some(from) = entry.grants_from.filter(|from| needs_all && seen.now < *from) {
         return Verdict::NotYet(from);
     }
     match entry.with_hold(edited, owner, seen) {

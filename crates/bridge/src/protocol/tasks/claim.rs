@@ -6,13 +6,14 @@ use atm_office::tasks::claimed;
 use atm_wire::Stamp;
 use atm_wire::task::edit;
 
+use super::home::is_same;
 use super::{Owner, Seen, SharedTask};
 
 /// Who wants a task.
 #[derive(Debug, Clone)]
 pub struct Claim<'a> {
-    /// A member of this machine, as it is called here.
-    pub who: &'a str,
+    /// A member of this machine.
+    pub who: &'a Owner,
     /// For how long.
     pub lease: Duration,
     /// Only if it has the task already.
@@ -50,8 +51,7 @@ pub fn claim(entry: &SharedTask, text: Option<&str>, claim: &Claim<'_>, seen: &S
     if entry.is_completed() {
         return if claim.renews { Verdict::NotHeld } else { Verdict::Completed };
     }
-    let who = Owner { name: claim.who.to_owned(), machine: seen.me.clone() };
-    let is_owner = entry.owner.as_ref() == Some(&who);
+    let is_owner = is_same(entry.owner.as_ref(), Some(claim.who));
     if !is_owner {
         if claim.renews {
             return Verdict::NotHeld;
@@ -66,14 +66,14 @@ pub fn claim(entry: &SharedTask, text: Option<&str>, claim: &Claim<'_>, seen: &S
         return Verdict::NotYet(from);
     }
     let lease = claim.lease.min(seen.longest);
-    let Ok(text) = edit(text, &claimed(claim.who, claim.at, lease)) else { return Verdict::Unreadable };
+    let Ok(text) = edit(text, &claimed(&claim.who.name, claim.at, lease)) else { return Verdict::Unreadable };
     let again = if keeps { entry.again.clone() } else { None };
     // Never shorter than what was said before: the answer may be lost.
     let until = Some(seen.now.saturating_add(lease)).max(entry.until.filter(|_| keeps));
     let leads = seen.as_lead.to_vec();
     let grants_from = entry.grants_from.filter(|from| *from > seen.now);
     let since = if is_owner { entry.since } else { entry.version.saturating_add(1) };
-    let (text, owner) = (Some(text), Some(who));
+    let (text, owner) = (Some(text), Some(claim.who.clone()));
     let value = SharedTask { text, owner, since, until, leads, grants_from, again, ..entry.clone() };
     Verdict::Grant(Box::new(value))
 }

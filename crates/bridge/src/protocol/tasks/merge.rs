@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use atm_wire::message::Flaw;
 use atm_wire::task::{Change, Field, MADE_ON, SHARED_ID, Status, Task, differences, edit};
 
+use super::home::is_same;
 use super::{Base, Owner, Seen, SharedTask};
 use crate::name::Machine;
 
@@ -118,19 +119,19 @@ fn may_hold(
     names: &impl Names,
     seen: &Seen<'_>,
 ) -> bool {
-    // While a claim may hold that is not known, nobody gets the task.
+    // While a claim may hold that is not known, nobody gets the task, and only a holder that is known says how far it is.
     let owner = local.owner.as_deref().map(|called| names.owner_of(called));
-    let is_new = owner.is_some() && owner != entry.owner;
-    if is_new && entry.grants_from.is_some_and(|from| seen.now < from) {
+    let is_new = owner.is_some() && !is_same(owner.as_ref(), entry.owner.as_ref());
+    let is_own = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
+    if (is_new || !is_own) && entry.grants_from.is_some_and(|from| seen.now < from) {
         return false;
     }
     if !entry.differs_in_hold(base) {
         return entry.holder_against(seen).is_none();
     }
     // Both changed it. Who has it and is done with it has the last word.
-    let is_own = entry.owner.as_ref().is_some_and(|owner| owner.machine == *seen.me);
     let completes = local.status == Status::Completed && !entry.is_completed();
-    completes && is_own && entry.owner == base.owner
+    completes && is_own && is_same(entry.owner.as_ref(), base.owner.as_ref())
 }
 
 fn changed_there(base: &SharedTask, entry: &SharedTask) -> HashSet<Field> {
@@ -156,7 +157,8 @@ pub fn without_liberties(
     // If the file here says the same, it was so before.
     let known = local.and_then(|text| Task::parse(text).ok()).and_then(|task| task.owner);
     let is_known = entry.owner.as_ref().map(|owner| names.called(owner)) == known;
-    let is_given = base.is_none_or(|base| base.value.owner != entry.owner && base.was.is_none());
+    let is_other = |base: &Base| !is_same(base.value.owner.as_ref(), entry.owner.as_ref());
+    let is_given = base.is_none_or(|base| is_other(base) && base.was.is_none());
     if is_mine(entry) && is_given && !is_known && !entry.is_completed() { free(entry, &text) } else { None }
 }
 
@@ -174,12 +176,15 @@ pub fn with_hold_back(
     let is_live = had.until.is_some_and(|until| seen.now < until) && !had.is_completed();
     // Of a task that several machines gave another number, all but one are taken back by anybody.
     let is_deleted = entry.text.is_none() && !entry.moved;
-    let is_taken = is_deleted || entry.text.is_some() && (entry.owner != had.owner || entry.is_completed());
+    let is_other = !is_same(entry.owner.as_ref(), had.owner.as_ref());
+    let is_taken = is_deleted || entry.text.is_some() && (is_other || entry.is_completed());
+    let has_moved =
+        matches!((&had.owner, &entry.owner), (Some(had), Some(new)) if had.has_moved_to(new, from));
     // A hold that was there before this one was taken by this machine, and got back by its own.
     let is_back = entry.text.is_some() && entry.owner.is_some() && entry.since < had.since;
     // Who may lead here is decided here, and now: what the entry says of it may be older.
     let may = from == seen.me || seen.as_lead.contains(from) || base.was.is_some() || is_back;
-    if !(was_mine && is_live && is_taken) || may {
+    if !(was_mine && is_live && is_taken) || may || has_moved {
         return None;
     }
     let back = if entry.text.is_some() {

@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`change`](mod@change) | whether a task is given away, given back, completed or deleted by who asks for it |
 //! | [`claim`](mod@claim) | whether a member gets a task |
+//! | [`home`] | whose a task is after its owner has moved |
 //! | [`merge`](mod@merge) | what becomes of a change here and one elsewhere |
 
 pub mod change;
 pub mod claim;
+pub mod home;
 pub mod merge;
 #[cfg(test)]
 mod tests;
@@ -20,6 +22,7 @@ use atm_wire::task::{Change, Field, Lease, Status, Task, TaskId, differences, ed
 use serde::{Deserialize, Serialize};
 
 use crate::name::Machine;
+use home::is_same;
 
 /// By how much the ends of claims are kept apart from what is granted next: clocks are known up to a part of this.
 pub const MARGIN: Duration = Duration::from_secs(2);
@@ -31,6 +34,10 @@ pub struct Owner {
     pub name: String,
     /// The home.
     pub machine: Machine,
+    /// The epoch of the member's stay there, 0 for one that is not the member whose homes are registered; none if that was not
+    /// known yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stay: Option<u64>,
 }
 
 /// What the machines of a realm have in common of a task: an entry of a bucket, replaced by compare-and-set.
@@ -150,7 +157,7 @@ impl SharedTask {
             return self.text.is_some() != other.text.is_some();
         };
         let is_hold = |change: &Change| change.field() == Field::Hold && !matches!(change, Change::Owner(_));
-        self.owner != other.owner || differences(&one, &two).iter().any(is_hold)
+        !is_same(self.owner.as_ref(), other.owner.as_ref()) || differences(&one, &two).iter().any(is_hold)
     }
 
     /// Who has it, if this machine may not take it from them: it is not their home, and may not lead there.
@@ -182,18 +189,19 @@ impl SharedTask {
     /// The same with another text, in which `owner` may have another hold on it.
     pub fn with_hold(&self, text: String, owner: Option<Owner>, seen: &Seen<'_>) -> Result<Self, Flaw> {
         let (was, lease) = (self.task().and_then(|task| task.lease()), Task::parse(&text)?.lease());
-        let is_same = owner == self.owner && lease == was;
+        let is_owner = is_same(owner.as_ref(), self.owner.as_ref());
+        let is_same = is_owner && lease == was;
         // As long as its owner was told, however long that is.
         let end = |lease: Lease| seen.now.saturating_add(lease.length);
         let until = if is_same { self.until } else { lease.filter(|_| owner.is_some()).map(end) };
         let leads = match &owner {
             Some(owner) if owner.machine == *seen.me => seen.as_lead.to_vec(),
-            _ if owner == self.owner => self.leads.clone(),
+            _ if is_owner => self.leads.clone(),
             Some(_) => vec![seen.me.clone()],
             None => Vec::new(),
         };
         let grants_from = self.grants_from.filter(|from| *from > seen.now);
-        let since = if owner == self.owner { self.since } else { self.version.saturating_add(1) };
+        let since = if is_owner { self.since } else { self.version.saturating_add(1) };
         Ok(Self { text: Some(text), owner, since, until, leads, grants_from, ..self.clone() })
     }
 }

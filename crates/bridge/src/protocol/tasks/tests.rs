@@ -19,7 +19,7 @@ fn machine(name: &str) -> Machine {
 }
 
 fn owner(name: &str, at: &str) -> Owner {
-    Owner { name: name.to_owned(), machine: machine(at) }
+    Owner { name: name.to_owned(), machine: machine(at), stay: None }
 }
 
 fn at(seconds: i64) -> Stamp {
@@ -121,7 +121,8 @@ fn who_gets_a_task() {
     ];
     let me = machine("laptop");
     for (case, entry, renews, expected) in rows {
-        let wanted = Claim { who: "ann", lease: Duration::from_secs(60), renews, at: at(0) };
+        let wanted =
+            Claim { who: &owner("ann", "laptop"), lease: Duration::from_secs(60), renews, at: at(0) };
         let text = entry.text_here(|owner| OnLaptop.called(owner)).unwrap();
         let verdict = claim(&entry, text.as_deref(), &wanted, &seen(&me));
         let answer = match &verdict {
@@ -135,7 +136,8 @@ fn who_gets_a_task() {
         assert_eq!(answer, expected, "{case}");
     }
     let gone = SharedTask { text: None, ..task(None, None, Pending) };
-    let wanted = Claim { who: "ann", lease: Duration::from_secs(60), renews: false, at: at(0) };
+    let wanted =
+        Claim { who: &owner("ann", "laptop"), lease: Duration::from_secs(60), renews: false, at: at(0) };
     assert_eq!(claim(&gone, None, &wanted, &seen(&me)), Verdict::Gone);
 }
 
@@ -144,7 +146,12 @@ fn a_claim_that_is_kept_never_ends_sooner_and_none_is_longer_than_the_longest() 
     let me = machine("laptop");
     let entry = task(Some(&owner("ann", "laptop")), Some(300), InProgress);
     let until = |seconds| {
-        let wanted = Claim { who: "ann", lease: Duration::from_secs(seconds), renews: true, at: at(0) };
+        let wanted = Claim {
+            who: &owner("ann", "laptop"),
+            lease: Duration::from_secs(seconds),
+            renews: true,
+            at: at(0),
+        };
         match claim(&entry, entry.text.as_deref(), &wanted, &seen(&me)) {
             Verdict::Grant(value) => value.until,
             other => panic!("{other:?}"),
@@ -195,6 +202,7 @@ fn what_is_answered_to_who_changes_a_task() {
         ("given while claims are unknown", &unknown(&free), &nobodys, &give("ann"), "not yet", None),
         ("given back while claims are unknown", &unknown(&of_ann), &anns, &release, "grant", None),
         ("own work done while claims are unknown", &unknown(&of_ann), &anns, &complete, "grant", Some(&ann)),
+        ("nobody's done while claims are unknown", &unknown(&free), &nobodys, &complete, "not yet", None),
         ("deleted", &of_ann, &anns, &delete, "grant", None),
         ("deleted after another took it", &of_bob, &anns, &delete, "stale", None),
         ("another's deleted", &of_bob, &bobs, &delete, "held", None),

@@ -1,6 +1,6 @@
 //! Homes of members, on the engine's thread.
 
-use super::{News, Output, Worker, now};
+use super::{News, Output, Worker, now, residences_of};
 
 impl Worker {
     pub(super) fn hear_of_homes(&mut self, news: News) {
@@ -12,13 +12,20 @@ impl Worker {
         }
         let homes = self.engine.local().homes_mut();
         match news {
-            News::Opened(check) => homes.begin(|member, signed| check.is_valid(member, signed)),
+            News::Opened(check) => {
+                homes.begin(|member, signed| check.is_valid(member, signed));
+                let all = residences_of(homes);
+                self.residences.send_replace(all);
+            }
             News::Whole => {
                 homes.complete();
                 self.places_again = true;
             }
             News::Found(key, slot, revision) => {
-                if homes.find(key, slot, revision) {
+                if homes.find(key.clone(), slot, revision) {
+                    if let Some(residence) = homes.home_of(&key).cloned() {
+                        self.residences.send_modify(|all| drop(all.insert(key, residence)));
+                    }
                     self.places_again = true;
                     // What this machine announces of it may be another epoch.
                     self.due.members = std::time::Instant::now();

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use atm_bridge::name::Machine;
 use atm_bridge::nats::Set;
+use atm_bridge::protocol::homes::Residence;
 use atm_bridge::protocol::tasks::claim::{Claim, Verdict, claim};
-use atm_bridge::protocol::tasks::{Seen, SharedTask};
+use atm_bridge::protocol::tasks::{Owner, Seen, SharedTask};
 use atm_bridge::tasks::entries::{Away, Entries, Entry, LastNumber};
 use atm_wire::Stamp;
 use atm_wire::task::TaskId;
@@ -25,6 +26,8 @@ pub(crate) struct Server {
     last: Option<(TaskId, u64)>,
     /// What somebody on a fourth machine was granted while another one was between its look and its word.
     pub(crate) rivals: Vec<Rival>,
+    /// Where members are at home. Every machine remembers that, and gives it back to a bucket that lost it.
+    pub(crate) homes: BTreeMap<String, Residence>,
 }
 
 /// A claim of a fourth machine.
@@ -40,12 +43,14 @@ pub(crate) const RIVAL: &str = "eve_m9";
 impl Server {
     /// Its disk is lost.
     pub(crate) fn wipe(&mut self) {
-        *self = Self { millis: self.millis, made: self.made + 1, ..Self::default() };
+        let homes = std::mem::take(&mut self.homes);
+        *self = Self { millis: self.millis, made: self.made + 1, homes, ..Self::default() };
     }
 
     /// It is what it was at an earlier time, as by a backup.
     pub(crate) fn set_back(&mut self, earlier: &Self) {
-        *self = Self { millis: self.millis, ..earlier.clone() };
+        let homes = std::mem::take(&mut self.homes);
+        *self = Self { millis: self.millis, homes, ..earlier.clone() };
     }
 
     /// Somebody on a fourth machine claims a task, if it can be had.
@@ -54,11 +59,12 @@ impl Server {
         let Some(entry) = self.entries.get(&id) else { return };
         let Some(value) = entry.value.clone() else { return };
         let (at, lease) = (self.now(), Duration::from_secs(seconds));
-        let wanted = Claim { who: RIVAL, lease, renews: false, at };
+        let who = Owner { name: RIVAL.to_owned(), machine: me.clone(), stay: None };
+        let wanted = Claim { who: &who, lease, renews: false, at };
         let seen = Seen { me: &me, as_lead: &[], now: at, longest: lease };
         let Verdict::Grant(granted) = claim(&value, value.text.as_deref(), &wanted, &seen) else { return };
         let task = granted.task().unwrap().subject;
-        self.plant(id, Entry { revision: 0, from: me, value: Some(granted.renewed()) });
+        self.plant(id, Entry::of(0, me, granted.renewed()));
         let until = self.millis + i64::try_from(seconds).unwrap() * 1000;
         self.rivals.push(Rival { task, from: self.millis, until });
     }
@@ -67,6 +73,12 @@ impl Server {
     pub(crate) fn plant(&mut self, id: TaskId, entry: Entry) {
         self.revision += 1;
         self.entries.insert(id, Entry { revision: self.revision, ..entry });
+    }
+
+    /// Somebody puts something there that nobody can read, from which it is taken after so many seconds.
+    pub(crate) fn spoil(&mut self, id: TaskId, seconds: u64) {
+        let vacant_from = self.now().saturating_add(Duration::from_secs(seconds));
+        self.plant(id, Entry::unread(0, "m9".parse().unwrap(), vacant_from));
     }
 
     pub(crate) fn now(&self) -> Stamp {
@@ -169,7 +181,7 @@ impl Entries for Line {
                 return Set::Lost;
             }
             server.revision += 1;
-            let entry = Entry { revision: server.revision, from: me.clone(), value: Some(value.clone()) };
+            let entry = Entry::of(server.revision, me.clone(), value.clone());
             server.entries.insert(value.id, entry);
             Set::Done(server.revision)
         })

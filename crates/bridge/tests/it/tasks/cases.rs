@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use atm_bridge::protocol::tasks::{Owner, SharedTask};
-use atm_bridge::tasks::entries::Entry;
 use atm_office::tasks::claimed;
 use atm_office::tasks::shared::Answer;
 use atm_wire::task::{Change, SHARED_ID, Status, Task, edit};
 
-use super::realm::{Realm, id};
+use super::realm::{LONGEST, Realm, id};
 
 #[test]
 fn a_team_that_is_deleted_and_made_again_on_one_machine_deletes_no_task_of_the_others() {
@@ -291,7 +290,7 @@ fn a_machine_that_takes_a_live_claim_of_another_one_is_overruled_by_its_home() {
             value.gone().renewed()
         } else {
             let text = value.text.clone().unwrap().replace("bob_m1", "ann_m0").replace("dig", "dig deep");
-            let owner = Some(Owner { name: "ann_m0".into(), machine: "m0".parse().unwrap() });
+            let owner = Some(Owner { name: "ann_m0".into(), machine: "m0".parse().unwrap(), stay: None });
             SharedTask { text: Some(text), owner, since: value.version + 1, ..value }.renewed()
         });
         if is_over {
@@ -337,7 +336,81 @@ fn what_nobody_can_read_uses_up_no_numbers() {
     let mut realm = Realm::new(2);
     realm.make(0, "dig");
     let last = "9007199254740991".parse().unwrap();
-    let nothing = Entry { revision: 0, from: "m0".parse().unwrap(), value: None };
-    realm.server.borrow_mut().plant(last, nothing);
+    realm.server.borrow_mut().spoil(last, 0);
     assert_eq!(realm.make(1, "fill"), id(2));
+}
+
+#[test]
+fn what_was_deleted_in_the_bucket_is_put_again_by_who_remembers_it_and_its_holder_keeps_it() {
+    let mut realm = Realm::new(2);
+    let (held, free) = (realm.make(0, "held"), realm.make(0, "free"));
+    assert_eq!(realm.claim(1, held, "bob"), Answer::Granted);
+    realm.sync();
+    for task in [held, free] {
+        realm.server.borrow_mut().spoil(task, 0);
+    }
+    realm.sync();
+    assert_eq!(realm.titles().len(), 2);
+    let answer = realm.claim(0, held, "ann");
+    assert!(matches!(answer, Answer::Held { .. }), "{answer:?}");
+    assert_eq!(realm.claim(1, held, "bob"), Answer::Granted);
+    // What was claimed in an entry that nobody saw may still hold.
+    let answer = realm.claim(0, free, "ann");
+    assert!(matches!(answer, Answer::NotYet { .. }), "{answer:?}");
+    realm.pass(1900);
+    assert_eq!(realm.claim(0, free, "ann"), Answer::Granted);
+}
+
+#[test]
+fn what_a_machine_put_that_is_not_trusted_stands_while_a_claim_in_it_may_hold_and_not_for_good() {
+    let mut realm = Realm::new(2);
+    let task = realm.make(0, "dig");
+    realm.server.borrow_mut().spoil(task, 1800);
+    let revision = realm.server.borrow().entries[&task].revision;
+    realm.sync();
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::Away { ref why } if why.contains("m9")), "{answer:?}");
+    assert_eq!(realm.server.borrow().entries[&task].revision, revision, "it is left alone");
+    realm.pass(1800);
+    realm.sync();
+    let answer = realm.claim(0, task, "ann");
+    assert!(matches!(answer, Answer::NotYet { .. }), "{answer:?}");
+    realm.pass(1900);
+    assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
+    assert_eq!(realm.titles().len(), 1);
+}
+
+#[test]
+fn what_was_read_while_its_signer_was_trusted_is_vouched_for_by_others_at_once() {
+    let mut realm = Realm::new(3);
+    let task = realm.make(2, "dig");
+    // Nobody trusts the third machine any more.
+    realm.cut(2, true);
+    let later = realm.server.borrow().now().saturating_add(LONGEST);
+    {
+        let mut server = realm.server.borrow_mut();
+        let entry = server.entries.get_mut(&task).unwrap();
+        (entry.value, entry.vacant_from) = (None, Some(later));
+    }
+    assert_eq!(realm.claim(0, task, "ann"), Answer::Granted);
+    assert!(matches!(realm.claim(1, task, "bob"), Answer::Held { .. }));
+}
+
+/// Each task was saved with all others, and looked for among all files.
+#[test]
+fn sharing_a_team_with_many_tasks_costs_so_much_for_each() {
+    let costs = |count: u32| {
+        let mut realm = Realm::new(1);
+        for number in 1..=count {
+            realm.write(0, id(number), &Task::new(number.to_string(), "dig", "").render().unwrap());
+        }
+        realm.sites[0].bridge.sync().unwrap();
+        assert_eq!(realm.server.borrow().entries.len(), usize::try_from(count).unwrap());
+        let disk = realm.sites[0].disk.borrow();
+        [disk.saves, disk.saved_bytes, disk.reads].map(|cost| cost / usize::try_from(count).unwrap())
+    };
+    let (few, many) = (costs(100), costs(400));
+    for (few, many) in few.into_iter().zip(many) {
+        assert!(many <= few + few / 4 + 1, "for each of 100 and of 400: {few} and {many}");
+    }
 }

@@ -7,6 +7,7 @@ use atm_office::tasks::shared::Answer;
 use atm_wire::task::{CLAIM_EXPIRY, CLAIMED_AT, Change, Status, Task, TaskId, edit};
 
 use super::disk::TEAM;
+use super::movers::called;
 use super::world::World;
 
 impl World {
@@ -57,11 +58,11 @@ impl World {
         self.hear_of_rivals();
         self.changed += 1;
         self.check_done(place, id, &wanted);
-        let (now, own) = (self.millis(), format!("_{}", self.nodes[place].name));
+        let now = self.millis();
         let other = self
             .grants
             .iter()
-            .find(|grant| grant.task == task.subject && grant.until > now && !grant.who.ends_with(&own));
+            .find(|grant| grant.task == task.subject && grant.until > now && !self.is_at(place, &grant.who));
         let is_hold = wanted.changes.is_none()
             || self.shown(place, id).is_some_and(|after| {
                 (after.owner.as_deref(), &after.status) != (task.owner.as_deref(), &task.status)
@@ -81,7 +82,17 @@ impl World {
 
     fn check_done(&self, place: usize, id: TaskId, wanted: &Wanted<'_>) {
         let server = self.server.borrow();
-        let there = server.entries.get(&id).and_then(|entry| entry.value.as_ref()?.task());
+        let node = &self.nodes[place];
+        let there = server.entries.get(&id).and_then(|entry| {
+            let value = entry.value.as_ref()?;
+            let owner = value.owner.as_ref().map(|owner| {
+                let disk = node.disk.borrow();
+                called(&disk, &node.name, &owner.at_home(disk.homes.get(&owner.name)))
+            });
+            let mut task = value.task()?;
+            task.owner = owner;
+            Some(task)
+        });
         for (what, task) in [("the bucket", there), ("the file", self.shown(place, id))] {
             let Some(changes) = &wanted.changes else {
                 assert!(task.is_none(), "{what} has task {id}, which was deleted");

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use atm_bridge::name::Machine;
+use atm_bridge::protocol::homes::{Residence, Resident};
 use atm_bridge::protocol::tasks::Owner;
 use atm_bridge::tasks::files::{FileError, TaskFiles, Texts};
 use atm_bridge::tasks::mirror::Memory;
@@ -12,6 +13,7 @@ use atm_wire::Stamp;
 use atm_wire::task::TaskId;
 
 use super::bucket::{Luck, Server};
+use super::movers;
 use crate::sim::random::Random;
 
 pub(crate) const TEAM: &str = "alpha";
@@ -23,8 +25,16 @@ pub(crate) struct Disk {
     pub(crate) memory: Memory,
     pub(crate) highest: Option<TaskId>,
     pub(crate) told: Vec<String>,
+    /// How often what is remembered was saved, how many bytes that were, and how many files were read.
+    pub(crate) saves: usize,
+    pub(crate) saved_bytes: usize,
+    pub(crate) reads: usize,
     /// The team is not here.
     pub(crate) is_gone: bool,
+    /// Where members are at home, as far as this machine has heard.
+    pub(crate) homes: BTreeMap<String, Residence>,
+    /// Those who move and are on the list here.
+    pub(crate) list: BTreeMap<String, Resident>,
 }
 
 impl Disk {
@@ -68,7 +78,17 @@ impl TaskFiles for Files {
     }
 
     fn texts(&mut self, _: &str) -> Result<Option<Texts>, FileError> {
-        self.act(|disk| Some(disk.files.iter().map(|(id, text)| (*id, Some(text.clone()))).collect()))
+        self.act(|disk| {
+            disk.reads += disk.files.len();
+            Some(disk.files.iter().map(|(id, text)| (*id, Some(text.clone()))).collect())
+        })
+    }
+
+    fn text(&mut self, _: &str, id: TaskId) -> Result<Option<String>, FileError> {
+        self.act(|disk| {
+            disk.reads += 1;
+            disk.files.get(&id).cloned()
+        })
     }
 
     fn replace(
@@ -100,14 +120,21 @@ impl TaskFiles for Files {
         self.act(|disk| disk.highest = disk.highest.max(Some(id)))
     }
 
-    /// Everybody has one name on all machines, which ends with the machine's.
+    /// Everybody who never moves has one name on all machines, which ends with the machine's.
     fn owner_of(&self, _: &str, called: &str) -> Owner {
+        if let Some(owner) = movers::owner_of(&self.disk.borrow(), &self.me, called) {
+            return owner;
+        }
         let machine = called.rsplit('_').next().and_then(|name| name.parse().ok());
-        Owner { name: called.to_owned(), machine: machine.unwrap_or_else(|| self.me.clone()) }
+        Owner { name: called.to_owned(), machine: machine.unwrap_or_else(|| self.me.clone()), stay: None }
+    }
+
+    fn residence(&self, _: &str, name: &str) -> Option<Residence> {
+        self.disk.borrow().homes.get(name).cloned()
     }
 
     fn called(&self, _: &str, owner: &Owner) -> String {
-        owner.name.clone()
+        movers::called(&self.disk.borrow(), &self.me, owner)
     }
 
     fn tell(&mut self, _: &str, _: Option<&str>, text: &str) {
@@ -116,7 +143,11 @@ impl TaskFiles for Files {
 
     fn save(&mut self, memory: &Memory) -> Result<(), FileError> {
         let memory = memory.clone();
-        self.act(|disk| disk.memory = memory)
+        self.act(|disk| {
+            disk.saves += 1;
+            disk.saved_bytes += serde_json::to_string(&memory).unwrap().len();
+            disk.memory = memory;
+        })
     }
 
     fn fresh_id(&mut self) -> String {

@@ -6,6 +6,7 @@ mod bucket;
 mod cases;
 mod changes;
 mod disk;
+mod movers;
 mod realm;
 mod troubles;
 mod world;
@@ -16,11 +17,13 @@ use world::World;
 
 const SEEDS: u64 = 1_000;
 
-fn run(seed: u64) -> [usize; 5] {
+fn run(seed: u64) -> [usize; 7] {
     let mut world = World::new(seed);
     world.run();
     world.check();
-    [world.granted, world.changed, world.refused, world.rivals, world.set_backs]
+    world.check_movers();
+    let World { granted, changed, refused, rivals, set_backs, moves, kept, .. } = world;
+    [granted, changed, refused, rivals, set_backs, moves, kept]
 }
 
 /// No claim is granted twice at a time, no task is lost, no number is given twice, and all machines end with the same files.
@@ -30,19 +33,23 @@ fn a_thousand_schedules_of_claims_edits_partitions_crashes_and_lost_buckets() {
         run(seed.parse().expect("a number"));
         return;
     }
-    let runs: Vec<Option<[usize; 5]>> =
-        (0..SEEDS).map(|seed| panic::catch_unwind(|| run(seed)).ok()).collect();
-    let failed: Vec<usize> = (0..runs.len()).filter(|&seed| runs[seed].is_none()).collect();
+    // `ATM_SIM_FROM=1000` runs as many others.
+    let from = std::env::var("ATM_SIM_FROM").map_or(0, |from| from.parse().expect("a number"));
+    let seeds = from..from + SEEDS;
+    let runs: Vec<(u64, Option<[usize; 7]>)> =
+        seeds.map(|seed| (seed, panic::catch_unwind(|| run(seed)).ok())).collect();
+    let failed: Vec<u64> = runs.iter().filter(|(_, run)| run.is_none()).map(|(seed, _)| *seed).collect();
     assert!(failed.is_empty(), "{} seeds failed: ATM_SIM_SEED={}", failed.len(), failed[0]);
-    let mut all = [0; 5];
-    for run in runs.into_iter().flatten() {
+    let mut all = [0; 7];
+    for run in runs.into_iter().filter_map(|(_, run)| run) {
         all.iter_mut().zip(run).for_each(|(all, run)| *all += run);
     }
     let seeds = usize::try_from(SEEDS).unwrap();
-    let [granted, changed, refused, rivals, set_backs] = all;
+    let [granted, changed, refused, rivals, set_backs, moves, kept] = all;
     let is_busy = granted > 5 * seeds && changed > seeds / 2 && rivals > seeds / 4;
+    let is_moved = moves > seeds && kept > seeds / 20;
     assert!(
-        is_busy && refused > seeds / 10 && set_backs > seeds / 10,
-        "granted, changed, refused, rivals, set back: {all:?}"
+        is_busy && is_moved && refused > seeds / 10 && set_backs > seeds / 10,
+        "granted, changed, refused, rivals, set back, moves, kept by who moved: {all:?}"
     );
 }

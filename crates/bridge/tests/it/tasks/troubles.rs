@@ -4,6 +4,7 @@ use atm_bridge::protocol::tasks::SharedTask;
 use atm_wire::task::Task;
 
 use super::bucket::{RIVAL, Rival};
+use super::movers::is_mover;
 use super::world::{Grant, RIVALS, World};
 
 impl World {
@@ -59,12 +60,31 @@ impl World {
             }
             self.nodes.iter().for_each(|node| node.luck.rivals.set(RIVALS));
             for grant in &mut self.grants {
-                if !there.iter().any(|machine| grant.who.ends_with(machine)) {
+                // Who has moved is known to its new home, or to the old one.
+                let is_known = is_mover(&grant.who) && there.len() == 3;
+                if !is_known && !there.iter().any(|machine| grant.who.ends_with(machine)) {
                     grant.until = grant.until.min(now);
                 }
             }
             self.hear_of_rivals();
             self.set_backs += 1;
+        }
+    }
+
+    fn any_entry(&self) -> Option<atm_wire::task::TaskId> {
+        let ids: Vec<_> = self.server.borrow().entries.keys().copied().collect();
+        let nth = usize::try_from(self.below(u64::try_from(ids.len()).unwrap().max(1))).unwrap();
+        ids.get(nth).copied()
+    }
+
+    /// Something that nobody can read takes the place of a task.
+    pub(super) fn spoil(&mut self) {
+        if self.happens(3)
+            && let Some(id) = self.any_entry()
+        {
+            let seconds = if self.happens(50) { 0 } else { 60 };
+            self.server.borrow_mut().spoil(id, seconds);
+            self.trace_wanted("something unreadable is put there");
         }
     }
 

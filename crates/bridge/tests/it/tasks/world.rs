@@ -41,7 +41,7 @@ pub(super) struct Grant {
 }
 
 pub(crate) struct World {
-    random: Rc<RefCell<Random>>,
+    pub(super) random: Rc<RefCell<Random>>,
     pub(super) server: Rc<RefCell<Server>>,
     pub(super) nodes: Vec<Node>,
     pub(super) grants: Vec<Grant>,
@@ -55,7 +55,8 @@ pub(crate) struct World {
     pub(super) backup: Option<Server>,
     pub(super) sets_back: bool,
     crash: u64,
-    lost: u64,
+    /// 0 once nothing goes wrong any more.
+    pub(super) lost: u64,
     pub(crate) granted: usize,
     /// Changes that were answered as done, and as refused.
     pub(crate) changed: usize,
@@ -63,6 +64,11 @@ pub(crate) struct World {
     /// Claims of a fourth machine, and how often the server was set back.
     pub(crate) rivals: usize,
     pub(crate) set_backs: usize,
+    /// How often somebody moved, and tasks that such a one had at the end.
+    pub(crate) moves: usize,
+    pub(crate) kept: usize,
+    /// Counts entries of lists.
+    pub(super) joined: i64,
 }
 
 impl World {
@@ -97,6 +103,9 @@ impl World {
             refused: 0,
             rivals: 0,
             set_backs: 0,
+            moves: 0,
+            kept: 0,
+            joined: 0,
         }
     }
 
@@ -121,6 +130,7 @@ impl World {
     }
 
     pub(crate) fn run(&mut self) {
+        self.settle_in();
         for _ in 0..ROUNDS {
             self.pass(4_000);
             // A machine that never was there knows nothing of what was lost.
@@ -131,8 +141,15 @@ impl World {
                 self.has_wiped = true;
             }
             self.set_back();
+            self.spoil();
             for place in 0..self.nodes.len() {
                 self.trouble(place);
+                if self.happens(50) {
+                    self.hear_of_homes(place);
+                }
+                if self.happens(3) {
+                    self.move_or_join(place);
+                }
                 for _ in 0..self.below(3) {
                     self.act(place);
                 }
@@ -153,7 +170,11 @@ impl World {
         (self.crash, self.lost) = (0, 0);
         for _ in 0..CALM {
             self.pass(2_000);
-            (0..self.nodes.len()).for_each(|place| self.sync(place));
+            for place in 0..self.nodes.len() {
+                self.hear_of_homes(place);
+                self.sync(place);
+                self.trace_wanted(self.nodes[place].name.as_str());
+            }
             if self.is_same() {
                 break;
             }
@@ -193,6 +214,10 @@ impl World {
     }
 
     fn member(&self, place: usize) -> String {
+        let list: Vec<String> = self.nodes[place].disk.borrow().list.keys().cloned().collect();
+        if !list.is_empty() && self.happens(40) {
+            return list[usize::try_from(self.below(u64::try_from(list.len()).unwrap())).unwrap()].clone();
+        }
         format!("{}_{}", ["ann", "bob"][usize::try_from(self.below(2)).unwrap()], self.nodes[place].name)
     }
 
@@ -264,7 +289,7 @@ impl World {
             if task.status != Status::Completed && !is_held {
                 let text = edit(&text, &claimed(&who, now, lease)).unwrap();
                 self.nodes[place].disk.borrow_mut().files.insert(id, text);
-                self.grant(&task.subject, &who, lease);
+                self.grant(place, &task.subject, &who, lease);
             }
             return;
         }
@@ -280,11 +305,13 @@ impl World {
         let task = Task::parse(&text.expect("a granted task has a file")).unwrap();
         assert_eq!(task.owner.as_deref(), Some(who), "the file shows what is granted");
         assert_eq!(begun, self.millis());
-        self.grant(&task.subject, who, lease);
+        self.grant(place, &task.subject, who, lease);
     }
 
-    fn grant(&mut self, task: &str, who: &str, lease: Duration) {
+    fn grant(&mut self, place: usize, task: &str, called: &str, lease: Duration) {
+        let who = self.who(place, called).expect("it is on the list");
         self.hear_of_rivals();
+        let who = who.as_str();
         let from = self.millis();
         let until = from + i64::try_from(lease.as_millis()).unwrap();
         self.trace(task, &format!("grant {who} until {until}"));
@@ -301,17 +328,21 @@ impl World {
 
     /// Who had it by the word of this machine has it no longer.
     pub(super) fn end(&mut self, place: usize, task: &str) {
-        let (now, suffix) = (self.millis(), format!("_{}", self.nodes[place].name));
-        for grant in self.grants.iter_mut().filter(|grant| grant.task == task && grant.who.ends_with(&suffix))
-        {
-            grant.until = grant.until.min(now);
-        }
+        let now = self.millis();
+        let own: Vec<bool> = self.grants.iter().map(|grant| self.is_at(place, &grant.who)).collect();
+        let grants = self.grants.iter_mut().zip(own).filter(|(grant, is_own)| grant.task == task && *is_own);
+        grants.for_each(|(grant, _)| grant.until = grant.until.min(now));
     }
 
     pub(super) fn own(&self, place: usize) -> Option<(TaskId, String, Task, String)> {
         let (id, text) = self.any_task(place)?;
         let task = Task::parse(&text).unwrap();
-        let who = task.owner.clone().filter(|who| who.ends_with(self.nodes[place].name.as_str()))?;
+        let node = &self.nodes[place];
+        let is_own = |who: &String| {
+            let suffix = format!("_{}", node.name);
+            node.disk.borrow().list.contains_key(who) || who.ends_with(&suffix)
+        };
+        let who = task.owner.clone().filter(is_own)?;
         (task.status != Status::Completed).then_some((id, text, task, who))
     }
 
@@ -332,6 +363,12 @@ impl World {
             1 => vec![Change::note(&format!("key{}", self.below(3)), &self.below(1_000).to_string())],
             _ => {
                 self.end(place, &task.subject);
+                if task.made_on().is_some() {
+                    // No other machine has it: the file is all there is, also of who has moved away since.
+                    let now = self.millis();
+                    let grants = self.grants.iter_mut().filter(|grant| grant.task == task.subject);
+                    grants.for_each(|grant| grant.until = grant.until.min(now));
+                }
                 let owner = self.member(place);
                 vec![Change::Owner(Some(owner)), Change::Status(Status::InProgress)]
             }
@@ -350,27 +387,28 @@ impl World {
 
     fn shared(&self) -> BTreeMap<TaskId, String> {
         let server = self.server.borrow();
-        let values = server.entries.iter().map(|(id, entry)| (*id, entry.value.clone().unwrap()));
-        values.filter_map(|(id, value)| Some((id, value.text?))).collect()
+        let values = server.entries.iter().filter_map(|(id, entry)| Some((*id, entry.value.clone()?)));
+        let texts = values.filter_map(|(id, value)| Some((id, value.text?, value.owner)));
+        texts.map(|(id, text, owner)| (id, self.normal(None, &text, owner.as_ref()))).collect()
+    }
+
+    fn files(&self, place: usize) -> BTreeMap<TaskId, String> {
+        let files = self.nodes[place].disk.borrow().files.clone();
+        files.into_iter().map(|(id, text)| (id, self.normal(Some(place), &text, None))).collect()
     }
 
     fn is_same(&self) -> bool {
         let shared = self.shared();
-        self.nodes.iter().all(|node| node.disk.borrow().files == shared)
+        let is_read = self.server.borrow().entries.values().all(|entry| entry.value.is_some());
+        is_read && (0..self.nodes.len()).all(|place| self.files(place) == shared)
     }
 
     pub(crate) fn check(&self) {
         let shared = self.shared();
-        for node in &self.nodes {
-            let disk = node.disk.borrow();
-            for id in disk.files.keys().chain(shared.keys()) {
-                assert_eq!(
-                    disk.files.get(id),
-                    shared.get(id),
-                    "task {id} of {}: {:?}",
-                    node.name,
-                    disk.memory
-                );
+        for (place, node) in self.nodes.iter().enumerate() {
+            let (files, disk) = (self.files(place), node.disk.borrow());
+            for id in files.keys().chain(shared.keys()) {
+                assert_eq!(files.get(id), shared.get(id), "task {id} of {}: {:?}", node.name, disk.memory);
             }
         }
         let mut numbers: BTreeMap<String, TaskId> = BTreeMap::new();

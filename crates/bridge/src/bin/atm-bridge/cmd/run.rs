@@ -69,9 +69,8 @@ impl Run {
         }
         let locals: Vec<_> = shares.iter().map(|share| share.local.clone()).collect();
         office.machines().set_shared_teams(&machine, &locals)?;
-        let tasks = OfficeFiles::new(office.apart(), shares.clone(), machine.clone(), files.clone());
-        let socket = tasks.socket();
-        let house = House::new(office, shares, machine.clone())?;
+        let apart = office.apart();
+        let house = House::new(office, shares.clone(), machine.clone())?;
         let me = Identity { realm: realm.clone(), machine: machine.clone(), epoch: house.epoch()? };
         let status = Status::new(machine.clone(), realm, nats.clone(), teams, Context::now());
         let (engine, inputs) = Handle::new();
@@ -79,6 +78,8 @@ impl Run {
         let mut watched = house.watched()?;
         watched.push(context.state.clone());
         let worker = Worker::new(me.clone(), house, files.clone(), inputs, outputs, status);
+        let tasks = OfficeFiles::new(apart, shares, machine.clone(), files.clone(), worker.residences());
+        let socket = tasks.socket();
         engine.send(Input::Trust(Box::new(trusted.clone())));
         let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || worker.run())?;
         let (quiet, watching) = (Stop::default(), engine.clone());
