@@ -10,7 +10,6 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "atm send shop-frontend \"the API is deployed\"   # to the session in that folder",
             "atm send bob \"stop the release\" --priority high --ack-by 10m",
             "atm send bob - --summary \"the build log\" < build.log",
-            "atm send bob \"build 4711 is done\" --id build-4711 -q   # once, however often it is run",
             "printf '%s\\n' '{\"to\":\"bob\",\"text\":\"one\"}' '{\"to\":\"alice\",\"text\":\"two\"}' | atm send --batch",
         ],
     ),
