@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use atm_bridge::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
-use atm_bridge::envelope::{Body, Envelope, SharedTeam};
+use atm_bridge::envelope::{Body, Envelope, Header, SharedTeam};
 use atm_bridge::house::Neighbour;
 use atm_bridge::name::Machine;
 use atm_bridge::protocol::Position;
@@ -359,10 +359,11 @@ impl World {
         let (seqs, envelopes): (Vec<u64>, Vec<Envelope>) = fetched.into_iter().unzip();
         // The ledger cannot tell its repetition from a replay; and one that its sender took back may come when its number is passed.
         let may_be_refused = |envelope: &Envelope| match &envelope.body {
-            // A machine that has forgotten homes takes a late letter of an earlier stay for one of now.
+            // A machine that has forgotten homes takes a late letter of an earlier stay for one of now; its sender has sent it on.
             Body::Letter(letter) => {
                 let is_mover = MOVERS.contains(&letter.to.as_str());
-                letter.to == "unheard" || self.is_recalled(&letter.id) || (is_mover && place == 0)
+                let is_stale = is_mover && !self.waits(&envelope.header, &letter.id);
+                letter.to == "unheard" || self.is_recalled(&letter.id) || is_stale
             }
             _ => false,
         };
@@ -383,6 +384,18 @@ impl World {
                 Verdict::Refused(why) => panic!("refused: {why}"),
             }
         }
+    }
+
+    /// Whether the sender of a letter still waits for its confirmation, under that number and by that machine.
+    fn waits(&self, header: &Header, id: &str) -> bool {
+        let sender = self.nodes.iter().find(|node| node.name == header.from);
+        sender.is_some_and(|sender| {
+            let ledger = sender.ledger.0.borrow();
+            let sent = ledger.sent.get(&header.n).filter(|sent| sent.letter.id == id && !sent.is_over());
+            sent.is_some_and(|sent| {
+                sent.stages.is_empty() && Some(&sent.letter.machine) == header.to.as_ref()
+            })
+        })
     }
 
     fn see(&mut self, place: usize) {
