@@ -89,6 +89,8 @@ pub struct House {
     leads: HashMap<TeamName, HashSet<String>>,
     following: Following,
     handovers: Handovers,
+    /// Recipients, by team and name here, with letters that could not be sent on when letters were listed last.
+    stuck: HashSet<(TeamName, String)>,
     pub(crate) me: Machine,
     pub(crate) homes: Homes,
     /// The ordinary members that are here.
@@ -123,6 +125,7 @@ impl House {
             leads: HashMap::new(),
             following,
             handovers: Handovers::default(),
+            stuck: HashSet::new(),
             me,
             homes: Homes::default(),
             own: Entries::new(),

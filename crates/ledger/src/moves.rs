@@ -30,6 +30,8 @@ pub struct SentOn {
     pub draft: String,
     /// Whether it waits here to be written or carried. What came from another machine is sent on by that one.
     pub waits: bool,
+    /// Whether it was found waiting to be written here: if it is not any more, somebody wrote it meanwhile.
+    pub was_waiting: bool,
 }
 
 /// Since when a message is where it is.
@@ -114,8 +116,8 @@ impl Ledger {
     }
 
     /// Sends letters on, all of them or none, in their order. One that waited for its former home waits for that no more. Says whether
-    /// that is done: it is not if one of these inboxes has got mail since a number, when the letters were looked for. That mail
-    /// would have a lower number than those before it.
+    /// that is done: it is not if one of these inboxes has got mail since a number, when the letters were looked for, or if one of
+    /// them was written since. That mail would have a lower number than those before it, and this one would be written twice.
     pub fn send_on(
         &mut self,
         letters: &[SentOn],
@@ -129,6 +131,13 @@ impl Ledger {
                 if let Some(key) = inbox.key(log)?
                     && waiting_numbers(log, key)?.values().any(|number| *number > since)
                 {
+                    return Ok(false);
+                }
+            }
+            for letter in letters.iter().filter(|letter| letter.was_waiting) {
+                let key = letter.message.inbox.key(log)?;
+                let waits = key.map(|key| waiting_numbers(log, key)).transpose()?;
+                if waits.is_none_or(|waits| !waits.contains_key(letter.message.id.as_str())) {
                     return Ok(false);
                 }
             }

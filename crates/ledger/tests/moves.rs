@@ -24,6 +24,7 @@ fn found(ledger: &Ledger) -> (Vec<SentOn>, i64) {
         home: Some("desk".into()),
         draft: "for the desk".into(),
         waits: true,
+        was_waiting: false,
     };
     (ledger.untaken_elsewhere(&inbox()).unwrap().into_iter().map(sent_on).collect(), since)
 }
@@ -43,4 +44,20 @@ fn a_letter_that_comes_while_others_are_sent_on_does_not_get_before_them() {
     let waiting = ledger.waiting(&inbox()).unwrap();
     let waiting: Vec<_> = waiting.iter().map(|(id, draft)| (id.as_str(), draft.as_str())).collect();
     assert_eq!(waiting, [("first", "for the desk"), ("second", "for the desk")]);
+}
+
+/// It was found waiting for its inbox, and its sender wrote it before it had its new number: it was written twice.
+#[test]
+fn a_letter_that_is_written_while_others_are_sent_on_is_not_accepted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ledger = Ledger::open(&folder.path().join("log.db")).unwrap();
+    let evidence = Evidence::certain("sent on");
+    accept(&mut ledger, "first");
+    let (mut letters, since) = found(&ledger);
+    for letter in &mut letters {
+        letter.was_waiting = true;
+    }
+    ledger.withdraw(&inbox(), "first", 2, &evidence).unwrap();
+    assert!(!ledger.send_on(&letters, (&[inbox()], since), 3, &evidence).unwrap());
+    assert!(ledger.waiting(&inbox()).unwrap().is_empty());
 }

@@ -25,6 +25,11 @@ impl Handovers {
         now.duration_since(*self.0.entry(name).or_insert(now)) < PATIENCE
     }
 
+    /// Forgets all moves but those of these members.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&MemberKey) -> bool) {
+        self.0.retain(|(member, _), _| is_kept(member));
+    }
+
     /// A move is done.
     pub(super) fn end(&mut self, key: &MemberKey) {
         self.0.retain(|(member, _), _| member != key);
@@ -52,5 +57,8 @@ mod tests {
         assert!(moves.waits(&bob, 3, true, start + PATIENCE), "another move");
         moves.end(&bob);
         assert_eq!(moves.ends_at(), None);
+        assert!(moves.waits(&bob, 4, true, start));
+        moves.retain(|_| false);
+        assert_eq!(moves.ends_at(), None, "the home that it was about counts no more");
     }
 }

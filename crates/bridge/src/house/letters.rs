@@ -28,6 +28,10 @@ impl Local for House {
     fn outgoing(&mut self, after: u64, most: usize) -> Result<Vec<Outgoing>, LocalError> {
         let mut after = i64::try_from(after).unwrap_or(i64::MAX);
         let (mut found, mut sent_on) = (Vec::new(), SentOn::default());
+        if after == 0 {
+            // All are looked at: one that still cannot be sent on stands before those behind it.
+            self.stuck.clear();
+        }
         // Letters of teams that are not shared stand between.
         'pages: while found.len() < most {
             let page = self.office.machines().outgoing(after, most).map_err(transient)?;
@@ -62,6 +66,7 @@ impl Local for House {
             }
         }
         found.truncate(most);
+        self.note_stuck(sent_on);
         Ok(found)
     }
 

@@ -48,7 +48,10 @@ impl House {
     ) -> Result<bool, OfficeError> {
         let (mut has_changed, mut failed) = (false, None);
         self.recall_homes();
-        for Moved { key, residence, former, leaves } in self.homes.moves(&self.me, &self.own, neighbours) {
+        let due = self.homes.moves(&self.me, &self.own, neighbours);
+        // Nobody waits for a move that is none any more.
+        self.handovers.retain(|key| due.iter().any(|one| one.key == *key));
+        for Moved { key, residence, former, leaves } in due {
             let Some(local) = self.share_of(&key.team).map(|share| share.local.clone()) else { continue };
             let is_kept = homes::is_kept(&key, &residence, neighbours);
             if self.handovers.waits(&key, residence.epoch, is_kept, Instant::now()) {

@@ -39,8 +39,9 @@ impl House {
     ) -> Followed {
         let called = (team.clone(), letter.called.clone());
         let home = match (self.strays_from(key, letter), sent_on.get(&called)) {
+            // Those behind one that could not be sent on, now or in an earlier listing, would overtake it.
+            (None, None) if self.stuck.contains(&called) => return Followed::Waits,
             (None, None | Some(true)) => return Followed::Stays,
-            // Those behind one that could not be sent on would overtake it.
             (None, Some(false)) | (Some(_), Some(_)) => return Followed::Waits,
             (Some(home), None) => home,
         };
@@ -53,6 +54,17 @@ impl House {
         let is_done = self.office.machines().set_home(team, &moved).unwrap_or(false);
         sent_on.insert(called, is_done);
         if is_done { Followed::SentOn } else { Followed::Waits }
+    }
+
+    /// Remembers which recipients have letters that could not be sent on in this listing.
+    pub(super) fn note_stuck(&mut self, sent_on: SentOn) {
+        for (called, is_done) in sent_on {
+            if is_done {
+                self.stuck.remove(&called);
+            } else {
+                self.stuck.insert(called);
+            }
+        }
     }
 
     /// The home of a letter's recipient, if the letter is addressed to another one that the recipient has left.

@@ -12,13 +12,13 @@ use atm_wire::Stamp;
 
 use crate::nats::setup::PRESENCE_AGE;
 
-/// Words of this process that are remembered: those of some hours.
-const MOST_SAID: usize = 4_096;
+/// Words of this process that are remembered, of each bucket: of the one in which a word stays, the last one may be days old.
+const MOST_SAID: usize = 1_024;
 
 /// What is known of another bridge that has this machine's name.
 #[derive(Debug, Default)]
 pub(crate) struct Namesakes {
-    said: VecDeque<u64>,
+    said: [VecDeque<u64>; 2],
     /// When this process spoke first, by the time in its word.
     first: Option<Stamp>,
     /// In which buckets a word of this process was heard: what stands there before is of the process before it.
@@ -27,12 +27,13 @@ pub(crate) struct Namesakes {
 }
 
 impl Namesakes {
-    /// This process is about to say a word, at this time.
-    pub(crate) fn say(&mut self, word: &[u8], at: Stamp) {
+    /// This process is about to say a word, at this time, in one of the buckets.
+    pub(crate) fn say(&mut self, word: &[u8], at: Stamp, stays: bool) {
         self.first.get_or_insert(at);
-        self.said.push_back(digest(word));
-        if self.said.len() > MOST_SAID {
-            self.said.pop_front();
+        let said = &mut self.said[usize::from(stays)];
+        said.push_back(digest(word));
+        if said.len() > MOST_SAID {
+            said.pop_front();
         }
     }
 
@@ -40,7 +41,7 @@ impl Namesakes {
     /// whether it is another bridge's.
     pub(crate) fn hear(&mut self, word: &[u8], said_at: Option<Stamp>, stays: bool, now: Instant) -> bool {
         let is_heard = &mut self.is_heard[usize::from(stays)];
-        if self.said.contains(&digest(word)) {
+        if self.said[usize::from(stays)].contains(&digest(word)) {
             *is_heard = true;
             return false;
         }
@@ -80,7 +81,7 @@ mod tests {
     fn what_stood_there_before_and_what_this_process_says_is_nobody_elses() {
         let (mut names, now) = (Namesakes::default(), Instant::now());
         assert!(!names.hear(b"of another key, long ago", None, true, now));
-        names.say(b"one", at(10));
+        names.say(b"one", at(10), true);
         assert!(!names.hear(b"of the process before", Some(at(9)), true, now));
         assert!(!names.hear(b"one", Some(at(10)), true, now));
         assert!(!names.hear(b"of the process before, late", Some(at(9)), true, now));
@@ -88,11 +89,23 @@ mod tests {
         assert!(!names.is_there(now));
     }
 
+    /// Heartbeats of some hours pushed it out, and the bridge took itself for another one at the next connection.
+    #[test]
+    fn a_word_that_stays_is_known_however_many_heartbeats_came_since() {
+        let (mut names, now) = (Namesakes::default(), Instant::now());
+        names.say(b"here I am", at(10), true);
+        assert!(!names.hear(b"here I am", Some(at(10)), true, now));
+        for beat in 0..10_000_u32 {
+            names.say(&beat.to_be_bytes(), at(11), false);
+        }
+        assert!(!names.hear(b"here I am", Some(at(10)), true, now));
+    }
+
     #[test]
     fn a_word_of_another_key_or_of_a_copy_is_another_bridges_until_it_is_silent() {
         for said_at in [None, Some(at(11))] {
             let (mut names, now) = (Namesakes::default(), Instant::now());
-            names.say(b"one", at(10));
+            names.say(b"one", at(10), false);
             names.hear(b"one", Some(at(10)), false, now);
             assert!(names.hear(b"two", said_at, false, now));
             assert!(names.is_there(now) && names.is_there(now + SILENCE / 2));

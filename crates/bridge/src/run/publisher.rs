@@ -130,7 +130,7 @@ async fn announce(
     }
     let envelope = me.announce(presence(passed, teams), at);
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
-    shared.namesakes().say(&bytes, at);
+    shared.namesakes().say(&bytes, at, stays);
     shared.link.announce(bytes, stays).await
 }
 

@@ -167,6 +167,9 @@ impl Keeper {
         if Instant::now() > until {
             return away("the bridge is busy".to_owned());
         }
+        if self.has_namesake() {
+            return away("another bridge has this machine's name".to_owned());
+        }
         self.learn();
         let (Ask::Claim { root, team, .. } | Ask::Change { root, team, .. } | Ask::Number { root, team }) =
             ask;
@@ -200,6 +203,11 @@ impl Keeper {
         })
     }
 
+    /// Whether another bridge has this machine's name: each would set back what the other one puts.
+    fn has_namesake(&self) -> bool {
+        self.shared.namesakes().is_there(Instant::now())
+    }
+
     fn learn(&mut self) {
         let trust = self.shared.trust.borrow();
         let leads = trust.machines().iter().filter(|(_, trusted)| trusted.as_lead);
@@ -210,6 +218,9 @@ impl Keeper {
 
     /// Brings files and bucket into order, if anything may have changed.
     fn compare(&mut self) {
+        if self.has_namesake() {
+            return;
+        }
         let looks = (self.board.heard().version, self.mirror.files().signatures());
         let is_time = Instant::now() >= self.next_all;
         // A file that was written just now may be written again without looking different.

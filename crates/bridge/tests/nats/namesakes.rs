@@ -11,6 +11,8 @@ use super::world::{Machine, pair};
 fn notice_each_other(is_copy: bool) {
     let server = Server::new();
     let (laptop, hub) = pair(&server.url(), &server.url());
+    let number = laptop.create("ann", "dig a hole").id.to_string();
+    hub.wait_for_task(&number, "dig a hole");
     let mut other = Machine::new("laptop", &server.url(), &["ann"]);
     if is_copy {
         let key = |machine: &Machine| machine.env().state().join("bridge/key");
@@ -32,9 +34,13 @@ fn notice_each_other(is_copy: bool) {
     let doctor = laptop.run(&laptop.at_server(&["doctor"]));
     assert_eq!(doctor.status.code(), Some(6), "{}", String::from_utf8_lossy(&doctor.stdout));
     assert!(other.texts("ann").is_empty() && laptop.texts("ann").is_empty());
+    // Each would set back what the other one puts.
+    let refused = laptop.claim("ann", &number).unwrap_err();
+    assert_eq!(refused.code(), "tasks_out_of_reach", "{refused}");
     // The other one has another name from now on.
     other.kill();
     wait_until("it is alone", || !is_doubled(&laptop));
+    wait_until("tasks are had again", || laptop.claim("ann", &number).is_ok());
     wait_until("mail is carried", || {
         hub.stage(&sent.id) == "written" && laptop.stage(&answer.id) == "written"
     });

@@ -222,7 +222,7 @@ impl Machines<'_> {
 pub(super) fn left_here(message: Recorded, draft: Draft, machine: &MachineName) -> SentOn {
     let (name, home) = (message.inbox.name.clone(), Some(machine.to_string()));
     let draft = render_draft(&Draft { home: Some(machine.clone()), ..draft });
-    SentOn { message, name, home, draft, waits: false }
+    SentOn { message, name, home, draft, waits: false, was_waiting: false }
 }
 
 /// What is carried of an entry that a client wrote.

@@ -203,7 +203,9 @@ impl Machines<'_> {
         };
         let (own, others): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|(message, _)| message.machine.is_none());
+        let mut was_waiting: HashSet<String> = HashSet::new();
         if home.is_some() || !letters.is_empty() {
+            was_waiting.extend(own.iter().map(|(message, _)| message.id.clone()));
             letters.extend(own);
         }
         // All of them: one that stayed in its place would be overtaken by those before it. Also those for the same machine: the
@@ -214,6 +216,7 @@ impl Machines<'_> {
         let mut sent_on: Vec<SentOn> = letters
             .into_iter()
             .map(|(message, draft)| SentOn {
+                was_waiting: was_waiting.contains(&message.id),
                 message,
                 name: called.to_string(),
                 home: home.map(ToString::to_string),

@@ -63,7 +63,8 @@ impl Table {
     /// Whether a member is being taken here: it is on the list, and its mail from its former home is not here yet.
     pub(super) fn is_arriving(&self, name: &str, now: Stamp) -> bool {
         let since = self.arriving.get(name).and_then(|member| member.seen_at);
-        since.is_some_and(|since| now < since.saturating_add(ARRIVES_WITHIN))
+        // A clock that was set back since keeps no mail waiting.
+        since.is_some_and(|since| since <= now && now < since.saturating_add(ARRIVES_WITHIN))
     }
 
     /// Names that meant a member of another machine before, and mean nobody now.
