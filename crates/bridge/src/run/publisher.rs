@@ -11,12 +11,12 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::objects::{Content, Objects};
 use super::presence::recall_last_word;
-use super::worker::{Input, Output, presence};
+use super::worker::{Input, Output};
 use super::{Shared, homes, now};
 use crate::engine::{Identity, Post, Ticket};
 use crate::envelope::codec::{self, Keys};
 use crate::envelope::seal::Sealer;
-use crate::envelope::{Body, Envelope, SharedTeam};
+use crate::envelope::{Body, Envelope, Presence, SharedTeam};
 use crate::name::Machine;
 use crate::nats::NatsError;
 use crate::protocol::Position;
@@ -128,7 +128,7 @@ async fn announce(
     if let Err(error) = shared.last_word.write(at, &shared.plan.files) {
         shared.engine.send(Input::Trouble(error.to_string()));
     }
-    let envelope = me.announce(presence(passed, teams), at);
+    let envelope = me.announce(Body::Presence(Presence { passed, teams }), at);
     let Ok(bytes) = codec::encode(&envelope, &shared.plan.key, None) else { return Ok(()) };
     shared.namesakes().say(&bytes, at, stays);
     shared.link.announce(bytes, stays).await

@@ -1,31 +1,31 @@
 //! The engine's thread. The ledger blocks, so it has a thread of its own; everything else talks to it by messages.
 
 mod homes;
+mod memory;
+mod message;
 mod namesake;
+mod neighbours;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self as std_mpsc, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use atm_store::files::{read_small, replace_own};
-use atm_wire::Stamp;
-use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::homes::News;
-use super::presence::{is_outdated, said_at_to_remember};
 use super::status::Status;
 use super::{now, steady_now};
-use crate::engine::{Engine, Identity, Memory, Post, Ticket, Verdict};
-use crate::envelope::{Body, Envelope, Presence, SharedTeam};
+use crate::engine::{Engine, Identity, Post};
+use crate::envelope::SharedTeam;
 use crate::files::Files;
 use crate::house::{House, Neighbour};
 use crate::name::Machine;
-use crate::nats::setup::PRESENCE_AGE;
-use crate::protocol::homes::{Homes, Memory as HomesMemory, Put};
+use crate::protocol::homes::Homes;
 use crate::protocol::tasks::home::Residences;
-use crate::protocol::{Position, StreamView};
-use crate::trust::Trust;
+use memory::Saved;
+
+pub use memory::remembered_homes;
+pub use message::{Handle, Input, Output, Word};
 
 /// Publications that the server has not answered yet.
 const MOST_UNDER_WAY: usize = 2_048;
@@ -42,101 +42,6 @@ const MEMBERS_EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::f
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 /// After a save comes a rest of so many times as long.
 const SAVE_REST: u32 = 20;
-/// The largest memory that is read.
-const LARGEST_MEMORY: u64 = 256 << 20;
-
-/// Something for the engine.
-#[derive(Debug)]
-pub enum Input {
-    /// Envelopes that arrived; the verdicts are wanted.
-    Arrived(Vec<Envelope>, oneshot::Sender<Vec<Verdict>>),
-    /// A dead letter that was asked for again; the verdict is wanted.
-    Wanted(Box<Envelope>, oneshot::Sender<Verdict>),
-    /// What the server answered to a publication.
-    Published(Ticket, Option<Position>),
-    /// The stream as it is; none: out of reach.
-    Stream(Option<StreamView>),
-    /// The connection came or went.
-    Connected(bool),
-    /// Another machine announced itself.
-    Heard(Box<Word>),
-    /// The bucket of homes.
-    Homes(News),
-    /// The last word of every machine was heard.
-    HeardAll,
-    /// An envelope was refused before its content was read: why, and who sent it.
-    Refused(&'static str, String),
-    /// An envelope can never be taken in: its sender is told.
-    Poison {
-        /// The sender.
-        from: Machine,
-        /// The epoch of its log.
-        epoch: String,
-        /// The letter's number.
-        n: u64,
-        /// Why.
-        why: String,
-    },
-    /// Messages for this machine that the server has not delivered, and how its clock differs, in milliseconds.
-    Lag(u64, i64),
-    /// Another bridge speaks under this machine's name.
-    Namesake,
-    /// Something went wrong that people should know.
-    Trouble(String),
-    /// Files changed.
-    Wake,
-    /// Other machines are trusted.
-    Trust(Box<Trust>),
-    /// The process ends.
-    Stop,
-}
-
-/// What another machine said of itself; its signature is checked.
-#[derive(Debug)]
-pub struct Word {
-    /// The machine.
-    pub from: Machine,
-    /// The epoch of its log.
-    pub epoch: String,
-    /// When it said so, by its own clock.
-    pub at: Stamp,
-    /// What it said.
-    pub presence: Presence,
-    /// Whether it was a heartbeat.
-    pub is_live: bool,
-}
-
-/// Something for the server.
-#[derive(Debug)]
-pub enum Output {
-    /// To be published.
-    Posts(Vec<Post>),
-    /// What this machine shares has changed.
-    Teams(Vec<SharedTeam>),
-    /// The log was lost, and this is its epoch now.
-    Epoch(String),
-    /// Homes of members, for their bucket.
-    Homes(Vec<Put>),
-    /// Letters that were confirmed: for which machines, and their numbers.
-    Confirmed(Vec<(Machine, u64)>),
-}
-
-/// Where inputs go.
-#[derive(Debug, Clone)]
-pub struct Handle(std_mpsc::Sender<Input>);
-
-impl Handle {
-    /// A way to the worker, and its end.
-    pub fn new() -> (Self, std_mpsc::Receiver<Input>) {
-        let (sender, receiver) = std_mpsc::channel();
-        (Self(sender), receiver)
-    }
-
-    /// Hands something over. A worker that ended needs nothing more.
-    pub fn send(&self, input: Input) {
-        let _ = self.0.send(input);
-    }
-}
 
 /// The engine's thread.
 pub struct Worker {
@@ -165,15 +70,6 @@ pub struct Worker {
     residences: watch::Sender<Residences>,
 }
 
-/// What is remembered across restarts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Saved {
-    engine: Memory,
-    neighbours: BTreeMap<Machine, Neighbour>,
-    #[serde(default)]
-    homes: HomesMemory,
-}
-
 /// When each thing is done next.
 struct Due {
     look: Instant,
@@ -195,7 +91,7 @@ impl Worker {
         outputs: mpsc::UnboundedSender<Output>,
         status: Status,
     ) -> Self {
-        let saved = load(&files);
+        let saved = memory::load(&files);
         let mut house = house;
         let homes = Homes::remembering(saved.homes.clone());
         let (residences, _) = watch::channel(residences_of(&homes));
@@ -340,39 +236,6 @@ impl Worker {
         }
     }
 
-    fn trust(&mut self, trust: &Trust) {
-        self.engine.set_trusted(trust.machines().keys().cloned());
-        let as_lead = trust.machines().iter().filter(|(_, trusted)| trusted.as_lead);
-        self.engine.local().set_as_lead(as_lead.map(|(machine, _)| machine.clone()));
-        self.neighbours.retain(|machine, _| trust.machines().contains_key(machine));
-        self.places_again = true;
-    }
-
-    fn hear(&mut self, word: Word) {
-        let Word { from, epoch, at, presence, is_live } = word;
-        let known = self.neighbours.get(&from);
-        // An old word, said again by somebody else, is none: whichever way it comes, also after a restart.
-        let (said_at, beat_at) = known.map_or((None, None), |known| (known.said_at, known.beat_at));
-        if said_at.is_some_and(|said| at <= said) || is_live && beat_at.is_some_and(|beat| at <= beat) {
-            if is_outdated(at, said_at) {
-                self.engine.count_refused("outdated", from.as_str());
-            }
-            return;
-        }
-        let (said_at, beat_at) = if is_live { (said_at, Some(at)) } else { (Some(at), None) };
-        self.engine.heard_from(&from, presence.passed, steady_now());
-        self.engine.heard_epoch(&from, &epoch);
-        self.engine.heard_teams(&from, presence.teams.iter().map(|team| team.name.as_str()));
-        let was_present = known.is_some_and(|known| known.is_present);
-        let is_present = is_live || was_present;
-        let seen_at = if is_live { now() } else { known.map_or_else(now, |known| known.seen_at) };
-        let has_changed =
-            known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
-        self.places_again |= has_changed;
-        let teams = presence.teams;
-        self.neighbours.insert(from, Neighbour { teams, is_present, seen_at, said_at, beat_at });
-    }
-
     /// What happens by the clock: clients' files, who is at home, who is away.
     fn tend(&mut self) {
         let start = Instant::now();
@@ -428,18 +291,6 @@ impl Worker {
         }
     }
 
-    fn note_absent(&mut self) {
-        let now = now();
-        for neighbour in self.neighbours.values_mut() {
-            // A clock that was set back makes nobody present until it has caught up.
-            neighbour.seen_at = neighbour.seen_at.min(now);
-            if neighbour.is_present && now.since(neighbour.seen_at) > PRESENCE_AGE {
-                neighbour.is_present = false;
-                self.places_again = true;
-            }
-        }
-    }
-
     fn poll(&mut self) {
         if self.has_namesake() {
             return;
@@ -466,57 +317,8 @@ impl Worker {
         self.under_way += posts.len();
         let _ = self.outputs.send(Output::Posts(posts));
     }
-
-    /// Saves what has to be remembered, and what the bridge says of itself.
-    fn save(&mut self) {
-        self.is_unsaved = false;
-        let mut neighbours = self.neighbours.clone();
-        for neighbour in neighbours.values_mut() {
-            // A heartbeat alone is nothing to remember.
-            neighbour.is_present = false;
-            neighbour.seen_at = Stamp::from_millis(neighbour.seen_at.as_millis() / 60_000 * 60_000);
-            neighbour.beat_at = None;
-            neighbour.said_at = said_at_to_remember(neighbour.said_at, now());
-        }
-        let homes = self.engine.local().homes().to_remember();
-        let saved = Saved { engine: self.engine.to_remember(), neighbours, homes };
-        if saved != self.saved {
-            // Strings, numbers and lists: that cannot fail.
-            let text = serde_json::to_string(&saved).unwrap_or_default();
-            match replace_own(&self.files.memory(), &text) {
-                Ok(()) => self.saved = saved,
-                Err(error) => self.note(&error),
-            }
-        }
-        self.status.tally = self.engine.tally().clone();
-        self.status.outbox = self.engine.outbox().by_machine();
-        self.status.set_absent(self.engine.outbox().absent());
-        self.status.held = self.engine.held();
-        self.status.under_way = self.under_way;
-        self.status.set_machines(&self.neighbours);
-        if self.shown.as_ref() != Some(&self.status) {
-            self.status.save(&self.files);
-            self.shown = Some(self.status.clone());
-        }
-    }
 }
 
 fn residences_of(homes: &Homes) -> Residences {
     homes.residences().map(|(key, residence)| (key.clone(), residence.clone())).collect()
-}
-
-/// The homes that the bridge of this machine remembers.
-pub fn remembered_homes(files: &Files) -> Homes {
-    Homes::remembering(load(files).homes)
-}
-
-/// What the last bridge remembered; nothing if it cannot be read, which costs time and traffic alone.
-fn load(files: &Files) -> Saved {
-    let file = read_small(&files.memory(), LARGEST_MEMORY).ok().flatten();
-    file.and_then(|file| serde_json::from_slice(&file.bytes).ok()).unwrap_or_default()
-}
-
-/// The announcement of a machine, as an envelope's body.
-pub(crate) fn presence(passed: Option<Position>, teams: Vec<SharedTeam>) -> Body {
-    Body::Presence(Presence { passed, teams })
 }

@@ -1,0 +1,54 @@
+//! What is known of the other machines, on the engine's thread.
+
+use super::{Word, Worker, now, steady_now};
+use crate::house::Neighbour;
+use crate::nats::setup::PRESENCE_AGE;
+use crate::run::presence::is_outdated;
+use crate::trust::Trust;
+
+impl Worker {
+    pub(super) fn trust(&mut self, trust: &Trust) {
+        self.engine.set_trusted(trust.machines().keys().cloned());
+        let as_lead = trust.machines().iter().filter(|(_, trusted)| trusted.as_lead);
+        self.engine.local().set_as_lead(as_lead.map(|(machine, _)| machine.clone()));
+        self.neighbours.retain(|machine, _| trust.machines().contains_key(machine));
+        self.places_again = true;
+    }
+
+    pub(super) fn hear(&mut self, word: Word) {
+        let Word { from, epoch, at, presence, is_live } = word;
+        let known = self.neighbours.get(&from);
+        // An old word, said again by somebody else, is none: whichever way it comes, also after a restart.
+        let (said_at, beat_at) = known.map_or((None, None), |known| (known.said_at, known.beat_at));
+        if said_at.is_some_and(|said| at <= said) || is_live && beat_at.is_some_and(|beat| at <= beat) {
+            if is_outdated(at, said_at) {
+                self.engine.count_refused("outdated", from.as_str());
+            }
+            return;
+        }
+        let (said_at, beat_at) = if is_live { (said_at, Some(at)) } else { (Some(at), None) };
+        self.engine.heard_from(&from, presence.passed, steady_now());
+        self.engine.heard_epoch(&from, &epoch);
+        self.engine.heard_teams(&from, presence.teams.iter().map(|team| team.name.as_str()));
+        let was_present = known.is_some_and(|known| known.is_present);
+        let is_present = is_live || was_present;
+        let seen_at = if is_live { now() } else { known.map_or_else(now, |known| known.seen_at) };
+        let has_changed =
+            known.is_none_or(|known| known.teams != presence.teams || known.is_present != is_present);
+        self.places_again |= has_changed;
+        let teams = presence.teams;
+        self.neighbours.insert(from, Neighbour { teams, is_present, seen_at, said_at, beat_at });
+    }
+
+    pub(super) fn note_absent(&mut self) {
+        let now = now();
+        for neighbour in self.neighbours.values_mut() {
+            // A clock that was set back makes nobody present until it has caught up.
+            neighbour.seen_at = neighbour.seen_at.min(now);
+            if neighbour.is_present && now.since(neighbour.seen_at) > PRESENCE_AGE {
+                neighbour.is_present = false;
+                self.places_again = true;
+            }
+        }
+    }
+}
